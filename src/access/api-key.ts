@@ -1,0 +1,29 @@
+// An API key is `ols_`, 256 random bits in base64url (43 characters) and 6 characters of checksum. The prefix lets secret scanners
+// recognise a leaked key, the checksum refuses a mistyped one at sight. What is stored is its SHA-256 alone: with 256 random bits
+// there is nothing to guess, so a slow hash would cost time and protect nothing.
+import { hash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const PREFIX = 'ols_';
+const CHECKSUM_LENGTH = 6;
+const KEY_LENGTH = PREFIX.length + 43 + CHECKSUM_LENGTH;
+
+const checksum = (text: string): string => crc32(text).toString(36).padStart(7, '0').slice(-CHECKSUM_LENGTH);
+
+/** A new key, to be shown once: 53 characters of `[A-Za-z0-9_-]`. */
+export function generateApiKey(): string {
+  const secret = PREFIX + randomBytes(32).toString('base64url');
+  return secret + checksum(secret);
+}
+
+/** Whether `text` carries our prefix, and so is or was meant to be one of our keys. */
+export const isOurs = (text: string): boolean => text.startsWith(PREFIX);
+
+/** Whether a key with our prefix is spelled right. A key without it (taken over from another system) has no checksum to check. */
+export function hasValidChecksum(key: string): boolean {
+  if (!isOurs(key)) return true;
+  return key.length === KEY_LENGTH && checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH);
+}
+
+/** SHA-256 of the key in lower-case hex, as `api_key.key_hash` holds it in binary. */
+export const hashApiKey = (key: string): string => hash('sha256', key, 'hex');

@@ -1,0 +1,19 @@
+// What a request may cost (README, "Limits"). Node's own limit on the header is set higher, so that the answer can say which part is too long.
+
+/** Bytes of the request target. */
+export const MAX_TARGET_BYTES = 8_000;
+/** Bytes of all header lines together, with their separators. */
+export const MAX_HEADER_BYTES = 16 * 1024;
+export const MAX_HEADERS = 100;
+/** Bytes at which Node's parser stops reading a request line and its headers. */
+export const PARSER_HEADER_BYTES = 64 * 1024;
+export const HEADERS_TIMEOUT_MS = 10_000;
+export const REQUEST_TIMEOUT_MS = 15_000;
+export const TIMEOUT_CHECK_MS = 1_000;
+/** Longer than the idle time of common load balancers (60 s), so that they close first and never meet a closed connection. */
+export const KEEP_ALIVE_MS = 75_000;
+/** A connection on which nothing moves for so long, an answer that is not read among them, is closed. */
+export const STALLED_MS = 30_000;
+/** Descriptors left for the database, the issuer, the log and the management port. */
+export const RESERVED_DESCRIPTORS = 64;
+export const MAX_CONNECTIONS = 10_000;

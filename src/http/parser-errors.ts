@@ -1,0 +1,50 @@
+// What never becomes a request is answered here, on the bare socket: the parser's refusals, time-outs, CONNECT.
+import type { IncomingMessage, Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { Problem } from '../problems/problem.js';
+import type { ProblemRenderer } from '../problems/problem-details.js';
+import type { ServiceSocket } from './admission.js';
+
+interface ParserError extends Error {
+  readonly code?: string;
+  readonly rawPacket?: Buffer;
+}
+
+/** How long a client may take to read the last answer before the connection is cut. */
+const LINGER_MS = 1_000;
+
+export function answerParserErrors(server: Server, problems: ProblemRenderer): void {
+  server.on('clientError', (error: ParserError, socket: ServiceSocket) => {
+    const refuse = (): void => (socket.writable && error.code !== 'ECONNRESET' ? end(socket, problems.bytes(problemOf(error))) : void socket.destroy());
+    const { lastResponse } = socket;
+    const pending = lastResponse && !lastResponse.writableFinished && !lastResponse.destroyed;
+    // Requests before the bad one are answered first (RFC 9112 section 9.3.2)
+    if (pending) lastResponse.once('close', refuse);
+    else refuse();
+  });
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    end(socket, problems.bytes(new Problem('method-not-allowed', { detail: 'This service is not a proxy.', headers: ['Allow', 'GET, HEAD, OPTIONS'] })));
+  });
+}
+
+function end(socket: Socket, bytes: Buffer): void {
+  socket.on('error', () => socket.destroy());
+  socket.end(bytes);
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
+
+function problemOf({ code, rawPacket }: ParserError): Problem {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return isWithinRequestLine(rawPacket)
+        ? new Problem('uri-too-long', { detail: 'The request target is too long.' })
+        : new Problem('headers-too-large', { detail: 'The headers are too large.' });
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new Problem('request-timeout', { detail: 'The request did not arrive in time.' });
+    default:
+      return new Problem('malformed-request', { detail: 'The request breaks the rules of HTTP (RFC 9112).' });
+  }
+}
+
+/** The parser counts target and headers together; a packet that holds a method and no line end was still in its target. */
+const isWithinRequestLine = (packet: Buffer | undefined): boolean => packet !== undefined && /^[A-Z]+ [^\r\n]*$/.test(packet.toString('latin1'));

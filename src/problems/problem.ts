@@ -1,0 +1,32 @@
+import type { ProblemSlug } from './problem-types.js';
+
+/** A fault in one field of the request (interface document, Issue object). `field` is `""` for the whole body (RFC 6901). */
+export interface Issue {
+  readonly description: string;
+  readonly field: string;
+  readonly location: 'body' | 'header' | 'path' | 'query';
+  readonly value?: string;
+}
+
+interface Circumstances {
+  /** What happened in this occurrence, for the caller to read. */
+  readonly detail: string;
+  readonly issues?: readonly Issue[];
+  /** Header fields that go with the answer, as a flat list of names and values; a name may come twice. */
+  readonly headers?: readonly string[];
+  /** Where it is not the status of the type: 417 is a malformed request, too. */
+  readonly status?: number;
+  /** Close the connection after the answer: the framing of what follows is in doubt, or unwanted. */
+  readonly close?: boolean;
+}
+
+/** Thrown where a request cannot be served; the filter answers it with a problem document. */
+export class Problem extends Error {
+  constructor(
+    readonly slug: ProblemSlug,
+    readonly circumstances: Circumstances,
+  ) {
+    super(circumstances.detail);
+    this.name = 'Problem';
+  }
+}

@@ -1,0 +1,38 @@
+import type { Log } from './log.js';
+
+const SUMMARY_MS = 60_000;
+
+/** Logs a failure that keeps coming back once at its start, once a minute while it lasts, and once at its end. */
+export class RepeatedFailure {
+  private message: string | undefined;
+  private count = 0;
+  private saidAt = 0;
+
+  constructor(
+    private readonly log: Log,
+    private readonly subject: string,
+  ) {}
+
+  failed(error: unknown): void {
+    const message = describe(error);
+    this.count++;
+    if (message === this.message && Date.now() - this.saidAt < SUMMARY_MS) return;
+    this.message = message;
+    this.saidAt = Date.now();
+    this.log.warn({ reason: message, failures: this.count }, `${this.subject}: failed, trying on`);
+  }
+
+  succeeded(): void {
+    if (this.count > 0) this.log.info({ failures: this.count }, `${this.subject}: works again`);
+    this.count = 0;
+    this.message = undefined;
+  }
+}
+
+/** One line about an error; an AggregateError (every address refused) says what its parts say. */
+export function describe(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(describe).join('; ');
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause === undefined ? '' : ` (${describe(error.cause)})`;
+  return `${error.message || error.name}${cause}`;
+}
