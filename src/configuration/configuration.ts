@@ -15,7 +15,9 @@ export class Configuration {
   @WholeNumber(port)
   MANAGEMENT_PORT = 3001;
 
-  @Matches(/^(\/[A-Za-z0-9._~-]+)*$/, { message: '$property is "$value": it has to begin with a slash and end without one, such as /lookups' })
+  @Matches(/^(\/[A-Za-z0-9._~-]+)*$/, {
+    message: '$property is "$value": it has to begin with a slash and end without one, such as /lookups',
+  })
   BASE_PATH = '';
 
   @HttpUrl({ optional: true })
@@ -33,7 +35,9 @@ export class Configuration {
   @IssuerUrl({ optional: true })
   OAUTH_JWKS_URI = '';
 
-  @Matches(/^[\x21\x23-\x5b\x5d-\x7e]*$/, { message: '$property is "$value": one scope without spaces, quotes and backslashes is needed (RFC 6749 section 3.3)' })
+  @Matches(/^[\x21\x23-\x5b\x5d-\x7e]*$/, {
+    message: '$property is "$value": one scope without spaces, quotes and backslashes is needed (RFC 6749 section 3.3)',
+  })
   OAUTH_REQUIRED_SCOPE = '';
 
   @IsIn(['', 'at+jwt'], { message: '$property is "$value": only at+jwt can be demanded (RFC 9068); leave it out to accept JWT too' })
@@ -58,4 +62,3 @@ export class Configuration {
   })
   LOG_LEVEL = 'info';
 }
-

@@ -20,11 +20,22 @@ function faults(environment: NodeJS.ProcessEnv): readonly string[] {
 
 describe('readConfiguration', () => {
   it('takes the defaults for what is not set or empty', () => {
-    expect(readConfiguration({ ...complete, PORT: '', UNRELATED: 'x' })).toMatchObject({ ...complete, HOST: '0.0.0.0', PORT: 3000, MANAGEMENT_PORT: 3001, CORS_ORIGINS: [] });
+    expect(readConfiguration({ ...complete, PORT: '', UNRELATED: 'x' })).toMatchObject({
+      ...complete,
+      HOST: '0.0.0.0',
+      PORT: 3000,
+      MANAGEMENT_PORT: 3001,
+      CORS_ORIGINS: [],
+    });
   });
 
   it('converts numbers, lists and switches', () => {
-    const read = readConfiguration({ ...complete, PORT: '0', CORS_ORIGINS: 'https://a.example, http://b.example:8080', OAUTH_ALLOW_HTTP: 'true' });
+    const read = readConfiguration({
+      ...complete,
+      PORT: '0',
+      CORS_ORIGINS: 'https://a.example, http://b.example:8080',
+      OAUTH_ALLOW_HTTP: 'true',
+    });
     expect(read).toMatchObject({ PORT: 0, CORS_ORIGINS: ['https://a.example', 'http://b.example:8080'], OAUTH_ALLOW_HTTP: true });
   });
 
@@ -43,15 +54,22 @@ describe('readConfiguration', () => {
     ['OAUTH_ISSUER', 'login', 'OAUTH_ISSUER is "login": an https address is needed'],
     ['OAUTH_TOKEN_TYPE', 'JWT', 'OAUTH_TOKEN_TYPE is "JWT": only at+jwt can be demanded (RFC 9068); leave it out to accept JWT too'],
     ['OAUTH_ALLOW_HTTP', 'yes', 'OAUTH_ALLOW_HTTP is "yes": true or false is needed'],
-    ['CORS_ORIGINS', 'https://a.example/x', 'CORS_ORIGINS holds "https://a.example/x": each entry has to be an origin such as https://portal.example.com (scheme and host, no path)'],
+    [
+      'CORS_ORIGINS',
+      'https://a.example/x',
+      'CORS_ORIGINS holds "https://a.example/x": each entry has to be an origin such as https://portal.example.com (scheme and host, no path)',
+    ],
     ['LOG_LEVEL', 'loud', 'LOG_LEVEL is "loud": one of fatal, error, warn, info, debug, trace, silent is needed'],
   ])('refuses %s=%s', (name, value, fault) => {
     expect(faults({ ...complete, [name]: value })).toEqual([fault]);
   });
 
-  it.each(['http://localhost:9000', 'http://127.0.0.1:9000', 'http://[::1]:9000'])('accepts plain http on the loopback address %s', (issuer) => {
-    expect(faults({ ...complete, OAUTH_ISSUER: issuer })).toEqual([]);
-  });
+  it.each(['http://localhost:9000', 'http://127.0.0.1:9000', 'http://[::1]:9000'])(
+    'accepts plain http on the loopback address %s',
+    (issuer) => {
+      expect(faults({ ...complete, OAUTH_ISSUER: issuer })).toEqual([]);
+    },
+  );
 
   it('refuses plain http elsewhere unless OAUTH_ALLOW_HTTP says so', () => {
     expect(faults({ ...complete, OAUTH_ISSUER: 'http://issuer:9000' })).toEqual([expect.stringContaining('OAUTH_ALLOW_HTTP=true')]);

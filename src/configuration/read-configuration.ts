@@ -5,7 +5,9 @@ import { Configuration } from './configuration.js';
 /** Everything that is missing or wrong in the environment, one sentence each, in the order of the variables. */
 export class ConfigurationError extends Error {
   constructor(readonly faults: readonly string[]) {
-    super(`The configuration is not complete:\n${faults.map((fault) => `  - ${fault}`).join('\n')}\nEvery variable is explained in .env.example.`);
+    super(
+      `The configuration is not complete:\n${faults.map((fault) => `  - ${fault}`).join('\n')}\nEvery variable is explained in .env.example.`,
+    );
     this.name = 'ConfigurationError';
   }
 }

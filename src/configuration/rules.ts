@@ -7,7 +7,8 @@ function rule(name: string, fault: (value: unknown, settings: Record<string, unk
     name,
     validator: {
       validate: (value: unknown, args?: ValidationArguments) => fault(value, (args?.object ?? {}) as Record<string, unknown>) === undefined,
-      defaultMessage: (args?: ValidationArguments) => `${args?.property} ${fault(args?.value, (args?.object ?? {}) as Record<string, unknown>)}`,
+      defaultMessage: (args?: ValidationArguments) =>
+        `${args?.property} ${fault(args?.value, (args?.object ?? {}) as Record<string, unknown>)}`,
     },
   });
 }
@@ -17,9 +18,13 @@ const isLoopback = ({ hostname }: URL): boolean => hostname === 'localhost' || h
 
 /** A whole number in digits, `min` to `max` inclusive. */
 export function WholeNumber({ min, max }: { min: number; max: number }): PropertyDecorator {
-  const toNumber = Transform(({ value }: { value: unknown }) => (typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value));
+  const toNumber = Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value,
+  );
   const check = rule('wholeNumber', (value) =>
-    typeof value === 'number' && value >= min && value <= max ? undefined : `is "${String(value)}": a whole number from ${min} to ${max} is needed`,
+    typeof value === 'number' && value >= min && value <= max
+      ? undefined
+      : `is "${String(value)}": a whole number from ${min} to ${max} is needed`,
   );
   return (target, property) => {
     toNumber(target, property);
@@ -33,13 +38,18 @@ export const HttpUrl = ({ optional = false } = {}): PropertyDecorator =>
     if (optional && value === '') return undefined;
     const url = parse(value);
     const fits = url && /^https?:$/.test(url.protocol) && !url.username && !url.search && !url.hash && !String(value).endsWith('/');
-    return fits ? undefined : `is "${String(value)}": an http or https address without a trailing slash is needed, such as https://orders.example.com`;
+    return fits
+      ? undefined
+      : `is "${String(value)}": an http or https address without a trailing slash is needed, such as https://orders.example.com`;
   });
 
 /** An address of the issuer: https, or http on a loopback address, or http anywhere with OAUTH_ALLOW_HTTP. */
 export const IssuerUrl = ({ optional = false } = {}): PropertyDecorator =>
   rule('issuerUrl', (value, settings) => {
-    if (value === '') return optional ? undefined : 'is not set: the exact issuer (the iss claim) of the OAuth 2.0 provider is needed, such as https://login.example.com';
+    if (value === '')
+      return optional
+        ? undefined
+        : 'is not set: the exact issuer (the iss claim) of the OAuth 2.0 provider is needed, such as https://login.example.com';
     const url = parse(value);
     if (!url || !/^https?:$/.test(url.protocol) || url.username || url.hash) return `is "${String(value)}": an https address is needed`;
     if (url.protocol === 'https:' || isLoopback(url) || settings['OAUTH_ALLOW_HTTP'] === true) return undefined;

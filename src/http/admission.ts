@@ -37,7 +37,11 @@ export class Admission {
     server.on('checkContinue', admit); // no 100 (Continue): no operation reads a body
     server.on('checkExpectation', (request: ServiceRequest, response: ServiceResponse) => {
       request.open();
-      this.replies.problem(request, response, new Problem('malformed-request', { status: 417, detail: 'The only expectation that can be met is 100-continue.', close: true }));
+      this.replies.problem(
+        request,
+        response,
+        new Problem('malformed-request', { status: 417, detail: 'The only expectation that can be met is 100-continue.', close: true }),
+      );
     });
     // Above our own limit requests are answered 503; a little above that, Node drops connections unanswered to save descriptors.
     server.maxConnections = this.limit + 32;
@@ -63,7 +67,11 @@ export class Admission {
   private overloadProblem(): Problem | undefined {
     if (this.open <= this.limit && this.overload.admits()) return undefined;
     requestsShed.inc();
-    return new Problem('overloaded', { detail: 'More requests arrive than can be answered in time.', headers: retryAfter(2), close: this.open > this.limit });
+    return new Problem('overloaded', {
+      detail: 'More requests arrive than can be answered in time.',
+      headers: retryAfter(2),
+      close: this.open > this.limit,
+    });
   }
 
   /** Whether chunks hold anything shows only when the first of them, or the end, has arrived. */

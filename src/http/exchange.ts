@@ -15,6 +15,8 @@ export class ServiceRequest extends IncomingMessage {
   /** Milliseconds of the monotonic clock. */
   startedAt = 0;
   caller: Caller | undefined = undefined;
+  /** The request target, set by Express. */
+  originalUrl = '';
   /** Set by Express when a route matches. */
   route: { path: string } | undefined = undefined;
   res: ServiceResponse | undefined = undefined;
@@ -42,4 +44,5 @@ export class ServiceResponse extends ServerResponse<ServiceRequest> {
 }
 
 /** `instance` is `urn:uuid:<request id>`, so only a UUID is taken over from the caller. */
-const isUuid = (text: string | undefined): text is string => text !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+const isUuid = (text: string | undefined): text is string =>
+  text !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);

@@ -55,7 +55,9 @@ export class LeanExpressAdapter extends ExpressAdapter {
     const [path, handler] = route as [string, RequestHandler];
     const app = this.getInstance<Express>();
     app.get(path, handler);
-    return app.all(path, (request, response, next) => this.otherMethod(request as unknown as ServiceRequest, response as unknown as ServiceResponse, next));
+    return app.all(path, (request, response, next) =>
+      this.otherMethod(request as unknown as ServiceRequest, response as unknown as ServiceResponse, next),
+    );
   }
 
   override reply(response: unknown, body: unknown, statusCode?: number): unknown {
@@ -73,7 +75,13 @@ export class LeanExpressAdapter extends ExpressAdapter {
       this.replies.finished(request, 204);
       return;
     }
-    next(new Problem('method-not-allowed', { detail: 'The lookups are read-only: use GET, HEAD or OPTIONS.', headers: ALLOW, close: request.hasContent }));
+    next(
+      new Problem('method-not-allowed', {
+        detail: 'The lookups are read-only: use GET, HEAD or OPTIONS.',
+        headers: ALLOW,
+        close: request.hasContent,
+      }),
+    );
   }
 }
 

@@ -15,7 +15,8 @@ const LINGER_MS = 1_000;
 
 export function answerParserErrors(server: Server, problems: ProblemRenderer): void {
   server.on('clientError', (error: ParserError, socket: ServiceSocket) => {
-    const refuse = (): void => (socket.writable && error.code !== 'ECONNRESET' ? end(socket, problems.bytes(problemOf(error))) : void socket.destroy());
+    const refuse = (): void =>
+      socket.writable && error.code !== 'ECONNRESET' ? end(socket, problems.bytes(problemOf(error))) : void socket.destroy();
     const { lastResponse } = socket;
     const pending = lastResponse && !lastResponse.writableFinished && !lastResponse.destroyed;
     // Requests before the bad one are answered first (RFC 9112 section 9.3.2)
@@ -23,7 +24,12 @@ export function answerParserErrors(server: Server, problems: ProblemRenderer): v
     else refuse();
   });
   server.on('connect', (_request: IncomingMessage, socket: Socket) => {
-    end(socket, problems.bytes(new Problem('method-not-allowed', { detail: 'This service is not a proxy.', headers: ['Allow', 'GET, HEAD, OPTIONS'] })));
+    end(
+      socket,
+      problems.bytes(
+        new Problem('method-not-allowed', { detail: 'This service is not a proxy.', headers: ['Allow', 'GET, HEAD, OPTIONS'] }),
+      ),
+    );
   });
 }
 
@@ -47,4 +53,5 @@ function problemOf({ code, rawPacket }: ParserError): Problem {
 }
 
 /** The parser counts target and headers together; a packet that holds a method and no line end was still in its target. */
-const isWithinRequestLine = (packet: Buffer | undefined): boolean => packet !== undefined && /^[A-Z]+ [^\r\n]*$/.test(packet.toString('latin1'));
+const isWithinRequestLine = (packet: Buffer | undefined): boolean =>
+  packet !== undefined && /^[A-Z]+ [^\r\n]*$/.test(packet.toString('latin1'));

@@ -13,16 +13,25 @@ export class ProblemFilter implements ExceptionFilter {
     const response = http.getResponse<ServiceResponse>();
     const problem = problemOf(exception);
     if (response.headersSent) response.destroy();
-    else this.replies.problem(http.getRequest<ServiceRequest>(), response, problem, problem === exception ? undefined : causeOf(problem, exception));
+    else
+      this.replies.problem(
+        http.getRequest<ServiceRequest>(),
+        response,
+        problem,
+        problem === exception ? undefined : causeOf(problem, exception),
+      );
   }
 }
 
 function problemOf(exception: unknown): Problem {
   if (exception instanceof Problem) return exception;
   const status = exception instanceof HttpException ? exception.getStatus() : 500;
-  if (status === 404) return new Problem('not-found', { detail: 'There is nothing at this address. Paths are case-sensitive and have no trailing slash.' });
+  if (status === 404)
+    return new Problem('not-found', { detail: 'There is nothing at this address. Paths are case-sensitive and have no trailing slash.' });
   if (status < 500) return new Problem('malformed-request', { detail: 'The request cannot be processed.' });
-  return new Problem('internal-error', { detail: 'The server met an unexpected condition. It is in our log under the id of this occurrence.' });
+  return new Problem('internal-error', {
+    detail: 'The server met an unexpected condition. It is in our log under the id of this occurrence.',
+  });
 }
 
 /** Only an error of ours is worth its stack in the log. */

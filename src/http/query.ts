@@ -23,7 +23,13 @@ export function parseQuery(target: string): { parameters: Parameter[]; issues: I
     const name = decode(rawName);
     const value = decode(rawValue);
     if (name !== undefined && value !== undefined) parameters.push({ name, value });
-    else issues.push({ description: 'The percent-encoding is broken or is not UTF-8.', field: shown(name ?? rawName), location: 'query', value: shown(rawValue) });
+    else
+      issues.push({
+        description: 'The percent-encoding is broken or is not UTF-8.',
+        field: shown(name ?? rawName),
+        location: 'query',
+        value: shown(rawValue),
+      });
   }
   return { parameters, issues };
 }

@@ -32,7 +32,16 @@ export class Replies {
     const { requestId, method, head } = request;
     if (this.draining) response.shouldKeepAlive = false;
     if (matches(head.ifNoneMatch, answer.etag)) {
-      response.writeHead(304, ['ETag', answer.etag, 'Cache-Control', 'private, no-cache', 'X-Content-Type-Options', 'nosniff', 'X-Request-Id', requestId]);
+      response.writeHead(304, [
+        'ETag',
+        answer.etag,
+        'Cache-Control',
+        'private, no-cache',
+        'X-Content-Type-Options',
+        'nosniff',
+        'X-Request-Id',
+        requestId,
+      ]);
       response.end();
       this.finished(request, 304);
       return;
@@ -81,7 +90,17 @@ export class Replies {
     const level = status >= 500 ? 'error' : status >= 400 ? 'info' : 'debug';
     if (!this.log.isLevelEnabled(level)) return;
     const { requestId, method, caller, head } = request;
-    const line = { requestId, operation, method, status, durationMs: Math.round(milliseconds * 1000) / 1000, ...caller, traceparent: sane(head.traceparent), problem: problem?.slug, err: cause };
+    const line = {
+      requestId,
+      operation,
+      method,
+      status,
+      durationMs: Math.round(milliseconds * 1000) / 1000,
+      ...caller,
+      traceparent: sane(head.traceparent),
+      problem: problem?.slug,
+      err: cause,
+    };
     this.log[level](line, 'request');
   }
 
@@ -99,4 +118,5 @@ export class Replies {
 }
 
 /** W3C Trace Context, version 00. Anything else is free text, and stays out of the log. */
-const sane = (traceparent: string | undefined): string | undefined => (traceparent !== undefined && /^[0-9a-f]{2}(-[0-9a-f]{2,32}){3}$/.test(traceparent) ? traceparent : undefined);
+const sane = (traceparent: string | undefined): string | undefined =>
+  traceparent !== undefined && /^[0-9a-f]{2}(-[0-9a-f]{2,32}){3}$/.test(traceparent) ? traceparent : undefined;

@@ -61,7 +61,8 @@ export function readRequestHead({ rawHeaders }: IncomingMessage): RequestHead {
         if (is(name, 'content-length')) head.contentLength = value;
         break;
       case 17:
-        if (is(name, 'transfer-encoding')) head.transferEncoding = head.transferEncoding === undefined ? value : `${head.transferEncoding}, ${value}`;
+        if (is(name, 'transfer-encoding'))
+          head.transferEncoding = head.transferEncoding === undefined ? value : `${head.transferEncoding}, ${value}`;
         break;
     }
   }

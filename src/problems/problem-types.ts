@@ -12,14 +12,24 @@ const types = {
   'malformed-request': {
     status: 400,
     title: 'The request is malformed',
-    meaning: 'The request breaks the rules of HTTP, carries a body or an expectation, or sends a credential header twice. It was not processed.',
-    remedy: ['Send Api-Key and Authorization once each.', 'Send no body: all operations are GET.', 'Look at the issues for the part that is wrong.'],
+    meaning:
+      'The request breaks the rules of HTTP, carries a body or an expectation, or sends a credential header twice. It was not processed.',
+    remedy: [
+      'Send Api-Key and Authorization once each.',
+      'Send no body: all operations are GET.',
+      'Look at the issues for the part that is wrong.',
+    ],
   },
   'invalid-query': {
     status: 400,
     title: 'A query parameter is not valid',
-    meaning: 'A filter is unknown, empty, repeated, too long or wrongly encoded. Nothing is returned, since dropping a filter would widen the answer.',
-    remedy: ['Use codeType and code only, each at most once, with 1 to 256 characters.', 'Percent-encode values in UTF-8.', 'The issues name every fault of the request.'],
+    meaning:
+      'A filter is unknown, empty, repeated, too long or wrongly encoded. Nothing is returned, since dropping a filter would widen the answer.',
+    remedy: [
+      'Use codeType and code only, each at most once, with 1 to 256 characters.',
+      'Percent-encode values in UTF-8.',
+      'The issues name every fault of the request.',
+    ],
   },
   'missing-credentials': {
     status: 401,
@@ -31,7 +41,11 @@ const types = {
     status: 401,
     title: 'Credentials are not valid',
     meaning: 'The key or the access token was refused. The answer does not say why, so that nobody can guess his way in.',
-    remedy: ['Check that the key is complete, not expired and not revoked.', 'Get a new access token: it may have expired, or be meant for another audience.', 'Send the access token, not the ID or refresh token.'],
+    remedy: [
+      'Check that the key is complete, not expired and not revoked.',
+      'Get a new access token: it may have expired, or be meant for another audience.',
+      'Send the access token, not the ID or refresh token.',
+    ],
   },
   'insufficient-scope': {
     status: 403,

@@ -7,13 +7,18 @@ import { logLinesDropped } from './metrics.js';
 const MAX_QUEUED_BYTES = 1024 * 1024;
 
 export type Log = Logger;
+/** What the log is injected by. */
+export const LOG = Symbol('log');
 
 /** The log of the process. Fields of a line: level (a word), time (ISO 8601), msg, and what the call adds. */
 export function createLog(level: string): Log {
   const output = destination({ dest: 1, sync: false, maxLength: MAX_QUEUED_BYTES });
   output.on('drop', () => logLinesDropped.inc());
   output.on('error', () => logLinesDropped.inc()); // a reader that went away (EPIPE) is no reason to stop serving
-  return pino({ level, base: undefined, timestamp: stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } }, output);
+  return pino(
+    { level, base: undefined, timestamp: stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
+    output,
+  );
 }
 
 /** Nest's own lines in the same form. What Nest says at its start is detail here. */

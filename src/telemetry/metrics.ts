@@ -4,7 +4,12 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 export const registry = new Registry();
 collectDefaultMetrics({ register: registry });
 
-const of = <Label extends string>(name: string, help: string, ...labelNames: Label[]) => ({ name: `order_lookup_${name}`, help, labelNames, registers: [registry] });
+const of = <Label extends string>(name: string, help: string, ...labelNames: Label[]) => ({
+  name: `order_lookup_${name}`,
+  help,
+  labelNames,
+  registers: [registry],
+});
 
 export const requests = new Counter(of('http_requests_total', 'Requests answered', 'operation', 'status'));
 export const requestDuration = new Histogram({
@@ -16,7 +21,9 @@ export const requestsShed = new Counter(of('requests_shed_total', 'Requests answ
 export const connections = new Gauge(of('connections', 'Open connections on the port of the API'));
 export const snapshotRevision = new Gauge(of('snapshot_revision', 'Revision of what is served', 'topic'));
 export const snapshotAge = new Gauge(of('snapshot_age_seconds', 'Time since the database last confirmed what is served', 'topic'));
-export const snapshotReloads = new Counter(of('snapshot_reloads_total', 'Reloads by result: loaded, refused (failed its check) or failed', 'topic', 'result'));
+export const snapshotReloads = new Counter(
+  of('snapshot_reloads_total', 'Reloads by result: loaded, refused (failed its check) or failed', 'topic', 'result'),
+);
 export const communicationCodes = new Gauge(of('communication_codes', 'Communication codes served'));
 export const databaseUp = new Gauge(of('database_up', '1 while the database answers'));
 export const listenerUp = new Gauge(of('listener_up', '1 while notifications of changes are received'));
@@ -24,5 +31,7 @@ export const jwksAge = new Gauge(of('jwks_age_seconds', 'Time since the key set 
 export const jwksKeys = new Gauge(of('jwks_keys', 'Usable keys in the key set of the issuer'));
 export const jwksFetches = new Counter(of('jwks_fetches_total', 'Fetches of the key set by result: loaded or failed', 'result'));
 export const tokenCacheEntries = new Gauge(of('token_cache_entries', 'Verified access tokens remembered'));
-export const tokenCacheLookups = new Counter(of('token_cache_lookups_total', 'Look-ups in the cache of verified tokens: hit or miss', 'result'));
+export const tokenCacheLookups = new Counter(
+  of('token_cache_lookups_total', 'Look-ups in the cache of verified tokens: hit or miss', 'result'),
+);
 export const logLinesDropped = new Counter(of('log_lines_dropped_total', 'Log lines dropped because their reader stalled'));

@@ -1,0 +1,46 @@
+// Both headers stand between a stranger and the data. The guard is global and fails closed: a route that says nothing about credentials
+// refuses everyone who has none.
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Configuration } from '../configuration/configuration.js';
+import type { Caller, ServiceRequest } from '../http/exchange.js';
+import { AccessTokensService } from './access-tokens.service.js';
+import type { AccessToken } from './access-token.js';
+import { ApiKeysService } from './api-keys.service.js';
+import { isOpen } from './open.decorator.js';
+import { cannotVerify, insufficientScope, repeatedHeaders, unauthorized } from './refusals.js';
+import type { Verdict } from './verdict.js';
+
+@Injectable()
+export class CredentialsGuard implements CanActivate {
+  constructor(
+    private readonly apiKeys: ApiKeysService,
+    private readonly accessTokens: AccessTokensService,
+    private readonly configuration: Configuration,
+  ) {}
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    if (isOpen(context)) return true;
+    const request = context.switchToHttp().getRequest<ServiceRequest>();
+    const { apiKey, apiKeys, authorization, authorizations } = request.head;
+    if (apiKeys > 1 || authorizations > 1) throw repeatedHeaders(request.head);
+    const key = this.apiKeys.verify(apiKey);
+    const token = this.accessTokens.verify(authorization);
+    return token instanceof Promise ? token.then((verdict) => this.decide(request, key, verdict)) : this.decide(request, key, token);
+  }
+
+  private decide(request: ServiceRequest, key: Verdict<Caller>, token: Verdict<AccessToken>): boolean {
+    const scope = this.configuration.OAUTH_REQUIRED_SCOPE;
+    if (key.kind === 'valid' && token.kind === 'valid') {
+      const { keyId, client } = key.holder;
+      request.caller = { keyId, client };
+      if (scope !== '' && !token.holder.scopes.has(scope)) throw insufficientScope(scope);
+      return true;
+    }
+    // What is missing can be said whatever else is not at hand; a verdict that cannot be reached is never a refusal.
+    if (key.kind !== 'missing' && token.kind !== 'missing') {
+      if (key.kind === 'undecided') throw cannotVerify(key.detail);
+      if (token.kind === 'undecided') throw cannotVerify(token.detail);
+    }
+    throw unauthorized(key, token);
+  }
+}

@@ -1,0 +1,62 @@
+import { type CryptoKey, type JSONWebKeySet, type JWK, createLocalJWKSet, importJWK } from 'jose';
+
+/** Asymmetric signatures only (RFC 8725 section 3.1): with a MAC the verifier could sign, and a public key could pass for a secret. */
+export const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+const MIN_RSA_BITS = 2048;
+const MAX_KEYS = 100;
+
+/** The usable public keys of the issuer, at one fetch. */
+export interface KeySet {
+  readonly resolve: ReturnType<typeof createLocalJWKSet>;
+  readonly size: number;
+  readonly kids: ReadonlySet<string>;
+  /** Whether a key with this material, and this id, is still in the set. */
+  holds(fingerprint: string): boolean;
+  /** Which key a token's header selects, as a name to remember. */
+  fingerprintOf(kid: string | undefined): string | undefined;
+}
+
+/**
+ * Keeps what can verify an access token: no symmetric and no private keys, none for encryption, no RSA below 2048 bits, nothing that cannot be imported.
+ * @throws Error where nothing usable is left
+ */
+export async function keySetOf(document: unknown): Promise<KeySet> {
+  const { keys } = (document ?? {}) as Partial<JSONWebKeySet>;
+  if (!Array.isArray(keys)) throw new Error('the document is not a JWK set (RFC 7517): it has no list of keys');
+  const usable: JWK[] = [];
+  for (const key of keys.slice(0, MAX_KEYS)) if (await isUsable(key)) usable.push(key);
+  if (usable.length === 0) throw new Error(`none of the ${keys.length} keys of the set can verify a signature`);
+  const fingerprints = new Map(usable.map((key) => [key.kid, fingerprint(key)]));
+  const known = new Set(fingerprints.values());
+  const only = usable.length === 1 ? fingerprint(usable[0] as JWK) : undefined;
+  return {
+    resolve: createLocalJWKSet({ keys: usable }),
+    size: usable.length,
+    kids: new Set(usable.flatMap(({ kid }) => (kid === undefined ? [] : [kid]))),
+    holds: (name) => known.has(name),
+    fingerprintOf: (kid) => (kid === undefined ? only : fingerprints.get(kid)),
+  };
+}
+
+const fingerprint = ({ kid, kty, crv, n, e, x, y }: JWK): string => JSON.stringify([kid, kty, crv, n, e, x, y]);
+
+async function isUsable(key: JWK): Promise<boolean> {
+  if (typeof key !== 'object' || key === null) return false;
+  const { kty, d, k, use, alg } = key;
+  if (!['RSA', 'EC', 'OKP'].includes(String(kty)) || d !== undefined || k !== undefined) return false;
+  if ((use !== undefined && use !== 'sig') || (alg !== undefined && !ALGORITHMS.includes(alg))) return false;
+  try {
+    const imported = (await importJWK(key, alg ?? defaultAlgorithm(key))) as CryptoKey;
+    const { modulusLength } = imported.algorithm as Partial<RsaHashedKeyAlgorithm>;
+    return imported.type === 'public' && (modulusLength === undefined || modulusLength >= MIN_RSA_BITS);
+  } catch {
+    return false;
+  }
+}
+
+interface RsaHashedKeyAlgorithm {
+  readonly modulusLength: number;
+}
+
+const defaultAlgorithm = ({ kty, crv }: JWK): string =>
+  kty === 'RSA' ? 'RS256' : kty === 'OKP' ? 'EdDSA' : crv === 'P-384' ? 'ES384' : crv === 'P-521' ? 'ES512' : 'ES256';

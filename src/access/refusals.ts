@@ -1,0 +1,68 @@
+import type { RequestHead } from '../http/request-head.js';
+import { type Issue, Problem } from '../problems/problem.js';
+import { retryAfter } from '../problems/retry-after.js';
+import { credentialsRefused } from '../telemetry/metrics.js';
+import type { Verdict } from './verdict.js';
+
+const REALM = 'realm="order-lookup-services"';
+const KEY_CHALLENGE = ['WWW-Authenticate', `ApiKey ${REALM}, header="Api-Key"`];
+const bearerChallenge = (parameters = ''): string[] => ['WWW-Authenticate', `Bearer ${REALM}${parameters}`];
+
+/** A header sent twice: what would count depends on who reads it. */
+export const repeatedHeaders = ({ apiKeys, authorizations }: RequestHead): Problem =>
+  new Problem('malformed-request', {
+    detail: 'A credential header was sent more than once.',
+    issues: [
+      ...(apiKeys > 1 ? [headerIssue('Api-Key', 'Api-Key was sent more than once: send it once.')] : []),
+      ...(authorizations > 1 ? [headerIssue('Authorization', 'Authorization was sent more than once: send it once.')] : []),
+    ],
+  });
+
+/** One 401 that names every fault at once and helps nobody to guess: unknown, revoked and expired are told alike. */
+export function unauthorized(key: Verdict<unknown>, token: Verdict<unknown>): Problem {
+  const issues = [
+    ...issueOf('Api-Key', 'api_key', key, 'Api-Key is missing: send your subscription key.', 'Api-Key is not valid.'),
+    ...issueOf(
+      'Authorization',
+      'access_token',
+      token,
+      'Authorization is missing: send Bearer and an access token.',
+      'Authorization holds no valid access token.',
+    ),
+  ];
+  const wrong = key.kind === 'refused' || token.kind === 'refused';
+  // RFC 6750 section 3.1: no error code where no token was sent
+  const error = token.kind === 'refused' && token.reason !== 'scheme' ? ', error="invalid_token"' : '';
+  return new Problem(wrong ? 'invalid-credentials' : 'missing-credentials', {
+    detail: wrong
+      ? 'The credentials of the request are not valid.'
+      : 'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
+    issues,
+    headers: [...KEY_CHALLENGE, ...bearerChallenge(error)],
+  });
+}
+
+/** RFC 6750 section 3.1: "The request requires higher privileges than provided by the access token." */
+export function insufficientScope(scope: string): Problem {
+  credentialsRefused.inc({ credential: 'access_token', reason: 'scope' });
+  return new Problem('insufficient-scope', {
+    detail: 'The access token was not granted the scope that this service needs.',
+    issues: [headerIssue('Authorization', `The access token lacks the scope ${scope}.`)],
+    headers: bearerChallenge(`, error="insufficient_scope", scope="${scope}"`),
+  });
+}
+
+export const cannotVerify = (detail: string): Problem =>
+  new Problem('cannot-verify-credentials', { detail: `${detail} Your credentials may well be valid.`, headers: retryAfter(2) });
+
+const headerIssue = (field: string, description: string): Issue => ({ description, field, location: 'header' });
+
+function issueOf(field: string, credential: string, verdict: Verdict<unknown>, whenMissing: string, whenRefused: string): Issue[] {
+  if (verdict.kind === 'missing') {
+    credentialsRefused.inc({ credential, reason: 'missing' });
+    return [headerIssue(field, whenMissing)];
+  }
+  if (verdict.kind !== 'refused') return [];
+  credentialsRefused.inc({ credential, reason: verdict.reason });
+  return [headerIssue(field, whenRefused)];
+}

@@ -1,0 +1,31 @@
+import { tokenCacheEntries, tokenCacheLookups } from '../telemetry/metrics.js';
+import type { AccessToken } from './access-token.js';
+
+/** Entries kept; each takes about 500 bytes. */
+const CAPACITY = 10_000;
+
+/** Tokens whose signature was found good, by a digest of the whole token. Holds no refusals, and no verdict: times are compared on every request. */
+export class TokenCache {
+  private readonly entries = new Map<string, AccessToken>();
+
+  get(digest: string): AccessToken | undefined {
+    const token = this.entries.get(digest);
+    tokenCacheLookups.inc(token ? HIT : MISS);
+    return token;
+  }
+
+  /** Makes room by dropping the entry that was added first: warm tokens come back at the cost of one verification. */
+  add(digest: string, token: AccessToken): void {
+    if (this.entries.size >= CAPACITY) this.entries.delete(this.entries.keys().next().value as string);
+    this.entries.set(digest, token);
+    tokenCacheEntries.set(this.entries.size);
+  }
+
+  remove(digest: string): void {
+    this.entries.delete(digest);
+    tokenCacheEntries.set(this.entries.size);
+  }
+}
+
+const HIT = { result: 'hit' } as const;
+const MISS = { result: 'miss' } as const;

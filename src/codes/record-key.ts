@@ -1,0 +1,28 @@
+// The keys of a record are compared where they stand, in its JSON: `{"codeType":"…","code":"…","description":"…"}`. Keys hold no control
+// characters, so the only escapes in them are \" and \\, and comparing the bytes of UTF-8 is comparing code points.
+export type KeyField = 'codeType' | 'code';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const TYPE_AT = '{"codeType":"'.length;
+const BETWEEN = '","code":"'.length;
+
+/** Order of a key of the record that starts at `start` relative to `value`: negative, 0 or positive. */
+export function compareKey(json: Buffer, start: number, field: KeyField, value: Buffer): number {
+  let at = start + TYPE_AT;
+  if (field === 'code') at = endOfString(json, at) + BETWEEN;
+  for (let index = 0; ; index++, at++) {
+    let byte = json[at] as number;
+    if (byte === QUOTE) return index === value.length ? 0 : -1;
+    if (byte === BACKSLASH) byte = json[++at] as number;
+    if (index === value.length) return 1;
+    const order = byte - (value[index] as number);
+    if (order !== 0) return order;
+  }
+}
+
+function endOfString(json: Buffer, from: number): number {
+  let at = from;
+  while (json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
+  return at;
+}

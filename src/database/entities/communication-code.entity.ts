@@ -1,0 +1,13 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity('communication_code')
+export class CommunicationCode {
+  @PrimaryColumn({ name: 'code_type', type: 'text' })
+  codeType: string;
+
+  @PrimaryColumn({ type: 'text' })
+  code: string;
+
+  @Column({ type: 'text' })
+  description: string;
+}

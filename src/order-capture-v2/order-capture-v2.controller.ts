@@ -1,0 +1,13 @@
+import { Controller, Get } from '@nestjs/common';
+import { CodesService } from '../codes/codes.service.js';
+import type { Answer } from '../http/answer.js';
+
+@Controller('orders-api-v2/v2/supported-values')
+export class OrderCaptureV2Controller {
+  constructor(private readonly codes: CodesService) {}
+
+  @Get()
+  getSupportedValues(): Answer {
+    return this.codes.supportedValues('order-capture-v2');
+  }
+}

@@ -1,0 +1,76 @@
+import { plainToInstance } from 'class-transformer';
+import { IsOptional, Length, Matches, validateSync } from 'class-validator';
+import leven from 'leven';
+import { isOurs } from '../access/api-key.js';
+import { parseQuery, shown } from '../http/query.js';
+import type { Issue } from '../problems/problem.js';
+import { Problem } from '../problems/problem.js';
+
+const PRINTABLE = { message: '$property holds control characters.' };
+
+/** The filters of the communication codes operation. */
+export class CommunicationCodesQuery {
+  @IsOptional()
+  @Length(1, 256, {
+    message: ({ value, property }) =>
+      value === '' ? `${property} is empty: give a value or leave it out.` : `${property} has more than 256 characters.`,
+  })
+  @Matches(/^\P{Cc}*$/u, PRINTABLE)
+  codeType?: string;
+
+  @IsOptional()
+  @Length(1, 256, {
+    message: ({ value, property }) =>
+      value === '' ? `${property} is empty: give a value or leave it out.` : `${property} has more than 256 characters.`,
+  })
+  @Matches(/^\P{Cc}*$/u, PRINTABLE)
+  code?: string;
+}
+
+const NAMES = ['codeType', 'code'] as const;
+const NONE = Object.freeze(new CommunicationCodesQuery());
+const MAX_ISSUES = 20;
+/** Edits at which an unknown name still looks like one of ours. */
+const NEAR = 3;
+
+/**
+ * Reads the filters from a request target.
+ * @throws Problem invalid-query with all faults at once: a filter that is silently dropped would widen the answer
+ */
+export function readFilters(target: string): CommunicationCodesQuery {
+  if (!target.includes('?')) return NONE;
+  const { parameters, issues } = parseQuery(target);
+  const given: Record<string, string> = {};
+  for (const { name, value } of parameters) {
+    if (!isFilter(name)) issues.push(unknown(name));
+    else if (name in given) issues.push(issue(name, `${name} is given more than once.`, value));
+    else given[name] = value;
+  }
+  const filters = plainToInstance(CommunicationCodesQuery, given);
+  for (const { property, constraints = {} } of validateSync(filters)) {
+    for (const description of Object.values(constraints)) issues.push(issue(property, description, given[property]));
+  }
+  if (issues.length > 0)
+    throw new Problem('invalid-query', {
+      detail: `${issues.length} fault${issues.length > 1 ? 's' : ''} in the query. Nothing was looked up.`,
+      issues: issues.slice(0, MAX_ISSUES),
+    });
+  return filters;
+}
+
+const isFilter = (name: string): name is (typeof NAMES)[number] => name === 'codeType' || name === 'code';
+
+/** What was sent, unless it looks like a credential that got into the wrong place. */
+const issue = (field: string, description: string, value: string | undefined): Issue => ({
+  description,
+  field: shown(field),
+  location: 'query',
+  ...(value === undefined || isOurs(value) || value.startsWith('eyJ') ? {} : { value: shown(value) }),
+});
+
+function unknown(name: string): Issue {
+  const letters = name.toLowerCase().replaceAll(/[^a-z]/g, '');
+  const near = NAMES.map((known) => ({ known, edits: leven(letters, known.toLowerCase()) })).sort((a, b) => a.edits - b.edits)[0];
+  const hint = near && near.edits <= Math.min(NEAR, near.known.length - 2) ? ` Did you mean ${near.known}?` : '';
+  return issue(name, `There is no such parameter: only codeType and code are known.${hint}`, undefined);
+}

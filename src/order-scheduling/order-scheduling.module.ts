@@ -1,0 +1,6 @@
+import { Module } from '@nestjs/common';
+import { CodesModule } from '../codes/codes.module.js';
+import { OrderSchedulingController } from './order-scheduling.controller.js';
+
+@Module({ imports: [CodesModule], controllers: [OrderSchedulingController] })
+export class OrderSchedulingModule {}

@@ -1,0 +1,6 @@
+import { Module } from '@nestjs/common';
+import { CodesModule } from '../codes/codes.module.js';
+import { OrderUpdateController } from './order-update.controller.js';
+
+@Module({ imports: [CodesModule], controllers: [OrderUpdateController] })
+export class OrderUpdateModule {}
