@@ -24,9 +24,7 @@ export const isInForce = ({ expiresAt, notBefore, issuedAt }: AccessToken, now: 
 /** Types that access tokens come with. Common issuers send JWT, or none; RFC 9068 section 2.1 demands at+jwt. */
 export const isAccessTokenType = ({ typ }: JWTHeaderParameters, demanded: string): boolean => {
   if (typ === undefined) return demanded === '';
-  const type = String(typ)
-    .toLowerCase()
-    .replace(/^application\//, '');
+  const type = typ.toLowerCase().replace(/^application\//, '');
   return type === 'at+jwt' || (type === 'jwt' && demanded === '');
 };
 
@@ -37,7 +35,7 @@ const OTHER_KINDS = new Set(['id', 'refresh', 'offline', 'logout']);
  * access token has), a logout token (events), or one that says so in `typ` (Keycloak) or `token_use` (Amazon Cognito).
  */
 export function isAnotherKind(claims: JWTPayload): boolean {
-  const said = [claims['typ'], claims['token_use']].map((kind) => String(kind ?? '').toLowerCase());
+  const said = [claims['typ'], claims['token_use']].map((kind) => (typeof kind === 'string' ? kind.toLowerCase() : ''));
   if (said.some((kind) => OTHER_KINDS.has(kind))) return true;
   if (['at_hash', 'c_hash', 's_hash', 'events'].some((claim) => claim in claims)) return true;
   return 'nonce' in claims && !['scope', 'scp', 'client_id'].some((claim) => claim in claims) && !said.includes('bearer');

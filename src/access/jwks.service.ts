@@ -32,7 +32,7 @@ export class JwksService {
 
   constructor(
     private readonly configuration: Configuration,
-    @Inject(LOG) private readonly log: Log,
+    @Inject(LOG) log: Log,
   ) {
     this.failure = new RepeatedFailure(log, 'issuer');
   }

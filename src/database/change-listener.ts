@@ -68,15 +68,14 @@ export class ChangeListener {
   private async listen(): Promise<void> {
     const client = new Client({ ...clientOptions(this.databaseUrl), query_timeout: HEARTBEAT_TIMEOUT_MS });
     this.client = client;
-    let ended = false;
-    let changed = false;
+    const state = { ended: false, changed: false };
     client.on('notification', () => {
-      changed = true;
+      state.changed = true;
       this.wake();
     });
     client.on('error', () => this.wake()); // the end follows
     client.on('end', () => {
-      ended = true;
+      state.ended = true;
       this.wake();
     });
     try {
@@ -86,10 +85,10 @@ export class ChangeListener {
       assertSupportedVersion(rows[0]?.version ?? 0);
       await client.query(`listen ${CHANNEL}`);
       this.follower.reconnected();
-      while (!ended && !this.stopped) {
-        changed = false;
+      while (!state.ended && !this.stopped) {
+        state.changed = false;
         await this.beat(client);
-        if (!changed && !ended) await this.pause(HEARTBEAT_MS);
+        if (!state.changed && !state.ended) await this.pause(HEARTBEAT_MS);
       }
       if (!this.stopped) throw new Error('the connection was closed');
     } finally {

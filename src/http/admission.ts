@@ -13,7 +13,7 @@ import { answerParserErrors } from './parser-errors.js';
 import type { Replies } from './replies.js';
 import type { ProblemRenderer } from '../problems/problem-details.js';
 
-type Handler = (request: ServiceRequest, response: ServiceResponse) => void;
+export type Handler = (request: ServiceRequest, response: ServiceResponse) => void;
 
 /** A connection knows the answer that it will carry last, so that nothing is answered before it or run after it closes. */
 export interface ServiceSocket extends Socket {

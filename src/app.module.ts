@@ -1,0 +1,60 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AccessModule } from './access/access.module.js';
+import { Configuration } from './configuration/configuration.js';
+import { dataSourceOptions } from './database/data-source.options.js';
+import { Overload } from './http/overload.js';
+import { ProblemFilter } from './http/problem.filter.js';
+import { Replies } from './http/replies.js';
+import { OperationsModule } from './operations/operations.module.js';
+import { OrderCaptureV2Module } from './order-capture-v2/order-capture-v2.module.js';
+import { OrderSchedulingModule } from './order-scheduling/order-scheduling.module.js';
+import { OrderUpdateModule } from './order-update/order-update.module.js';
+import { ProblemRenderer } from './problems/problem-details.js';
+import { LOG, type Log } from './telemetry/log.js';
+
+/** What exists before Nest does, since the HTTP server is made of it. */
+export interface Foundation {
+  readonly configuration: Configuration;
+  readonly log: Log;
+  readonly problems: ProblemRenderer;
+  readonly overload: Overload;
+  readonly replies: Replies;
+}
+
+@Module({})
+export class AppModule {
+  static on(foundation: Foundation): DynamicModule {
+    const { configuration } = foundation;
+    const access = AccessModule.for(configuration);
+    return {
+      module: AppModule,
+      imports: [
+        FoundationModule.of(foundation),
+        // Connected by the first reading, not here: the service starts without the database
+        TypeOrmModule.forRoot({ ...dataSourceOptions(configuration.DATABASE_URL), manualInitialization: true }),
+        OrderUpdateModule,
+        OrderCaptureV2Module,
+        OrderSchedulingModule,
+        access,
+        OperationsModule.with(access),
+      ],
+      providers: [{ provide: APP_FILTER, useClass: ProblemFilter }],
+    };
+  }
+}
+
+@Module({})
+class FoundationModule {
+  static of({ configuration, log, problems, overload, replies }: Foundation): DynamicModule {
+    const providers = [
+      { provide: Configuration, useValue: configuration },
+      { provide: LOG, useValue: log },
+      { provide: ProblemRenderer, useValue: problems },
+      { provide: Overload, useValue: overload },
+      { provide: Replies, useValue: replies },
+    ];
+    return { module: FoundationModule, global: true, providers, exports: providers };
+  }
+}

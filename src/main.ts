@@ -1,0 +1,16 @@
+// The service in production: `node dist/main.js`.
+import 'reflect-metadata';
+import { ConfigurationError, readConfiguration } from './configuration/read-configuration.js';
+import { startService } from './service.js';
+import { endOn } from './operations/signals.js';
+import { createLog } from './telemetry/log.js';
+
+try {
+  const configuration = readConfiguration(process.env);
+  const log = createLog(configuration.LOG_LEVEL);
+  endOn(await startService(configuration, log), log);
+} catch (error) {
+  const known = error instanceof ConfigurationError || (error instanceof Error && 'code' in error);
+  process.stderr.write(`${known ? (error as Error).message : String((error as Error)?.stack ?? error)}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,53 @@
+// The port for operators: never on the API's port, never shed, open to whoever reaches it. Three addresses need no framework.
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { Problem } from '../problems/problem.js';
+import { ProblemRenderer } from '../problems/problem-details.js';
+import { retryAfter } from '../problems/retry-after.js';
+import { registry } from '../telemetry/metrics.js';
+import { HealthService } from './health.service.js';
+import { LifecycleService } from './lifecycle.service.js';
+
+@Injectable()
+export class ManagementServer {
+  readonly server: Server;
+
+  constructor(
+    private readonly health: HealthService,
+    private readonly lifecycle: LifecycleService,
+    private readonly problems: ProblemRenderer,
+  ) {
+    this.server = createServer((request, response) => void this.answer(request, response));
+  }
+
+  private async answer({ method, url }: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      if (method !== 'GET' && method !== 'HEAD')
+        throw new Problem('method-not-allowed', { detail: 'Use GET.', headers: ['Allow', 'GET, HEAD'] });
+      const [type, body] = await this.read(url);
+      response.writeHead(200, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body), 'Cache-Control': 'no-store' });
+      response.end(method === 'HEAD' ? undefined : body);
+    } catch (error) {
+      const problem = error instanceof Problem ? error : new Problem('internal-error', { detail: 'The metrics cannot be collected.' });
+      const { status, headers, body } = this.problems.answer(problem, randomUUID());
+      response.writeHead(status, headers).end(method === 'HEAD' ? undefined : body);
+    }
+  }
+
+  private async read(url: string | undefined): Promise<[type: string, body: string]> {
+    switch (url) {
+      case '/health/live':
+        return ['application/json', '{"status":"ok"}'];
+      case '/health/ready': {
+        const { obstacles } = this.health;
+        if (obstacles.length > 0) throw new Problem('not-ready', { detail: obstacles.join(' '), headers: retryAfter(1) });
+        return ['application/json', '{"status":"ok"}'];
+      }
+      case '/metrics':
+        return [registry.contentType, await this.lifecycle.metrics()];
+      default:
+        throw new Problem('not-found', { detail: 'There are /health/live, /health/ready and /metrics.' });
+    }
+  }
+}
