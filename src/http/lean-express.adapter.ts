@@ -6,7 +6,7 @@ import { type Server, type ServerResponse, createServer } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type NextFunction, type RequestHandler } from 'express';
 import { Problem } from '../problems/problem.js';
-import type { Admission, Handler } from './admission.js';
+import type { Admission } from './admission.js';
 import { Answer } from './answer.js';
 import { ServiceRequest, ServiceResponse } from './exchange.js';
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, PARSER_HEADER_BYTES, REQUEST_TIMEOUT_MS, STALLED_MS, TIMEOUT_CHECK_MS } from './limits.js';
@@ -47,7 +47,7 @@ export class LeanExpressAdapter extends ExpressAdapter {
     server.maxHeadersCount = 0; // Node would drop what is beyond the count silently: the admission counts itself
     server.timeout = STALLED_MS;
     this.httpServer = server as unknown as Server;
-    this.admission.guard(this.httpServer, app as unknown as Handler);
+    this.admission.guard(this.httpServer, app);
   }
 
   /** Every GET route answers HEAD by Express, OPTIONS with 204, and any other method with 405. */

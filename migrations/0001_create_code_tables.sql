@@ -1,0 +1,89 @@
+-- Up Migration
+
+-- A text that callers may be given: not empty, not padded, no control characters (C0, DEL, C1, line and paragraph separators).
+create function is_clean(input text, most int) returns boolean
+  language sql immutable strict parallel safe
+  as $$ select length(input) between 1 and most and input !~ '^\s|\s$' and input !~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]' $$;
+
+create table code_list (
+  name text collate "C" constraint code_list_is_unique primary key,
+  constraint code_list_name_is_a_short_identifier check (name ~ '^[A-Za-z][A-Za-z0-9_-]{0,63}$')
+);
+comment on table code_list is 'A list of values, stored once whoever returns it';
+
+create table code_list_value (
+  code_list text collate "C" not null,
+  value text collate "C" not null,
+  position int not null,
+  constraint code_list_value_is_unique_in_its_list primary key (code_list, value),
+  constraint code_list_value_names_a_list foreign key (code_list) references code_list (name) on update cascade on delete cascade,
+  constraint code_list_value_is_clean_text_of_256_characters check (is_clean(value, 256)),
+  constraint code_list_value_position_is_positive check (position > 0),
+  constraint code_list_value_position_is_unique_in_its_list unique (code_list, position) deferrable initially deferred
+);
+comment on column code_list_value.position is 'Order in the answer; a value without one goes to the end';
+
+create table area_property (
+  area text collate "C" not null,
+  property text collate "C" not null,
+  position int not null,
+  code_list text collate "C" not null,
+  constraint area_property_is_unique_in_its_area primary key (area, property),
+  constraint area_property_area_is_known check (area in ('order-update', 'order-capture-v2')),
+  constraint area_property_is_a_json_name check (property ~ '^[a-z][A-Za-z0-9]{0,63}$'),
+  constraint area_property_names_a_list foreign key (code_list) references code_list (name) on update cascade,
+  constraint area_property_position_is_positive check (position > 0),
+  constraint area_property_position_is_unique_in_its_area unique (area, position) deferrable initially deferred
+);
+comment on table area_property is 'Which property of which area returns which list';
+
+create table communication_code (
+  code_type text collate "C" not null,
+  code text collate "C" not null,
+  description text not null,
+  constraint communication_code_is_unique primary key (code_type, code),
+  constraint communication_code_type_is_clean_text_of_256_characters check (is_clean(code_type, 256)),
+  constraint communication_code_is_clean_text_of_256_characters check (is_clean(code, 256)),
+  constraint communication_code_description_is_clean_text_of_1024_characters check (is_clean(description, 1024))
+);
+create unique index communication_code_by_code on communication_code (code, code_type);
+
+create table api_key (
+  id uuid not null default gen_random_uuid() constraint api_key_id_is_unique primary key,
+  client text not null,
+  key_hash bytea not null,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz,
+  revoked_at timestamptz,
+  constraint api_key_client_is_clean_text_of_128_characters check (is_clean(client, 128)),
+  constraint api_key_hash_is_unique unique (key_hash),
+  constraint api_key_hash_is_sha_256 check (octet_length(key_hash) = 32),
+  constraint api_key_expires_after_it_is_created check (expires_at > created_at)
+);
+comment on column api_key.key_hash is 'SHA-256 of the key, never the key';
+
+-- A value or property without a position goes to the end. The lock makes two sessions that append at once take turns.
+create function append_code_list_value() returns trigger language plpgsql as $$
+begin
+  if new.position is null then
+    perform pg_advisory_xact_lock(hashtextextended('code_list_value ' || new.code_list, 0));
+    select coalesce(max(position), 0) + 1 into new.position from code_list_value where code_list = new.code_list;
+  end if;
+  return new;
+end $$;
+create trigger append before insert on code_list_value for each row execute function append_code_list_value();
+
+create function append_area_property() returns trigger language plpgsql as $$
+begin
+  if new.position is null then
+    perform pg_advisory_xact_lock(hashtextextended('area_property ' || new.area, 0));
+    select coalesce(max(position), 0) + 1 into new.position from area_property where area = new.area;
+  end if;
+  return new;
+end $$;
+create trigger append before insert on area_property for each row execute function append_area_property();
+
+-- Down Migration
+
+drop table api_key, communication_code, area_property, code_list_value, code_list;
+drop function append_area_property, append_code_list_value, is_clean;

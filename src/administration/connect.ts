@@ -1,0 +1,48 @@
+import { Client } from 'pg';
+import { assertSupportedVersion, clientOptions } from '../database/session.js';
+import { describe } from '../telemetry/repeated-failure.js';
+
+/** A fault of the operator's surroundings or input: told in one line, without a stack. */
+export class AdministrationError extends Error {}
+
+/**
+ * A session with the database that DATABASE_URL names.
+ * @throws AdministrationError that says what is wrong with the variable, the server or its version
+ */
+export async function connect(environment: NodeJS.ProcessEnv = process.env): Promise<Client> {
+  const { DATABASE_URL: url } = environment;
+  if (!url)
+    throw new AdministrationError(
+      'DATABASE_URL is not set: a connection string such as postgres://user:password@host:5432/database is needed.',
+    );
+  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
+    throw new AdministrationError(
+      'DATABASE_URL is not a connection string of PostgreSQL: postgres://user:password@host:5432/database is needed.',
+    );
+  }
+  const { hostname, port, pathname } = new URL(url);
+  const client = new Client({ ...clientOptions(url), application_name: 'order-lookup-administration' });
+  client.on('error', () => undefined); // the query that waits fails with the same reason
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ version: number }>(`select current_setting('server_version_num')::int as version`);
+    assertSupportedVersion(rows[0]?.version ?? 0);
+    return client;
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw new AdministrationError(
+      `The database ${pathname.slice(1)} at ${hostname}:${port || 5432} cannot be used: ${describe(error)}. Check DATABASE_URL and that the server runs.`,
+    );
+  }
+}
+
+/** Runs a command and ends the process with its status; an AdministrationError becomes one line on standard error and status 1. */
+export async function runCommand(command: () => Promise<number | void>): Promise<void> {
+  try {
+    process.exitCode = (await command()) ?? 0;
+  } catch (error) {
+    const known = error instanceof AdministrationError || (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS');
+    process.stderr.write(`${known ? (error as Error).message : ((error as Error).stack ?? String(error))}\n`);
+    process.exitCode = 1;
+  }
+}

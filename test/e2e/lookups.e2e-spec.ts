@@ -1,0 +1,155 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expectProblem } from '../support/problem.js';
+import { OPERATIONS, World } from '../support/world.js';
+
+const fixture = (name: string): string => readFileSync(join(import.meta.dirname, '..', 'fixtures', name), 'utf8');
+const CODES = '/order-scheduling/communication-codes';
+
+let world: World;
+beforeAll(async () => {
+  world = await World.create();
+});
+afterAll(() => world?.close());
+
+const RECORDS = [
+  { codeType: 'SAMPLE-STATUS', code: 'S1', description: 'Sample: order received' },
+  { codeType: 'SAMPLE-STATUS', code: 'S2', description: 'Sample: "on the way" – größer' },
+  { codeType: 'SAMPLE-USAGE', code: 'S1', description: 'Sample: same code, other type' },
+  { codeType: 'SAMPLE-USAGE', code: 'a\\b"c', description: 'Sample: special characters' },
+  { codeType: 'SAMPLE-usage', code: 'é𝄞', description: 'Sample: beyond ASCII' },
+];
+const recordsOf = (...indexes: number[]): string => JSON.stringify({ communicationRecords: indexes.map((index) => RECORDS[index]) });
+
+describe.each([
+  ['/orders-update-api/supported-values', 'order-update.supported-values.json'],
+  ['/orders-api-v2/v2/supported-values', 'order-capture-v2.supported-values.json'],
+])('GET %s', (path, file) => {
+  it('answers the values of the interface document, byte for byte', async () => {
+    const { status, headers, text } = await world.get(path);
+    expect({ status, type: headers.get('content-type'), text }).toEqual({ status: 200, type: 'application/json', text: fixture(file) });
+  });
+
+  it('ignores query parameters', async () => {
+    expect((await world.get(`${path}?codeType=x&unknown=%zz`)).text).toBe(fixture(file));
+  });
+});
+
+describe(`GET ${CODES}`, () => {
+  it.each([
+    ['', [0, 1, 2, 3, 4]],
+    ['?', [0, 1, 2, 3, 4]],
+    ['?codeType=SAMPLE-STATUS', [0, 1]],
+    ['?codeType=SAMPLE-USAGE', [2, 3]],
+    ['?codeType=SAMPLE-usage', [4]],
+    ['?code=S1', [0, 2]],
+    ['?codeType=SAMPLE-USAGE&code=S1', [2]],
+    ['?code=S1&codeType=SAMPLE-STATUS&', [0]],
+    [`?code=${encodeURIComponent('a\\b"c')}`, [3]],
+    [`?code=${encodeURIComponent('é𝄞')}`, [4]],
+    ['?codeType=sample-status', []],
+    ['?codeType=SAMPLE', []],
+    ['?codeType=+SAMPLE-STATUS', []],
+    ['?codeType=zzz&code=S1', []],
+    ['?code=0', []],
+  ])('answers %s with the records that match exactly, in order', async (query, indexes) => {
+    const { status, headers, text } = await world.get(CODES + query);
+    expect({ status, type: headers.get('content-type'), text }).toEqual({
+      status: 200,
+      type: 'application/json',
+      text: recordsOf(...indexes),
+    });
+  });
+
+  it.each([
+    ['?codeType=', ['codeType']],
+    ['?codeType', ['codeType']],
+    ['?codeType=a&codeType=a', ['codeType']],
+    [`?code=${'x'.repeat(257)}`, ['code']],
+    ['?code=a%00b', ['code']],
+    ['?code=%zz', ['code']],
+    ['?code=%C3%28', ['code']],
+    ['?code=%ED%A0%80', ['code']],
+    ['?codetype=a', ['codetype']],
+    ['?codeType[]=a', ['codeType[]']],
+    ['?__proto__=a&constructor=b', ['__proto__', 'constructor']],
+    ['?a=1&codeType=&code=%&b=2', ['code', 'a', 'b', 'codeType']],
+  ])('refuses %s and names every fault', async (query, fields) => {
+    const { issues = [] } = expectProblem(await world.get(CODES + query), 'invalid-query');
+    expect(issues.map(({ field, location }) => ({ field, location })).toSorted((a, b) => a.field.localeCompare(b.field))).toEqual(
+      fields.toSorted((a, b) => a.localeCompare(b)).map((field) => ({ field, location: 'query' })),
+    );
+  });
+
+  it('asks whether a near name was meant', async () => {
+    const { issues } = expectProblem(await world.get(`${CODES}?codetype=a&cod=b&entirely=c`), 'invalid-query');
+    expect(issues?.map(({ description }) => description.split('known.')[1]?.trim())).toEqual(['Did you mean codeType?', 'Did you mean code?', '']);
+  });
+
+  it('names 20 faults at most', async () => {
+    const { issues } = expectProblem(
+      await world.get(`${CODES}?${Array.from({ length: 50 }, (_, at) => `p${at}=1`).join('&')}`),
+      'invalid-query',
+    );
+    expect(issues).toHaveLength(20);
+  });
+});
+
+describe.each(OPERATIONS)('%s', (path) => {
+  it('answers HEAD like GET without the body', async () => {
+    const [get, head] = [await world.get(path), await world.get(path, { method: 'HEAD' })];
+    expect(head).toMatchObject({ status: 200, text: '' });
+    for (const name of ['content-type', 'content-length', 'etag', 'cache-control'])
+      expect(head.headers.get(name)).toBe(get.headers.get(name));
+  });
+
+  it('answers OPTIONS with the methods, without credentials', async () => {
+    const { status, headers, text } = await world.get(path, {
+      method: 'OPTIONS',
+      headers: { 'Api-Key': undefined, Authorization: undefined },
+    });
+    expect({ status, allow: headers.get('allow'), text }).toEqual({ status: 204, allow: 'GET, HEAD, OPTIONS', text: '' });
+  });
+
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'])('refuses %s', async (method) => {
+    const reply = await world.get(path, { method });
+    expectProblem(reply, 'method-not-allowed');
+    expect(reply.headers.get('allow')).toBe('GET, HEAD, OPTIONS');
+  });
+
+  it('answers 304 to its entity tag, in a list, weak or as *', async () => {
+    const { headers } = await world.get(path);
+    const etag = headers.get('etag') as string;
+    expect(etag).toMatch(/^"[\w-]{22}"$/);
+    for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const reply = await world.get(path, { headers: { 'If-None-Match': tag } });
+      expect({
+        status: reply.status,
+        text: reply.text,
+        etag: reply.headers.get('etag'),
+        cache: reply.headers.get('cache-control'),
+      }).toEqual({ status: 304, text: '', etag, cache: 'private, no-cache' });
+    }
+    expect((await world.get(path, { headers: { 'If-None-Match': '"other"' } })).status).toBe(200);
+  });
+
+  it.each(['/', '/x', '%20'])('has nothing at its address followed by %s', async (suffix) => {
+    expectProblem(await world.get(path + suffix), 'not-found');
+  });
+
+  it('has nothing at its address in other case', async () => {
+    expectProblem(await world.get(path.toUpperCase()), 'not-found');
+  });
+});
+
+describe('X-Request-Id', () => {
+  it('is taken over when it is a UUID', async () => {
+    const id = '0b6c4f3e-7d0a-4a52-9c0f-2f6f7e3b8a11';
+    expect((await world.get(OPERATIONS[0], { headers: { 'X-Request-Id': id } })).headers.get('x-request-id')).toBe(id);
+  });
+
+  it('is made anew when it is not', async () => {
+    expect((await world.get(OPERATIONS[0], { headers: { 'X-Request-Id': 'x y' } })).headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});

@@ -1,0 +1,134 @@
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type CryptoKey, type JWK, type JWTPayload, SignJWT, exportJWK, generateKeyPair } from 'jose';
+
+export const AUDIENCE = 'https://orders.example';
+
+export interface SigningKey {
+  readonly kid: string;
+  readonly alg: string;
+  readonly privateKey: CryptoKey;
+  readonly jwk: JWK;
+}
+
+export async function signingKey(alg: string, kid: string): Promise<SigningKey> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  return { kid, alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
+}
+
+/** How the key set is answered. */
+export type Fault = 'none' | 'down' | 'slow' | 'drip' | 'status 500' | 'html' | 'empty set' | 'huge' | 'redirect';
+
+interface TokenParts {
+  /** Members of the header; undefined leaves one out. */
+  header?: Record<string, unknown>;
+  /** Claims; undefined leaves one out. */
+  claims?: Record<string, unknown>;
+  key?: SigningKey;
+}
+
+/** A stand-in for an OAuth 2.0 issuer: real HTTP, real keys, faults on demand. Tokens are valid by default; each test spoils one thing. */
+export class Issuer {
+  readonly hits = new Map<string, number>();
+  fault: Fault = 'none';
+  published: JWK[];
+
+  private constructor(
+    private readonly server: Server,
+    readonly keys: SigningKey[],
+  ) {
+    this.published = keys.map(({ jwk }) => jwk);
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => this.answer(request, response));
+  }
+
+  static async start(port = 0): Promise<Issuer> {
+    const keys = [await signingKey('RS256', 'rsa-1'), await signingKey('ES256', 'ec-1'), await signingKey('EdDSA', 'ed-1')];
+    const server = createServer();
+    const issuer = new Issuer(server, keys);
+    await new Promise<void>((resolve) => void server.listen(port, '127.0.0.1', resolve));
+    return issuer;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  get environment(): Record<string, string> {
+    return { OAUTH_ISSUER: this.url, OAUTH_AUDIENCE: AUDIENCE };
+  }
+
+  /** Fetches of the key set so far. */
+  get jwksHits(): number {
+    return this.hits.get('/jwks') ?? 0;
+  }
+
+  get claims(): JWTPayload {
+    const now = Math.floor(Date.now() / 1000);
+    return {
+      iss: this.url,
+      aud: AUDIENCE,
+      sub: 'tester',
+      client_id: 'tests',
+      iat: now,
+      exp: now + 600,
+      jti: Math.random().toString(36).slice(2),
+    };
+  }
+
+  async token({ header = {}, claims = {}, key = this.keys[0] as SigningKey }: TokenParts = {}): Promise<string> {
+    const members = { alg: key.alg, kid: key.kid, typ: 'at+jwt', ...header };
+    return new SignJWT({ ...this.claims, ...claims }).setProtectedHeader(members as { alg: string }).sign(key.privateKey);
+  }
+
+  /** Publishes a new key and signs with it from now on. */
+  async rotate(kid: string, { keepOld = true } = {}): Promise<SigningKey> {
+    const key = await signingKey('ES256', kid);
+    this.keys.unshift(key);
+    this.published = keepOld ? [key.jwk, ...this.published] : [key.jwk];
+    return key;
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => void this.server.close(resolve));
+  }
+
+  private answer({ url = '' }: IncomingMessage, response: ServerResponse): void {
+    this.hits.set(url, (this.hits.get(url) ?? 0) + 1);
+    const json = (body: unknown): void => void response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+    if (url === '/.well-known/openid-configuration' && this.fault !== 'down') {
+      return json({
+        issuer: this.url,
+        jwks_uri: `${this.url}/jwks`,
+        authorization_endpoint: `${this.url}/auth`,
+        token_endpoint: `${this.url}/token`,
+      });
+    }
+    if (url !== '/jwks' && this.fault !== 'down') return void response.writeHead(404).end();
+    switch (this.fault) {
+      case 'down':
+        return void response.destroy();
+      case 'slow':
+        return;
+      case 'drip':
+        response.writeHead(200, { 'Content-Type': 'application/json' });
+        return void response.write('{');
+      case 'status 500':
+        return void response.writeHead(500).end('{}');
+      case 'html':
+        return void response.writeHead(200, { 'Content-Type': 'text/html' }).end('<html>sign in</html>');
+      case 'empty set':
+        return json({ keys: [] });
+      case 'huge':
+        return void response.writeHead(200).end(`{"keys":[],"x":"${'x'.repeat(10_000_000)}"}`);
+      case 'redirect':
+        return void response.writeHead(302, { Location: '/elsewhere' }).end();
+      case 'none':
+        json({ keys: this.published });
+    }
+  }
+}

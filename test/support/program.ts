@@ -1,0 +1,29 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+
+/** The folder of the project. */
+export const PROJECT = process.cwd();
+
+/** What a program of ours may see of the environment of the tests. */
+export function cleanEnvironment(environment: Record<string, string>): NodeJS.ProcessEnv {
+  const { PATH, HOME } = process.env;
+  return { PATH, HOME, ...environment };
+}
+
+export interface Outcome {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program of dist/ to its end. */
+export function run(program: string, words: string[], environment: Record<string, string>, input = ''): Promise<Outcome> {
+  const child = spawn(process.execPath, [join(PROJECT, 'dist', program), ...words], { env: cleanEnvironment(environment), cwd: PROJECT });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text));
+  child.stdin.end(input);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status) => resolve({ status, ...output }));
+  });
+}

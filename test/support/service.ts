@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { PROJECT, cleanEnvironment } from './program.js';
+
+export interface LogLine {
+  readonly level: string;
+  readonly time: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** The real program in a process of its own. */
+export class RunningService {
+  readonly lines: LogLine[] = [];
+  private readonly waiting = new Set<() => void>();
+  private errors = '';
+  private constructor(private readonly child: ChildProcess) {
+    let rest = '';
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      const lines = (rest + text).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) this.lines.push(JSON.parse(line) as LogLine);
+      for (const look of this.waiting) look();
+    });
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.errors += text));
+  }
+
+  /** Starts it on free ports of the loopback address and waits until it listens. */
+  static async start(environment: Record<string, string>, nodeOptions: string[] = []): Promise<RunningService> {
+    const child = spawn(process.execPath, [...nodeOptions, join(PROJECT, 'dist', 'main.js')], {
+      env: cleanEnvironment({ HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: '0', ...environment }),
+      cwd: PROJECT,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const service = new RunningService(child);
+    const exited = once(child, 'exit').then(([status]) =>
+      Promise.reject(new Error(`the service ended with status ${status}: ${service.output}`)),
+    );
+    exited.catch(() => undefined);
+    await Promise.race([service.waitForLog(({ msg }) => msg === 'listening'), exited]);
+    return service;
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  get url(): string {
+    return String(this.lines.find(({ msg }) => msg === 'listening')?.['url']);
+  }
+
+  get managementUrl(): string {
+    return String(this.lines.find(({ msg }) => msg === 'listening')?.['managementUrl']);
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port);
+  }
+
+  get output(): string {
+    return `${this.errors}${this.lines.map((line) => JSON.stringify(line)).join('\n')}`;
+  }
+
+  /** Resolves with the first line, past or to come, that fits. */
+  waitForLog(fits: (line: LogLine) => boolean): Promise<LogLine> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        const line = this.lines.find(fits);
+        if (!line) return;
+        this.waiting.delete(look);
+        resolve(line);
+      };
+      this.waiting.add(look);
+      look();
+    });
+  }
+
+  /** Resolves when the service says that it is ready. */
+  async ready(): Promise<void> {
+    await until(async () => (await fetch(`${this.managementUrl}/health/ready`)).status === 200);
+  }
+
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`${this.managementUrl}/metrics`)).text();
+    const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
+    return Number(line?.slice(name.length + 1));
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.child.kill(name);
+  }
+
+  async exited(): Promise<number | null> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode;
+    const [status] = (await once(this.child, 'exit')) as [number | null];
+    return status;
+  }
+
+  /** Ends it at once: its orderly end is a test of its own. */
+  async kill(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.exited();
+  }
+}
+
+/** Asks again and again until the condition holds; for what has no event to wait for. */
+export async function until(holds: () => Promise<boolean>, { timeoutMs = 20_000, everyMs = 20 } = {}): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await holds().catch(() => false))) {
+    if (Date.now() > deadline) throw new Error(`not true within ${timeoutMs} ms: ${holds.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+}
