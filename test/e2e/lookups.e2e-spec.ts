@@ -84,7 +84,11 @@ describe(`GET ${CODES}`, () => {
 
   it('asks whether a near name was meant', async () => {
     const { issues } = expectProblem(await world.get(`${CODES}?codetype=a&cod=b&entirely=c`), 'invalid-query');
-    expect(issues?.map(({ description }) => description.split('known.')[1]?.trim())).toEqual(['Did you mean codeType?', 'Did you mean code?', '']);
+    expect(issues?.map(({ description }) => description.split('known.')[1]?.trim())).toEqual([
+      'Did you mean codeType?',
+      'Did you mean code?',
+      '',
+    ]);
   });
 
   it('names 20 faults at most', async () => {

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
+import { Client, Pool, type QueryResultRow } from 'pg';
 
 /** A database of one test file. */
 export interface TestDatabase {
   readonly url: string;
   readonly name: string;
-  query<Row extends pg.QueryResultRow = pg.QueryResultRow>(sql: string, parameters?: unknown[]): Promise<Row[]>;
+  query<Row extends QueryResultRow = QueryResultRow>(sql: string, parameters?: unknown[]): Promise<Row[]>;
   drop(): Promise<void>;
 }
 
 const LOCK = 'select pg_advisory_lock(20251)';
 
-async function atServer<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client(process.env['TEST_POSTGRES_URL']);
+async function atServer<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client(process.env['TEST_POSTGRES_URL']);
   await client.connect();
   try {
     return await work(client);
@@ -28,12 +28,12 @@ export async function createDatabase({ migrated = true, name = `test_${randomUUI
     await client.query(`create database ${name} template ${migrated ? 'template_orders' : 'template1'}`);
   });
   const url = Object.assign(new URL(process.env['TEST_POSTGRES_URL'] ?? ''), { pathname: `/${name}` }).href;
-  const pool = new pg.Pool({ connectionString: url, max: 4, application_name: 'tests' });
+  const pool = new Pool({ connectionString: url, max: 4, application_name: 'tests' });
   pool.on('error', () => undefined);
   return {
     url,
     name,
-    query: async <Row extends pg.QueryResultRow>(sql: string, parameters?: unknown[]) => (await pool.query<Row>(sql, parameters)).rows,
+    query: async <Row extends QueryResultRow>(sql: string, parameters?: unknown[]) => (await pool.query<Row>(sql, parameters)).rows,
     async drop() {
       await pool.end();
       await atServer((client) => client.query(`drop database if exists ${name} with (force)`));

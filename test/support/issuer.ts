@@ -79,9 +79,16 @@ export class Issuer {
     };
   }
 
-  async token({ header = {}, claims = {}, key = this.keys[0] as SigningKey }: TokenParts = {}): Promise<string> {
+  async token({ header = {}, claims = {}, key = this.signer }: TokenParts = {}): Promise<string> {
     const members = { alg: key.alg, kid: key.kid, typ: 'at+jwt', ...header };
-    return new SignJWT({ ...this.claims, ...claims }).setProtectedHeader(members as { alg: string }).sign(key.privateKey);
+    return new SignJWT({ ...this.claims, ...claims }).setProtectedHeader(members).sign(key.privateKey);
+  }
+
+  /** The key that tokens are signed with unless a test says otherwise. */
+  get signer(): SigningKey {
+    const [key] = this.keys;
+    if (!key) throw new Error('the issuer has no key');
+    return key;
   }
 
   /** Publishes a new key and signs with it from now on. */

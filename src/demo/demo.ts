@@ -1,0 +1,100 @@
+import { mkdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { MIGRATIONS } from '../administration/migrations.js';
+import { connect } from '../administration/connect.js';
+import { runMigrations } from '../administration/migration-run.js';
+import { ConfigurationError, readConfiguration } from '../configuration/read-configuration.js';
+import { endOn } from '../operations/signals.js';
+import { startService } from '../service.js';
+import { createLog } from '../telemetry/log.js';
+import { DemoError } from './demo-error.js';
+import { demoKey } from './demo-key.js';
+import { DemoPostgres } from './demo-postgres.js';
+import { loadSamples } from './samples.js';
+import { welcome } from './welcome.js';
+
+const DATA = join(import.meta.dirname, '..', '..', '.data');
+const AUDIENCE = 'https://orders.demo.example';
+
+/** Starts database, issuer and service on this machine's loopback address, and prints calls that work. */
+export async function startDemo(): Promise<void> {
+  const postgres = new DemoPostgres(DATA);
+  try {
+    const log = createLog(process.env['LOG_LEVEL'] || 'warn');
+    const issuerPort = Number(process.env['ISSUER_PORT'] || 3002);
+    const issuerUrl = `http://127.0.0.1:${issuerPort}`;
+    // Checked before anything is started: DATABASE_URL is not known yet, but has the right form
+    const environment = {
+      HOST: '127.0.0.1',
+      ...process.env,
+      DATABASE_URL: 'postgres://127.0.0.1',
+      OAUTH_ISSUER: issuerUrl,
+      OAUTH_AUDIENCE: AUDIENCE,
+    };
+    const { HOST, PORT, MANAGEMENT_PORT, BASE_PATH, OAUTH_REQUIRED_SCOPE } = readConfiguration(environment);
+    await mkdir(DATA, { recursive: true }).catch((error: Error) =>
+      Promise.reject(new DemoError(`The folder .data cannot be made: ${error.message}. Make the project's folder writable.`)),
+    );
+    postgres.assertAlone();
+    for (const [variable, port] of Object.entries({ PORT, MANAGEMENT_PORT }))
+      await assertFree(HOST, port, `set ${variable} to another port, such as ${variable}=4${String(port).slice(1)} npm start`);
+    await assertFree('127.0.0.1', issuerPort, 'set ISSUER_PORT to another port');
+    const databaseUrl = await postgres.start();
+    const client = await connect({ DATABASE_URL: databaseUrl });
+    await runMigrations(client, MIGRATIONS, 'up', Infinity);
+    await loadSamples(client);
+    const key = await demoKey(client, DATA);
+    await client.end();
+    const origins = ['127.0.0.1', 'localhost'].map((host) => `http://${host}:${PORT}`);
+    const { startIssuer } = await import('./issuer.js');
+    const issuer = await startIssuer({
+      url: issuerUrl,
+      port: issuerPort,
+      host: '127.0.0.1',
+      audience: AUDIENCE,
+      scopes: OAUTH_REQUIRED_SCOPE,
+      redirectUris: origins.map((origin) => `${origin}${BASE_PATH}/docs/oauth2-redirect.html`),
+      keyFile: join(DATA, 'issuer-key.pem'),
+    });
+    const service = await startService(readConfiguration({ ...environment, DATABASE_URL: databaseUrl }), log);
+    endOn(
+      {
+        async stop() {
+          await service.stop(0);
+          issuer.close();
+          await postgres.stop();
+        },
+      },
+      log,
+    );
+    while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
+    process.stdout.write(
+      welcome({
+        url: service.url + BASE_PATH,
+        managementUrl: service.managementUrl,
+        issuerUrl,
+        key,
+        token: await issuer.accessToken(),
+        databaseUrl,
+      }),
+    );
+  } catch (error) {
+    const known = error instanceof DemoError || error instanceof ConfigurationError || (error instanceof Error && 'code' in error);
+    process.stderr.write(`${known ? error.message : describeFully(error)}\n`);
+    await postgres.stop();
+    process.exit(1);
+  }
+}
+
+async function assertFree(host: string, port: number, remedy: string): Promise<void> {
+  if (port === 0) return;
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', () => reject(new DemoError(`Port ${port} on ${host} is taken by another program: ${remedy}.`)));
+    probe.listen(port, host, () => probe.close(() => resolve()));
+  });
+}
+
+const describeFully = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));

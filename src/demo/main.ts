@@ -1,0 +1,8 @@
+// `npm start`: with nothing configured the demo, which brings its own database and issuer; otherwise the service as in production, which
+// says what is missing where only a part is set.
+import 'reflect-metadata';
+
+const configured = ['DATABASE_URL', 'OAUTH_ISSUER', 'OAUTH_AUDIENCE'].some((name) => process.env[name]);
+
+if (configured || process.env['NODE_ENV'] === 'production') await import('../main.js');
+else await (await import('./demo.js')).startDemo();

@@ -1,0 +1,16 @@
+import type { Client } from 'pg';
+
+/** The interface document names no communication code, so these say that they are samples. */
+const SAMPLES = `
+  insert into communication_code (code_type, code, description) values
+    ('SAMPLE-APPOINTMENT', 'CONFIRMED', 'Sample: the consumer confirmed the appointment'),
+    ('SAMPLE-APPOINTMENT', 'LEFT-MESSAGE', 'Sample: a message was left, the appointment is open'),
+    ('SAMPLE-APPOINTMENT', 'NO-ANSWER', 'Sample: nobody answered the call'),
+    ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed'),
+    ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day'),
+    ('SAMPLE-USAGE', 'EMAIL', 'Sample: the code is used in messages by email')
+  on conflict do nothing`;
+
+export async function loadSamples(client: Client): Promise<void> {
+  await client.query(SAMPLES);
+}

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as client from 'openid-client';
+import { type LocalIssuer, startIssuer } from '../../src/demo/issuer.js';
+import { type TestDatabase, createDatabase } from '../support/database.js';
+import { issueKey } from '../support/keys.js';
+import { freePort } from '../support/postgres-server.js';
+import { RunningService } from '../support/service.js';
+import { OPERATIONS } from '../support/world.js';
+
+const AUDIENCE = 'https://orders.example';
+const REDIRECT = 'http://127.0.0.1:3000/docs/oauth2-redirect.html';
+
+let issuer: LocalIssuer;
+let issuerUrl: string;
+let database: TestDatabase;
+let service: RunningService;
+
+beforeAll(async () => {
+  const port = await freePort();
+  issuerUrl = `http://127.0.0.1:${port}`;
+  issuer = await startIssuer({
+    url: issuerUrl,
+    host: '127.0.0.1',
+    port,
+    audience: AUDIENCE,
+    scopes: 'lookups.read',
+    redirectUris: [REDIRECT],
+  });
+  database = await createDatabase();
+  service = await RunningService.start({
+    DATABASE_URL: database.url,
+    OAUTH_ISSUER: issuerUrl,
+    OAUTH_AUDIENCE: AUDIENCE,
+    OAUTH_TOKEN_TYPE: 'at+jwt',
+    OAUTH_REQUIRED_SCOPE: 'lookups.read',
+  });
+  await service.ready();
+});
+
+afterAll(async () => {
+  await service?.kill();
+  issuer?.close();
+  await database?.drop();
+});
+
+/** A person with a browser, as far as the sign-in needs one: follows redirects, keeps cookies, presses the one button. */
+async function signIn(start: URL): Promise<URL> {
+  const cookies = new Map<string, string>();
+  let at = start;
+  let method = 'GET';
+  for (let step = 0; step < 10; step++) {
+    const response = await fetch(at, {
+      method,
+      redirect: 'manual',
+      headers: { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
+    });
+    for (const cookie of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
+      cookies.set(name, value);
+    }
+    const location = response.headers.get('location');
+    method = location ? 'GET' : 'POST';
+    if (location) at = new URL(location, at);
+    if (at.href.startsWith(REDIRECT)) return at;
+  }
+  throw new Error(`the sign-in stopped at ${at.href}`);
+}
+
+describe('the authorization code grant with PKCE', () => {
+  it('gives a token that opens all three operations', async () => {
+    const configuration = await client.discovery(new URL(issuerUrl), 'order-lookup-docs', undefined, client.None(), {
+      execute: [client.allowInsecureRequests],
+    });
+    const verifier = client.randomPKCECodeVerifier();
+    const state = client.randomState();
+    const address = client.buildAuthorizationUrl(configuration, {
+      redirect_uri: REDIRECT,
+      scope: 'lookups.read',
+      code_challenge: await client.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      state,
+    });
+    const callback = await signIn(address);
+    const { access_token: token } = await client.authorizationCodeGrant(configuration, callback, {
+      pkceCodeVerifier: verifier,
+      expectedState: state,
+    });
+    const { key } = await issueKey(database);
+    await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'keys');
+    for (const path of OPERATIONS) {
+      let status = 0;
+      for (let tries = 0; status !== 200 && tries < 100; tries++)
+        status = (await fetch(service.url + path, { headers: { 'Api-Key': key, Authorization: `Bearer ${token}` } })).status;
+      expect(status).toBe(200);
+    }
+  });
+
+  it('is refused without PKCE', async () => {
+    const response = await fetch(
+      `${issuerUrl}/auth?client_id=order-lookup-docs&response_type=code&redirect_uri=${encodeURIComponent(REDIRECT)}`,
+      { redirect: 'manual' },
+    );
+    expect(response.headers.get('location')).toContain('error=invalid_request');
+  });
+});

@@ -1,0 +1,117 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from '../support/postgres-server.js';
+import { PROJECT, cleanEnvironment } from '../support/program.js';
+
+/** A copy of the project as far as the demo needs it, so that its .data is its own. */
+const folder = mkdtempSync(join(tmpdir(), 'demo-'));
+const ports = { PORT: '', MANAGEMENT_PORT: '', ISSUER_PORT: '' };
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  execFileSync('chmod', ['755', folder]);
+  for (const name of ['dist', 'migrations', 'package.json']) cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
+  symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
+  for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = String(await freePort());
+});
+
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function start(environment: NodeJS.Dict<string> = {}) {
+  const child = spawn(process.execPath, ['dist/demo/main.js'], { cwd: folder, env: { ...cleanEnvironment(ports), ...environment } });
+  children.push(child);
+  const output = { out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output.out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.err += text));
+  const ended = once(child, 'close').then(([status]) => status as number | null);
+  const running = new Promise<void>((resolve, reject) => {
+    child.stdout.on('data', () => output.out.includes('Ctrl-C stops everything') && resolve());
+    void ended.then(() => reject(new Error(output.err)));
+  });
+  running.catch(() => undefined);
+  return { child, output, ended, running };
+}
+
+const isFree = (port: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(Number(port), '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
+
+const databasePort = (output: string): string => /@127\.0\.0\.1:(\d+)\/postgres/.exec(output)?.[1] ?? '';
+
+describe('npm start', () => {
+  it('prints calls that work as they stand, refuses a second start beside it, and leaves nothing behind on Ctrl-C', async () => {
+    const demo = start();
+    await demo.running;
+    const calls = [...demo.output.out.matchAll(/^curl -s (?:.*\\\n)*.*$/gm)].map(([call]) => call);
+    expect(calls).toHaveLength(3);
+    for (const call of calls) {
+      const answer = execFileSync('sh', ['-c', `${call} -w '\\n%{http_code}'`], { encoding: 'utf8' });
+      expect(answer).toMatch(/^\{"(commentType|commentTypeCodes|communicationRecords)":[^]*\n200$/);
+    }
+    const second = start();
+    expect(await second.ended).toBe(1);
+    expect(second.output.err).toContain(
+      `The demo runs already (process ${demo.child.pid}). Stop it with Ctrl-C, or use the one that runs.\n`,
+    );
+    demo.child.kill('SIGINT');
+    expect(await demo.ended).toBe(0);
+    for (const port of [...Object.values(ports), databasePort(demo.output.out)]) expect(await isFree(port)).toBe(true);
+  });
+
+  it('starts again after it was killed, with the same key', async () => {
+    const killed = start();
+    await killed.running;
+    killed.child.kill('SIGKILL');
+    await killed.ended;
+    const again = start();
+    await again.running;
+    const keyOf = (text: string): string | undefined => /ols_\S+/.exec(text)?.[0];
+    expect(keyOf(again.output.out)).toBe(keyOf(killed.output.out));
+    again.child.kill('SIGTERM');
+    expect(await again.ended).toBe(0);
+    expect(await isFree(databasePort(killed.output.out))).toBe(true);
+  });
+
+  it('says which port is taken, and the remedy', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => void taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as { port: number };
+    const demo = start({ PORT: String(port) });
+    expect(await demo.ended).toBe(1);
+    expect(demo.output.err).toMatch(
+      new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is taken by another program: set PORT to another port, .*\n$`),
+    );
+    taken.close();
+  });
+
+  it('says that its data is of another version', async () => {
+    const version = join(folder, '.data/postgres/PG_VERSION');
+    writeFileSync(version, '12\n');
+    const demo = start();
+    expect(await demo.ended).toBe(1);
+    expect(demo.output.err).toContain(
+      '.data/postgres holds data of PostgreSQL 12, and the demo runs PostgreSQL 18. Move or delete the folder .data to start afresh.\n',
+    );
+    writeFileSync(version, '18\n');
+  });
+
+  it.each([
+    [{ DATABASE_URL: 'postgres://db/x' }, ['OAUTH_ISSUER', 'OAUTH_AUDIENCE']],
+    [{ NODE_ENV: 'production' }, ['DATABASE_URL', 'OAUTH_ISSUER', 'OAUTH_AUDIENCE']],
+  ])('lists what is missing when half configured or in production: %j', async (environment, missing) => {
+    const demo = start(environment);
+    expect(await demo.ended).toBe(1);
+    expect([...demo.output.err.matchAll(/^ {2}- (\w+) is not set: /gm)].map(([, name]) => name)).toEqual(missing);
+  });
+});
