@@ -65,7 +65,6 @@ export async function startIssuer(options: IssuerOptions): Promise<LocalIssuer> 
     clients,
     jwks: { keys: [await signingKey(options.keyFile)] },
     cookies: { keys: [randomBytes(32).toString('hex')] },
-    scopes: ['openid', ...scopes.split(' ').filter(Boolean)],
     pkce: { required: () => true },
     clientBasedCORS: () => true,
     findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
@@ -80,7 +79,7 @@ export async function startIssuer(options: IssuerOptions): Promise<LocalIssuer> 
     },
     async loadExistingGrant({ oidc }) {
       const grant = new provider.Grant({ clientId: oidc.client?.clientId ?? '', accountId: oidc.session?.accountId ?? ACCOUNT });
-      grant.addOIDCScope('openid');
+      grant.addOIDCScope(`openid ${scopes}`.trim());
       grant.addResourceScope(audience, scopes);
       await grant.save();
       return grant;
