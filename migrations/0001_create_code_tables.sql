@@ -3,7 +3,10 @@
 -- A text that callers may be given: not empty, not padded, no control characters (C0, DEL, C1, line and paragraph separators).
 create function is_clean(input text, most int) returns boolean
   language sql immutable strict parallel safe
-  as $$ select length(input) between 1 and most and input !~ '^\s|\s$' and input !~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]' $$;
+  -- In collation "C" \s is white space of ASCII alone, so that of Unicode is spelled out.
+  as $$ select length(input) between 1 and most
+    and input !~ '^[\s\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\ufeff]|[\s\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\ufeff]$'
+    and input !~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]' $$;
 
 create table code_list (
   name text collate "C" constraint code_list_is_unique primary key,
@@ -58,7 +61,11 @@ create table api_key (
   constraint api_key_client_is_clean_text_of_128_characters check (is_clean(client, 128)),
   constraint api_key_hash_is_unique unique (key_hash),
   constraint api_key_hash_is_sha_256 check (octet_length(key_hash) = 32),
-  constraint api_key_expires_after_it_is_created check (expires_at > created_at)
+  constraint api_key_expires_after_it_is_created check (expires_at > created_at),
+  -- infinity and dates beyond JavaScript's range would make the whole list of keys unreadable
+  constraint api_key_expiry_is_in_the_years_1_to_9999 check (expires_at between '0001-01-01z' and '9999-12-31z'),
+  constraint api_key_revocation_is_in_the_years_1_to_9999 check (revoked_at between '0001-01-01z' and '9999-12-31z'),
+  constraint api_key_creation_is_in_the_years_1_to_9999 check (created_at between '0001-01-01z' and '9999-12-31z')
 );
 comment on column api_key.key_hash is 'SHA-256 of the key, never the key';
 

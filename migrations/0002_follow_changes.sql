@@ -22,6 +22,8 @@ begin
   perform pg_notify('order_lookup_changed', tg_argv[0]);
   return null;
 end $$;
+-- Whoever may create tables could otherwise attach it to one of their own.
+revoke execute on function note_change from public;
 
 create trigger note_change after insert or update or delete or truncate on code_list for each statement execute function note_change('codes');
 create trigger note_change after insert or update or delete or truncate on code_list_value for each statement execute function note_change('codes');

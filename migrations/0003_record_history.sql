@@ -24,14 +24,16 @@ begin
     -- The rows of both sets come in the same order, one for one
     insert into public.history (table_name, operation, old_row, new_row)
     select tg_table_name, tg_op, o.old_row, n.new_row
-      from (select to_jsonb(r) - 'key_hash' as old_row, row_number() over () as at from old_rows r) o
-      join (select to_jsonb(r) - 'key_hash' as new_row, row_number() over () as at from new_rows r) n using (at)
-     where o.old_row is distinct from n.new_row;
+      from (select to_jsonb(r) - 'key_hash' as old_row, to_jsonb(r) as whole, row_number() over () as at from old_rows r) o
+      join (select to_jsonb(r) - 'key_hash' as new_row, to_jsonb(r) as whole, row_number() over () as at from new_rows r) n using (at)
+     where o.whole is distinct from n.whole; -- with the hash, so that an exchanged key is on record
   else
     insert into public.history (table_name, operation) values (tg_table_name, tg_op);
   end if;
   return null;
 end $$;
+-- Whoever may create tables could otherwise write history by a table of their own.
+revoke execute on function record_history from public;
 
 do $$
 declare name text;

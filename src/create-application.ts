@@ -9,20 +9,20 @@ import { Replies } from './http/replies.js';
 import { ProblemRenderer } from './problems/problem-details.js';
 import { type Log, nestLogger } from './telemetry/log.js';
 
-/** The Nest application with everything in place, not listening yet. */
-export async function createApplication(configuration: Configuration, log: Log): Promise<NestExpressApplication> {
-  const { BASE_PATH, PUBLIC_BASE_URL, CORS_ORIGINS } = configuration;
-  const problems = new ProblemRenderer(PUBLIC_BASE_URL.endsWith(BASE_PATH) ? PUBLIC_BASE_URL || BASE_PATH : PUBLIC_BASE_URL + BASE_PATH);
-  const overload = new Overload();
-  const replies = new Replies(problems, log);
-  const foundation: Foundation = { configuration, log, problems, overload, replies };
-  const adapter = new LeanExpressAdapter(new Admission(replies, problems, overload), replies);
-  const app = await NestFactory.create<NestExpressApplication>(AppModule.on(foundation), adapter, {
-    logger: nestLogger(log),
-    bodyParser: false,
-    abortOnError: false,
-    routeConflictPolicy: { duplicate: 'error', shadow: 'error' },
-  });
+/** What exists before Nest does. */
+export function createFoundation(configuration: Configuration, log: Log): Foundation {
+  const { BASE_PATH, PUBLIC_BASE_URL } = configuration;
+  const problems = new ProblemRenderer(
+    PUBLIC_BASE_URL !== '' && PUBLIC_BASE_URL.endsWith(BASE_PATH) ? PUBLIC_BASE_URL : PUBLIC_BASE_URL + BASE_PATH,
+  );
+  return { configuration, log, problems, overload: new Overload(), replies: new Replies(problems, log) };
+}
+
+export const createAdapter = ({ replies, problems, overload }: Foundation): LeanExpressAdapter =>
+  new LeanExpressAdapter(new Admission(replies, problems, overload), replies);
+
+/** Applies what a Nest application is told before it is initialized. */
+export function prepare(app: NestExpressApplication, { BASE_PATH, CORS_ORIGINS }: Configuration): NestExpressApplication {
   if (BASE_PATH) app.setGlobalPrefix(BASE_PATH);
   if (CORS_ORIGINS.length > 0) {
     app.enableCors({
@@ -35,4 +35,16 @@ export async function createApplication(configuration: Configuration, log: Log):
     });
   }
   return app;
+}
+
+/** The Nest application with everything in place, not listening yet. */
+export async function createApplication(configuration: Configuration, log: Log): Promise<NestExpressApplication> {
+  const foundation = createFoundation(configuration, log);
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.on(foundation), createAdapter(foundation), {
+    logger: nestLogger(log),
+    bodyParser: false,
+    abortOnError: false,
+    routeConflictPolicy: { duplicate: 'error', shadow: 'error' },
+  });
+  return prepare(app, configuration);
 }

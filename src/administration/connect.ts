@@ -1,4 +1,4 @@
-import { Client } from 'pg';
+import { Client, DatabaseError } from 'pg';
 import { assertSupportedVersion, clientOptions } from '../database/session.js';
 import { describe } from '../telemetry/repeated-failure.js';
 
@@ -27,6 +27,8 @@ export async function connect(environment: NodeJS.ProcessEnv = process.env): Pro
     await client.connect();
     const { rows } = await client.query<{ version: number }>(`select current_setting('server_version_num')::int as version`);
     assertSupportedVersion(rows[0]?.version ?? 0);
+    // The server notices a killed migration in the middle of a statement, and gives its locks free. Not every platform can.
+    await client.query(`set client_connection_check_interval = '1s'`).catch(() => undefined);
     return client;
   } catch (error) {
     await client.end().catch(() => undefined);
@@ -36,13 +38,18 @@ export async function connect(environment: NodeJS.ProcessEnv = process.env): Pro
   }
 }
 
-/** Runs a command and ends the process with its status; an AdministrationError becomes one line on standard error and status 1. */
+const UNDEFINED_TABLE = '42P01';
+
+/** Runs a command and ends the process with its status; a fault of the operator's or the database's is told without a stack, with status 1. */
 export async function runCommand(command: () => Promise<number | void>): Promise<void> {
   try {
     process.exitCode = (await command()) ?? 0;
   } catch (error) {
     const known = error instanceof AdministrationError || (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS');
-    process.stderr.write(`${known ? (error as Error).message : ((error as Error).stack ?? String(error))}\n`);
+    const refusal = error instanceof DatabaseError ? `PostgreSQL refused this: ${error.message}${remedyOf(error)}` : undefined;
+    process.stderr.write(`${refusal ?? (known ? (error as Error).message : ((error as Error).stack ?? String(error)))}\n`);
     process.exitCode = 1;
   }
 }
+
+const remedyOf = ({ code }: DatabaseError): string => (code === UNDEFINED_TABLE ? '. Apply the migrations first: migrate up' : '');

@@ -76,7 +76,10 @@ function expiryOf(duration: string | undefined): string | null {
   const [, count, unit] = /^([1-9]\d{0,4})([mhdwy])$/.exec(duration) ?? [];
   if (!count || !unit)
     throw new AdministrationError(`--expires-in is "${duration}": a number and a unit are needed, such as 90d (m, h, d, w or y).`);
-  return new Date(Date.now() + Number(count) * (UNITS[unit] as number)).toISOString();
+  const expiresAt = new Date(Date.now() + Number(count) * (UNITS[unit] as number));
+  if (expiresAt.getUTCFullYear() > 9998)
+    throw new AdministrationError(`--expires-in is "${duration}": the key would outlive the year 9998.`);
+  return expiresAt.toISOString();
 }
 
 interface KeyRow {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runner } from 'node-pg-migrate';
-import type { Client } from 'pg';
+import type { Client, DatabaseError } from 'pg';
 import { describe } from '../telemetry/repeated-failure.js';
 import { AdministrationError } from './connect.js';
 import { assertNoTransactionControl, migrationNames } from './migrations.js';
@@ -42,7 +42,7 @@ export async function runMigrations(
   const logger = { info: (line: string) => progress.heard(line), warn: () => undefined, error: () => undefined, debug: () => undefined };
   const query = through(client.query.bind(client) as Query);
   try {
-    const dbClient = { query: (...statement: unknown[]) => progress.watch(() => query(...statement)) } as unknown as Client;
+    const dbClient = { query: (...statement: unknown[]) => progress.watch(statement, query) } as unknown as Client;
     const done = await runner({
       dbClient,
       dir: folder,
@@ -55,7 +55,7 @@ export async function runMigrations(
     });
     return done.map(({ name }) => name);
   } catch (error) {
-    throw await explain(folder, direction, progress, error);
+    throw await explain(folder, progress, error);
   }
 }
 
@@ -64,36 +64,43 @@ function follow(client: Client) {
   const progress = {
     migration: '',
     completed: 0,
+    /** What was refused, and after how many statements of it. The runner asks more of the server afterwards. */
+    failed: undefined as { sql: string; completed: number } | undefined,
     heard(line: string): void {
       const [, name] = /^### MIGRATION (\S+)/.exec(line) ?? [];
       if (name) progress.migration = name;
     },
-    watch(query: () => Promise<unknown>): Promise<unknown> {
+    async watch(statement: unknown[], query: Query): Promise<unknown> {
       progress.completed = 0;
-      return query();
+      try {
+        return await query(...statement);
+      } catch (error) {
+        progress.failed ??= { sql: String(statement[0]), completed: progress.completed };
+        throw error;
+      }
     },
   };
   (client as unknown as { connection: NodeJS.EventEmitter }).connection.on('commandComplete', () => progress.completed++);
   return progress;
 }
 
-async function explain(
-  folder: string,
-  direction: Direction,
-  { migration, completed }: ReturnType<typeof follow>,
-  error: unknown,
-): Promise<AdministrationError> {
-  if (!migration) return new AdministrationError(`The migrations cannot be run: ${describe(error)}`);
+async function explain(folder: string, { migration, failed }: ReturnType<typeof follow>, error: unknown): Promise<AdministrationError> {
+  if (!migration || !failed) return new AdministrationError(`The migrations cannot be run: ${describe(error)}`);
   const file = `${migration}.sql`;
   const text = await readFile(join(folder, file), 'utf8');
-  const marks = { up: text.search(/^--\s*up migration/im), down: text.search(/^--\s*down migration/im) };
-  const [from, to] =
-    direction === 'up' ? [Math.max(0, marks.up), marks.down < 0 ? text.length : marks.down] : [Math.max(0, marks.down), text.length];
-  const statement = statementsOf(text.slice(from, to))[completed];
-  const { detail, hint } = error as { detail?: string; hint?: string };
+  const from = text.indexOf(failed.sql.replace(/;$/, '')); // the runner ends each part with a semicolon
+  const { detail, hint, position } = error as DatabaseError;
+  const statements = from < 0 ? [] : statementsOf(failed.sql);
+  // PostgreSQL counts characters from 1, JavaScript UTF-16 units from 0. Only faults of the text itself have a position.
+  const at = position
+    ? Array.from(failed.sql)
+        .slice(0, Number(position) - 1)
+        .join('').length
+    : statements[failed.completed]?.start;
+  const statement = statements.findLast(({ start }) => at !== undefined && start <= at);
   return new AdministrationError(
     [
-      `${file}${statement ? `, line ${lineAt(text, from + statement.start)}` : ''}: ${describe(error)}`,
+      `${file}, ${statement && at !== undefined ? `line ${lineAt(text, from + at)}` : 'at its commit'}: ${describe(error)}`,
       ...(detail ? [`  ${detail}`] : []),
       ...(hint ? [`  ${hint}`] : []),
       ...(statement ? ['', ...statement.text.split('\n').map((line) => `  ${line}`), ''] : []),

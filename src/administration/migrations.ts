@@ -23,6 +23,8 @@ export async function migrationNames(folder: string): Promise<string[]> {
     throw new AdministrationError(
       `${wrong} is not the name of a migration: NNNN_verb_object.sql is needed, such as 0042_add_order_type.sql.`,
     );
+  const twice = files.find((file, at) => files[at + 1]?.slice(0, 4) === file.slice(0, 4));
+  if (twice) throw new AdministrationError(`Two migrations have the number ${twice.slice(0, 4)}: give the later one the next free number.`);
   return files.map((file) => basename(file, '.sql'));
 }
 

@@ -35,7 +35,7 @@ export async function createDatabase({ migrated = true, name = `test_${randomUUI
     name,
     query: async <Row extends QueryResultRow>(sql: string, parameters?: unknown[]) => (await pool.query<Row>(sql, parameters)).rows,
     async drop() {
-      await pool.end();
+      if (!pool.ended) await pool.end();
       await atServer((client) => client.query(`drop database if exists ${name} with (force)`));
     },
   };

@@ -30,22 +30,42 @@ export function compareAnswers(before: Answers, after: Answers): Change[] {
 
 type ListChange = Pick<Change, 'kind' | 'name' | 'to'>;
 
-/** Where one name went and another came at the same place, it was renamed. What changed its rank among those that stay was moved. */
+/**
+ * The longest run of names that stay in order is what stands still: whatever else stays was moved, and between two that stand still
+ * what went and what came, where equally many, was renamed.
+ */
 function compareLists(before: readonly string[], after: readonly string[]): ListChange[] {
-  const gone = before.filter((name) => !after.includes(name));
-  const come = after.filter((name) => !before.includes(name));
-  const renamed = new Map(
-    gone.flatMap((name) => (come.includes(after[before.indexOf(name)] ?? '') ? [[name, after[before.indexOf(name)] as string]] : [])),
-  );
-  const taken = new Set(renamed.values());
-  const staying = before.filter((name) => after.includes(name));
-  const now = after.filter((name) => before.includes(name));
-  return [
-    ...[...renamed].map(([name, to]): ListChange => ({ kind: 'renamed', name, to })),
-    ...gone.filter((name) => !renamed.has(name)).map((name): ListChange => ({ kind: 'removed', name })),
-    ...come.filter((name) => !taken.has(name)).map((name): ListChange => ({ kind: 'added', name })),
-    ...staying.filter((name, at) => now[at] !== name).map((name): ListChange => ({ kind: 'moved', name })),
-  ];
+  const still = longestCommonOrder(before, after);
+  const [gone, come] = [gaps(before, still, after), gaps(after, still, before)];
+  const changes = gone.flatMap((names, at): ListChange[] => {
+    const others = come[at] ?? [];
+    if (names.length === others.length) return names.map((name, index) => ({ kind: 'renamed', name, to: others[index] as string }));
+    return [
+      ...names.map((name): ListChange => ({ kind: 'removed', name })),
+      ...others.map((name): ListChange => ({ kind: 'added', name })),
+    ];
+  });
+  const moved = after.filter((name) => before.includes(name) && !still.includes(name));
+  return [...changes, ...moved.map((name): ListChange => ({ kind: 'moved', name }))];
+}
+
+function longestCommonOrder(before: readonly string[], after: readonly string[]): readonly string[] {
+  const best: string[][] = []; // for each name of `after`, the longest run that ends with it
+  for (const name of after) {
+    const runs = best.filter((run) => before.indexOf(run.at(-1) as string) < before.indexOf(name));
+    best.push(before.includes(name) ? [...runs.reduce((longest, run) => (run.length > longest.length ? run : longest), []), name] : []);
+  }
+  return best.reduce((longest, run) => (run.length > longest.length ? run : longest), []);
+}
+
+/** The names before, between and behind those that stand still, without those that the other list holds too. */
+function gaps(names: readonly string[], still: readonly string[], other: readonly string[]): string[][] {
+  const found: string[][] = [[]];
+  for (const name of names) {
+    if (still.includes(name)) found.push([]);
+    else if (!other.includes(name)) found.at(-1)?.push(name);
+  }
+  return found;
 }
 
 function compareRecords(before: Answers, after: Answers): Change[] {

@@ -20,14 +20,16 @@ export async function planMigrations(client: Client, folder: string): Promise<Pl
       Infinity,
       (query) =>
         (...statement) =>
-          isBoundary(statement[0]) ? Promise.resolve() : query(...statement),
+          query(...(BOUNDARIES[String(statement[0])] ?? statement)),
     );
-    await client.query('set constraints all immediate');
     return { migrations, changes: compareAnswers(before, await readAnswers(client)) };
   } finally {
     await client.query('rollback');
   }
 }
 
-/** The runner's own BEGIN and COMMIT around each migration: here all of them share the transaction that is rolled back. */
-const isBoundary = (statement: unknown): boolean => statement === 'BEGIN;' || statement === 'COMMIT;';
+/** The runner's own BEGIN and COMMIT around each migration: here all share the transaction that is rolled back, and are checked as at a commit. */
+const BOUNDARIES: Record<string, [string]> = {
+  'BEGIN;': ['set constraints all deferred'],
+  'COMMIT;': ['set constraints all immediate'],
+};
