@@ -9,7 +9,10 @@ process.chdir(join(import.meta.dirname, '..'));
 
 const modified = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 const newest = (folder) =>
-  readdirSync(folder, { recursive: true, withFileTypes: true }).reduce((time, entry) => Math.max(time, modified(join(entry.parentPath, entry.name))), 0);
+  readdirSync(folder, { recursive: true, withFileTypes: true }).reduce(
+    (time, entry) => Math.max(time, modified(join(entry.parentPath, entry.name))),
+    0,
+  );
 
 function npm(...words) {
   console.error(`npm ${words.join(' ')} …`);
@@ -23,6 +26,9 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(1);
 }
 if (modified('node_modules/.package-lock.json') < modified('package-lock.json')) npm('ci');
-if (!process.argv.includes('--no-build') && modified('dist/main.js') < Math.max(newest('src'), modified('node_modules/.package-lock.json'))) {
+if (
+  !process.argv.includes('--no-build') &&
+  modified('dist/main.js') < Math.max(newest('src'), modified('node_modules/.package-lock.json'))
+) {
   npm('run', 'build');
 }
