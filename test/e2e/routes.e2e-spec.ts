@@ -2,7 +2,6 @@ import 'reflect-metadata';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Test } from '@nestjs/testing';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { Express } from 'express';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { createFoundation, createAdapter, prepare } from '../../src/create-application.js';
 import { AppModule } from '../../src/app.module.js';
@@ -30,7 +29,7 @@ beforeAll(async () => {
   );
   await app.listen(0, '127.0.0.1');
   url = await app.getUrl();
-  const { stack } = (app.getHttpAdapter().getInstance() as Express).router;
+  const { stack } = app.getHttpAdapter().getInstance().router;
   paths = [...new Set(stack.flatMap(({ route }) => (route ? [route.path] : [])))];
 });
 
