@@ -40,7 +40,7 @@ export async function runMigrations(
   await client.query(`set lock_timeout = '${LOCK_TIMEOUT}'`);
   const progress = follow(client);
   const logger = { info: (line: string) => progress.heard(line), warn: () => undefined, error: () => undefined, debug: () => undefined };
-  const query = through(client.query.bind(client) as Query);
+  const query = through(client.query.bind(client));
   try {
     const dbClient = { query: (...statement: unknown[]) => progress.watch(statement, query) } as unknown as Client;
     const done = await runner({
