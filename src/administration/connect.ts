@@ -1,5 +1,5 @@
 import { Client, DatabaseError } from 'pg';
-import { assertSupportedVersion, clientOptions } from '../database/session.js';
+import { SERVER_QUERY, type ServerFacts, assertSupported, clientOptions } from '../database/session.js';
 import { describe } from '../telemetry/repeated-failure.js';
 
 /** A fault of the operator's surroundings or input: told in one line, without a stack. */
@@ -25,8 +25,8 @@ export async function connect(environment: NodeJS.ProcessEnv = process.env): Pro
   client.on('error', () => undefined); // the query that waits fails with the same reason
   try {
     await client.connect();
-    const { rows } = await client.query<{ version: number }>(`select current_setting('server_version_num')::int as version`);
-    assertSupportedVersion(rows[0]?.version ?? 0);
+    const { rows } = await client.query<ServerFacts>(SERVER_QUERY);
+    assertSupported(rows[0]);
     // The server notices a killed migration in the middle of a statement, and gives its locks free. Not every platform can.
     await client.query(`set client_connection_check_interval = '1s'`).catch(() => undefined);
     return client;

@@ -6,7 +6,7 @@ import type { Log } from '../telemetry/log.js';
 import { databaseUp, listenerUp } from '../telemetry/metrics.js';
 import { RepeatedFailure } from '../telemetry/repeated-failure.js';
 import type { Topic } from './entities/revision.entity.js';
-import { SESSION_LIMITS, assertSupportedVersion, clientOptions, destroyClient } from './session.js';
+import { SESSION_LIMITS, SERVER_QUERY, type ServerFacts, assertSupported, clientOptions, destroyClient } from './session.js';
 
 const CHANNEL = 'order_lookup_changed';
 const HEARTBEAT_MS = 5_000;
@@ -81,8 +81,8 @@ export class ChangeListener {
     try {
       await client.connect();
       await client.query(SESSION_LIMITS);
-      const { rows } = await client.query<{ version: number }>(`select current_setting('server_version_num')::int as version`);
-      assertSupportedVersion(rows[0]?.version ?? 0);
+      const { rows } = await client.query<ServerFacts>(SERVER_QUERY);
+      assertSupported(rows[0]);
       await client.query(`listen ${CHANNEL}`);
       this.follower.reconnected();
       while (!state.ended && !this.stopped) {

@@ -17,10 +17,20 @@ export const clientOptions = (databaseUrl: string): ClientConfig => ({
   keepAliveInitialDelayMillis: 5_000,
 });
 
-/** PostgreSQL 14 is the oldest version that the migrations and statements are written for. */
-export function assertSupportedVersion(versionNumber: number): void {
-  if (versionNumber < 140_000)
-    throw new Error(`PostgreSQL ${Math.floor(versionNumber / 10_000)} is too old: version 14 or later is needed`);
+/** What the server says of itself, asked once for each connection. */
+export const SERVER_QUERY = `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding`;
+
+export interface ServerFacts {
+  readonly version: number;
+  readonly encoding: string;
+}
+
+/** PostgreSQL 14 is the oldest version that the migrations and statements are written for; in other encodings than UTF8 lengths and order are those of bytes. */
+export function assertSupported(facts: ServerFacts | undefined): void {
+  const { version = 0, encoding = 'unknown' } = facts ?? {};
+  if (version < 140_000) throw new Error(`PostgreSQL ${Math.floor(version / 10_000)} is too old: version 14 or later is needed`);
+  if (encoding !== 'UTF8')
+    throw new Error(`the encoding of the database is ${encoding}: UTF8 is needed (create database … encoding 'UTF8')`);
 }
 
 /** Cuts the connection of a client at once. A client that ran into its time limit still waits for the answer and must not be used again. */

@@ -50,6 +50,7 @@ export class DemoPostgres {
       user: 'postgres',
       password: this.password(version === undefined),
       createPostgresUser: true,
+      initdbFlags: ['--encoding=UTF8', '--locale=C'],
       persistent: true,
       onLog: (line) => void this.said.push(line),
       onError: (line) => void this.said.push(String(line)),

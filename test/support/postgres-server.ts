@@ -33,6 +33,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     user: 'postgres',
     password: 'tests-only',
     createPostgresUser: true,
+    initdbFlags: ['--encoding=UTF8', '--locale=C'],
     persistent: true,
     onLog: () => undefined,
     onError: () => undefined,
