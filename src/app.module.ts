@@ -4,6 +4,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccessModule } from './access/access.module.js';
 import { Configuration } from './configuration/configuration.js';
 import { dataSourceOptions } from './database/data-source.options.js';
+import { DocumentationModule } from './documentation/documentation.module.js';
 import { Overload } from './http/overload.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { Replies } from './http/replies.js';
@@ -38,6 +39,7 @@ export class AppModule {
         OrderCaptureV2Module,
         OrderSchedulingModule,
         access,
+        DocumentationModule.with(access),
         OperationsModule.with(access),
       ],
       providers: [{ provide: APP_FILTER, useClass: ProblemFilter }],

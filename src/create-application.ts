@@ -2,6 +2,8 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule, type Foundation } from './app.module.js';
 import type { Configuration } from './configuration/configuration.js';
+import { createOpenApiDocument } from './documentation/openapi.document.js';
+import { OpenApiService } from './documentation/openapi.service.js';
 import { Admission } from './http/admission.js';
 import { LeanExpressAdapter } from './http/lean-express.adapter.js';
 import { Overload } from './http/overload.js';
@@ -22,7 +24,8 @@ export const createAdapter = ({ replies, problems, overload }: Foundation): Lean
   new LeanExpressAdapter(new Admission(replies, problems, overload), replies);
 
 /** Applies what a Nest application is told before it is initialized. */
-export function prepare(app: NestExpressApplication, { BASE_PATH, CORS_ORIGINS }: Configuration): NestExpressApplication {
+export function prepare(app: NestExpressApplication, configuration: Configuration): NestExpressApplication {
+  const { BASE_PATH, CORS_ORIGINS } = configuration;
   if (BASE_PATH) app.setGlobalPrefix(BASE_PATH);
   if (CORS_ORIGINS.length > 0) {
     app.enableCors({
@@ -34,6 +37,7 @@ export function prepare(app: NestExpressApplication, { BASE_PATH, CORS_ORIGINS }
       preflightContinue: true, // OPTIONS is answered like everywhere, with Allow
     });
   }
+  app.get(OpenApiService).use(createOpenApiDocument(app, configuration, app.get(ProblemRenderer)));
   return app;
 }
 

@@ -23,6 +23,9 @@ export class JwksService {
   private keySet: KeySet | undefined;
   private fetchedAt = 0;
   private metadata: IssuerMetadata | undefined;
+  private described: IssuerMetadata | undefined;
+  private describing: Promise<IssuerMetadata | undefined> | undefined;
+  private describedAt = -ON_DEMAND_MS;
   private fetching: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private retryMs = FIRST_RETRY_MS;
@@ -42,9 +45,10 @@ export class JwksService {
     return performance.now() - this.fetchedAt > MAX_AGE_MS ? undefined : this.keySet;
   }
 
-  /** Metadata of the issuer, as far as it is known. */
-  get issuer(): IssuerMetadata | undefined {
-    return this.metadata;
+  /** Metadata of the issuer for the documentation; asked for anew where it is not known, undefined where it cannot be had. */
+  async describeIssuer(): Promise<IssuerMetadata | undefined> {
+    this.described ??= this.metadata ?? (await this.discoverOnce());
+    return this.described;
   }
 
   start(): void {
@@ -96,6 +100,15 @@ export class JwksService {
       this.failure.failed(error);
     }
     if (!this.stopped) this.timer = setTimeout(() => void this.refresh(), next).unref();
+  }
+
+  /** The pages are open to everyone, so they ask the issuer no more often than an unknown key id may. */
+  private async discoverOnce(): Promise<IssuerMetadata | undefined> {
+    if (performance.now() - this.describedAt >= ON_DEMAND_MS) {
+      this.describedAt = performance.now();
+      this.describing = discover(this.configuration).catch(() => undefined);
+    }
+    return this.describing;
   }
 
   private async address(): Promise<string> {

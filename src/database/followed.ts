@@ -28,6 +28,7 @@ export class Followed<T> {
   private confirmedAt = 0;
   private startedAt = -SPACING_MS;
   private reading = false;
+  private stopped = false;
 
   constructor(
     private readonly topic: Topic,
@@ -47,6 +48,11 @@ export class Followed<T> {
     return this.value === undefined ? Infinity : (performance.now() - this.confirmedAt) / 1000;
   }
 
+  /** Reads no more. */
+  stop(): void {
+    this.stopped = true;
+  }
+
   invalidate(): void {
     this.loaded = undefined;
   }
@@ -54,7 +60,7 @@ export class Followed<T> {
   announce(revision: string): void {
     this.wanted = revision;
     if (this.isCurrent) this.confirmedAt = performance.now();
-    else if (!this.reading && revision !== this.refused) void this.reload();
+    else if (!this.reading && !this.stopped && revision !== this.refused) void this.reload();
   }
 
   private get isCurrent(): boolean {
@@ -67,7 +73,7 @@ export class Followed<T> {
       await pause(this.startedAt + SPACING_MS - performance.now());
       this.startedAt = performance.now();
       await this.readOnce();
-    } while (!this.isCurrent && this.wanted !== this.refused);
+    } while (!this.isCurrent && this.wanted !== this.refused && !this.stopped);
     this.reading = false;
   }
 

@@ -8,6 +8,7 @@ import express, { type Express, type NextFunction, type RequestHandler } from 'e
 import { Problem } from '../problems/problem.js';
 import type { Admission } from './admission.js';
 import { Answer } from './answer.js';
+import { Page } from './page.js';
 import { ServiceRequest, ServiceResponse } from './exchange.js';
 import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, PARSER_HEADER_BYTES, REQUEST_TIMEOUT_MS, STALLED_MS, TIMEOUT_CHECK_MS } from './limits.js';
 import type { Replies } from './replies.js';
@@ -63,9 +64,8 @@ export class LeanExpressAdapter extends ExpressAdapter {
   override reply(response: unknown, body: unknown, statusCode?: number): unknown {
     const { req: request } = response as ServiceResponse;
     if (body instanceof Answer) return this.replies.answer(request, response as ServiceResponse, body);
-    const result = super.reply(response, body, statusCode) as unknown;
-    this.replies.finished(request, (response as ServiceResponse).statusCode);
-    return result;
+    if (body instanceof Page) return this.replies.page(request, response as ServiceResponse, body);
+    throw new Error(`a route answered neither an Answer nor a Page, with status ${statusCode}`);
   }
 
   private otherMethod(request: ServiceRequest, response: ServiceResponse, next: NextFunction): void {

@@ -4,6 +4,7 @@ import { requestDuration, requests } from '../telemetry/metrics.js';
 import type { Problem } from '../problems/problem.js';
 import type { ProblemRenderer } from '../problems/problem-details.js';
 import { type Answer, matches } from './answer.js';
+import type { Page } from './page.js';
 import type { ServiceRequest, ServiceResponse } from './exchange.js';
 
 interface Measures {
@@ -69,6 +70,28 @@ export class Replies {
       response.end();
       response.uncork();
     }
+    this.finished(request, 200);
+  }
+
+  page(request: ServiceRequest, response: ServiceResponse, { type, body, policy }: Page): void {
+    if (this.draining) response.shouldKeepAlive = false;
+    response.writeHead(200, [
+      'Content-Type',
+      type,
+      'Content-Length',
+      String(body.length),
+      'Cache-Control',
+      'no-cache',
+      'Content-Security-Policy',
+      policy,
+      'X-Content-Type-Options',
+      'nosniff',
+      'Referrer-Policy',
+      'no-referrer',
+      'X-Request-Id',
+      request.requestId,
+    ]);
+    response.end(request.method === 'HEAD' ? undefined : body);
     this.finished(request, 200);
   }
 

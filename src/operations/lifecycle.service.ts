@@ -41,6 +41,8 @@ export class LifecycleService implements OnApplicationBootstrap, OnModuleDestroy
   async onModuleDestroy(): Promise<void> {
     this.overload.stop();
     this.jwks.stop();
+    this.codes.followed.stop();
+    this.apiKeys.followed.stop();
     await this.listener.stop();
   }
 

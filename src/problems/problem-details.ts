@@ -17,7 +17,7 @@ export interface ProblemDetails {
 /** Writes problems as documents and whole answers. Knows nothing of Express, so that parser errors are answered with it too. */
 export class ProblemRenderer {
   /** @param baseAddress what stands before `/problems/<slug>`: the public base address and the base path, both possibly empty */
-  constructor(private readonly baseAddress: string) {}
+  constructor(readonly baseAddress: string) {}
 
   typeOf(slug: ProblemSlug): string {
     return `${this.baseAddress}/problems/${slug}`;

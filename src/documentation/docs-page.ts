@@ -1,0 +1,47 @@
+/** The page around Swagger UI. Addresses are relative, so that it works under any base path. */
+export const DOCS_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Order Lookup Services</title>
+<link rel="icon" href="docs/favicon-32x32.png">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/docs.css">
+</head>
+<body>
+<main id="documentation"></main>
+<noscript>This page needs JavaScript. The same in machine-readable form: <a href="openapi.json">openapi.json</a></noscript>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/initializer.js"></script>
+</body>
+</html>`;
+
+export const INITIALIZER = `'use strict';
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', follow);
+follow();
+const here = location.origin + location.pathname;
+const ui = SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#documentation',
+  deepLinking: true,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+  oauth2RedirectUrl: here + '/oauth2-redirect.html',
+});
+ui.initOAuth({ clientId: 'order-lookup-docs', usePkceWithAuthorizationCodeGrant: true });
+`;
+
+export const STYLE = `:root { color-scheme: light dark; }
+body { margin: 0; }
+html.dark-mode body { background: #1c2022; }
+.swagger-ui .wrapper { box-sizing: border-box; max-width: 75rem; }
+@media (max-width: 40rem) {
+  .swagger-ui .wrapper { padding: 0 .75rem; }
+  .swagger-ui .opblock .opblock-summary-path { max-width: 100%; word-break: break-all; }
+  .swagger-ui .scheme-container .schemes { justify-content: flex-start; }
+  .swagger-ui table { display: block; overflow-x: auto; }
+}
+`;

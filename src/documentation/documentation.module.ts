@@ -1,0 +1,18 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { DocsController } from './docs.controller.js';
+import { OpenApiService } from './openapi.service.js';
+import { ProblemsController } from './problems.controller.js';
+
+@Module({})
+export class DocumentationModule {
+  /** @param access the module that knows the issuer, as the application configured it */
+  static with(access: DynamicModule): DynamicModule {
+    return {
+      module: DocumentationModule,
+      imports: [access],
+      controllers: [DocsController, ProblemsController],
+      providers: [OpenApiService],
+      exports: [OpenApiService],
+    };
+  }
+}

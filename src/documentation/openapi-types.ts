@@ -1,0 +1,10 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+
+interface Reference {
+  $ref: string;
+}
+type Components = NonNullable<OpenAPIObject['components']>;
+
+/** Parts of an OpenAPI document that the package does not name itself. */
+export type SchemaObject = Exclude<NonNullable<Components['schemas']>[string], Reference>;
+export type ResponseObject = Exclude<NonNullable<Components['responses']>[string], Reference>;
