@@ -12,11 +12,18 @@ create table revision (
 insert into revision (topic) values ('codes'), ('keys');
 
 create function note_change() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
+declare raised boolean := false;
 begin
-  update public.revision set value = value + 1
-   where topic = tg_argv[0]
-     and slot = (select slot from public.revision where topic = tg_argv[0] order by slot limit 1 for update skip locked);
-  if not found then
+  begin
+    update public.revision set value = value + 1
+     where topic = tg_argv[0]
+       -- the newest first: where this transaction had to add a slot, that one
+       and slot = (select slot from public.revision where topic = tg_argv[0] order by slot desc limit 1 for update skip locked);
+    raised := found;
+  exception when serialization_failure then
+    null; -- in REPEATABLE READ a slot that another raised since our snapshot cannot be used
+  end;
+  if not raised then
     insert into public.revision (topic) values (tg_argv[0]);
   end if;
   perform pg_notify('order_lookup_changed', tg_argv[0]);

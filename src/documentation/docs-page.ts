@@ -23,6 +23,9 @@ const follow = () => document.documentElement.classList.toggle('dark-mode', dark
 dark.addEventListener('change', follow);
 follow();
 const here = location.origin + location.pathname;
+(async () => {
+const { components } = await (await fetch('openapi.json')).json();
+const scopes = Object.keys(components.securitySchemes.accessToken.flows.authorizationCode.scopes);
 const ui = SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#documentation',
@@ -30,8 +33,9 @@ const ui = SwaggerUIBundle({
   tryItOutEnabled: true,
   validatorUrl: null,
   oauth2RedirectUrl: here + '/oauth2-redirect.html',
+  onComplete: () => ui.initOAuth({ clientId: 'order-lookup-docs', usePkceWithAuthorizationCodeGrant: true, scopes }),
 });
-ui.initOAuth({ clientId: 'order-lookup-docs', usePkceWithAuthorizationCodeGrant: true });
+})();
 `;
 
 export const STYLE = `:root { color-scheme: light dark; }
