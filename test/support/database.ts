@@ -6,6 +6,8 @@ export interface TestDatabase {
   readonly url: string;
   readonly name: string;
   query<Row extends QueryResultRow = QueryResultRow>(sql: string, parameters?: unknown[]): Promise<Row[]>;
+  /** Ends its sessions, so that it can be copied. */
+  close(): Promise<void>;
   drop(): Promise<void>;
 }
 
@@ -34,6 +36,7 @@ export async function createDatabase({ migrated = true, name = `test_${randomUUI
     url,
     name,
     query: async <Row extends QueryResultRow>(sql: string, parameters?: unknown[]) => (await pool.query<Row>(sql, parameters)).rows,
+    close: () => pool.end(),
     async drop() {
       if (!pool.ended) await pool.end();
       await atServer((client) => client.query(`drop database if exists ${name} with (force)`));

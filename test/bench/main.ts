@@ -1,0 +1,130 @@
+// `npm run bench [-- --quick]`: each server in a process of its own, interleaved rounds, medians, and ratios within this one run.
+import { execFileSync } from 'node:child_process';
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { createDatabase } from '../support/database.js';
+import { Issuer } from '../support/issuer.js';
+import { issueKey } from '../support/keys.js';
+import { freePort, startPostgres } from '../support/postgres-server.js';
+import { changeEverySecond, fill } from './database.js';
+import { type Measurement, type Scenario, measure } from './load.js';
+import { Server } from './process.js';
+import { report } from './report.js';
+
+const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
+const { quick } = values;
+const [rounds, seconds, many, newTokens] = quick ? [3, 1, 100_000, 1_500] : [7, 3, 1_000_000, 5_000];
+const CONNECTIONS = 32;
+const UPDATE = '/orders-update-api/supported-values';
+const CODES = '/order-scheduling/communication-codes';
+
+const postgres = await startPostgres();
+process.env['TEST_POSTGRES_URL'] = postgres.url;
+const template = await createDatabase({ migrated: false, name: 'template_orders' });
+execFileSync(process.execPath, ['dist/migrate.js', 'up'], {
+  env: { PATH: process.env['PATH'], DATABASE_URL: template.url },
+  stdio: 'ignore',
+});
+const issuer = await Issuer.start();
+const key = await issueKey(template);
+await template.query('select 1');
+await template.close();
+
+const servers: Server[] = [];
+const start = async (name: string, program: string, environment: Record<string, string> = {}): Promise<Server> => {
+  const port = await freePort();
+  const settings = {
+    ...issuer.environment,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    MANAGEMENT_PORT: String(await freePort()),
+    LOG_LEVEL: 'warn',
+    ...environment,
+  };
+  const server = new Server(name, `http://127.0.0.1:${port}`, [program], settings);
+  servers.push(server);
+  return server;
+};
+const ours = async (count: number): Promise<{ server: Server; url: string }> => {
+  const database = await createDatabase();
+  if (count > 0) await fill(database.url, count);
+  return {
+    server: await start(`ours, ${count.toLocaleString('en')} codes`, 'dist/main.js', { DATABASE_URL: database.url }),
+    url: database.url,
+  };
+};
+
+try {
+  const [empty, few, middle, large] = [await ours(0), await ours(100), await ours(100_000), await ours(many)];
+  const peers = '.data/bench/test/bench/peers';
+  const floor = await start('node:http', `${peers}/node-http.js`);
+  const nest = await start('plain Nest', `${peers}/plain-nest.js`, { DATABASE_URL: few.url });
+  const fastify = await start('Fastify', `${peers}/fastify.js`, { DATABASE_URL: few.url });
+  const token = await issuer.token({ claims: { exp: Math.floor(Date.now() / 1000) + 7200 } });
+  const good = { 'api-key': key.key, authorization: `Bearer ${token}` };
+  const body = await floor.answers('/', {}, 200);
+  for (const { server } of [empty, few, middle, large]) await server.answers(CODES, good, 200);
+  for (const server of [few.server, nest, fastify])
+    if ((await server.answers(UPDATE, good, 200)) !== body) throw new Error(`${server.name} answers something else`);
+  const etag = (await fetch(few.server.url + UPDATE, { headers: good })).headers.get('etag') ?? '';
+  const filtered = `${CODES}?codeType=TYPE-0000001&code=CODE-0000001`;
+  const tokens = async (signer: number): Promise<string[]> =>
+    Promise.all(
+      Array.from({ length: rounds * newTokens + newTokens }, () =>
+        issuer.token({ key: issuer.keys[signer], claims: { exp: Math.floor(Date.now() / 1000) + 7200 } }),
+      ),
+    );
+  const fresh = { RS256: await tokens(0), ES256: await tokens(1) };
+  const memory = { empty: empty.server.memory.now, large: large.server.memory.now };
+
+  const lookup = (name: string, path: string, rest: Partial<Scenario> = {}): Scenario => ({
+    name,
+    server: few.server,
+    path,
+    headers: good,
+    status: 200,
+    ...rest,
+  });
+  const scenarios: Scenario[] = [
+    lookup('node:http, no credentials', '/', { server: floor, headers: {} }),
+    lookup('ours: 200 order update', UPDATE),
+    lookup('ours: 200 order capture', '/orders-api-v2/v2/supported-values'),
+    lookup('ours: 200 communication codes (100)', CODES),
+    lookup('ours: 304', UPDATE, { headers: { ...good, 'if-none-match': etag }, status: 304 }),
+    lookup('ours: HEAD', UPDATE, { method: 'HEAD' }),
+    lookup('ours: 401 wrong key', UPDATE, { headers: { ...good, 'api-key': 'wrong' }, status: 401 }),
+    lookup('ours: 404', '/nothing', { status: 404 }),
+    lookup('ours: filtered, 100 codes', filtered.replace('TYPE-0000001', 'TYPE-0000001')),
+    lookup(`ours: filtered, ${many.toLocaleString('en')} codes`, filtered, { server: large.server }),
+    lookup('ours: filtered, 100,000 codes', filtered, { server: middle.server }),
+    lookup('ours: the same, reloading each second', filtered, { server: middle.server, beside: () => changeEverySecond(middle.url) }),
+    lookup('ours: every token new, RS256', UPDATE, { tokens: fresh.RS256 }),
+    lookup('ours: every token new, ES256', UPDATE, { tokens: fresh.ES256 }),
+    lookup('plain Nest: 200 order update', UPDATE, { server: nest }),
+    lookup('Fastify: 200 order update', UPDATE, { server: fastify }),
+  ];
+  const results = new Map<string, Measurement[]>(scenarios.map(({ name }) => [name, []]));
+  for (let round = 0; round <= rounds; round++) {
+    for (const scenario of scenarios) {
+      const slice = scenario.tokens?.slice(round * newTokens, (round + 1) * newTokens);
+      const measured = await measure({ ...scenario, ...(slice ? { tokens: slice } : {}) }, seconds, CONNECTIONS);
+      if (round > 0) results.get(scenario.name)?.push(measured); // the first round warms up
+    }
+    process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
+  }
+  const [cpu] = cpus();
+  process.stdout.write(
+    report({
+      results,
+      many,
+      bytesForCode: ((memory.large - memory.empty) * 1024 * 1024) / many,
+      peaks: servers.map(({ name, memory: { peak } }) => [name, peak] as const),
+      machine: `${cpu?.model}, ${cpus().length} cores, Node.js ${process.versions.node}, ${CONNECTIONS} connections, ${rounds} rounds of ${seconds} s`,
+    }),
+  );
+} finally {
+  for (const server of servers) server.stop();
+  await issuer.close();
+  await postgres.remove();
+}
+process.exit(0);
