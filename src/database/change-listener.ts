@@ -68,15 +68,18 @@ export class ChangeListener {
   private async listen(): Promise<void> {
     const client = new Client({ ...clientOptions(this.databaseUrl), query_timeout: HEARTBEAT_TIMEOUT_MS });
     this.client = client;
-    const state = { ended: false, changed: false };
+    const state = { ended: false, changed: false, over: false };
+    const wake = (): void => {
+      if (!state.over) this.wake(); // events of a connection that was given up must not cut the pause before the next
+    };
     client.on('notification', () => {
       state.changed = true;
-      this.wake();
+      wake();
     });
-    client.on('error', () => this.wake()); // the end follows
+    client.on('error', wake); // the end follows
     client.on('end', () => {
       state.ended = true;
-      this.wake();
+      wake();
     });
     try {
       await client.connect();
@@ -92,6 +95,7 @@ export class ChangeListener {
       }
       if (!this.stopped) throw new Error('the connection was closed');
     } finally {
+      state.over = true;
       destroyClient(client);
     }
   }

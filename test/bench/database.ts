@@ -17,16 +17,14 @@ export async function fill(url: string, count: number): Promise<void> {
 /** Changes one code every second until it is stopped. */
 export function changeEverySecond(url: string): () => void {
   const client = new Client(url);
-  const ready = client.connect();
-  const timer = setInterval(
-    () =>
-      void ready.then(() =>
-        client.query(`update communication_code set description = 'Changed at ' || clock_timestamp() where code = 'CODE-0000001'`),
-      ),
-    1_000,
-  );
+  let last: Promise<unknown> = client.connect();
+  const timer = setInterval(() => {
+    last = last.then(() =>
+      client.query(`update communication_code set description = 'Changed at ' || clock_timestamp() where code = 'CODE-0000001'`),
+    );
+  }, 1_000);
   return () => {
     clearInterval(timer);
-    void client.end();
+    void last.then(() => client.end());
   };
 }

@@ -1,4 +1,7 @@
-import autocannon from 'autocannon';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Load, Tally } from './generator.js';
 import type { Server } from './process.js';
 
 export interface Scenario {
@@ -8,7 +11,7 @@ export interface Scenario {
   readonly method?: 'GET' | 'HEAD';
   readonly headers: Record<string, string>;
   readonly status: number;
-  /** Different Authorization headers, one for each request; the run ends when they are used up. */
+  /** Different access tokens, one for each request; the run ends when they are used up. */
   readonly tokens?: readonly string[];
   /** Runs beside the load and is stopped with it. */
   readonly beside?: () => () => void;
@@ -30,35 +33,29 @@ export async function measure(
   seconds: number,
   connections: number,
 ): Promise<Measurement> {
-  let next = 0;
-  const stop = beside?.();
-  const before = { cpu: server.cpu, at: performance.now() };
-  const result = await autocannon({
-    url: server.url + path,
-    method,
-    headers,
+  const request = (all: Record<string, string>): string =>
+    `${method} ${path} HTTP/1.1\r\nHost: ${new URL(server.url).host}\r\n${Object.entries(all)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('')}\r\n`;
+  const requests = tokens ? tokens.map((token) => request({ ...headers, authorization: `Bearer ${token}` })) : [request(headers)];
+  const load: Load = {
+    port: Number(new URL(server.url).port),
     connections,
-    ...(tokens
-      ? {
-          amount: tokens.length,
-          requests: [
-            {
-              setupRequest: (request) => ({
-                ...request,
-                headers: { ...headers, authorization: `Bearer ${tokens[next++ % tokens.length]}` },
-              }),
-            },
-          ],
-        }
-      : { duration: seconds }),
-  });
+    seconds,
+    requests,
+    once: tokens !== undefined,
+    hasBody: method !== 'HEAD',
+  };
+  const stop = beside?.();
+  const [cpuBefore, startedAt] = [server.cpu, performance.now()];
+  const worker = new Worker(join(import.meta.dirname, 'generator.js'), { workerData: load });
+  const [{ statuses, latencies }] = (await once(worker, 'message')) as [Tally];
   stop?.();
-  const elapsed = (performance.now() - before.at) / 1000;
-  const cpu = server.cpu - before.cpu;
-  const answered = Object.entries(result.statusCodeStats ?? {}).map(([code, { count }]) => [Number(code), count ?? 0] as const);
-  const wrong = answered.filter(([code]) => code !== status);
-  if (wrong.length > 0 || result.errors > 0)
-    throw new Error(`${server.name} ${path}: ${JSON.stringify(wrong)} and ${result.errors} errors where ${status} was expected`);
-  const total = answered.reduce((sum, [, count]) => sum + count, 0);
-  return { cpu: (cpu / total) * 1e6, perSecond: total / elapsed, p50: result.latency.p50, p99: result.latency.p99, busy: cpu / elapsed };
+  const elapsed = (performance.now() - startedAt) / 1000;
+  const cpu = server.cpu - cpuBefore;
+  if (Object.keys(statuses).join() !== String(status))
+    throw new Error(`${server.name} ${path}: ${JSON.stringify(statuses)} where ${status} was expected`);
+  latencies.sort();
+  const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? NaN;
+  return { cpu: (cpu / latencies.length) * 1e6, perSecond: latencies.length / elapsed, p50: at(0.5), p99: at(0.99), busy: cpu / elapsed };
 }

@@ -17,7 +17,7 @@ export function report({ results, many, bytesForCode, peaks, machine }: Findings
   const base = 'node:http, no credentials';
   const rows = [...results.keys()].map(
     (name) =>
-      `| ${name} | ${of(name, 'cpu').toFixed(1)} | ${(of(name, 'cpu') / of(base, 'cpu')).toFixed(2)} | ${Math.round(of(name, 'perSecond'))} | ${of(name, 'p50')} | ${of(name, 'p99')} | ${Math.round(of(name, 'busy') * 100)} % |`,
+      `| ${name} | ${of(name, 'cpu').toFixed(1)} | ${(of(name, 'cpu') / of(base, 'cpu')).toFixed(2)} | ${Math.round(of(name, 'perSecond'))} | ${of(name, 'p50').toFixed(1)} | ${of(name, 'p99').toFixed(1)} | ${Math.round(of(name, 'busy') * 100)} % |`,
   );
   const ratio = (a: string, b: string): string => (of(a, 'cpu') / of(b, 'cpu')).toFixed(2);
   const update = 'ours: 200 order update';
