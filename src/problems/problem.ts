@@ -26,7 +26,10 @@ export class Problem extends Error {
     readonly slug: ProblemSlug,
     readonly circumstances: Circumstances,
   ) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0; // a fault of the caller needs no stack, and taking one costs as much as answering
     super(circumstances.detail);
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'Problem';
   }
 }
