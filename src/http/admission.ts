@@ -49,7 +49,7 @@ export class Admission {
       connections.set(++this.open);
       socket.once('close', () => connections.set(--this.open));
     });
-    answerParserErrors(server, this.problems);
+    answerParserErrors(server, this.problems, this.replies);
   }
 
   private admit(request: ServiceRequest, response: ServiceResponse, handler: Handler): void {

@@ -6,7 +6,7 @@ export const MAX_TARGET_BYTES = 8_000;
 export const MAX_HEADER_BYTES = 16 * 1024;
 export const MAX_HEADERS = 100;
 /** Bytes at which Node's parser stops reading a request line and its headers. */
-export const PARSER_HEADER_BYTES = 64 * 1024;
+export const PARSER_HEADER_BYTES = 32 * 1024;
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 15_000;
 export const TIMEOUT_CHECK_MS = 1_000;

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { Problem } from '../problems/problem.js';
 import type { ProblemRenderer } from '../problems/problem-details.js';
 import type { ServiceSocket } from './admission.js';
+import type { Replies } from './replies.js';
 
 interface ParserError extends Error {
   readonly code?: string;
@@ -13,15 +14,19 @@ interface ParserError extends Error {
 /** How long a client may take to read the last answer before the connection is cut. */
 const LINGER_MS = 1_000;
 
-export function answerParserErrors(server: Server, problems: ProblemRenderer): void {
+export function answerParserErrors(server: Server, problems: ProblemRenderer, replies: Replies): void {
   server.on('clientError', (error: ParserError, socket: ServiceSocket) => {
+    const problem = problemOf(error);
     const refuse = (): void =>
-      socket.writable && error.code !== 'ECONNRESET' ? end(socket, problems.bytes(problemOf(error))) : void socket.destroy();
-    const { lastResponse } = socket;
-    const pending = lastResponse && !lastResponse.writableFinished && !lastResponse.destroyed;
+      socket.writable && error.code !== 'ECONNRESET' ? end(socket, problems.bytes(problem)) : void socket.destroy();
+    const { lastResponse: last } = socket;
+    if (!last || last.destroyed) return refuse();
+    if (!last.shouldKeepAlive && last.headersSent) return; // it was the last one: the connection closes after it
+    // Bytes of the request itself were bad: its own answer says so, in its turn
+    if (!last.req.complete && !last.headersSent) return replies.problem(last.req, last, problem);
     // Requests before the bad one are answered first (RFC 9112 section 9.3.2)
-    if (pending) lastResponse.once('close', refuse);
-    else refuse();
+    if (last.writableFinished) refuse();
+    else last.once('close', refuse);
   });
   server.on('connect', (_request: IncomingMessage, socket: Socket) => {
     end(
@@ -43,12 +48,12 @@ function problemOf({ code, rawPacket }: ParserError): Problem {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return isWithinRequestLine(rawPacket)
-        ? new Problem('uri-too-long', { detail: 'The request target is too long.' })
-        : new Problem('headers-too-large', { detail: 'The headers are too large.' });
+        ? new Problem('uri-too-long', { detail: 'The request target is too long.', close: true })
+        : new Problem('headers-too-large', { detail: 'The headers are too large.', close: true });
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Problem('request-timeout', { detail: 'The request did not arrive in time.' });
+      return new Problem('request-timeout', { detail: 'The request did not arrive in time.', close: true });
     default:
-      return new Problem('malformed-request', { detail: 'The request breaks the rules of HTTP (RFC 9112).' });
+      return new Problem('malformed-request', { detail: 'The request breaks the rules of HTTP (RFC 9112).', close: true });
   }
 }
 

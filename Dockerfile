@@ -1,0 +1,46 @@
+# The image of the service, and the stages that docker-compose uses for the local issuer and the end-to-end tests.
+
+FROM node:24-bookworm-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --no-audit --no-fund
+
+FROM dependencies AS build
+COPY tsconfig.json tsconfig.build.json nest-cli.json ./
+COPY src src
+RUN npm run build
+
+FROM node:24-bookworm-slim AS production-dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --no-audit --no-fund && rm -rf node_modules/swagger-ui-dist/*.map node_modules/typeorm/browser
+
+# The local OAuth 2.0 server: for development only
+FROM build AS issuer
+ENV NODE_ENV=development
+USER node
+CMD ["node", "dist/demo/issuer-main.js"]
+
+# The end-to-end tests, black-box against a running service
+FROM build AS e2e
+COPY jest.config.js ./
+COPY migrations migrations
+COPY test test
+USER node
+CMD ["node", "--experimental-vm-modules", "node_modules/jest/bin/jest.js", "--cacheDirectory=/tmp/jest", "test/black-box"]
+
+FROM build AS dist
+RUN rm -rf dist/demo
+
+FROM node:24-bookworm-slim AS service
+WORKDIR /app
+ENV NODE_ENV=production
+COPY package.json ./
+COPY --from=production-dependencies /app/node_modules node_modules
+COPY --from=dist /app/dist dist
+COPY migrations migrations
+USER node
+EXPOSE 3000 3001
+HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.MANAGEMENT_PORT || 3001}/health/ready`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "dist/main.js"]
