@@ -24,6 +24,7 @@ export const isInForce = ({ expiresAt, notBefore, issuedAt }: AccessToken, now: 
 /** Types that access tokens come with. Common issuers send JWT, or none; RFC 9068 section 2.1 demands at+jwt. */
 export const isAccessTokenType = ({ typ }: JWTHeaderParameters, demanded: string): boolean => {
   if (typ === undefined) return demanded === '';
+  if (!isText(typ)) return false; // the types of a header are those of whoever made it
   const type = typ.toLowerCase().replace(/^application\//, '');
   return type === 'at+jwt' || (type === 'jwt' && demanded === '');
 };
@@ -46,3 +47,5 @@ export function scopesOf({ scope, scp }: JWTPayload): ReadonlySet<string> {
   const given = [scope, scp].flat().filter((value) => typeof value === 'string');
   return new Set(given.flatMap((text) => text.split(' ')));
 }
+
+const isText = (value: unknown): value is string => typeof value === 'string';
