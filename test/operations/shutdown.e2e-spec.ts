@@ -1,0 +1,105 @@
+import { Agent, get } from 'node:http';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { run } from '../support/program.js';
+import { expectProblem } from '../support/problem.js';
+import { until } from '../support/service.js';
+import { OPERATIONS, World } from '../support/world.js';
+
+let world: World | undefined;
+afterEach(async () => {
+  await world?.close();
+  world = undefined;
+});
+
+describe('SIGTERM', () => {
+  it('turns readiness off at once, answers on with Connection: close, and exits 0 within 15 s', async () => {
+    const here = (world = await World.create());
+    const agent = new Agent({ keepAlive: true });
+    const ask = (): Promise<{ status: number | undefined; connection: string | undefined }> =>
+      new Promise((resolve, reject) => {
+        get(here.service.url + OPERATIONS[0], { agent, headers: { 'Api-Key': here.key.key, Authorization: here.token } }, (response) => {
+          response.resume().once('end', () => resolve({ status: response.statusCode, connection: response.headers.connection }));
+        }).once('error', reject);
+      });
+    expect(await ask()).toEqual({ status: 200, connection: 'keep-alive' });
+    const startedAt = Date.now();
+    here.service.signal('SIGTERM');
+    await until(async () => (await fetch(`${here.service.managementUrl}/health/ready`)).status === 503);
+    const ready = await fetch(`${here.service.managementUrl}/health/ready`);
+    expect(((await ready.json()) as { detail: string }).detail).toBe('The service is shutting down.');
+    for (let count = 0; count < 50; count++) expect(await ask()).toEqual({ status: 200, connection: 'close' });
+    expect(await here.service.exited()).toBe(0);
+    expect(Date.now() - startedAt).toBeLessThan(15_000);
+    agent.destroy();
+  });
+
+  it('a second time ends it at once', async () => {
+    world = await World.create();
+    world.service.signal('SIGTERM');
+    await world.service.waitForLog(({ msg }) => msg === 'stopping');
+    world.service.signal('SIGTERM');
+    expect(await world.service.exited()).toBe(130);
+  });
+});
+
+describe('the log', () => {
+  it('has the line of a failed request under the id of its problem document', async () => {
+    world = await World.create();
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const reply = await world.get(`${OPERATIONS[2]}?x=1`, { headers: { traceparent } });
+    const { instance } = expectProblem(reply, 'invalid-query');
+    const line = await world.service.waitForLog(({ requestId }) => instance === `urn:uuid:${String(requestId)}`);
+    expect(line).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      requestId: instance.slice(9),
+      operation: OPERATIONS[2],
+      method: 'GET',
+      status: 400,
+      durationMs: expect.any(Number),
+      keyId: world.key.id,
+      client: 'test',
+      traceparent,
+      problem: 'invalid-query',
+      msg: 'request',
+    });
+  });
+
+  it('has a line for each request at the level debug', async () => {
+    world = await World.create({ LOG_LEVEL: 'debug' });
+    const { headers } = await world.get(OPERATIONS[1]);
+    const line = await world.service.waitForLog(({ requestId }) => requestId === headers.get('x-request-id'));
+    expect(line).toMatchObject({ level: 'debug', operation: OPERATIONS[1], status: 200 });
+  });
+});
+
+describe('the management port', () => {
+  it('counts requests and refusals without a word of who asked', async () => {
+    world = await World.create();
+    await world.get(OPERATIONS[0]);
+    await world.get(OPERATIONS[0], { headers: { 'Api-Key': 'wrong' } });
+    const text = await (await fetch(`${world.service.managementUrl}/metrics`)).text();
+    expect(text).toContain(`order_lookup_http_requests_total{operation="${OPERATIONS[0]}",status="200"} 1`);
+    expect(text).toContain('order_lookup_credentials_refused_total{credential="api_key",reason="unknown"} 1');
+    expect(text).toContain('order_lookup_database_up 1');
+    expect(text).not.toContain(world.key.id);
+  });
+
+  it.each(['/', '/health', '/docs', OPERATIONS[0]])('has nothing at %s', async (path) => {
+    world = await World.create();
+    expect((await fetch(world.service.managementUrl + path)).status).toBe(404);
+  });
+});
+
+describe('a wrong configuration', () => {
+  it('is told whole, and ends the program with status 1', async () => {
+    const { status, stdout, stderr } = await run('main.js', [], { PORT: 'x', OAUTH_ISSUER: 'http://issuer.example' });
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect([...stderr.matchAll(/^ {2}- (\w+) is /gm)].map(([, name]) => name)).toEqual([
+      'PORT',
+      'DATABASE_URL',
+      'OAUTH_ISSUER',
+      'OAUTH_AUDIENCE',
+    ]);
+  });
+});
