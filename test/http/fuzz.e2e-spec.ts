@@ -2,7 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { OPERATIONS, World } from '../support/world.js';
 
 interface Fuzz {
-  fuzz(options: { port: number; key: string; token: string; seconds: number; seed: number }): Promise<{ sent: number; wrong: unknown[] }>;
+  readonly fuzz: (options: {
+    port: number;
+    key: string;
+    token: string;
+    seconds: number;
+    seed: number;
+  }) => Promise<{ sent: number; wrong: unknown[] }>;
 }
 
 const SEED = 20_251;

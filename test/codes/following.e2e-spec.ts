@@ -1,0 +1,224 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { issueKey } from '../support/keys.js';
+import { Proxy } from '../support/proxy.js';
+import { RunningService, until } from '../support/service.js';
+import { OPERATIONS, SAMPLES, World } from '../support/world.js';
+
+const [UPDATE, CAPTURE, CODES] = OPERATIONS;
+let world: World | undefined;
+const others: RunningService[] = [];
+let proxy: Proxy | undefined;
+
+afterEach(async () => {
+  await Promise.all(others.splice(0).map((service) => service.kill()));
+  await world?.close();
+  proxy?.close();
+  world = undefined;
+  proxy = undefined;
+});
+
+const replica = async (here: World, environment: Record<string, string> = {}): Promise<RunningService> => {
+  const service = await RunningService.start({ DATABASE_URL: here.database.url, ...here.issuer.environment, ...environment });
+  others.push(service);
+  await service.ready();
+  return service;
+};
+
+const ask = async (here: World, service: RunningService, path: string): Promise<{ status: number; text: string; etag: string | null }> => {
+  const response = await fetch(service.url + path, { headers: { 'Api-Key': here.key.key, Authorization: `Bearer ${here.token}` } });
+  return { status: response.status, text: await response.text(), etag: response.headers.get('etag') };
+};
+
+/** Asks without pause until it is told to stop; whatever is not 200 counts as failed. */
+function traffic(here: World): { stop(): Promise<{ asked: number; failed: number }> } {
+  const state = { going: true, asked: 0, failed: 0 };
+  const done = Promise.all(
+    OPERATIONS.map(async (path) => {
+      while (state.going) {
+        state.asked++;
+        const { status } = await ask(here, here.service, path).catch(() => ({ status: 0 }));
+        if (status !== 200) state.failed++;
+      }
+    }),
+  );
+  return {
+    async stop() {
+      state.going = false;
+      await done;
+      return { asked: state.asked, failed: state.failed };
+    },
+  };
+}
+
+describe('a committed change', () => {
+  it('is served by three replicas within a second, with equal bytes and entity tags', async () => {
+    const here = (world = await World.create());
+    const services = [here.service, await replica(here), await replica(here)];
+    for (let change = 0; change < 10; change++) {
+      await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', $1)`, [`New ${change}`]);
+      await Promise.all(
+        services.map((service) =>
+          until(async () => (await ask(here, service, UPDATE)).text.includes(`"New ${change}"`), { timeoutMs: 1_000 }),
+        ),
+      );
+    }
+    for (const path of OPERATIONS) {
+      const [first, ...rest] = await Promise.all(services.map((service) => ask(here, service, path)));
+      expect(rest).toEqual([first, first]);
+    }
+    expect((await ask(here, here.service, CAPTURE)).text).toContain('"New 9"');
+  });
+
+  it('is seen wholly or not at all, by every reader, while a writer flips every code', async () => {
+    const here = (world = await World.create());
+    await here.database.query('delete from communication_code');
+    await here.database.query(`insert into communication_code select 'T' || n, 'C', 'old' from generate_series(1, 200) as n`);
+    await until(async () => !(await here.get(CODES)).text.includes('SAMPLE'));
+    const second = await replica(here);
+    const tags = new Map<string, string>();
+    let going = true;
+    let replies = 0;
+    const readers = [here.service, second].flatMap((service) =>
+      [1, 2].map(async () => {
+        while (going) {
+          const { status, text, etag } = await ask(here, service, CODES);
+          expect({ status, mixed: text.includes('"old"') && text.includes('"new"') }).toEqual({ status: 200, mixed: false });
+          expect(tags.get(text) ?? etag).toBe(etag);
+          tags.set(text, etag ?? '');
+          replies++;
+        }
+      }),
+    );
+    for (let flip = 0; flip < 40; flip++)
+      await here.database.query(`update communication_code set description = $1`, [flip % 2 === 0 ? 'new' : 'old']);
+    going = false;
+    await Promise.all(readers);
+    expect(tags.size).toBe(2);
+    expect(new Set(tags.values()).size).toBe(2);
+    expect(replies).toBeGreaterThan(100);
+  });
+
+  it('is not served before it is committed, nor when it fails', async () => {
+    const here = (world = await World.create());
+    const before = await ask(here, here.service, UPDATE);
+    await expect(
+      here.database.query(`begin; insert into code_list_value (code_list, value) values ('orderType', 'Half'); select 1 / 0; commit`),
+    ).rejects.toThrow('division by zero');
+    await issueKey(here.database); // a later change that is served shows that the earlier one was not
+    expect(await ask(here, here.service, UPDATE)).toEqual(before);
+  });
+
+  it('that cannot be served is refused, and the former one stays', async () => {
+    const here = (world = await World.create());
+    const before = await ask(here, here.service, UPDATE);
+    await here.database.query(`alter table code_list_value drop constraint code_list_value_is_clean_text_of_256_characters`);
+    await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', '')`);
+    await here.service.waitForLog(({ msg }) => msg === 'snapshot: refused, the former one stays');
+    expect(await ask(here, here.service, UPDATE)).toEqual(before);
+    expect((await fetch(`${here.service.managementUrl}/health/ready`)).status).toBe(200);
+    await here.database.query(
+      `delete from code_list_value where value = ''; insert into code_list_value (code_list, value) values ('orderType', 'Good')`,
+    );
+    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('"Good"'));
+  });
+});
+
+describe('the database', () => {
+  it('away at the start: the port is open, 503 until it comes, ready within 2 s of its coming', async () => {
+    const here = (world = await World.create());
+    proxy = await Proxy.before(Number(new URL(here.database.url).port));
+    proxy.mode = 'refuse';
+    const service = await RunningService.start({ ...here.issuer.environment, DATABASE_URL: proxy.through(here.database.url) });
+    others.push(service);
+    await until(async () => (await service.metric('order_lookup_jwks_keys')) > 0);
+    expect((await ask(here, service, UPDATE)).status).toBe(503);
+    expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
+    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(503);
+    proxy.mode = 'pass';
+    await until(async () => (await ask(here, service, UPDATE)).status === 200, { timeoutMs: 2_000 });
+  });
+
+  it('gone: nobody notices, metrics tell, and what was committed meanwhile is there within 2 s of its return', async () => {
+    const here = (world = await World.create());
+    proxy = await Proxy.before(Number(new URL(here.database.url).port));
+    const service = await replica(here, { DATABASE_URL: proxy.through(here.database.url) });
+    const load = traffic(Object.assign(Object.create(here) as World, { service }));
+    proxy.mode = 'refuse';
+    proxy.cut();
+    await until(async () => (await service.metric('order_lookup_database_up')) === 0);
+    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+    await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', 'Meanwhile')`);
+    proxy.mode = 'pass';
+    await until(async () => (await ask(here, service, UPDATE)).text.includes('Meanwhile'), { timeoutMs: 2_000 });
+    const { asked, failed } = await load.stop();
+    expect({ failed, enough: asked > 100 }).toEqual({ failed: 0, enough: true });
+  });
+
+  it('that ends every session of ours, again and again, is joined again, with three sessions at most', async () => {
+    const here = (world = await World.create());
+    const load = traffic(here);
+    const sessions = `select pid from pg_stat_activity where application_name = 'order-lookup-services' and datname = current_database()`;
+    for (let round = 0; round < 5; round++) {
+      await here.database.query(`select pg_terminate_backend(pid) from (${sessions}) as ours`);
+      await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', $1)`, [`Round ${round}`]);
+      await until(async () => (await ask(here, here.service, UPDATE)).text.includes(`Round ${round}`), { timeoutMs: 2_500 });
+      expect((await here.database.query(sessions)).length).toBeLessThanOrEqual(3);
+    }
+    expect((await load.stop()).failed).toBe(0);
+  });
+
+  it('whose connection is swallowed by the network without an event is missed within 15 s, and a change seen within 20 s', async () => {
+    const here = (world = await World.create());
+    proxy = await Proxy.before(Number(new URL(here.database.url).port));
+    const service = await replica(here, { DATABASE_URL: proxy.through(here.database.url) });
+    proxy.mode = 'swallow';
+    await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', 'Unheard')`);
+    await until(async () => (await service.metric('order_lookup_database_up')) === 0, { timeoutMs: 15_000 });
+    proxy.mode = 'pass';
+    await until(async () => (await ask(here, service, UPDATE)).text.includes('Unheard'), { timeoutMs: 5_000 });
+  }, 40_000);
+
+  it('whose notification is lost is asked within 5 s', async () => {
+    const here = (world = await World.create());
+    await here.database.query(`create or replace function note_change() returns trigger language plpgsql security definer as $$
+      begin update revision set value = value + 1 where topic = tg_argv[0]; return null; end $$`);
+    await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', 'Silent')`);
+    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('Silent'), { timeoutMs: 6_000 });
+  });
+
+  it('gives the service a role that may only read, and that is enough', async () => {
+    const here = (world = await World.create());
+    const role = `reader_${here.database.name}`;
+    await here.database.query(`create role ${role} login password 'tests-only'`);
+    await here.database.query(`grant select on all tables in schema public to ${role}`);
+    const service = await replica(here, {
+      DATABASE_URL: Object.assign(new URL(here.database.url), { username: role, password: 'tests-only' }).href,
+    });
+    for (const path of OPERATIONS) expect((await ask(here, service, path)).text).toBe((await ask(here, here.service, path)).text);
+    await here.database.query(`delete from communication_code`);
+    await here.database.query(SAMPLES.replaceAll('Sample:', 'Sample again:'));
+    await until(async () => (await ask(here, service, CODES)).text.includes('Sample again:'), { timeoutMs: 1_500 });
+    await here.database.query(`drop owned by ${role}`);
+    await service.kill();
+    await here.database.query(`drop role ${role}`);
+  });
+});
+
+describe('a storm of 2,000 notifications', () => {
+  it('makes a few reloads a second', async () => {
+    const here = (world = await World.create());
+    const before = await here.service.metric('order_lookup_snapshot_reloads_total{topic="codes",result="loaded"}');
+    const startedAt = Date.now();
+    for (let batch = 0; batch < 100; batch++) {
+      await here.database.query(
+        Array.from(
+          { length: 20 },
+          (_, at) => `begin; update code_list_value set value = 'Storm ${batch}-${at}' where code_list = 'partyType'; commit;`,
+        ).join(' '),
+      );
+    }
+    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('Storm 99-19'), { timeoutMs: 2_000 });
+    const reloads = (await here.service.metric('order_lookup_snapshot_reloads_total{topic="codes",result="loaded"}')) - before;
+    expect(reloads).toBeLessThanOrEqual(2 + (Date.now() - startedAt) / 200);
+  });
+});

@@ -1,0 +1,49 @@
+import { type Socket, connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+
+/** A TCP proxy before a server, which passes bytes on, refuses connections, or swallows everything without an event. */
+export class Proxy {
+  mode: 'pass' | 'refuse' | 'swallow' = 'pass';
+  private readonly sockets = new Set<Socket>();
+  private readonly server;
+
+  private constructor(port: number) {
+    this.server = createServer((client) => {
+      if (this.mode === 'refuse') return void client.destroy();
+      const upstream = connect(port, '127.0.0.1');
+      this.join(client, upstream);
+      this.join(upstream, client);
+    });
+  }
+
+  static async before(port: number): Promise<Proxy> {
+    const proxy = new Proxy(port);
+    await new Promise<void>((resolve) => void proxy.server.listen(0, '127.0.0.1', resolve));
+    return proxy;
+  }
+
+  /** The connection string of the server, by way of the proxy. */
+  through(url: string): string {
+    return Object.assign(new URL(url), { port: String((this.server.address() as AddressInfo).port) }).href;
+  }
+
+  /** Ends the connections that are open, as a server that dies does. */
+  cut(): void {
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  close(): void {
+    this.cut();
+    this.server.close();
+  }
+
+  private join(from: Socket, to: Socket): void {
+    this.sockets.add(from);
+    from.on('data', (chunk) => this.mode === 'pass' && to.write(chunk));
+    from.on('error', () => undefined);
+    from.on('close', () => {
+      this.sockets.delete(from);
+      if (this.mode !== 'swallow') to.destroy();
+    });
+  }
+}
