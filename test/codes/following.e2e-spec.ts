@@ -76,26 +76,24 @@ describe('a committed change', () => {
     await until(async () => !(await here.get(CODES)).text.includes('SAMPLE'));
     const second = await replica(here);
     const tags = new Map<string, string>();
-    let going = true;
-    let replies = 0;
+    const state = { going: true, replies: 0 };
     const readers = [here.service, second].flatMap((service) =>
       [1, 2].map(async () => {
-        while (going) {
+        while (state.going) {
           const { status, text, etag } = await ask(here, service, CODES);
           expect({ status, mixed: text.includes('"old"') && text.includes('"new"') }).toEqual({ status: 200, mixed: false });
           expect(tags.get(text) ?? etag).toBe(etag);
           tags.set(text, etag ?? '');
-          replies++;
+          state.replies++;
         }
       }),
     );
-    for (let flip = 0; flip < 40; flip++)
+    for (let flip = 0; tags.size < 2 || state.replies < 500; flip++)
       await here.database.query(`update communication_code set description = $1`, [flip % 2 === 0 ? 'new' : 'old']);
-    going = false;
+    state.going = false;
     await Promise.all(readers);
     expect(tags.size).toBe(2);
     expect(new Set(tags.values()).size).toBe(2);
-    expect(replies).toBeGreaterThan(100);
   });
 
   it('is not served before it is committed, nor when it fails', async () => {
