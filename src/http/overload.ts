@@ -1,5 +1,6 @@
 // Overload is measured where it hurts: a timer that comes late says how long a request waits for its turn. Beyond a bound a share of the
-// requests is refused before anything is spent on them, a growing one as the wait grows, so that the rest are answered in time.
+// requests is refused before anything is spent on them, a growing one as the wait grows, so that the rest are answered in time. The least of
+// the last samples counts: one long pause, whatever made it, is no overload.
 const SAMPLE_MS = 25;
 /** Lateness at which the first requests are refused, and at which all are. Collecting garbage or reading codes stays below. */
 const SHED_FROM_MS = 150;
@@ -9,6 +10,7 @@ export class Overload {
   private timer: NodeJS.Timeout | undefined;
   private expected = 0;
   private share = 0;
+  private readonly recent = [0, 0, 0];
 
   start(): void {
     this.expected = performance.now() + SAMPLE_MS;
@@ -16,7 +18,10 @@ export class Overload {
       const now = performance.now();
       const late = now - this.expected;
       this.expected = now + SAMPLE_MS;
-      this.share = Math.max(0, Math.min(1, (late - SHED_FROM_MS) / (SHED_ALL_MS - SHED_FROM_MS)));
+      this.recent.shift();
+      this.recent.push(late);
+      const wait = Math.min(...this.recent);
+      this.share = Math.max(0, Math.min(1, (wait - SHED_FROM_MS) / (SHED_ALL_MS - SHED_FROM_MS)));
     }, SAMPLE_MS).unref();
   }
 

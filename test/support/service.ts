@@ -27,8 +27,11 @@ export class RunningService {
   }
 
   /** Starts it on free ports of the loopback address and waits until it listens. */
-  static async start(environment: Record<string, string>, nodeOptions: string[] = []): Promise<RunningService> {
-    const child = spawn(process.execPath, [...nodeOptions, join(PROJECT, 'dist', 'main.js')], {
+  static async start(environment: Record<string, string>, { descriptors = 0 } = {}): Promise<RunningService> {
+    const program = [process.execPath, join(PROJECT, 'dist', 'main.js')] as const;
+    const [command, words] =
+      descriptors > 0 ? ['sh', ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...program]] : [program[0], [program[1]]];
+    const child = spawn(command, words, {
       env: cleanEnvironment({ HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: '0', ...environment }),
       cwd: PROJECT,
       stdio: ['ignore', 'pipe', 'pipe'],
