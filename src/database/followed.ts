@@ -55,6 +55,7 @@ export class Followed<T> {
 
   invalidate(): void {
     this.loaded = undefined;
+    this.refused = undefined;
   }
 
   announce(revision: string): void {
@@ -79,6 +80,7 @@ export class Followed<T> {
 
   private async readOnce(): Promise<void> {
     const startedAt = performance.now();
+    const asked = this.wanted;
     try {
       const { revision, value } = await this.read();
       this.value = value;
@@ -93,7 +95,7 @@ export class Followed<T> {
       const refused = error instanceof RefusedSnapshot;
       snapshotReloads.inc({ topic: this.topic, result: refused ? 'refused' : 'failed' });
       if (refused) {
-        this.refused = this.wanted;
+        this.refused = asked; // not what is wanted by now: the mend may have been committed meanwhile
         this.log.error({ topic: this.topic, revision: this.wanted, reason: describe(error) }, 'snapshot: refused, the former one stays');
       } else {
         this.failure.failed(error);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { issueKey } from '../support/keys.js';
+import { Client } from 'pg';
 import { Proxy } from '../support/proxy.js';
 import { RunningService, until } from '../support/service.js';
 import { OPERATIONS, SAMPLES, World } from '../support/world.js';
@@ -98,12 +98,18 @@ describe('a committed change', () => {
 
   it('is not served before it is committed, nor when it fails', async () => {
     const here = (world = await World.create());
-    const before = await ask(here, here.service, UPDATE);
-    await expect(
-      here.database.query(`begin; insert into code_list_value (code_list, value) values ('orderType', 'Half'); select 1 / 0; commit`),
-    ).rejects.toThrow('division by zero');
-    await issueKey(here.database); // a later change that is served shows that the earlier one was not
-    expect(await ask(here, here.service, UPDATE)).toEqual(before);
+    const open = new Client(here.database.url);
+    await open.connect();
+    await open.query(`begin; insert into code_list_value (code_list, value) values ('orderType', 'Open')`);
+    await here.database.query(`insert into code_list_value (code_list, value) values ('partyType', 'Committed')`);
+    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('"Committed"'), { timeoutMs: 1_000 });
+    expect((await ask(here, here.service, UPDATE)).text).not.toContain('"Open"');
+    await expect(open.query('select 1 / 0')).rejects.toThrow('division by zero');
+    await open.query('commit'); // of a failed transaction: rolls back
+    await open.query(`begin; insert into code_list_value (code_list, value) values ('orderType', 'Late'); commit`);
+    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('"Late"'), { timeoutMs: 1_000 });
+    expect((await ask(here, here.service, UPDATE)).text).not.toContain('"Open"');
+    await open.end();
   });
 
   it('that cannot be served is refused, and the former one stays', async () => {
