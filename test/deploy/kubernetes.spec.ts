@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { readConfiguration } from '../../src/configuration/read-configuration.js';
+import { PROJECT } from '../support/program.js';
+import { type Manifest, documents, faultsOf, files, read } from './manifests.js';
+
+type Labels = Record<string, string>;
+interface Container {
+  readonly image: string;
+  readonly env: { name: string; valueFrom: { secretKeyRef: { name: string; key: string } } }[];
+  readonly ports?: { name: string; containerPort: number }[];
+  readonly securityContext: object;
+}
+interface Pod {
+  readonly metadata: { readonly labels: Labels };
+  readonly spec: { readonly containers: [Container]; readonly [property: string]: unknown };
+}
+
+/** What is looked at here, of whatever kind. */
+interface Spec {
+  readonly template: Pod;
+  readonly selector: Labels & { readonly matchLabels: Labels };
+  readonly podSelector: { readonly matchLabels: Labels };
+  readonly ports: { name: string; targetPort: string }[];
+  readonly endpoints: { port: string }[];
+}
+
+const all = files.flatMap(documents);
+const of = (kind: string, name = 'order-lookup'): Manifest & { spec: Spec } =>
+  all.find((manifest) => manifest.kind === kind && manifest.metadata.name === name) as Manifest & { spec: Spec };
+
+const deployment = of('Deployment');
+const job = of('Job', 'order-lookup-migration');
+const service = of('Service');
+const [api] = deployment.spec.template.spec.containers;
+const portNames = api.ports?.map(({ name }) => name) ?? [];
+const kustomization = parse(read('kustomization.yaml')) as { resources: string[]; images: { name: string; newTag: string }[] };
+
+/** Every value that stands under the name, however deep. */
+const valuesOf = (name: string, value: unknown): unknown[] =>
+  typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([key, inner]) => [...(key === name ? [inner] : []), ...valuesOf(name, inner)])
+    : [];
+
+describe('deploy/kubernetes', () => {
+  it.each(files)('%s fits the schemas, and holds nothing that they do not know', async (file) => {
+    for (const manifest of documents(file)) expect(await faultsOf(manifest)).toEqual([]);
+  });
+
+  it.each([
+    ['a wrong type', 'minReadySeconds: 5', 'minReadySeconds: five', 'data/spec/minReadySeconds must be integer'],
+    ['a misspelt property', 'livenessProbe:', 'livenesProbe:', '/spec/template/spec/containers/0/livenesProbe is not known'],
+  ])('is checked for %s', async (_, right, wrong, fault) => {
+    expect(await faultsOf(parse(read('deployment.yaml').replace(right, wrong)) as Manifest)).toContain(fault);
+  });
+
+  it('lists every file in its kustomization', () => {
+    expect([...kustomization.resources].sort()).toEqual([...files].sort());
+  });
+
+  it('selects the pods of the Deployment everywhere', () => {
+    const { labels } = deployment.spec.template.metadata;
+    expect(service.spec.selector).toEqual(labels);
+    expect(of('NetworkPolicy').spec.podSelector.matchLabels).toEqual(labels);
+    for (const selector of [...valuesOf('labelSelector', deployment), of('PodDisruptionBudget').spec.selector])
+      expect(selector).toEqual({ matchLabels: labels });
+    expect(deployment.spec.selector.matchLabels).toEqual(labels);
+    expect(of('HorizontalPodAutoscaler').spec).toMatchObject({
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'order-lookup' },
+    });
+  });
+
+  it('selects the pod of the migration, and no replica, for the policy of the migration', () => {
+    const policy = of('NetworkPolicy', 'order-lookup-migration');
+    expect(policy.spec.podSelector.matchLabels).toEqual(job.spec.template.metadata.labels);
+    expect(job.spec.template.metadata.labels).not.toEqual(deployment.spec.template.metadata.labels);
+  });
+
+  it('names ports that exist, with the numbers that the service listens on', () => {
+    const { PORT, MANAGEMENT_PORT } = configuration();
+    expect(api.ports).toEqual([
+      { name: 'http', containerPort: PORT },
+      { name: 'management', containerPort: MANAGEMENT_PORT },
+    ]);
+    expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual(portNames);
+    for (const { port } of valuesOf('httpGet', api) as { port: string }[]) expect(port).toBe('management');
+    const ingress = valuesOf('ingress', of('NetworkPolicy')).flatMap((rules) => valuesOf('port', rules));
+    expect(ingress).toEqual(portNames);
+    const monitor = of('ServiceMonitor');
+    expect(service.metadata.labels).toEqual(monitor.spec.selector.matchLabels);
+    expect(service.spec.ports.map(({ name }) => name)).toEqual(expect.arrayContaining(monitor.spec.endpoints.map(({ port }) => port)));
+  });
+
+  it('gives the service a complete configuration, and its database address by a Secret that is not here', () => {
+    expect(() => configuration()).not.toThrow();
+    for (const [container, secret] of [
+      [api, 'order-lookup'],
+      [job.spec.template.spec.containers[0], 'order-lookup-owner'],
+    ] as const) {
+      expect(container.env).toEqual([{ name: 'DATABASE_URL', valueFrom: { secretKeyRef: { name: secret, key: 'DATABASE_URL' } } }]);
+    }
+    expect(all.map(({ kind }) => kind)).not.toContain('Secret');
+  });
+
+  it('runs every container without privileges', () => {
+    for (const { spec } of [deployment.spec.template, job.spec.template]) {
+      expect(spec).toMatchObject({
+        automountServiceAccountToken: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+      for (const { securityContext } of spec.containers)
+        expect(securityContext).toEqual({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
+    }
+  });
+
+  it('runs the image of this version', () => {
+    const { version } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as { version: string };
+    expect(kustomization.images).toEqual([{ name: 'order-lookup-services', newTag: version }]);
+    expect(valuesOf('image', all)).toEqual(['order-lookup-services', 'order-lookup-services']);
+  });
+});
+
+/** As the replicas read it: the names in configuration.env have to be variables of the service. */
+function configuration() {
+  const given = parseEnv(read('configuration.env')) as Record<string, string>;
+  const checked = readConfiguration({ ...given, DATABASE_URL: 'postgres://order_lookup_service@db/order_lookup' });
+  expect(checked).toMatchObject(given);
+  return checked;
+}
