@@ -13,7 +13,10 @@ RUN npm run build
 FROM node:24-bookworm-slim AS production-dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --no-audit --no-fund && rm -rf node_modules/swagger-ui-dist/*.map node_modules/typeorm/browser
+# Without type declarations, source maps and the compiler, an optional peer: half of the size, and nothing that runs
+RUN npm ci --omit=dev --omit=optional --no-audit --no-fund \
+  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete \
+  && rm -rf node_modules/typeorm/browser
 
 # The local OAuth 2.0 server: for development only
 FROM build AS issuer
@@ -30,7 +33,7 @@ USER node
 CMD ["node", "--experimental-vm-modules", "node_modules/jest/bin/jest.js", "--cacheDirectory=/tmp/jest", "test/black-box"]
 
 FROM build AS dist
-RUN rm -rf dist/demo
+RUN rm -rf dist/demo && find dist -name '*.map' -delete
 
 FROM node:24-bookworm-slim AS service
 WORKDIR /app
