@@ -28,6 +28,7 @@ export class JwksService {
   private describedAt = -ON_DEMAND_MS;
   private fetching: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
+  private dueAt = Infinity;
   private retryMs = FIRST_RETRY_MS;
   private askedAt = -ON_DEMAND_MS;
   private stopped = false;
@@ -60,9 +61,10 @@ export class JwksService {
     clearTimeout(this.timer);
   }
 
-  /** For a key id that is not in the set: fetches anew unless that was done lately. Never throws. */
+  /** For a key id that is not in the set: fetches anew, or, where that was done lately, as soon as it may be done again. Never throws. */
   async lookFor(): Promise<void> {
-    if (this.fetching === undefined && performance.now() - this.askedAt < ON_DEMAND_MS) return;
+    const pause = this.askedAt + ON_DEMAND_MS - performance.now();
+    if (this.fetching === undefined && pause > 0) return this.schedule(pause, () => this.lookFor());
     this.askedAt = performance.now();
     let timer: NodeJS.Timeout | undefined;
     const limit = new Promise<void>((resolve) => void (timer = setTimeout(resolve, ON_DEMAND_WAIT_MS)));
@@ -77,10 +79,23 @@ export class JwksService {
   /** One fetch at a time, whoever asks; the next one is scheduled when it ends. */
   private refresh(): Promise<void> {
     clearTimeout(this.timer);
+    this.dueAt = Infinity;
     this.fetching ??= this.fetchOnce().finally(() => {
       this.fetching = undefined;
     });
     return this.fetching;
+  }
+
+  /** Plans the next fetch, unless one is planned that comes sooner. */
+  private schedule(ms: number, fetch: () => Promise<void>): void {
+    const dueAt = performance.now() + ms;
+    if (this.stopped || dueAt >= this.dueAt) return;
+    clearTimeout(this.timer);
+    this.dueAt = dueAt;
+    this.timer = setTimeout(() => {
+      this.dueAt = Infinity;
+      void fetch();
+    }, ms).unref();
   }
 
   private async fetchOnce(): Promise<void> {
@@ -99,7 +114,7 @@ export class JwksService {
       jwksFetches.inc({ result: 'failed' });
       this.failure.failed(error);
     }
-    if (!this.stopped) this.timer = setTimeout(() => void this.refresh(), next).unref();
+    this.schedule(next, () => this.refresh());
   }
 
   /** The pages are open to everyone, so they ask the issuer no more often than an unknown key id may. */

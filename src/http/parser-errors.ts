@@ -20,6 +20,10 @@ export function answerParserErrors(server: Server, problems: ProblemRenderer, re
     const refuse = (): void =>
       socket.writable && error.code !== 'ECONNRESET' ? end(socket, problems.bytes(problem)) : void socket.destroy();
     const { lastResponse: last } = socket;
+    // No request had begun: there is nothing to answer, and a client that begins one now had better not take 408 for its answer
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0) return void socket.destroy();
+    // More of what was refused already: cutting the connection now would take the answer away from the client
+    if (socket.writableEnded && error.code !== 'ECONNRESET') return;
     if (!last || last.destroyed) return refuse();
     if (!last.shouldKeepAlive && last.headersSent) return; // it was the last one: the connection closes after it
     // Bytes of the request itself were bad: its own answer says so, in its turn
@@ -49,7 +53,7 @@ function problemOf({ code, rawPacket }: ParserError): Problem {
     case 'HPE_HEADER_OVERFLOW':
       return isWithinRequestLine(rawPacket)
         ? new Problem('uri-too-long', { detail: 'The request target is too long.', close: true })
-        : new Problem('headers-too-large', { detail: 'The headers are too large.', close: true });
+        : new Problem('headers-too-large', { detail: 'The request line and the headers are too large.', close: true });
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Problem('request-timeout', { detail: 'The request did not arrive in time.', close: true });
     default:
@@ -57,6 +61,9 @@ function problemOf({ code, rawPacket }: ParserError): Problem {
   }
 }
 
-/** The parser counts target and headers together; a packet that holds a method and no line end was still in its target. */
+/**
+ * The parser counts target and headers together, and shows only the packet in which they became too many: one that holds a method and no
+ * line end was still in its target. Where the target began in an earlier packet, this does not show.
+ */
 const isWithinRequestLine = (packet: Buffer | undefined): boolean =>
   packet !== undefined && /^[A-Z]+ [^\r\n]*$/.test(packet.toString('latin1'));

@@ -1,5 +1,5 @@
 // A load generator that costs a third of what general ones do, so that it is not the bottleneck on two cores: keep-alive connections with one
-// request each under way, written as ready bytes, and answers counted by their Content-Length. Runs as a process of its own.
+// request each under way, written as ready bytes, and answers counted by their Content-Length. Runs in a thread of its own.
 import { connect } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 
@@ -12,30 +12,35 @@ export interface Load {
   /** Ends the run when each was sent once. */
   readonly once: boolean;
   readonly hasBody: boolean;
+  /** Requests a second, whatever comes back; without it each connection asks again as soon as it is answered. */
+  readonly perSecond?: number | undefined;
 }
 
-export interface Tally {
-  readonly statuses: Record<string, number>;
-  /** Milliseconds, one for each request. */
-  readonly latencies: Float64Array;
-}
+/** Milliseconds from the moment that a request was due to the end of its answer, by status. */
+export type Tally = Record<string, Float64Array>;
 
-const { port, connections, seconds, requests, once, hasBody } = workerData as Load;
+const { port, connections, seconds, requests, once, hasBody, perSecond } = workerData as Load;
 const packets = requests.map((request) => Buffer.from(request));
-const statuses: Record<string, number> = {};
-const latencies: number[] = [];
-const deadline = performance.now() + seconds * 1000;
+const latencies: Record<string, number[]> = {};
+const startedAt = performance.now();
+const deadline = startedAt + seconds * 1000;
+const free: (() => void)[] = [];
 let sent = 0;
+
+const isOver = (): boolean => (once ? sent >= packets.length : performance.now() >= deadline);
+const dueAt = (): number => (perSecond === undefined ? performance.now() : startedAt + (sent / perSecond) * 1000);
 
 function run(): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
-    let startedAt = 0;
+    let due = 0;
     let missing = 0;
     let head = '';
+    let status = '';
     const next = (): void => {
-      if (once ? sent >= packets.length : performance.now() >= deadline) return void socket.end(resolve);
-      startedAt = performance.now();
+      if (isOver()) return void socket.end(resolve);
+      due = dueAt();
+      if (due > performance.now()) return void free.push(next);
       socket.write(packets[sent++ % packets.length] as Buffer);
     };
     socket.setNoDelay(true);
@@ -45,25 +50,32 @@ function run(): Promise<void> {
         head += chunk.toString('latin1');
         const end = head.indexOf('\r\n\r\n');
         if (end < 0) return;
-        const status = head.slice(9, 12);
-        statuses[status] = (statuses[status] ?? 0) + 1;
+        status = head.slice(9, 12);
         const length = hasBody && status !== '304' ? Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0) : 0;
         missing = length - (head.length - end - 4);
         head = '';
       } else missing -= chunk.length;
       if (missing > 0) return;
       missing = 0;
-      latencies.push(performance.now() - startedAt);
+      (latencies[status] ??= []).push(performance.now() - due);
       next();
     });
   });
 }
 
-// The generator never sleeps: waking it would be charged to the server that answers, and most to one that keeps it waiting
-let spinning = true;
-const spin = (): void => void (spinning && setImmediate(spin));
-spin();
+let running = true;
+/** As fast as it can, the generator never sleeps: waking it would be charged to the server that answers, and most to one that keeps it waiting. */
+const spin = (): void => void (running && setImmediate(spin));
+/** At a given rate it leaves the core to others between the requests. */
+const keepPace = (): void => {
+  while (free.length > 0 && (dueAt() <= performance.now() || isOver())) free.pop()?.();
+  if (running) setTimeout(keepPace, 1);
+};
+if (perSecond === undefined) spin();
+else keepPace();
 
 await Promise.all(Array.from({ length: connections }, run));
-spinning = false;
-parentPort?.postMessage({ statuses, latencies: Float64Array.from(latencies) } satisfies Tally);
+running = false;
+parentPort?.postMessage(
+  Object.fromEntries(Object.entries(latencies).map(([status, list]) => [status, Float64Array.from(list)])) satisfies Tally,
+);

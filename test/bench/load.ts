@@ -52,13 +52,16 @@ export async function measure(
   const stop = beside?.();
   const [cpuBefore, startedAt] = [server.cpu, performance.now()];
   const worker = new Worker(join(import.meta.dirname, 'generator.js'), { workerData: load });
-  const [{ statuses, latencies }] = (await once(worker, 'message')) as [Tally];
+  const [tally] = (await once(worker, 'message')) as [Tally];
   stop?.();
   const elapsed = (performance.now() - startedAt) / 1000;
   const cpu = server.cpu - cpuBefore;
-  if (Object.keys(statuses).join() !== String(status))
-    throw new Error(`${server.name} ${path}: ${JSON.stringify(statuses)} where ${status} was expected`);
-  latencies.sort();
+  const latencies = tally[status]?.sort() ?? new Float64Array();
+  const others = Object.entries(tally).filter(([other]) => other !== String(status));
+  if (others.length > 0)
+    throw new Error(
+      `${server.name} ${path}: ${others.map(([other, { length }]) => `${length} times ${other}`).join(', ')} where ${status} was expected`,
+    );
   const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? NaN;
   return { cpu: (cpu / latencies.length) * 1e6, perSecond: latencies.length / elapsed, p50: at(0.5), p99: at(0.99), busy: cpu / elapsed };
 }

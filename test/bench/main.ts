@@ -1,11 +1,12 @@
 // `npm run bench [-- --quick]`: each server in a process of its own, interleaved rounds, medians, and ratios within this one run.
-import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { generateApiKey } from '../../src/access/api-key.js';
 import { createDatabase } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
-import { freePort, startPostgres } from '../support/postgres-server.js';
+import { startMigratedPostgres } from '../support/migrated-postgres.js';
+import { freePort } from '../support/postgres-server.js';
 import { changeEverySecond, fill } from './database.js';
 import { type Measurement, type Scenario, measure } from './load.js';
 import { Server } from './process.js';
@@ -18,17 +19,10 @@ const CONNECTIONS = 32;
 const UPDATE = '/orders-update-api/supported-values';
 const CODES = '/order-scheduling/communication-codes';
 
-const postgres = await startPostgres();
+const postgres = await startMigratedPostgres();
 process.env['TEST_POSTGRES_URL'] = postgres.url;
-const template = await createDatabase({ migrated: false, name: 'template_orders' });
-execFileSync(process.execPath, ['dist/migrate.js', 'up'], {
-  env: { PATH: process.env['PATH'], DATABASE_URL: template.url },
-  stdio: 'ignore',
-});
 const issuer = await Issuer.start();
-const key = await issueKey(template);
-await template.query('select 1');
-await template.close();
+const apiKey = generateApiKey();
 
 const servers: Server[] = [];
 const start = async (name: string, program: string, environment: Record<string, string> = {}): Promise<Server> => {
@@ -47,6 +41,7 @@ const start = async (name: string, program: string, environment: Record<string, 
 };
 const ours = async (count: number): Promise<{ server: Server; url: string }> => {
   const database = await createDatabase();
+  await issueKey(database, { key: apiKey });
   if (count > 0) await fill(database.url, count);
   return {
     server: await start(`ours, ${count.toLocaleString('en')} codes`, 'dist/main.js', { DATABASE_URL: database.url }),
@@ -56,12 +51,12 @@ const ours = async (count: number): Promise<{ server: Server; url: string }> => 
 
 try {
   const [empty, few, middle, large] = [await ours(0), await ours(100), await ours(100_000), await ours(many)];
-  const peers = '.data/bench/test/bench/peers';
+  const peers = '.data/long-runs/test/bench/peers';
   const floor = await start('node:http', `${peers}/node-http.js`);
   const nest = await start('plain Nest', `${peers}/plain-nest.js`, { DATABASE_URL: few.url });
   const fastify = await start('Fastify', `${peers}/fastify.js`, { DATABASE_URL: few.url });
   const token = await issuer.token({ claims: { exp: Math.floor(Date.now() / 1000) + 7200 } });
-  const good = { 'api-key': key.key, authorization: `Bearer ${token}` };
+  const good = { 'api-key': apiKey, authorization: `Bearer ${token}` };
   const body = await floor.answers('/', {}, 200);
   for (const { server } of [empty, few, middle, large]) await server.answers(CODES, good, 200);
   for (const server of [few.server, nest, fastify])

@@ -89,7 +89,7 @@ describe('the limits', () => {
   it.each<[string, string, ProblemSlug]>([
     ['a target of 8,001 bytes', `GET /${'x'.repeat(8_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 'uri-too-long'],
     ['a target of 20,000 bytes', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 'uri-too-long'],
-    ['a target without an end', `GET /${'x'.repeat(100_000)}`, 'uri-too-long'],
+    ['a target without an end', `GET /${'x'.repeat(30_000)}`, 'uri-too-long'],
     ['a header over 16 KiB', `GET / HTTP/1.1\r\nHost: x\r\nA: ${'x'.repeat(16_400)}\r\n\r\n`, 'headers-too-large'],
     ['a header of 80 KiB', `GET / HTTP/1.1\r\nHost: x\r\nA: ${'x'.repeat(80_000)}\r\n\r\n`, 'headers-too-large'],
     [
@@ -121,7 +121,7 @@ describe('the limits', () => {
       send(slowly, { pauseMs: 3_000, timeoutMs: 15_000, quietMs: 2_000 }),
       send([`GET ${PATH} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`], { timeoutMs: 18_000, quietMs: 2_000 }),
     ]);
-    expect(silent).toMatchObject({ closed: true });
+    expect(silent).toMatchObject({ closed: true, responses: [] });
     expect(silent.elapsed).toBeLessThan(12_500);
     expect(slow.elapsed).toBeLessThan(12_500);
     expectProblem(slow.responses[0] as NonNullable<(typeof slow.responses)[0]>, 'request-timeout');

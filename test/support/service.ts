@@ -12,7 +12,8 @@ export interface LogLine {
 
 /** The real program in a process of its own. */
 export class RunningService {
-  readonly lines: LogLine[] = [];
+  private readonly parsed: LogLine[] = [];
+  private readonly unparsed: string[] = [];
   private readonly waiting = new Set<() => void>();
   private errors = '';
   private constructor(private readonly child: ChildProcess) {
@@ -20,7 +21,7 @@ export class RunningService {
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       const lines = (rest + text).split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) this.lines.push(JSON.parse(line) as LogLine);
+      this.unparsed.push(...lines);
       for (const look of this.waiting) look();
     });
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.errors += text));
@@ -43,6 +44,12 @@ export class RunningService {
     exited.catch(() => undefined);
     await Promise.race([service.waitForLog(({ msg }) => msg === 'listening'), exited]);
     return service;
+  }
+
+  /** The log so far; read when it is asked for, since there may be very much of it. */
+  get lines(): readonly LogLine[] {
+    for (const line of this.unparsed.splice(0)) this.parsed.push(JSON.parse(line) as LogLine);
+    return this.parsed;
   }
 
   get pid(): number {

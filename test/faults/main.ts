@@ -1,0 +1,26 @@
+// `npm run faults -- NAME`: long runs that break the surroundings of the service and print what came of it. Their short forms are in the tests.
+import { flip } from './flip.js';
+import { forgery } from './forgery.js';
+import { memory } from './memory.js';
+import { outage } from './outage.js';
+import { propagation } from './propagation.js';
+import { rollingRestart } from './rolling-restart.js';
+
+const runs: Record<string, (amount?: number) => Promise<string>> = {
+  propagation,
+  flip,
+  outage,
+  'rolling-restart': rollingRestart,
+  forgery,
+  memory,
+};
+const [name = '', amount] = process.argv.slice(2);
+const run = runs[name];
+if (!run || (amount !== undefined && !(Number(amount) > 0))) {
+  console.error(
+    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage, requests of memory.`,
+  );
+  process.exit(1);
+}
+console.log(await run(amount === undefined ? undefined : Number(amount)));
+process.exit(0);

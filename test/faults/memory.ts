@@ -1,0 +1,55 @@
+import { randomUUID, sign } from 'node:crypto';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { KeyObject } from 'node:crypto';
+import type { Load, Tally } from '../bench/generator.js';
+import { requestTo } from '../support/reader.js';
+import { OPERATIONS } from '../support/world.js';
+import { residentMebibytes } from './figures.js';
+import { Stage } from './stage.js';
+
+/** Requests of one step, after which memory is read. */
+const STEP = 100_000;
+
+/** Resident memory of the service while it answers as many requests with one token, and then as many with a token of their own each. */
+export async function memory(requests = 1_000_000): Promise<string> {
+  const stage = await Stage.set(1);
+  const [service] = stage.replicas;
+  const [, ec] = stage.issuer.keys;
+  if (!service || !ec) throw new Error('no replica or no key');
+  const privateKey = KeyObject.from(ec.privateKey);
+  const base64 = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
+  const head = base64({ alg: ec.alg, kid: ec.kid, typ: 'at+jwt' });
+  const newToken = (): string => {
+    const signed = `${head}.${base64({ ...stage.issuer.claims, exp: Math.floor(Date.now() / 1000) + 3600, jti: randomUUID() })}`;
+    return `${signed}.${sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
+  };
+  const { key, token } = stage.credentials;
+  const request = (bearer: string, at: number): string =>
+    requestTo(OPERATIONS[at % OPERATIONS.length] as string, { 'Api-Key': key, Authorization: `Bearer ${bearer}` });
+  const send = async (packets: string[]): Promise<void> => {
+    const load: Load = { port: service.port, connections: 32, seconds: 0, requests: packets, once: true, hasBody: true };
+    const [tally] = (await once(new Worker(new URL('../bench/generator.js', import.meta.url), { workerData: load }), 'message')) as [Tally];
+    if (tally['200']?.length !== packets.length) throw new Error(`not all were answered 200: ${Object.keys(tally).join()}`);
+  };
+  const lines = [`at the start ${Math.round(residentMebibytes(service.pid))} MiB`];
+  try {
+    for (const [name, packets] of [
+      ['with one token', (size: number) => Array.from({ length: size }, (_, at) => request(token, at))],
+      ['each with a token of its own', (size: number) => Array.from({ length: size }, (_, at) => request(newToken(), at))],
+    ] as const) {
+      const found: number[] = [];
+      for (let done = 0; done < requests; done += STEP) {
+        for (let part = 0; part < STEP; part += STEP / 10) await send(packets(STEP / 10));
+        found.push(residentMebibytes(service.pid));
+      }
+      const [first = NaN, last = NaN] = [found[0], found.at(-1)];
+      lines.push(
+        `${requests} requests ${name}: ${found.map((mebibytes) => Math.round(mebibytes)).join(', ')} MiB after each ${STEP}; ${(100 * (last / first - 1)).toFixed(1)} % over the first`,
+      );
+    }
+    return lines.join('\n');
+  } finally {
+    await stage.strike();
+  }
+}

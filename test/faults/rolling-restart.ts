@@ -1,0 +1,51 @@
+import type { RunningService } from '../support/service.js';
+import { Traffic } from '../support/traffic.js';
+import { Stage } from './stage.js';
+
+const ROUNDS = 10;
+const REQUESTS = 100_000;
+/** How often the balancer asks a replica whether it is ready. */
+const PROBE_MS = 500;
+
+/** Restarts each of three replicas ten times behind a balancer that asks for readiness, under 500 requests a second. Gives what failed. */
+export async function rollingRestart(): Promise<string> {
+  const stage = await Stage.set(3);
+  const replicas = stage.replicas;
+  let ready: readonly RunningService[] = [...replicas];
+  let next = 0;
+  const traffic = new Traffic(() => ready[next++ % ready.length]?.url ?? '', stage.credentials, { perSecond: 500 });
+  const isReady = async ({ managementUrl }: RunningService): Promise<boolean> =>
+    fetch(`${managementUrl}/health/ready`).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  const probe = async (): Promise<void> => {
+    const asked = [...replicas];
+    const states = await Promise.all(asked.map(isReady));
+    ready = asked.filter((_, at) => states[at]);
+  };
+  const probing = setInterval(() => void probe(), PROBE_MS);
+  const statuses: (number | null)[] = [];
+  const ends: number[] = [];
+  try {
+    for (let round = 0; round < ROUNDS || traffic.asked < REQUESTS; round++) {
+      for (let at = 0; at < replicas.length; at++) {
+        const old = replicas[at] as RunningService;
+        const startedAt = performance.now();
+        old.signal('SIGTERM');
+        statuses.push(await old.exited());
+        ends.push(performance.now() - startedAt);
+        replicas[at] = await stage.replica();
+      }
+    }
+    const { asked, failed, failures, p99, largest } = await traffic.stop();
+    return [
+      `${ends.length} restarts of ${replicas.length} replicas: ${failed} of ${asked} requests failed (p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms);`,
+      `every exit status 0: ${statuses.every((status) => status === 0) ? 'yes' : `no: ${statuses.join()}`}; longest end ${Math.round(Math.max(...ends))} ms`,
+      ...failures.slice(0, 5),
+    ].join('\n');
+  } finally {
+    clearInterval(probing);
+    await stage.strike();
+  }
+}

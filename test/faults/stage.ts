@@ -1,0 +1,45 @@
+import { createDatabase, type TestDatabase } from '../support/database.js';
+import { Issuer } from '../support/issuer.js';
+import { issueKey } from '../support/keys.js';
+import { startMigratedPostgres } from '../support/migrated-postgres.js';
+import type { PostgresServer } from '../support/postgres-server.js';
+import { RunningService } from '../support/service.js';
+import type { Credentials } from '../support/traffic.js';
+import { SAMPLES } from '../support/world.js';
+
+/** A PostgreSQL server, an issuer and replicas of the service, all in processes of their own or in this one. */
+export class Stage {
+  readonly replicas: RunningService[] = [];
+
+  private constructor(
+    readonly postgres: PostgresServer,
+    readonly database: TestDatabase,
+    readonly issuer: Issuer,
+    readonly credentials: Credentials,
+  ) {}
+
+  static async set(count: number, environment: Record<string, string> = {}): Promise<Stage> {
+    const postgres = await startMigratedPostgres();
+    const [database, issuer] = await Promise.all([createDatabase({ server: postgres.url }), Issuer.start()]);
+    await database.query(SAMPLES);
+    const { key } = await issueKey(database);
+    const token = await issuer.token({ claims: { exp: Math.floor(Date.now() / 1000) + 8 * 3600 } });
+    const stage = new Stage(postgres, database, issuer, { key, token });
+    for (let replica = 0; replica < count; replica++) stage.replicas.push(await stage.replica(environment));
+    return stage;
+  }
+
+  /** One more replica, ready. It is not in the list. */
+  async replica(environment: Record<string, string> = {}): Promise<RunningService> {
+    const service = await RunningService.start({ DATABASE_URL: this.database.url, ...this.issuer.environment, ...environment });
+    await service.ready();
+    return service;
+  }
+
+  async strike(): Promise<void> {
+    await Promise.all(this.replicas.map((replica) => replica.kill()));
+    await this.issuer.close();
+    await this.database.close();
+    await this.postgres.remove();
+  }
+}

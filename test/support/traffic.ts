@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { OPERATIONS } from './world.js';
+
+/** A request of the mix, and what makes its answer the right one. */
+interface Call {
+  readonly path: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly status: number;
+  /** Problem type that has to come back. */
+  readonly problem?: string;
+}
+
+/** Every kind of answer that callers are used to. */
+const MIX: readonly Call[] = [
+  ...OPERATIONS.map((path) => ({ path, status: 200 })),
+  { path: `${OPERATIONS[2]}?codeType=SAMPLE-STATUS&code=S1`, status: 200 },
+  { path: OPERATIONS[0], method: 'HEAD', status: 200 },
+  { path: OPERATIONS[1], headers: { 'If-None-Match': '*' }, status: 304 },
+  { path: OPERATIONS[0], headers: { 'Api-Key': 'wrong' }, status: 401, problem: 'invalid-credentials' },
+  { path: OPERATIONS[1], headers: { Authorization: 'Bearer a.b.c' }, status: 401, problem: 'invalid-credentials' },
+  { path: `${OPERATIONS[2]}?codetype=x`, status: 400, problem: 'invalid-query' },
+  { path: '/nothing', status: 404, problem: 'not-found' },
+];
+/** An answer that comes later has failed. */
+const LIMIT_MS = 1_000;
+const TICK_MS = 10;
+
+export interface Credentials {
+  readonly key: string;
+  readonly token: string;
+}
+
+export interface TrafficReport {
+  readonly asked: number;
+  /** What was wrong, in words; the first hundred. */
+  readonly failures: readonly string[];
+  readonly failed: number;
+  /** Milliseconds from the moment that a request was due to the end of its answer. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly largest: number;
+}
+
+/** Mixed requests at a steady rate, whatever comes back. Whatever is not the right answer within a second has failed. */
+export class Traffic {
+  private readonly agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  private readonly underWay = new Set<Promise<void>>();
+  private readonly latencies: number[] = [];
+  private readonly failures: string[] = [];
+  private readonly startedAt = performance.now();
+  private readonly timer: NodeJS.Timeout;
+  private due = 0;
+  asked = 0;
+  failed = 0;
+
+  /** @param target the address that the next request goes to */
+  constructor(
+    private readonly target: () => string,
+    private readonly credentials: Credentials,
+    { perSecond = 200, mix = MIX }: { perSecond?: number; mix?: readonly Call[] } = {},
+  ) {
+    this.timer = setInterval(() => {
+      this.due = ((performance.now() - this.startedAt) / 1000) * perSecond;
+      while (this.asked < this.due) {
+        const answered = this.ask(mix[this.asked++ % mix.length] as Call).finally(() => this.underWay.delete(answered));
+        this.underWay.add(answered);
+      }
+    }, TICK_MS);
+  }
+
+  /** Waits for the answers that are still to come. */
+  async stop(): Promise<TrafficReport> {
+    clearInterval(this.timer);
+    await Promise.all(this.underWay);
+    this.agent.destroy();
+    this.latencies.sort((a, b) => a - b);
+    const at = (share: number): number => this.latencies[Math.floor(this.latencies.length * share)] ?? NaN;
+    return {
+      asked: this.asked,
+      failed: this.failed,
+      failures: this.failures,
+      p50: at(0.5),
+      p99: at(0.99),
+      largest: this.latencies.at(-1) ?? NaN,
+    };
+  }
+
+  private async ask(call: Call): Promise<void> {
+    const startedAt = performance.now();
+    const url = this.target() + call.path;
+    const fault = await this.send(url, call).then(
+      (reply) => faultOf(call, reply),
+      (error: unknown) => String(error),
+    );
+    const milliseconds = performance.now() - startedAt;
+    this.latencies.push(milliseconds);
+    const wrong = fault ?? (milliseconds > LIMIT_MS ? `answered after ${Math.round(milliseconds)} ms` : undefined);
+    if (wrong === undefined) return;
+    this.failed++;
+    if (this.failures.length < 100) this.failures.push(`${new Date().toISOString()} ${call.method ?? 'GET'} ${url}: ${wrong}`);
+  }
+
+  private send(url: string, { method = 'GET', headers }: Call): Promise<Reply> {
+    const all = { 'Api-Key': this.credentials.key, Authorization: `Bearer ${this.credentials.token}`, ...headers };
+    return new Promise((resolve, reject) => {
+      const sent = request(url, { agent: this.agent, method, headers: all }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.once('error', reject);
+        response.once('end', () => {
+          clearTimeout(timer);
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) });
+        });
+      });
+      const timer = setTimeout(() => sent.destroy(new Error(`no answer within ${5 * LIMIT_MS} ms`)), 5 * LIMIT_MS);
+      sent.once('error', (error) => {
+        clearTimeout(timer);
+        reject(error);
+      });
+      sent.end();
+    });
+  }
+}
+
+interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** The entity tag that goes with a body: made from the content alone, so that anyone can check it. */
+export const entityTagOf = (body: Buffer): string => `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+
+function faultOf({ method, status, problem }: Call, reply: Reply): string | undefined {
+  if (reply.status !== status) return `status ${reply.status} where ${status} was expected: ${reply.body.toString().slice(0, 200)}`;
+  if (problem !== undefined)
+    return (JSON.parse(reply.body.toString()) as { type: string }).type === `/problems/${problem}`
+      ? undefined
+      : `another problem than ${problem}`;
+  if (status === 200 && method !== 'HEAD' && reply.headers.etag !== entityTagOf(reply.body)) return 'the entity tag does not fit the body';
+  return undefined;
+}
