@@ -9,7 +9,7 @@ import type { Topic } from './entities/revision.entity.js';
 import { SESSION_LIMITS, SERVER_QUERY, type ServerFacts, assertSupported, clientOptions, destroyClient } from './session.js';
 
 const CHANNEL = 'order_lookup_changed';
-const HEARTBEAT_MS = 5_000;
+const HEARTBEAT_MS = 4_000;
 const HEARTBEAT_TIMEOUT_MS = 4_000;
 const RECONNECT_MS = 500;
 
@@ -110,7 +110,7 @@ export class ChangeListener {
     const listening = rows[0]?.listening === true;
     listenerUp.set(listening ? 1 : 0);
     if (!listening) {
-      this.log.warn('database: the connection is no longer registered for notifications; changes are found every 5 s');
+      this.log.warn('database: the connection is no longer registered for notifications; changes are found every few seconds');
       await client.query(`listen ${CHANNEL}`);
     }
     for (const { topic, revision } of rows) this.follower.announce(topic, revision);

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js';
-import { run } from '../support/program.js';
+import { PROJECT, run } from '../support/program.js';
 
-const DBA = readFileSync(join(import.meta.dirname, 'dba.sql'), 'utf8');
+const DBA = readFileSync(join(PROJECT, 'deploy/database/1-roles.sql'), 'utf8');
 const TABLES = ['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'];
 
 let server: PostgresServer; // roles belong to the whole server, so it is one of our own

@@ -44,7 +44,9 @@ const ours = async (count: number): Promise<{ server: Server; url: string }> => 
   await issueKey(database, { key: apiKey });
   if (count > 0) await fill(database.url, count);
   return {
-    server: await start(`ours, ${count.toLocaleString('en')} codes`, 'dist/main.js', { DATABASE_URL: database.url }),
+    server: await start(`ours, ${count.toLocaleString('en')} codes`, 'dist/main.js', {
+      DATABASE_URL: database.urlOf('order_lookup_service'),
+    }),
     url: database.url,
   };
 };

@@ -41,7 +41,7 @@ describeInBrowser('the documentation page in a browser', () => {
     await database.query(SAMPLES);
     ({ key } = await issueKey(database));
     service = await RunningService.start({
-      DATABASE_URL: database.url,
+      DATABASE_URL: database.urlOf('order_lookup_service'),
       OAUTH_ISSUER: issuerUrl,
       OAUTH_AUDIENCE: AUDIENCE,
       PORT: String(port),

@@ -38,7 +38,7 @@ describe('while the issuer fails', () => {
     const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
     issuer.fault = 'down';
     const { key } = await issueKey(database);
-    const service = await RunningService.start({ DATABASE_URL: database.url, ...issuer.environment });
+    const service = await RunningService.start({ DATABASE_URL: database.urlOf('order_lookup_service'), ...issuer.environment });
     try {
       await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'keys');
       const ask = async () => {

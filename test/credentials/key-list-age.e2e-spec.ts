@@ -10,7 +10,7 @@ describe('API_KEY_MAX_AGE_SECONDS', () => {
     const proxy = await Proxy.before(Number(new URL(world.database.url).port));
     const service = await RunningService.start({
       ...world.issuer.environment,
-      DATABASE_URL: proxy.through(world.database.url),
+      DATABASE_URL: proxy.through(world.database.urlOf('order_lookup_service')),
       API_KEY_MAX_AGE_SECONDS: '10',
     });
     const ask = async () => {

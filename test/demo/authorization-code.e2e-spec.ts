@@ -28,7 +28,7 @@ beforeAll(async () => {
   });
   database = await createDatabase();
   service = await RunningService.start({
-    DATABASE_URL: database.url,
+    DATABASE_URL: database.urlOf('order_lookup_service'),
     OAUTH_ISSUER: issuerUrl,
     OAUTH_AUDIENCE: AUDIENCE,
     OAUTH_TOKEN_TYPE: 'at+jwt',

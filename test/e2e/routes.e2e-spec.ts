@@ -21,7 +21,10 @@ let url: string;
 
 beforeAll(async () => {
   [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
-  const foundation = createFoundation(readConfiguration({ DATABASE_URL: database.url, ...issuer.environment }), createLog('silent'));
+  const foundation = createFoundation(
+    readConfiguration({ DATABASE_URL: database.urlOf('order_lookup_service'), ...issuer.environment }),
+    createLog('silent'),
+  );
   const module = await Test.createTestingModule({ imports: [AppModule.on(foundation)] }).compile();
   app = prepare(
     module.createNestApplication<NestExpressApplication>(createAdapter(foundation), { bodyParser: false, logger: false }),

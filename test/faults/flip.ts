@@ -1,5 +1,5 @@
 import { flipCodes } from '../support/flipping.js';
-import { Stage } from './stage.js';
+import { Stage } from '../support/stage.js';
 
 /** Eight readers of three replicas while a writer flips every code. */
 export async function flip(replies = 1_000_000): Promise<string> {

@@ -8,7 +8,7 @@ import { requestTo } from '../support/reader.js';
 import { Traffic, type TrafficReport } from '../support/traffic.js';
 import { OPERATIONS } from '../support/world.js';
 import { median, residentMebibytes } from './figures.js';
-import { Stage } from './stage.js';
+import { Stage } from '../support/stage.js';
 
 /** Rounds without and with the attack take turns; the median of their p99 counts, since the machine has pauses of its own. */
 const ROUNDS = 5;

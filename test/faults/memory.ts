@@ -6,7 +6,7 @@ import type { Load, Tally } from '../bench/generator.js';
 import { requestTo } from '../support/reader.js';
 import { OPERATIONS } from '../support/world.js';
 import { residentMebibytes } from './figures.js';
-import { Stage } from './stage.js';
+import { Stage } from '../support/stage.js';
 
 /** Requests of one step, after which memory is read. */
 const STEP = 100_000;

@@ -1,6 +1,6 @@
 import { Agent, get } from 'node:http';
 import { OPERATIONS } from '../support/world.js';
-import { Stage } from './stage.js';
+import { Stage } from '../support/stage.js';
 import { quantiles } from './figures.js';
 
 const CHANGES = 100;

@@ -1,6 +1,6 @@
 import type { RunningService } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
-import { Stage } from './stage.js';
+import { Stage } from '../support/stage.js';
 
 const ROUNDS = 10;
 const REQUESTS = 100_000;

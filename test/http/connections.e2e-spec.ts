@@ -56,7 +56,10 @@ describe('an answer that its client does not read', () => {
 
 describe('more connections than descriptors allow', () => {
   it('are answered 503, and the management port answers on', async () => {
-    const service = await RunningService.start({ DATABASE_URL: world.database.url, ...world.issuer.environment }, { descriptors: 512 });
+    const service = await RunningService.start(
+      { DATABASE_URL: world.database.urlOf('order_lookup_service'), ...world.issuer.environment },
+      { descriptors: 512 },
+    );
     try {
       await service.ready();
       const idle = await Promise.all(Array.from({ length: 448 }, () => open(service.port)));

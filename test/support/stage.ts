@@ -1,11 +1,11 @@
-import { createDatabase, type TestDatabase } from '../support/database.js';
-import { Issuer } from '../support/issuer.js';
-import { issueKey } from '../support/keys.js';
-import { startMigratedPostgres } from '../support/migrated-postgres.js';
-import type { PostgresServer } from '../support/postgres-server.js';
-import { RunningService } from '../support/service.js';
-import type { Credentials } from '../support/traffic.js';
-import { SAMPLES } from '../support/world.js';
+import { createDatabase, type TestDatabase } from './database.js';
+import { Issuer } from './issuer.js';
+import { issueKey } from './keys.js';
+import { startMigratedPostgres } from './migrated-postgres.js';
+import type { PostgresServer } from './postgres-server.js';
+import { RunningService } from './service.js';
+import type { Credentials } from './traffic.js';
+import { SAMPLES } from './world.js';
 
 /** A PostgreSQL server, an issuer and replicas of the service, all in processes of their own or in this one. */
 export class Stage {
@@ -31,7 +31,11 @@ export class Stage {
 
   /** One more replica, ready. It is not in the list. */
   async replica(environment: Record<string, string> = {}): Promise<RunningService> {
-    const service = await RunningService.start({ DATABASE_URL: this.database.url, ...this.issuer.environment, ...environment });
+    const service = await RunningService.start({
+      DATABASE_URL: this.database.urlOf('order_lookup_service'),
+      ...this.issuer.environment,
+      ...environment,
+    });
     await service.ready();
     return service;
   }

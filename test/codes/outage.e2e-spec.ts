@@ -1,0 +1,45 @@
+// The real server stopped, killed, restarted and paused under traffic; `npm run faults -- outage` does it for as long as you like.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Outage, outlive } from '../support/outage.js';
+import { until } from '../support/service.js';
+import { Stage } from '../support/stage.js';
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await Stage.set(2);
+});
+afterAll(() => stage?.strike());
+
+const noticed = (): Promise<void> =>
+  until(
+    async () => (await Promise.all(stage.replicas.map((replica) => replica.metric('order_lookup_database_up')))).every((up) => up === 0),
+    { timeoutMs: 15_000 },
+  );
+
+function expectUnharmed({ traffic, readiness, fresh }: Outage, freshWithin = 2_000): void {
+  expect(traffic.failures).toEqual([]);
+  expect(traffic.asked).toBeGreaterThan(50);
+  expect(readiness.not200).toBe(0);
+  expect(fresh).toBeLessThan(freshWithin);
+}
+
+describe('nobody notices that PostgreSQL is', () => {
+  it('stopped, and what is committed at its return is served within 2 s', async () => {
+    const stopped = () => stage.postgres.stop().then(noticed).then(stage.postgres.start);
+    expectUnharmed(await outlive(stage, stopped, 100));
+  });
+
+  it('killed', async () => {
+    const killed = () => stage.postgres.kill().then(noticed).then(stage.postgres.start);
+    expectUnharmed(await outlive(stage, killed, 100));
+  });
+
+  it('restarted', async () => {
+    expectUnharmed(await outlive(stage, () => stage.postgres.stop().then(stage.postgres.start), 100));
+  });
+
+  it('paused by SIGSTOP, which is noticed within 15 s', async () => {
+    const paused = () => stage.postgres.pause().then(noticed).then(stage.postgres.resume);
+    expectUnharmed(await outlive(stage, paused, 100), 5_000);
+  }, 40_000);
+});

@@ -1,0 +1,44 @@
+import { until } from './service.js';
+import type { Stage } from './stage.js';
+import { Traffic, type TrafficReport } from './traffic.js';
+import { OPERATIONS } from './world.js';
+
+export interface Outage {
+  readonly traffic: TrafficReport;
+  /** How often /health/ready was asked, and how often it was not 200. */
+  readonly readiness: { readonly asked: number; readonly not200: number };
+  /** Milliseconds until every replica served a change that was committed right after the return. */
+  readonly fresh: number;
+}
+
+/** Has the replicas answer mixed traffic while `fault` takes the database away and gives it back, and for two seconds before. */
+export async function outlive(
+  { replicas, credentials, database }: Stage,
+  fault: () => Promise<unknown>,
+  perSecond: number,
+): Promise<Outage> {
+  let next = 0;
+  const traffic = new Traffic(() => replicas[next++ % replicas.length]?.url ?? '', credentials, { perSecond });
+  const readiness = { asked: 0, not200: 0 };
+  const probe = async (managementUrl: string): Promise<void> => {
+    const { status } = await fetch(`${managementUrl}/health/ready`);
+    readiness.asked++;
+    if (status !== 200) readiness.not200++;
+  };
+  const probes = setInterval(() => void Promise.all(replicas.map(({ managementUrl }) => probe(managementUrl))), 500);
+  try {
+    await fault();
+    const value = `Outage ${Date.now()}`;
+    await database.query(`insert into code_list_value (code_list, value) values ('orderType', $1)`, [value]);
+    const committedAt = performance.now();
+    const headers = { 'Api-Key': credentials.key, Authorization: `Bearer ${credentials.token}` };
+    await until(async () => {
+      const bodies = await Promise.all(replicas.map(async ({ url }) => (await fetch(url + OPERATIONS[0], { headers })).text()));
+      return bodies.every((body) => body.includes(value));
+    });
+    return { fresh: performance.now() - committedAt, readiness, traffic: await traffic.stop() };
+  } finally {
+    clearInterval(probes);
+    await traffic.stop();
+  }
+}
