@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type JWTHeaderParameters, type JWTPayload, type JWTVerifyResult, decodeProtectedHeader, jwtVerify } from 'jose';
 import { Configuration } from '../configuration/configuration.js';
 import { type AccessToken, CLOCK_SKEW_SECONDS, isAccessTokenType, isAnotherKind, isDate, isInForce, scopesOf } from './access-token.js';
@@ -18,7 +18,7 @@ export class AccessTokensService {
 
   constructor(
     private readonly configuration: Configuration,
-    private readonly jwks: JwksService,
+    @Inject(JwksService) private readonly jwks: Pick<JwksService, 'current' | 'lookFor'>,
   ) {}
 
   /** @param authorization the Authorization header, or undefined where there is none */

@@ -1,4 +1,4 @@
-const TIMEOUT_MS = 2_000;
+export const TIMEOUT_MS = 2_000;
 const MAX_BYTES = 256 * 1024;
 
 /**

@@ -8,7 +8,7 @@ import { RepeatedFailure } from '../telemetry/repeated-failure.js';
 import type { Topic } from './entities/revision.entity.js';
 import { SESSION_LIMITS, SERVER_QUERY, type ServerFacts, assertSupported, clientOptions, destroyClient } from './session.js';
 
-const CHANNEL = 'order_lookup_changed';
+export const CHANNEL = 'order_lookup_changed';
 const HEARTBEAT_MS = 4_000;
 const HEARTBEAT_TIMEOUT_MS = 4_000;
 const RECONNECT_MS = 500;

@@ -31,6 +31,8 @@ interface TokenParts {
 export class Issuer {
   readonly hits = new Map<string, number>();
   fault: Fault = 'none';
+  /** How far the clock of its answers is ahead of ours. */
+  aheadMs = 0;
   published: JWK[];
 
   private constructor(
@@ -106,6 +108,7 @@ export class Issuer {
 
   private answer({ url = '' }: IncomingMessage, response: ServerResponse): void {
     this.hits.set(url, (this.hits.get(url) ?? 0) + 1);
+    response.setHeader('Date', new Date(Date.now() + this.aheadMs).toUTCString());
     const json = (body: unknown): void => void response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
     if (url === '/.well-known/openid-configuration' && this.fault !== 'down') {
       return json({

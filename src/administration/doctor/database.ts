@@ -1,0 +1,88 @@
+import type { Client } from 'pg';
+import { CLOCK_SKEW_SECONDS } from '../../access/access-token.js';
+import { CHANNEL } from '../../database/change-listener.js';
+import { appliedMigrations } from '../migration-run.js';
+import { MIGRATIONS, migrationNames } from '../migrations.js';
+import { type Finding, clockFinding, fault, ok, warning } from './finding.js';
+
+/** The tables that the service reads. */
+const TABLES = ['revision', 'area_property', 'code_list_value', 'communication_code', 'api_key'];
+
+/** What an operator asks of the database: which one it is, what is pending, what its role may do, and whether notifications arrive. */
+export async function examineDatabase(client: Client): Promise<Finding[]> {
+  const { rows } = await client.query<{ version: string; database: string; role: string; now: string }>(
+    `select current_setting('server_version') as version, current_database() as database, current_user as role,
+      extract(epoch from clock_timestamp()) * 1000 as now`,
+  );
+  const { version = '', database = '', role = '', now = '' } = rows[0] ?? {};
+  return [
+    ok('database', `PostgreSQL ${version}, database ${database}, role ${role}`),
+    await examineMigrations(client),
+    await examineRole(client, role),
+    await examineContents(client),
+    await examineListening(client),
+    clockFinding('the database', Number(now) - Date.now(), CLOCK_SKEW_SECONDS),
+  ].filter((finding) => finding !== undefined);
+}
+
+async function examineMigrations(client: Client): Promise<Finding> {
+  const applied = await appliedMigrations(client);
+  const names = await migrationNames(MIGRATIONS);
+  const pending = names.filter((name) => !applied.includes(name));
+  const unknown = applied.filter((name) => !names.includes(name));
+  if (pending.length > 0)
+    return fault('migrations', `pending: ${pending.join(', ')}`, 'As the owner of the tables: migrate plan, then migrate up.');
+  if (unknown.length > 0)
+    return warning(
+      'migrations',
+      `applied, but not in this release: ${unknown.join(', ')}`,
+      'Roll out the release that they belong to; its migrations have to suit this one meanwhile.',
+    );
+  return ok('migrations', `all ${names.length} are applied`);
+}
+
+async function examineRole(client: Client, role: string): Promise<Finding | undefined> {
+  const { rows } = await client.query<{ name: string; reads: boolean; writes: boolean }>(
+    `select name, has_table_privilege(format('%I', name), 'select') as reads,
+      has_table_privilege(format('%I', name), 'insert, update, delete, truncate') as writes
+      from unnest($1::text[]) as name where to_regclass(format('%I', name)) is not null`,
+    [TABLES],
+  );
+  if (rows.length < TABLES.length) return undefined; // the migrations are pending
+  const unread = rows.filter(({ reads }) => !reads).map(({ name }) => name);
+  if (unread.length > 0)
+    return fault('role', `${role} may not read ${unread.join(', ')}`, `As the owner: grant select on ${unread.join(', ')} to ${role};`);
+  if (rows.some(({ writes }) => writes))
+    return warning(
+      'role',
+      `${role} may read, and may write too`,
+      'Right for whoever migrates. Give the service a role that may only read (deploy/database/1-roles.sql).',
+    );
+  return ok('role', `${role} may read all that the service needs, and write nothing`);
+}
+
+async function examineContents(client: Client): Promise<Finding | undefined> {
+  try {
+    const { rows } = await client.query<Record<'values' | 'records' | 'keys', string>>(
+      `select (select count(*) from code_list_value) as values, (select count(*) from communication_code) as records,
+        (select count(*) from api_key where coalesce(revoked_at, 'infinity') > now() and coalesce(expires_at, 'infinity') > now()) as keys`,
+    );
+    const { values, records, keys } = rows[0] as Record<'values' | 'records' | 'keys', string>;
+    const said = `${values} values, ${records} communication codes, ${keys} API keys in force`;
+    return Number(keys) > 0 ? ok('contents', said) : warning('contents', said, 'Nobody can call yet: keys issue --client NAME');
+  } catch {
+    return undefined; // the tables are missing, or may not be read: said above
+  }
+}
+
+async function examineListening(client: Client): Promise<Finding> {
+  await client.query(`listen ${CHANNEL}`);
+  const { rowCount } = await client.query('select from pg_listening_channels() as channel where channel = $1', [CHANNEL]);
+  return rowCount
+    ? ok('notifications', 'the connection stays registered for them')
+    : warning(
+        'notifications',
+        'the connection is not registered for them any more: a pooler that changes sessions is in between',
+        'Changes are found within 5 seconds. For less, connect directly, or let the pooler keep sessions.',
+      );
+}

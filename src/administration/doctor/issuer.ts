@@ -1,0 +1,47 @@
+import { CLOCK_SKEW_SECONDS } from '../../access/access-token.js';
+import { discover } from '../../access/discovery.js';
+import { TIMEOUT_MS, fetchJson } from '../../access/fetch-json.js';
+import { type KeySet, keySetOf } from '../../access/key-set.js';
+import type { Configuration } from '../../configuration/configuration.js';
+import { describe } from '../../telemetry/repeated-failure.js';
+import { type Finding, clockFinding, fault, ok } from './finding.js';
+
+export interface IssuerExamination {
+  readonly findings: readonly Finding[];
+  /** The usable keys, where there are any. */
+  readonly keys?: KeySet;
+}
+
+/** What an operator asks of the issuer: whether its metadata and its keys can be had, and whether its clock is ours. */
+export async function examineIssuer(configuration: Configuration): Promise<IssuerExamination> {
+  const findings: Finding[] = [];
+  let address = configuration.OAUTH_JWKS_URI;
+  try {
+    if (address) findings.push(ok('discovery', 'not needed: OAUTH_JWKS_URI is set'));
+    else {
+      address = (await discover(configuration)).jwks_uri;
+      findings.push(ok('discovery', `${configuration.OAUTH_ISSUER} names its keys at ${address}`));
+    }
+  } catch (error) {
+    const remedy = 'Check OAUTH_ISSUER, the way to it (DNS, proxy, firewall, certificate), or set OAUTH_JWKS_URI.';
+    return { findings: [fault('discovery', describe(error), remedy)] };
+  }
+  try {
+    const keys = await keySetOf(await fetchJson(address));
+    const names = [...keys.kids].join(', ');
+    findings.push(ok('signing keys', `${keys.size} that can verify a token${names && `: ${names}`}`), ...(await examineClock(address)));
+    return { findings, keys };
+  } catch (error) {
+    const remedy = `Open ${address} from this machine: it has to give a JWK set with public signature keys (RFC 7517).`;
+    return { findings: [...findings, fault('signing keys', describe(error), remedy)] };
+  }
+}
+
+/** By the Date header (RFC 9110 section 6.6.1), which is exact to the second; nothing where there is none. */
+async function examineClock(address: string): Promise<Finding[]> {
+  const response = await fetch(address, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(
+    () => undefined,
+  );
+  const date = Date.parse(response?.headers.get('date') ?? '');
+  return Number.isNaN(date) ? [] : [clockFinding('the issuer', date + 500 - Date.now(), CLOCK_SKEW_SECONDS)];
+}
