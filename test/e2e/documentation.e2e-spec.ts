@@ -1,30 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
 import { problemTypes } from '../../src/problems/problem-types.js';
+import type { OpenApiDocument } from '../support/contract.js';
 import { expectProblem } from '../support/problem.js';
-import { OPERATIONS, type Reply, World } from '../support/world.js';
-
-interface Media {
-  readonly schema: object;
-}
-interface Document {
-  readonly openapi: string;
-  readonly paths: Record<string, { get: { responses: Record<string, { content?: Record<string, Media> }> } }>;
-  readonly components: {
-    readonly schemas: Record<string, object>;
-    readonly securitySchemes: Record<string, { flows?: { authorizationCode: { authorizationUrl: string; tokenUrl: string } } }>;
-  };
-}
+import { OPERATIONS, World } from '../support/world.js';
 
 let world: World;
-let document: Document;
+let document: OpenApiDocument;
 const OPEN = { 'Api-Key': undefined, Authorization: undefined };
 
 beforeAll(async () => {
   world = await World.create({ OAUTH_REQUIRED_SCOPE: 'lookups.read' });
-  document = JSON.parse((await world.get('/openapi.json', { headers: OPEN })).text) as Document;
+  ({ document } = world.contract);
 });
 afterAll(() => world?.close());
 
@@ -45,52 +32,24 @@ describe('GET /openapi.json', () => {
     expect(problems.map(({ ruleId, message, location }) => ({ ruleId, message, at: location[0]?.pointer }))).toEqual([]);
   });
 
-  it('agrees with what is really answered', async () => {
-    const ajv = new Ajv2020({ strict: false });
-    addFormats.default(ajv);
-    ajv.addSchema({ $id: 'document', components: document.components });
-    const token = await world.issuer.token({ claims: { scope: 'lookups.read' } });
-    const good = { Authorization: `Bearer ${token}` };
-    const seen = new Map<string, number>();
-    const check = (path: string, { status, headers, text }: Reply): void => {
-      const described = document.paths[path]?.get.responses[String(status)];
-      if (!described) throw new Error(`${path} answers ${status}, which the document does not describe`);
-      const media = described.content?.[headers.get('content-type') ?? ''];
-      if (text !== '' || described.content) {
-        const validate = ajv.compile(
-          JSON.parse(JSON.stringify(media?.schema).replaceAll('#/components', 'document#/components')) as object,
-        );
-        expect({ path, status, valid: validate(JSON.parse(text)), errors: validate.errors }).toEqual({
-          path,
-          status,
-          valid: true,
-          errors: null,
-        });
-      }
-      seen.set(`${path} ${status}`, (seen.get(`${path} ${status}`) ?? 0) + 1);
-    };
+  it('describes every kind of answer: each reply of World.get is held against it, here one of each status', async () => {
+    const good = { Authorization: `Bearer ${await world.issuer.token({ claims: { scope: 'lookups.read' } })}` };
+    const statuses = new Set<number>();
     for (const path of OPERATIONS) {
       const answer = await world.get(path, { headers: good });
-      check(path, answer);
-      check(path, await world.get(path, { headers: { ...good, 'If-None-Match': answer.headers.get('etag') ?? '' } }));
-      check(path, await world.get(path, { headers: OPEN }));
-      check(path, await world.get(path, { headers: { 'Api-Key': 'wrong' } }));
-      check(path, await world.get(path));
-      check(path, await world.get(`${path}?${'x'.repeat(8_000)}`, { headers: good }));
-      check(path, await world.get(path, { headers: { ...good, 'X-Large': 'x'.repeat(17_000) } }));
+      const replies = [
+        answer,
+        await world.get(path, { headers: { ...good, 'If-None-Match': answer.headers.get('etag') ?? '' } }),
+        await world.get(path, { headers: OPEN }),
+        await world.get(path, { headers: { 'Api-Key': 'wrong' } }),
+        await world.get(path),
+        await world.get(`${path}?${'x'.repeat(8_000)}`, { headers: good }),
+        await world.get(path, { headers: { ...good, 'X-Large': 'x'.repeat(17_000) } }),
+        await world.get(`${path}?%`, { headers: good }),
+      ];
+      for (const { status } of replies) statuses.add(status);
     }
-    const codes = OPERATIONS[2];
-    for (const query of ['?codeType=SAMPLE-STATUS', '?code=none', '?codeType=', '?x=1'])
-      check(codes, await world.get(codes + query, { headers: good }));
-    expect([...seen.keys()].map((name) => name.split(' ')[1]).filter((status, at, all) => all.indexOf(status) === at)).toEqual([
-      '200',
-      '304',
-      '401',
-      '403',
-      '414',
-      '431',
-      '400',
-    ]);
+    expect([...statuses]).toEqual([200, 304, 401, 403, 414, 431, 400]);
   });
 });
 

@@ -1,6 +1,9 @@
+import { countsInWords } from './contract.ts';
 import type { PostgresServer } from './postgres-server.ts';
 
 export default async function globalTeardown(): Promise<void> {
   const { postgresServer } = globalThis as { postgresServer?: PostgresServer };
-  await postgresServer?.remove();
+  if (!postgresServer) return;
+  await postgresServer.remove();
+  process.stdout.write(countsInWords());
 }

@@ -1,3 +1,4 @@
+import { Contract } from './contract.js';
 import { type TestDatabase, createDatabase } from './database.js';
 import { Issuer } from './issuer.js';
 import { type IssuedKey, issueKey } from './keys.js';
@@ -27,6 +28,7 @@ export class World {
     readonly key: IssuedKey,
     readonly service: RunningService,
     readonly token: string,
+    readonly contract: Contract,
   ) {}
 
   static async create(environment: Record<string, string> = {}, prepare?: (database: TestDatabase) => Promise<unknown>): Promise<World> {
@@ -40,10 +42,11 @@ export class World {
       ...environment,
     });
     await service.ready();
-    return new World(database, issuer, key, service, await issuer.token());
+    const contract = await Contract.of(service.url + (environment['BASE_PATH'] ?? ''));
+    return new World(database, issuer, key, service, await issuer.token(), contract);
   }
 
-  /** A request with valid credentials; a header of undefined is left out. */
+  /** A request with valid credentials; a header of undefined is left out. Its reply has to be what the service's own OpenAPI document says. */
   async get(
     path: string,
     { headers = {}, method = 'GET', body }: { headers?: Record<string, string | undefined>; method?: string; body?: string } = {},
@@ -51,10 +54,13 @@ export class World {
     const all = { 'Api-Key': this.key.key, Authorization: `Bearer ${this.token}`, ...headers };
     const sent = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
     const response = await fetch(this.service.url + path, { method, headers: sent, ...(body === undefined ? {} : { body }) });
-    return { status: response.status, headers: response.headers, text: await response.text() };
+    const reply = { status: response.status, headers: response.headers, text: await response.text() };
+    this.contract.check(method, path, reply);
+    return reply;
   }
 
   async close(): Promise<void> {
+    this.contract.save();
     await this.service.kill();
     await Promise.all([this.issuer.close(), this.database.drop()]);
   }
