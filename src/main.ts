@@ -1,9 +1,13 @@
 // The service in production: `node dist/main.js`.
 import 'reflect-metadata';
+import { setFlagsFromString } from 'node:v8';
 import { ConfigurationError, readConfiguration } from './configuration/read-configuration.js';
 import { startService } from './service.js';
 import { endOn } from './operations/signals.js';
 import { createLog } from './telemetry/log.js';
+
+// V8 would let garbage grow to a multiple of what is in use before it collects the old generation. A fifth is enough; its cost does not show.
+setFlagsFromString('--heap-growing-percent=20');
 
 try {
   const configuration = readConfiguration(process.env);

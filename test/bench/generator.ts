@@ -16,7 +16,7 @@ export interface Load {
   readonly perSecond?: number | undefined;
 }
 
-/** Milliseconds from the moment that a request was due to the end of its answer, by status. */
+/** Milliseconds from the sending of a request to the end of its answer, by status. */
 export type Tally = Record<string, Float64Array>;
 
 const { port, connections, seconds, requests, once, hasBody, perSecond } = workerData as Load;
@@ -33,14 +33,14 @@ const dueAt = (): number => (perSecond === undefined ? performance.now() : start
 function run(): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
-    let due = 0;
+    let sentAt = 0;
     let missing = 0;
     let head = '';
     let status = '';
     const next = (): void => {
       if (isOver()) return void socket.end(resolve);
-      due = dueAt();
-      if (due > performance.now()) return void free.push(next);
+      sentAt = performance.now();
+      if (dueAt() > sentAt) return void free.push(next);
       socket.write(packets[sent++ % packets.length] as Buffer);
     };
     socket.setNoDelay(true);
@@ -57,7 +57,7 @@ function run(): Promise<void> {
       } else missing -= chunk.length;
       if (missing > 0) return;
       missing = 0;
-      (latencies[status] ??= []).push(performance.now() - due);
+      (latencies[status] ??= []).push(performance.now() - sentAt);
       next();
     });
   });

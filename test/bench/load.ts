@@ -13,8 +13,6 @@ export interface Scenario {
   readonly status: number;
   /** Different access tokens, one for each request; the run ends when they are used up. */
   readonly tokens?: readonly string[];
-  /** Connections, where not the usual number: many more of them are an overload. */
-  readonly connections?: number;
   /** Runs beside the load and is stopped with it. */
   readonly beside?: () => () => void;
 }
@@ -31,11 +29,10 @@ export interface Measurement {
 }
 
 export async function measure(
-  { server, path, method = 'GET', headers, status, tokens, beside, connections: own }: Scenario,
+  { server, path, method = 'GET', headers, status, tokens, beside }: Scenario,
   seconds: number,
-  usual: number,
+  connections: number,
 ): Promise<Measurement> {
-  const connections = own ?? usual;
   const request = (all: Record<string, string>): string =>
     `${method} ${path} HTTP/1.1\r\nHost: ${new URL(server.url).host}\r\n${Object.entries(all)
       .map(([name, value]) => `${name}: ${value}\r\n`)

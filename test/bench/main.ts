@@ -9,6 +9,7 @@ import { startMigratedPostgres } from '../support/migrated-postgres.js';
 import { freePort } from '../support/postgres-server.js';
 import { changeEverySecond, fill } from './database.js';
 import { type Measurement, type Scenario, measure } from './load.js';
+import { type OverloadMeasurement, measureOverload } from './overload.js';
 import { Server } from './process.js';
 import { report } from './report.js';
 
@@ -87,7 +88,6 @@ try {
     lookup('ours: 200 order update', UPDATE),
     lookup('ours: 200 order capture', '/orders-api-v2/v2/supported-values'),
     lookup('ours: 200 communication codes (100)', CODES),
-    lookup('ours: 200 order update, 1,024 connections', UPDATE, { connections: 1_024 }),
     lookup('ours: 304', UPDATE, { headers: { ...good, 'if-none-match': etag }, status: 304 }),
     lookup('ours: HEAD', UPDATE, { method: 'HEAD' }),
     lookup('ours: 401 wrong key', UPDATE, { headers: { ...good, 'api-key': 'wrong' }, status: 401 }),
@@ -110,10 +110,13 @@ try {
     }
     process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
   }
+  const overload: OverloadMeasurement[] = [];
+  for (const connections of [CONNECTIONS, 1_024]) overload.push(await measureOverload(few.server, UPDATE, good, connections, seconds));
   const [cpu] = cpus();
   process.stdout.write(
     report({
       results,
+      overload,
       many,
       bytesForCode: ((memory.large - memory.empty) * 1024 * 1024) / many,
       peaks: servers.map(({ name, memory: { peak } }) => [name, peak] as const),

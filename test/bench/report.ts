@@ -1,7 +1,9 @@
 import type { Measurement } from './load.js';
+import type { OverloadMeasurement } from './overload.js';
 
 interface Findings {
   readonly results: ReadonlyMap<string, readonly Measurement[]>;
+  readonly overload: readonly OverloadMeasurement[];
   readonly many: number;
   readonly bytesForCode: number;
   readonly peaks: readonly (readonly [name: string, mebibytes: number])[];
@@ -11,7 +13,7 @@ interface Findings {
 const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? NaN;
 
 /** The table and the ratios, in Markdown. */
-export function report({ results, many, bytesForCode, peaks, machine }: Findings): string {
+export function report({ results, overload, many, bytesForCode, peaks, machine }: Findings): string {
   const of = (name: string, figure: keyof Measurement): number =>
     median((results.get(name) ?? []).map((measurement) => measurement[figure]));
   const base = 'node:http, no credentials';
@@ -38,8 +40,14 @@ ${rows.join('\n')}
 | plain Nest to ours | ${ratio('plain Nest: 200 order update', update)} | 5 at least |
 | Fastify with pg and jose to ours | ${ratio('Fastify: 200 order update', update)} | 3 at least |
 | p99 while reloading 100,000 codes each second, to without | ${(of('ours: the same, reloading each second', 'p99') / of('ours: filtered, 100,000 codes', 'p99')).toFixed(2)} | 1.2 at most |
-| answered with 1,024 connections, to the usual number | ${(of('ours: 200 order update, 1,024 connections', 'perSecond') / of(update, 'perSecond')).toFixed(2)} | 0.9 at least |
 | bytes of memory for each code of 100 bytes, at ${many.toLocaleString('en')} | ${Math.round(bytesForCode)} | 400 at most |
+
+${overload
+  .map(
+    ({ connections, capacity, answered, refused, refusedP99 }) =>
+      `Asked for twice its ${Math.round(capacity)} requests/s over ${connections} connections: ${Math.round(100 * answered)} % of them are answered 200; ${refused} were refused${refused > 0 ? `, p99 ${refusedP99.toFixed(1)} ms` : ''}.`,
+  )
+  .join('\n')}
 
 Peak memory: ${peaks.map(([name, peak]) => `${name} ${Math.round(peak)} MiB`).join('; ')}.
 `;
