@@ -5,7 +5,8 @@ export interface AccessToken {
   readonly expiresAt: number;
   readonly notBefore: number;
   readonly issuedAt: number;
-  readonly scopes: ReadonlySet<string>;
+  /** Whether it was granted the scope that the service demands, or none is demanded. */
+  readonly isInScope: boolean;
   /** Fingerprint of the key that signed it: when the issuer withdraws the key, the token goes with it. */
   readonly key: string;
 }
@@ -42,10 +43,8 @@ export function isAnotherKind(claims: JWTPayload): boolean {
   return 'nonce' in claims && !['scope', 'scp', 'client_id'].some((claim) => claim in claims) && !said.includes('bearer');
 }
 
-/** Scopes from `scope` (RFC 9068 section 2.2.3) or `scp` (a list or text, as some issuers send). */
-export function scopesOf({ scope, scp }: JWTPayload): ReadonlySet<string> {
-  const given = [scope, scp].flat().filter((value) => typeof value === 'string');
-  return new Set(given.flatMap((text) => text.split(' ')));
-}
+/** Whether the scope `wanted` is in `scope` (RFC 9068 section 2.2.3) or `scp` (a list or text, as some issuers send). */
+export const hasScope = ({ scope, scp }: JWTPayload, wanted: string): boolean =>
+  [scope, scp].flat().some((value) => typeof value === 'string' && value.split(' ').includes(wanted));
 
 const isText = (value: unknown): value is string => typeof value === 'string';

@@ -2,19 +2,24 @@ import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { type JWTHeaderParameters, type JWTPayload, type JWTVerifyResult, decodeProtectedHeader, jwtVerify } from 'jose';
 import { Configuration } from '../configuration/configuration.js';
-import { type AccessToken, CLOCK_SKEW_SECONDS, isAccessTokenType, isAnotherKind, isDate, isInForce, scopesOf } from './access-token.js';
+import { type AccessToken, CLOCK_SKEW_SECONDS, isAccessTokenType, isAnotherKind, isDate, hasScope, isInForce } from './access-token.js';
 import { readBearer } from './bearer.js';
 import { JwksService } from './jwks.service.js';
 import { ALGORITHMS, type KeySet } from './key-set.js';
 import { TokenCache } from './token-cache.js';
+import { Turns } from './turns.js';
 import { type Verdict, refused, undecided, valid } from './verdict.js';
 
 const MAX_KID_CHARACTERS = 256;
+/** Signatures verified at a time, and tokens that may wait for that: a flood of forged ones leaves its turn to everybody whose token is known. */
+const VERIFIED_AT_ONCE = 2;
+const MAX_WAITING = 2_000;
 
 /** The one verifier of access tokens (RFC 7519, RFC 8725, RFC 9068). */
 @Injectable()
 export class AccessTokensService {
   private readonly cache = new TokenCache();
+  private readonly turns = new Turns(VERIFIED_AT_ONCE, MAX_WAITING);
 
   constructor(
     private readonly configuration: Configuration,
@@ -45,12 +50,15 @@ export class AccessTokensService {
     if (!keys) return undecided('The signing keys of the issuer are not at hand.');
     const key = keys.fingerprintOf(kid);
     if (key === undefined) return refused('unknown');
-    const claims = await this.verifiedClaims(token, keys);
+    if (this.turns.isFull) return undecided('Too many new access tokens wait to be verified.');
+    const claims = await this.turns.take(() => this.verifiedClaims(token, keys));
     if (!claims) return refused('signature');
     if (isAnotherKind(claims)) return refused('not-an-access-token');
     const { exp, nbf = 0, iat = 0 } = claims;
     if (![exp, nbf, iat].every(isDate)) return refused('claims');
-    const accessToken: AccessToken = { expiresAt: exp as number, notBefore: nbf, issuedAt: iat, scopes: scopesOf(claims), key };
+    const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
+    const isInScope = scope === '' || hasScope(claims, scope);
+    const accessToken: AccessToken = { expiresAt: exp as number, notBefore: nbf, issuedAt: iat, isInScope, key };
     const verdict = verdictOn(accessToken);
     if (verdict.kind === 'valid') this.cache.add(digest, accessToken);
     return verdict;

@@ -29,11 +29,10 @@ export class CredentialsGuard implements CanActivate {
   }
 
   private decide(request: ServiceRequest, key: Verdict<Caller>, token: Verdict<AccessToken>): boolean {
-    const scope = this.configuration.OAUTH_REQUIRED_SCOPE;
     if (key.kind === 'valid' && token.kind === 'valid') {
       const { keyId, client } = key.holder;
       request.caller = { keyId, client };
-      if (scope !== '' && !token.holder.scopes.has(scope)) throw insufficientScope(scope);
+      if (!token.holder.isInScope) throw insufficientScope(this.configuration.OAUTH_REQUIRED_SCOPE);
       return true;
     }
     // What is missing can be said whatever else is not at hand; a verdict that cannot be reached is never a refusal.

@@ -12,6 +12,8 @@ export interface Load {
   /** Ends the run when each was sent once. */
   readonly once: boolean;
   readonly hasBody: boolean;
+  /** Never sleeps, so that waking it is charged to nobody. */
+  readonly spins?: boolean | undefined;
   /** Requests a second, whatever comes back; without it each connection asks again as soon as it is answered. */
   readonly perSecond?: number | undefined;
 }
@@ -19,7 +21,7 @@ export interface Load {
 /** Milliseconds from the sending of a request to the end of its answer, by status. */
 export type Tally = Record<string, Float64Array>;
 
-const { port, connections, seconds, requests, once, hasBody, perSecond } = workerData as Load;
+const { port, connections, seconds, requests, once, hasBody, spins, perSecond } = workerData as Load;
 const packets = requests.map((request) => Buffer.from(request));
 const latencies: Record<string, number[]> = {};
 const startedAt = performance.now();
@@ -28,7 +30,8 @@ const free: (() => void)[] = [];
 let sent = 0;
 
 const isOver = (): boolean => (once ? sent >= packets.length : performance.now() >= deadline);
-const dueAt = (): number => (perSecond === undefined ? performance.now() : startedAt + (sent / perSecond) * 1000);
+/** When the next request is due: at once, unless there is a rate. */
+const dueAt = (): number => (perSecond === undefined ? startedAt : startedAt + (sent / perSecond) * 1000);
 
 function run(): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -64,15 +67,15 @@ function run(): Promise<void> {
 }
 
 let running = true;
-/** As fast as it can, the generator never sleeps: waking it would be charged to the server that answers, and most to one that keeps it waiting. */
+/** The kernel charges the waking of a generator that sleeps to the server that answers, and most to one that keeps it waiting. */
 const spin = (): void => void (running && setImmediate(spin));
 /** At a given rate it leaves the core to others between the requests. */
 const keepPace = (): void => {
   while (free.length > 0 && (dueAt() <= performance.now() || isOver())) free.pop()?.();
   if (running) setTimeout(keepPace, 1);
 };
-if (perSecond === undefined) spin();
-else keepPace();
+if (spins) spin();
+if (perSecond !== undefined) keepPace();
 
 await Promise.all(Array.from({ length: connections }, run));
 running = false;

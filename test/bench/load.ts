@@ -13,6 +13,8 @@ export interface Scenario {
   readonly status: number;
   /** Different access tokens, one for each request; the run ends when they are used up. */
   readonly tokens?: readonly string[];
+  /** Whether the client sleeps until an answer comes, as clients do; else it spins, and the server is charged with nothing but its own work. */
+  readonly sleeps?: boolean;
   /** Runs beside the load and is stopped with it. */
   readonly beside?: () => () => void;
 }
@@ -29,7 +31,7 @@ export interface Measurement {
 }
 
 export async function measure(
-  { server, path, method = 'GET', headers, status, tokens, beside }: Scenario,
+  { server, path, method = 'GET', headers, status, tokens, sleeps, beside }: Scenario,
   seconds: number,
   connections: number,
 ): Promise<Measurement> {
@@ -45,6 +47,7 @@ export async function measure(
     requests,
     once: tokens !== undefined,
     hasBody: method !== 'HEAD',
+    spins: !sleeps,
   };
   const stop = beside?.();
   const [cpuBefore, startedAt] = [server.cpu, performance.now()];

@@ -11,7 +11,7 @@ import { changeEverySecond, fill } from './database.js';
 import { type Measurement, type Scenario, measure } from './load.js';
 import { type OverloadMeasurement, measureOverload } from './overload.js';
 import { Server } from './process.js';
-import { report } from './report.js';
+import { SLEEPS, report } from './report.js';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
 const { quick } = values;
@@ -101,6 +101,9 @@ try {
     lookup('plain Nest: 200 order update', UPDATE, { server: nest }),
     lookup('Fastify: 200 order update', UPDATE, { server: fastify }),
   ];
+  const floors = ['node:http, no credentials', 'ours: 200 order update', 'ours: 304', 'ours: 401 wrong key'];
+  for (const scenario of scenarios.filter(({ name }) => floors.includes(name)))
+    scenarios.push({ ...scenario, name: `${scenario.name}${SLEEPS}`, sleeps: true });
   const results = new Map<string, Measurement[]>(scenarios.map(({ name }) => [name, []]));
   for (let round = 0; round <= rounds; round++) {
     for (const scenario of scenarios) {

@@ -18,8 +18,8 @@ export async function examineToken(token: string, configuration: Configuration, 
       reasons[0] ?? fault(SUBJECT, 'the signature does not fit the key that it names', 'Ask the issuer for a new one; take it over whole.')
     );
   }
-  const { expiresAt, scopes } = verdict.holder;
-  if (scope && !scopes.has(scope))
+  const { expiresAt, isInScope } = verdict.holder;
+  if (!isInScope)
     return fault(SUBJECT, `it lacks the scope ${scope}: 403`, `Have the issuer grant ${scope} to the client, and ask for it.`);
   return ok(SUBJECT, `it passes, for another ${inWords(expiresAt - Date.now() / 1000)}`);
 }
