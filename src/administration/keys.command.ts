@@ -47,6 +47,7 @@ async function issue({ client: name, 'expires-in': expiresIn, json, sql }: Issue
       '--client is missing or not a name: give the client that the key is for, 1 to 128 characters, such as --client "Acme TMS".',
     );
   }
+  if (json && sql) throw new AdministrationError('--json and --sql exclude each other: choose one.');
   const expiresAt = expiryOf(expiresIn);
   const key = generateApiKey();
   const row = { id: randomUUID(), client: name, hash: hashApiKey(key), expiresAt };

@@ -55,7 +55,7 @@ export async function runMigrations(
     });
     return done.map(({ name }) => name);
   } catch (error) {
-    throw await explain(folder, progress, error);
+    throw await explain(folder, direction, progress, error);
   }
 }
 
@@ -84,7 +84,12 @@ function follow(client: Client) {
   return progress;
 }
 
-async function explain(folder: string, { migration, failed }: ReturnType<typeof follow>, error: unknown): Promise<AdministrationError> {
+async function explain(
+  folder: string,
+  direction: Direction,
+  { migration, failed }: ReturnType<typeof follow>,
+  error: unknown,
+): Promise<AdministrationError> {
   if (!migration || !failed) return new AdministrationError(`The migrations cannot be run: ${describe(error)}`);
   const file = `${migration}.sql`;
   const text = await readFile(join(folder, file), 'utf8');
@@ -104,7 +109,9 @@ async function explain(folder: string, { migration, failed }: ReturnType<typeof 
       ...(detail ? [`  ${detail}`] : []),
       ...(hint ? [`  ${hint}`] : []),
       ...(statement ? ['', ...statement.text.split('\n').map((line) => `  ${line}`), ''] : []),
-      `Nothing of ${file} was applied. Migrations before it stay. Mend the file and run the command again.`,
+      direction === 'up'
+        ? `Nothing of ${file} was applied. Migrations before it stay. Mend the file and run the command again.`
+        : `Nothing of ${file} was undone. Migrations behind it are undone already. Mend the file and run the command again.`,
     ].join('\n'),
   );
 }

@@ -20,9 +20,10 @@ interface Totals {
 interface Page {
   json: string | null;
   lengths: string | null;
-  first: string;
-  second: string;
 }
+
+/** Where a page ends: the key of its last record. */
+type Key = Readonly<Record<KeyField, string>>;
 
 /** All communication codes, as of the transaction of `manager`. */
 export async function readCommunicationCodes(manager: EntityManager): Promise<CommunicationCodes> {
@@ -58,9 +59,9 @@ async function readOrdered(
   const ends = new Uint32Array(count);
   let end = 0;
   let records = 0;
-  let page: Page | undefined;
+  let last: Key | undefined;
   do {
-    page = await readPage(manager, fields, page);
+    const page = await readPage(manager, fields, last);
     if (page?.json == null || page.lengths == null) break;
     const lengths = page.lengths.split(',');
     if (records + lengths.length > count) break;
@@ -72,6 +73,7 @@ async function readOrdered(
       at += 1 + Number(length);
       ends[records++] = at;
     }
+    last = JSON.parse(json.toString('utf8', at - Number(lengths.at(-1)), at)) as Key;
   } while (records < count);
   // A page begins behind the last key of the one before, so a key that stands twice is skipped, or counted once too often
   if (records !== count || end !== json.length)
@@ -79,25 +81,22 @@ async function readOrdered(
   return new OrderedRecords(json, ends, fields);
 }
 
+/** The next records behind `last`. Their subquery is sorted, and aggregates take their input in its order: sorting it once more would cost as much again. */
 async function readPage(
   manager: EntityManager,
   [first, second]: readonly [KeyField, KeyField],
-  after: Page | undefined,
+  last: Key | undefined,
 ): Promise<Page | undefined> {
   return manager
     .createQueryBuilder()
-    .select(`string_agg(page.json, ',' order by page.first, page.second)`, 'json')
-    .addSelect(`string_agg(octet_length(page.json)::text, ',' order by page.first, page.second)`, 'lengths')
-    .addSelect(`(array_agg(page.first order by page.first desc, page.second desc))[1]`, 'first')
-    .addSelect(`(array_agg(page.second order by page.first desc, page.second desc))[1]`, 'second')
+    .select(`string_agg(page.json, ',')`, 'json')
+    .addSelect(`string_agg(octet_length(page.json)::text, ',')`, 'lengths')
     .from(
       (query) =>
         query
           .select(RECORD, 'json')
-          .addSelect(`r.${first}`, 'first')
-          .addSelect(`r.${second}`, 'second')
           .from(CommunicationCode, 'r')
-          .where(after ? `(r.${first}, r.${second}) > (:first, :second)` : 'true', after && { first: after.first, second: after.second })
+          .where(last ? `(r.${first}, r.${second}) > (:first, :second)` : 'true', last && { first: last[first], second: last[second] })
           .orderBy(`r.${first}`)
           .addOrderBy(`r.${second}`)
           .limit(PAGE),

@@ -19,15 +19,15 @@ export class OrderSchedulingController {
     schema: 'CommunicationCodeQueryResponse',
   })
   @ApiQuery({
-    name: 'codeType',
-    required: false,
-    description: 'Type of communication code record to be retrieved.',
-    schema: { type: 'string', minLength: 1, maxLength: 256 },
-  })
-  @ApiQuery({
     name: 'code',
     required: false,
     description: 'Communication code record to be retrieved.',
+    schema: { type: 'string', minLength: 1, maxLength: 256 },
+  })
+  @ApiQuery({
+    name: 'codeType',
+    required: false,
+    description: 'Type of communication code record to be retrieved.',
     schema: { type: 'string', minLength: 1, maxLength: 256 },
   })
   @Get()

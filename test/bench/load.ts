@@ -15,6 +15,8 @@ export interface Scenario {
   readonly tokens?: readonly string[];
   /** Whether the client sleeps until an answer comes, as clients do; else it spins, and the server is charged with nothing but its own work. */
   readonly sleeps?: boolean;
+  /** Requests a second, whatever comes back; without it as many as are answered. */
+  readonly perSecond?: number;
   /** Runs beside the load and is stopped with it. */
   readonly beside?: () => () => void;
 }
@@ -31,7 +33,7 @@ export interface Measurement {
 }
 
 export async function measure(
-  { server, path, method = 'GET', headers, status, tokens, sleeps, beside }: Scenario,
+  { server, path, method = 'GET', headers, status, tokens, sleeps, perSecond, beside }: Scenario,
   seconds: number,
   connections: number,
 ): Promise<Measurement> {
@@ -47,7 +49,8 @@ export async function measure(
     requests,
     once: tokens !== undefined,
     hasBody: method !== 'HEAD',
-    spins: !sleeps,
+    spins: !sleeps && perSecond === undefined,
+    perSecond,
   };
   const stop = beside?.();
   const [cpuBefore, startedAt] = [server.cpu, performance.now()];

@@ -11,7 +11,7 @@ import { changeEverySecond, fill } from './database.js';
 import { type Measurement, type Scenario, measure } from './load.js';
 import { type OverloadMeasurement, measureOverload } from './overload.js';
 import { Server } from './process.js';
-import { SLEEPS, report } from './report.js';
+import { RELOADING, SLEEPS, STEADY, report } from './report.js';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
 const { quick } = values;
@@ -27,16 +27,16 @@ const apiKey = generateApiKey();
 
 const servers: Server[] = [];
 const start = async (name: string, program: string, environment: Record<string, string> = {}): Promise<Server> => {
-  const port = await freePort();
+  const [port, managementPort] = [await freePort(), await freePort()];
   const settings = {
     ...issuer.environment,
     HOST: '127.0.0.1',
     PORT: String(port),
-    MANAGEMENT_PORT: String(await freePort()),
+    MANAGEMENT_PORT: String(managementPort),
     LOG_LEVEL: 'warn',
     ...environment,
   };
-  const server = new Server(name, `http://127.0.0.1:${port}`, [program], settings);
+  const server = new Server(name, `http://127.0.0.1:${port}`, `http://127.0.0.1:${managementPort}`, [program], settings);
   servers.push(server);
   return server;
 };
@@ -95,7 +95,8 @@ try {
     lookup('ours: filtered, 100 codes', filtered),
     lookup(`ours: filtered, ${many.toLocaleString('en')} codes`, filtered, { server: large.server }),
     lookup('ours: filtered, 100,000 codes', filtered, { server: middle.server }),
-    lookup('ours: the same, reloading each second', filtered, { server: middle.server, beside: () => changeEverySecond(middle.url) }),
+    lookup(STEADY, filtered, { server: middle.server, perSecond: 2_000 }),
+    lookup(RELOADING, filtered, { server: middle.server, perSecond: 2_000, beside: () => changeEverySecond(middle.url) }),
     lookup('ours: every token new, RS256', UPDATE, { tokens: fresh.RS256 }),
     lookup('ours: every token new, ES256', UPDATE, { tokens: fresh.ES256 }),
     lookup('plain Nest: 200 order update', UPDATE, { server: nest }),
@@ -105,11 +106,15 @@ try {
   for (const scenario of scenarios.filter(({ name }) => floors.includes(name)))
     scenarios.push({ ...scenario, name: `${scenario.name}${SLEEPS}`, sleeps: true });
   const results = new Map<string, Measurement[]>(scenarios.map(({ name }) => [name, []]));
+  let longestTurn = 0;
   for (let round = 0; round <= rounds; round++) {
     for (const scenario of scenarios) {
+      await middle.server.longestTurn(); // begins anew with each reading
       const slice = scenario.tokens?.slice(round * newTokens, (round + 1) * newTokens);
       const measured = await measure({ ...scenario, ...(slice ? { tokens: slice } : {}) }, seconds, CONNECTIONS);
-      if (round > 0) results.get(scenario.name)?.push(measured); // the first round warms up
+      if (round === 0) continue; // warms up
+      results.get(scenario.name)?.push(measured);
+      if (scenario.name === RELOADING) longestTurn = Math.max(longestTurn, await middle.server.longestTurn());
     }
     process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
   }
@@ -120,6 +125,7 @@ try {
     report({
       results,
       overload,
+      longestTurn,
       many,
       bytesForCode: ((memory.large - memory.empty) * 1024 * 1024) / many,
       peaks: servers.map(({ name, memory: { peak } }) => [name, peak] as const),

@@ -11,6 +11,7 @@ export class Server {
   constructor(
     readonly name: string,
     readonly url: string,
+    private readonly managementUrl: string,
     words: string[],
     environment: Record<string, string>,
   ) {
@@ -31,6 +32,12 @@ export class Server {
     const status = readFileSync(`/proc/${this.child.pid}/status`, 'utf8');
     const of = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
     return { now: of('VmRSS'), peak: of('VmHWM') };
+  }
+
+  /** Milliseconds that a turn of our event loop took at most since this was asked before. */
+  async longestTurn(): Promise<number> {
+    const metrics = await (await fetch(`${this.managementUrl}/metrics`)).text();
+    return Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(metrics)?.[1]) * 1000;
   }
 
   async answers(path: string, headers: Record<string, string>, status: number): Promise<string> {

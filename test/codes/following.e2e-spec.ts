@@ -160,6 +160,17 @@ describe('the database', () => {
     await until(async () => (await ask(here, service, UPDATE)).text.includes('Unheard'), { timeoutMs: 5_000 });
   }, 40_000);
 
+  it('slow, so that every packet comes late: nobody notices, and changes are still followed', async () => {
+    const here = (world = await World.create());
+    proxy = await Proxy.before(Number(new URL(here.database.url).port));
+    const service = await replica(here, { DATABASE_URL: proxy.through(here.database.urlOf('order_lookup_service')) });
+    const traffic = trafficTo(here, service);
+    proxy.mode = 'delay';
+    await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', 'Slowly')`);
+    await until(async () => (await ask(here, service, UPDATE)).text.includes('Slowly'));
+    await noneFailed(traffic);
+  });
+
   it('whose notification is lost is asked within 5 s', async () => {
     const here = (world = await World.create());
     await here.database.query(`create or replace function note_change() returns trigger language plpgsql security definer as $$

@@ -1,3 +1,4 @@
+import { Balancer } from '../support/balancer.js';
 import type { RunningService } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
 import { Stage } from '../support/stage.js';
@@ -11,20 +12,8 @@ const PROBE_MS = 500;
 export async function rollingRestart(): Promise<string> {
   const stage = await Stage.set(3);
   const replicas = stage.replicas;
-  let ready: readonly RunningService[] = [...replicas];
-  let next = 0;
-  const traffic = new Traffic(() => ready[next++ % ready.length]?.url ?? '', stage.credentials, { perSecond: 500 });
-  const isReady = async ({ managementUrl }: RunningService): Promise<boolean> =>
-    fetch(`${managementUrl}/health/ready`).then(
-      ({ status }) => status === 200,
-      () => false,
-    );
-  const probe = async (): Promise<void> => {
-    const asked = [...replicas];
-    const states = await Promise.all(asked.map(isReady));
-    ready = asked.filter((_, at) => states[at]);
-  };
-  const probing = setInterval(() => void probe(), PROBE_MS);
+  const balancer = new Balancer(replicas, PROBE_MS);
+  const traffic = new Traffic(balancer.target, stage.credentials, { perSecond: 500 });
   const statuses: (number | null)[] = [];
   const ends: number[] = [];
   try {
@@ -45,7 +34,7 @@ export async function rollingRestart(): Promise<string> {
       ...failures.slice(0, 5),
     ].join('\n');
   } finally {
-    clearInterval(probing);
+    balancer.stop();
     await stage.strike();
   }
 }

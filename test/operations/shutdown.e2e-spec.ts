@@ -1,8 +1,10 @@
 import { Agent, get } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { Balancer } from '../support/balancer.js';
 import { run } from '../support/program.js';
 import { expectProblem } from '../support/problem.js';
-import { until } from '../support/service.js';
+import { RunningService, until } from '../support/service.js';
+import { Traffic } from '../support/traffic.js';
 import { OPERATIONS, World } from '../support/world.js';
 
 let world: World | undefined;
@@ -31,6 +33,25 @@ describe('SIGTERM', () => {
     expect(await here.service.exited()).toBe(0);
     expect(Date.now() - startedAt).toBeLessThan(15_000);
     agent.destroy();
+  });
+
+  it('under traffic: no request fails while a balancer takes the replica out', async () => {
+    const here = (world = await World.create());
+    const { key, token, database, issuer, service } = here;
+    const other = await RunningService.start({ DATABASE_URL: database.urlOf('order_lookup_service'), ...issuer.environment });
+    await other.ready();
+    const balancer = new Balancer([service, other], 500);
+    const traffic = new Traffic(balancer.target, { key: key.key, token }, { perSecond: 200 });
+    try {
+      service.signal('SIGTERM');
+      expect(await service.exited()).toBe(0);
+      const { asked, failures } = await traffic.stop();
+      expect(failures).toEqual([]);
+      expect(asked).toBeGreaterThan(300);
+    } finally {
+      balancer.stop();
+      await other.kill();
+    }
   });
 
   it('a second time ends it at once', async () => {

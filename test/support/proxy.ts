@@ -1,9 +1,11 @@
 import { type Socket, connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
-/** A TCP proxy before a server, which passes bytes on, refuses connections, or swallows everything without an event. */
+const DELAY_MS = 300;
+
+/** A TCP proxy before a server, which passes bytes on at once or late, refuses connections, or swallows everything without an event. */
 export class Proxy {
-  mode: 'pass' | 'refuse' | 'swallow' = 'pass';
+  mode: 'pass' | 'delay' | 'refuse' | 'swallow' = 'pass';
   private readonly sockets = new Set<Socket>();
   private readonly server;
 
@@ -42,7 +44,10 @@ export class Proxy {
 
   private join(from: Socket, to: Socket): void {
     this.sockets.add(from);
-    from.on('data', (chunk) => this.mode === 'pass' && to.write(chunk));
+    from.on('data', (chunk) => {
+      if (this.mode === 'pass') to.write(chunk);
+      else if (this.mode === 'delay') setTimeout(() => to.write(chunk), DELAY_MS);
+    });
     from.on('error', () => undefined);
     from.on('close', () => {
       this.sockets.delete(from);
