@@ -6,7 +6,7 @@ const STYLE = `
   :root { color-scheme: light dark; font: 16px/1.6 system-ui, sans-serif; }
   main { max-width: 44rem; margin: 3rem auto; padding: 0 1.25rem; }
   h1 { line-height: 1.25; } .status { opacity: .7; }
-  pre { overflow-x: auto; padding: 1rem; border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: .5rem; font-size: .85rem; }
+  pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: 1rem; border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: .5rem; font-size: .85rem; }
   li { margin: .35rem 0; }
 `;
 
