@@ -6,9 +6,9 @@ import { startService } from './service.js';
 import { endOn } from './operations/signals.js';
 import { createLog } from './telemetry/log.js';
 
-// V8 would let garbage grow to a multiple of what is in use before it collects the old generation. Half of it keeps memory flat; less than
+// V8 would let garbage grow to a multiple of what is in use before it collects the old generation. A third keeps memory flat; less than
 // that collects so often that requests wait while codes are reloaded.
-setFlagsFromString('--heap-growing-percent=50');
+setFlagsFromString('--heap-growing-percent=33');
 
 try {
   const configuration = readConfiguration(process.env);

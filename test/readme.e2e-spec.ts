@@ -1,10 +1,9 @@
 // README.md as its readers use it: its commands are run as they stand there, in a copy of the project, and print what it shows.
-import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Outcome, PROJECT, cleanEnvironment } from './support/program.js';
+import { type Outcome, PROJECT, shell } from './support/program.js';
 import { type Block, asPrinted, dialogue, readmeBlocks } from './support/readme.js';
 import { World } from './support/world.js';
 
@@ -32,21 +31,17 @@ afterAll(async () => {
   await world?.close();
 });
 
-function shell(command: string, other: Record<string, string> = {}): Promise<Outcome> {
-  const here = command
-    .replaceAll('http://127.0.0.1:3000', world.service.url)
-    .replaceAll('http://127.0.0.1:3001', world.service.managementUrl);
-  const child = spawn('sh', ['-c', here], { cwd: folder, env: cleanEnvironment({ ...environment, ...other }) });
-  const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text));
-  return new Promise((resolve) => child.once('close', (status) => resolve({ status, ...output })));
+function here(command: string, other: Record<string, string> = {}): Promise<Outcome> {
+  const { url, managementUrl } = world.service;
+  const adapted = command.replaceAll('http://127.0.0.1:3000', url).replaceAll('http://127.0.0.1:3001', managementUrl);
+  return shell(adapted, folder, { ...environment, ...other });
 }
 
 /** Runs the commands of a block; each has to print what is shown below it. Gives what the last one printed. */
 async function follow(block: Block, other: Record<string, string> = {}): Promise<Outcome> {
   let outcome: Outcome = { status: null, stdout: '', stderr: '' };
   for (const { command, printed } of dialogue(block)) {
-    outcome = await shell(command, other);
+    outcome = await here(command, other);
     expect({ command, ...outcome, stdout: outcome.stdout.replaceAll(/\s/g, '') }).toMatchObject({
       stdout: expect.stringMatching(asPrinted(printed)),
     });
@@ -82,7 +77,7 @@ describe('README.md', () => {
   });
 
   it('examines and measures the running service', async () => {
-    for (const path of readmeBlocks('Three calls').flatMap(dialogue)) await shell(path.command);
+    for (const path of readmeBlocks('Three calls').flatMap(dialogue)) await here(path.command);
     for (const block of consoles('Operating')) await follow(block, { DATABASE_URL: world.database.urlOf('order_lookup_service') });
   });
 
@@ -98,7 +93,7 @@ describe('README.md', () => {
     recipes.forEach((sql, at) => writeFileSync(join(folder, 'migrations', `000${6 + at}_follow_recipe.sql`), sql));
     const [planOfAll] = consoles('Retire, rename, reorder');
     expect(await follow(planOfAll as Block)).toMatchObject({ status: 2 });
-    expect(await shell('npm run migrate -- up')).toMatchObject({ status: 0 });
+    expect(await here('npm run migrate -- up')).toMatchObject({ status: 0 });
     expect(await lists()).toEqual({
       ...before,
       orderType: ['Standard', 'Return', 'Transfer'],
@@ -108,7 +103,7 @@ describe('README.md', () => {
     });
     const added = `select description from communication_code where code_type = 'APPOINTMENT' and code = 'CONFIRMED'`;
     expect(await world.database.query(added)).toEqual([{ description: 'The consumer confirmed the appointment' }]);
-    expect(await shell(`npm run migrate -- down ${recipes.length + 1}`)).toMatchObject({ status: 0 });
+    expect(await here(`npm run migrate -- down ${recipes.length + 1}`)).toMatchObject({ status: 0 });
     expect(await lists()).toEqual(before);
     expect(await world.database.query(added)).toEqual([]);
   }, 60_000);

@@ -1,5 +1,5 @@
 import type { RequestHead } from '../http/request-head.js';
-import { type Issue, Problem } from '../problems/problem.js';
+import { type Circumstances, type Issue, Problem } from '../problems/problem.js';
 import { retryAfter } from '../problems/retry-after.js';
 import { credentialsRefused } from '../telemetry/metrics.js';
 import type { Verdict } from './verdict.js';
@@ -20,27 +20,36 @@ export const repeatedHeaders = ({ apiKeys, authorizations }: RequestHead): Probl
 
 /** One 401 that names every fault at once and helps nobody to guess: unknown, revoked and expired are told alike. */
 export function unauthorized(key: Verdict<unknown>, token: Verdict<unknown>): Problem {
-  const issues = [
-    ...issueOf('Api-Key', 'api_key', key, 'Api-Key is missing: send your subscription key.', 'Api-Key is not valid.'),
-    ...issueOf(
-      'Authorization',
-      'access_token',
-      token,
-      'Authorization is missing: send Bearer and an access token.',
-      'Authorization holds no valid access token.',
-    ),
-  ];
+  count('api_key', key);
+  count('access_token', token);
   const wrong = key.kind === 'refused' || token.kind === 'refused';
-  // RFC 6750 section 3.1: no error code where no token was sent
-  const error = token.kind === 'refused' && token.reason !== 'scheme' ? ', error="invalid_token"' : '';
-  return new Problem(wrong ? 'invalid-credentials' : 'missing-credentials', {
-    detail: wrong
-      ? 'The credentials of the request are not valid.'
-      : 'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
-    issues,
-    headers: [...KEY_CHALLENGE, ...bearerChallenge(error)],
-  });
+  const scheme = token.kind === 'refused' && token.reason === 'scheme' ? ' scheme' : '';
+  const name = `${key.kind} ${token.kind}${scheme}`;
+  let circumstances = unauthorizedSoFar.get(name);
+  if (!circumstances) {
+    circumstances = {
+      detail: wrong
+        ? 'The credentials of the request are not valid.'
+        : 'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
+      issues: [
+        ...issueOf('Api-Key', key, 'Api-Key is missing: send your subscription key.', 'Api-Key is not valid.'),
+        ...issueOf(
+          'Authorization',
+          token,
+          'Authorization is missing: send Bearer and an access token.',
+          'Authorization holds no valid access token.',
+        ),
+      ],
+      // RFC 6750 section 3.1: no error code where no token was sent
+      headers: [...KEY_CHALLENGE, ...bearerChallenge(token.kind === 'refused' && !scheme ? ', error="invalid_token"' : '')],
+    };
+    unauthorizedSoFar.set(name, circumstances);
+  }
+  return new Problem(wrong ? 'invalid-credentials' : 'missing-credentials', circumstances);
 }
+
+/** There are no more of them than kinds of verdicts on two credentials. */
+const unauthorizedSoFar = new Map<string, Circumstances>();
 
 /** RFC 6750 section 3.1: "The request requires higher privileges than provided by the access token." */
 export function insufficientScope(scope: string): Problem {
@@ -57,12 +66,12 @@ export const cannotVerify = (detail: string): Problem =>
 
 const headerIssue = (field: string, description: string): Issue => ({ description, field, location: 'header' });
 
-function issueOf(field: string, credential: string, verdict: Verdict<unknown>, whenMissing: string, whenRefused: string): Issue[] {
-  if (verdict.kind === 'missing') {
-    credentialsRefused.inc({ credential, reason: 'missing' });
-    return [headerIssue(field, whenMissing)];
-  }
-  if (verdict.kind !== 'refused') return [];
-  credentialsRefused.inc({ credential, reason: verdict.reason });
-  return [headerIssue(field, whenRefused)];
+function issueOf(field: string, { kind }: Verdict<unknown>, whenMissing: string, whenRefused: string): Issue[] {
+  if (kind === 'missing') return [headerIssue(field, whenMissing)];
+  return kind === 'refused' ? [headerIssue(field, whenRefused)] : [];
+}
+
+function count(credential: string, verdict: Verdict<unknown>): void {
+  if (verdict.kind === 'missing') credentialsRefused.inc({ credential, reason: 'missing' });
+  else if (verdict.kind === 'refused') credentialsRefused.inc({ credential, reason: verdict.reason });
 }

@@ -2,7 +2,7 @@ import { tokenCacheEntries, tokenCacheLookups } from '../telemetry/metrics.js';
 import type { AccessToken } from './access-token.js';
 
 /** Entries kept; each takes about 250 bytes. */
-const CAPACITY = 10_000;
+const CAPACITY = 5_000;
 
 /** Tokens whose signature was found good, by a digest of the whole token. Holds no refusals, and no verdict: times are compared on every request. */
 export class TokenCache {

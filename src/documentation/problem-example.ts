@@ -14,5 +14,5 @@ const issues: Partial<Record<ProblemSlug, Issue[]>> = {
 /** A problem document as the service would send it. */
 export function exampleOf(slug: ProblemSlug, problems: ProblemRenderer): ProblemDetails {
   const problem = new Problem(slug, { detail: problemTypes[slug].meaning, issues: issues[slug] ?? [] });
-  return { ...problems.document(problem, EXAMPLE_ID), dateTime: EXAMPLE_TIME };
+  return { ...(JSON.parse(problems.answer(problem, EXAMPLE_ID).body) as ProblemDetails), dateTime: EXAMPLE_TIME };
 }

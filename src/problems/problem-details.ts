@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
-import type { Issue, Problem } from './problem.js';
+import type { Circumstances, Issue, Problem } from './problem.js';
 import { type ProblemSlug, problemTypes } from './problem-types.js';
 
 /** RFC 9457 (obsoletes RFC 7807) with the two extensions of the interface document. */
@@ -14,8 +14,21 @@ export interface ProblemDetails {
   readonly issues?: readonly Issue[];
 }
 
+/** A document without what differs in each occurrence: the request id and the time. */
+interface Wording {
+  readonly status: number;
+  readonly before: string;
+  readonly after: string;
+  readonly length: string;
+}
+
+/** A request id, the name of the next member, and a time. */
+const VARYING_BYTES = '7f0c5a0e-3f64-4c3b-9d5c-1f2e3d4c5b6a","dateTime":"2026-11-21T09:30:00.000Z"'.length;
+
 /** Writes problems as documents and whole answers. Knows nothing of Express, so that parser errors are answered with it too. */
 export class ProblemRenderer {
+  private readonly wordings = new WeakMap<Circumstances, Wording>();
+
   /** @param baseAddress what stands before `/problems/<slug>`: the public base address and the base path, both possibly empty */
   constructor(readonly baseAddress: string) {}
 
@@ -23,32 +36,17 @@ export class ProblemRenderer {
     return `${this.baseAddress}/problems/${slug}`;
   }
 
-  document({ slug, circumstances }: Problem, requestId: string): ProblemDetails {
-    const { title } = problemTypes[slug];
-    const { detail, issues, status = problemTypes[slug].status } = circumstances;
-    return {
-      type: this.typeOf(slug),
-      title,
-      status,
-      detail,
-      instance: `urn:uuid:${requestId}`,
-      dateTime: new Date().toISOString(),
-      ...(issues && issues.length > 0 ? { issues } : {}),
-    };
-  }
-
   /** Status, flat list of header fields, and body of the answer to a problem. */
   answer(problem: Problem, requestId: string): { status: number; headers: string[]; body: string } {
-    const document = this.document(problem, requestId);
-    const body = JSON.stringify(document);
+    const { status, before, after, length } = this.wordingOf(problem);
     const { headers = [], close } = problem.circumstances;
     return {
-      status: document.status,
+      status,
       headers: [
         'Content-Type',
         'application/problem+json',
         'Content-Length',
-        String(Buffer.byteLength(body)),
+        length,
         'Cache-Control',
         'no-store',
         'X-Content-Type-Options',
@@ -58,8 +56,22 @@ export class ProblemRenderer {
         ...headers,
         ...(close ? ['Connection', 'close'] : []),
       ],
-      body,
+      body: `${before}${requestId}","dateTime":"${new Date().toISOString()}"${after}`,
     };
+  }
+
+  private wordingOf({ slug, circumstances }: Problem): Wording {
+    let wording = this.wordings.get(circumstances);
+    if (!wording) {
+      const { title } = problemTypes[slug];
+      const { detail, issues = [], status = problemTypes[slug].status } = circumstances;
+      const head = JSON.stringify({ type: this.typeOf(slug), title, status, detail, instance: 'urn:uuid:' });
+      const before = head.slice(0, -'"}'.length);
+      const after = issues.length > 0 ? `,"issues":${JSON.stringify(issues)}}` : '}';
+      wording = { status, before, after, length: String(Buffer.byteLength(before + after) + VARYING_BYTES) };
+      this.wordings.set(circumstances, wording);
+    }
+    return wording;
   }
 
   /** The bytes of an HTTP/1.1 answer to what never became a request. The connection closes after it. */

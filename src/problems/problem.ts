@@ -8,7 +8,8 @@ export interface Issue {
   readonly value?: string;
 }
 
-interface Circumstances {
+/** What is the same in every occurrence may be one object, which is then put into words once. */
+export interface Circumstances {
   /** What happened in this occurrence, for the caller to read. */
   readonly detail: string;
   readonly issues?: readonly Issue[];

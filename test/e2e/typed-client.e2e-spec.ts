@@ -1,9 +1,8 @@
 // The typed client of README.md, made, compiled and run as it stands there; only the address is that of the service of this test.
-import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type Outcome, PROJECT, cleanEnvironment } from '../support/program.js';
+import { type Outcome, PROJECT, shell } from '../support/program.js';
 import { readmeBlocks } from '../support/readme.js';
 import { World } from '../support/world.js';
 
@@ -21,27 +20,22 @@ afterAll(async () => {
   await world?.close();
 });
 
-function shell(command: string, environment: Record<string, string> = {}): Promise<Outcome> {
-  const child = spawn('sh', ['-c', command], { cwd: folder, env: cleanEnvironment(environment) });
-  const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text));
-  return new Promise((resolve) => child.once('close', (status) => resolve({ status, ...output })));
-}
+const here = (command: string, environment = {}): Promise<Outcome> => shell(command, folder, environment);
 
 it('the typed client of README.md compiles and prints the codes', async () => {
   const [command, program] = readmeBlocks('A typed client').map(({ text }) => text.replaceAll('http://127.0.0.1:3000', world.service.url));
-  expect(await shell(command ?? '')).toMatchObject({ status: 0 });
+  expect(await here(command ?? '')).toMatchObject({ status: 0 });
   await writeFile(join(folder, 'codes.ts'), program ?? '');
   const compilerOptions = { strict: true, module: 'nodenext', target: 'es2023', types: ['node'] };
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
-  expect(await shell('npx tsc')).toEqual({ status: 0, stdout: '', stderr: expect.any(String) });
+  expect(await here('npx tsc')).toEqual({ status: 0, stdout: '', stderr: expect.any(String) });
   const environment = { KEY: world.key.key, TOKEN: world.token };
-  expect(await shell('node codes.js', environment)).toEqual({
+  expect(await here('node codes.js', environment)).toEqual({
     status: 0,
     stdout: 'CONFIRMED Sample: the delivery window was confirmed\n',
     stderr: '',
   });
-  expect(await shell('node codes.js', { ...environment, KEY: 'wrong' })).toMatchObject({
+  expect(await here('node codes.js', { ...environment, KEY: 'wrong' })).toMatchObject({
     stderr: expect.stringContaining('Api-Key is not valid.'),
   });
 }, 60_000);
