@@ -42,6 +42,7 @@ export async function forgery(): Promise<string> {
     return traffic.stop();
   };
   try {
+    service.ignoreLog();
     await good(5); // warms up
     const lines: string[] = [];
     for (const [name, headers] of Object.entries(attacks)) {

@@ -52,6 +52,11 @@ export class RunningService {
     return this.parsed;
   }
 
+  /** From now on its log is read and thrown away, at no cost: for runs that log very much. */
+  ignoreLog(): void {
+    this.child.stdout?.removeAllListeners('data').resume();
+  }
+
   get pid(): number {
     return this.child.pid ?? 0;
   }
