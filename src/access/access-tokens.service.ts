@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { type JWTHeaderParameters, type JWTPayload, type JWTVerifyResult, decodeProtectedHeader, jwtVerify } from 'jose';
 import { Configuration } from '../configuration/configuration.js';
@@ -11,15 +12,15 @@ import { Turns } from './turns.js';
 import { type Verdict, refused, undecided, valid } from './verdict.js';
 
 const MAX_KID_CHARACTERS = 256;
-/** Signatures verified at a time, and tokens that may wait for that: a flood of forged ones leaves its turn to everybody whose token is known. */
-const VERIFIED_AT_ONCE = 2;
+/** New tokens looked at in one turn of the event loop, signatures verified at a time, and tokens that may wait for either. */
+const NEW_AT_ONCE = 2;
 const MAX_WAITING = 2_000;
 
 /** The one verifier of access tokens (RFC 7519, RFC 8725, RFC 9068). */
 @Injectable()
 export class AccessTokensService {
   private readonly cache = new TokenCache();
-  private readonly turns = new Turns(VERIFIED_AT_ONCE, MAX_WAITING);
+  private readonly turns = new Turns(NEW_AT_ONCE, MAX_WAITING);
 
   constructor(
     private readonly configuration: Configuration,
@@ -41,6 +42,8 @@ export class AccessTokensService {
   }
 
   private async verifyNew(token: string, digest: string): Promise<Verdict<AccessToken>> {
+    if (this.turns.isFull) return undecided('Too many new access tokens wait to be verified.');
+    await this.turns.take(nextTurn); // whoever has a known token comes first
     const header = readHeader(token);
     if (!header) return refused('malformed');
     if (!isAccessTokenType(header, this.configuration.OAUTH_TOKEN_TYPE)) return refused('not-an-access-token');
@@ -50,7 +53,6 @@ export class AccessTokensService {
     if (!keys) return undecided('The signing keys of the issuer are not at hand.');
     const key = keys.fingerprintOf(kid);
     if (key === undefined) return refused('unknown');
-    if (this.turns.isFull) return undecided('Too many new access tokens wait to be verified.');
     const claims = await this.turns.take(() => this.verifiedClaims(token, keys));
     if (!claims) return refused('signature');
     if (isAnotherKind(claims)) return refused('not-an-access-token');
