@@ -81,7 +81,10 @@ async function readOrdered(
   return new OrderedRecords(json, ends, fields);
 }
 
-/** The next records behind `last`. Their subquery is sorted, and aggregates take their input in its order: sorting it once more would cost as much again. */
+/**
+ * The next records behind `last`. Their subquery is sorted, and aggregates take their input in its order: sorting it once more would cost
+ * as much again.
+ */
 async function readPage(
   manager: EntityManager,
   [first, second]: readonly [KeyField, KeyField],

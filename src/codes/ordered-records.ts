@@ -1,7 +1,10 @@
 import type { KeyField } from './record-key.js';
 import { compareKey } from './record-key.js';
 
-/** Communication code records as JSON, one behind the other with commas between, sorted by `fields`: any run of records is one view of the buffer. */
+/**
+ * Communication code records as JSON, one behind the other with commas between, sorted by `fields`: any run of records is one view of the
+ * buffer.
+ */
 export class OrderedRecords {
   /**
    * @param json the records' JSON, separated by commas

@@ -8,7 +8,7 @@ export interface Issue {
   readonly value?: string;
 }
 
-/** What is the same in every occurrence may be one object, which is then put into words once. */
+/** What is the same in every occurrence may be one object, of one slug: it is then put into words once. */
 export interface Circumstances {
   /** What happened in this occurrence, for the caller to read. */
   readonly detail: string;

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
-import type { Load, Tally } from './generator.js';
+import { requestTo } from '../support/reader.js';
+import { generate } from './generate.js';
+import type { Load } from './generator.js';
 import type { Server } from './process.js';
 
 export interface Scenario {
@@ -37,11 +36,9 @@ export async function measure(
   seconds: number,
   connections: number,
 ): Promise<Measurement> {
-  const request = (all: Record<string, string>): string =>
-    `${method} ${path} HTTP/1.1\r\nHost: ${new URL(server.url).host}\r\n${Object.entries(all)
-      .map(([name, value]) => `${name}: ${value}\r\n`)
-      .join('')}\r\n`;
-  const requests = tokens ? tokens.map((token) => request({ ...headers, authorization: `Bearer ${token}` })) : [request(headers)];
+  const requests = tokens
+    ? tokens.map((token) => requestTo(path, { ...headers, authorization: `Bearer ${token}` }, method))
+    : [requestTo(path, headers, method)];
   const load: Load = {
     port: Number(new URL(server.url).port),
     connections,
@@ -54,8 +51,7 @@ export async function measure(
   };
   const stop = beside?.();
   const [cpuBefore, startedAt] = [server.cpu, performance.now()];
-  const worker = new Worker(join(import.meta.dirname, 'generator.js'), { workerData: load });
-  const [tally] = (await once(worker, 'message')) as [Tally];
+  const tally = await generate(load);
   stop?.();
   const elapsed = (performance.now() - startedAt) / 1000;
   const cpu = server.cpu - cpuBefore;

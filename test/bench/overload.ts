@@ -1,8 +1,6 @@
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { requestTo } from '../support/reader.js';
-import type { Load, Tally } from './generator.js';
+import { generate } from './generate.js';
+import type { Tally } from './generator.js';
 import type { Server } from './process.js';
 
 export interface OverloadMeasurement {
@@ -26,9 +24,8 @@ export async function measureOverload(
 ): Promise<OverloadMeasurement> {
   const run = async (perSecond?: number): Promise<Tally> => {
     const requests = [requestTo(path, headers)];
-    const load: Load = { port: Number(new URL(server.url).port), connections, seconds, requests, once: false, hasBody: true, perSecond };
-    const [tally] = (await once(new Worker(join(import.meta.dirname, 'generator.js'), { workerData: load }), 'message')) as [Tally];
-    return tally;
+    const port = Number(new URL(server.url).port);
+    return generate({ port, connections, seconds, requests, once: false, hasBody: true, perSecond });
   };
   const good = ({ 200: answered }: Tally): number => (answered?.length ?? 0) / seconds;
   const capacity = good(await run());

@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import { generateApiKey } from '../../src/access/api-key.js';
-import type { Load, Tally } from '../bench/generator.js';
+import { generate } from '../bench/generate.js';
 import { requestTo } from '../support/reader.js';
 import { Traffic, type TrafficReport } from '../support/traffic.js';
 import { OPERATIONS } from '../support/world.js';
@@ -51,7 +49,7 @@ export async function forgery(): Promise<string> {
       const answered: Record<string, number> = {};
       for (let round = 0; round < ROUNDS; round++) {
         const normal = await good(SECONDS);
-        const load: Load = {
+        const attack = generate({
           port: service.port,
           connections: 64,
           seconds: SECONDS,
@@ -59,11 +57,9 @@ export async function forgery(): Promise<string> {
           once: false,
           hasBody: true,
           perSecond: PER_SECOND,
-        };
-        const worker = new Worker(new URL('../bench/generator.js', import.meta.url), { workerData: load });
-        await once(worker, 'online');
+        });
         const attacked = await good(SECONDS);
-        const [tally] = (await once(worker, 'message')) as [Tally];
+        const tally = await attack;
         for (const [status, { length }] of Object.entries(tally)) answered[status] = (answered[status] ?? 0) + length;
         rounds.push({ normal, attacked });
       }

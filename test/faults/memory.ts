@@ -1,8 +1,5 @@
-import { randomUUID, sign } from 'node:crypto';
-import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
-import { KeyObject } from 'node:crypto';
-import type { Load, Tally } from '../bench/generator.js';
+import { KeyObject, randomUUID, sign } from 'node:crypto';
+import { generate } from '../bench/generate.js';
 import { requestTo } from '../support/reader.js';
 import { OPERATIONS } from '../support/world.js';
 import { residentMebibytes } from './figures.js';
@@ -28,8 +25,7 @@ export async function memory(requests = 1_000_000): Promise<string> {
   const request = (bearer: string, at: number): string =>
     requestTo(OPERATIONS[at % OPERATIONS.length] as string, { 'Api-Key': key, Authorization: `Bearer ${bearer}` });
   const send = async (packets: string[]): Promise<void> => {
-    const load: Load = { port: service.port, connections: 32, seconds: 0, requests: packets, once: true, hasBody: true };
-    const [tally] = (await once(new Worker(new URL('../bench/generator.js', import.meta.url), { workerData: load }), 'message')) as [Tally];
+    const tally = await generate({ port: service.port, connections: 32, seconds: 0, requests: packets, once: true, hasBody: true });
     if (tally['200']?.length !== packets.length) throw new Error(`not all were answered 200: ${Object.keys(tally).join()}`);
   };
   const lines = [`at the start ${Math.round(residentMebibytes(service.pid))} MiB`];

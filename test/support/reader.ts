@@ -42,7 +42,8 @@ export class Reader {
   }
 }
 
-export const requestTo = (path: string, headers: Record<string, string>): string =>
-  `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${Object.entries(headers)
+/** A whole request without a body. */
+export const requestTo = (path: string, headers: Record<string, string>, method = 'GET'): string =>
+  `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')}\r\n`;

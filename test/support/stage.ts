@@ -18,23 +18,22 @@ export class Stage {
     readonly credentials: Credentials,
   ) {}
 
-  static async set(count: number, environment: Record<string, string> = {}): Promise<Stage> {
+  static async set(count: number): Promise<Stage> {
     const postgres = await startMigratedPostgres();
     const [database, issuer] = await Promise.all([createDatabase({ server: postgres.url }), Issuer.start()]);
     await database.query(SAMPLES);
     const { key } = await issueKey(database);
     const token = await issuer.token({ claims: { exp: Math.floor(Date.now() / 1000) + 8 * 3600 } });
     const stage = new Stage(postgres, database, issuer, { key, token });
-    for (let replica = 0; replica < count; replica++) stage.replicas.push(await stage.replica(environment));
+    for (let replica = 0; replica < count; replica++) stage.replicas.push(await stage.replica());
     return stage;
   }
 
   /** One more replica, ready. It is not in the list. */
-  async replica(environment: Record<string, string> = {}): Promise<RunningService> {
+  async replica(): Promise<RunningService> {
     const service = await RunningService.start({
       DATABASE_URL: this.database.urlOf('order_lookup_service'),
       ...this.issuer.environment,
-      ...environment,
     });
     await service.ready();
     return service;

@@ -37,7 +37,7 @@ export interface TrafficReport {
   /** What was wrong, in words; the first hundred. */
   readonly failures: readonly string[];
   readonly failed: number;
-  /** Milliseconds from the moment that a request was due to the end of its answer. */
+  /** Milliseconds from the sending of a request to the end of its answer. */
   readonly p50: number;
   readonly p99: number;
   readonly largest: number;
@@ -51,7 +51,6 @@ export class Traffic {
   private readonly failures: string[] = [];
   private readonly startedAt = performance.now();
   private readonly timer: NodeJS.Timeout;
-  private due = 0;
   asked = 0;
   failed = 0;
 
@@ -62,8 +61,8 @@ export class Traffic {
     { perSecond = 200, mix = MIX }: { perSecond?: number; mix?: readonly Call[] } = {},
   ) {
     this.timer = setInterval(() => {
-      this.due = ((performance.now() - this.startedAt) / 1000) * perSecond;
-      while (this.asked < this.due) {
+      const due = ((performance.now() - this.startedAt) / 1000) * perSecond;
+      while (this.asked < due) {
         const answered = this.ask(mix[this.asked++ % mix.length] as Call).finally(() => this.underWay.delete(answered));
         this.underWay.add(answered);
       }

@@ -1,5 +1,4 @@
 import type { Client } from 'pg';
-import { CLOCK_SKEW_SECONDS } from '../../access/access-token.js';
 import { CHANNEL } from '../../database/change-listener.js';
 import { appliedMigrations } from '../migration-run.js';
 import { MIGRATIONS, migrationNames } from '../migrations.js';
@@ -21,7 +20,7 @@ export async function examineDatabase(client: Client): Promise<Finding[]> {
     await examineRole(client, role),
     await examineContents(client),
     await examineListening(client),
-    clockFinding('the database', Number(now) - Date.now(), CLOCK_SKEW_SECONDS),
+    clockFinding('the database', Number(now) - Date.now()),
   ].filter((finding) => finding !== undefined);
 }
 

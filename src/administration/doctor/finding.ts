@@ -1,3 +1,5 @@
+import { CLOCK_SKEW_SECONDS } from '../../access/access-token.js';
+
 /** What a check came to: in order, worth a look, or something that keeps the service from working. */
 export interface Finding {
   readonly state: 'ok' | 'warning' | 'fault';
@@ -12,11 +14,11 @@ export const ok = (subject: string, said: string): Finding => ({ state: 'ok', su
 export const warning = (subject: string, said: string, remedy: string): Finding => ({ state: 'warning', subject, said, remedy });
 export const fault = (subject: string, said: string, remedy: string): Finding => ({ state: 'fault', subject, said, remedy });
 
-/** How far another clock is from ours, in words; tokens allow for no more than `allowed` seconds. */
-export function clockFinding(whose: string, milliseconds: number, allowed: number): Finding {
+/** How far another clock is from ours, in words; tokens allow for no more than the skew. */
+export function clockFinding(whose: string, milliseconds: number): Finding {
   const seconds = Math.abs(milliseconds) / 1000;
   const said = `the clock of ${whose} is ${seconds < 2 ? 'the same as ours' : `${Math.round(seconds)} s ${milliseconds > 0 ? 'ahead of' : 'behind'} ours`}`;
   if (seconds < 5) return ok('clock', said);
   const remedy = 'Let all machines take their time from NTP.';
-  return seconds < allowed ? warning('clock', said, remedy) : fault('clock', said, remedy);
+  return seconds < CLOCK_SKEW_SECONDS ? warning('clock', said, remedy) : fault('clock', said, remedy);
 }
