@@ -90,7 +90,7 @@ describe('README.md', () => {
     expect(await lists()).toEqual({ ...before, orderType: ['Standard', 'Return', 'Transfer'] });
 
     const recipes = migrations('Retire, rename, reorder');
-    recipes.forEach((sql, at) => writeFileSync(join(folder, 'migrations', `000${6 + at}_follow_recipe.sql`), sql));
+    recipes.forEach((sql, at) => writeFileSync(join(folder, 'migrations', `${String(7 + at).padStart(4, '0')}_follow_recipe.sql`), sql));
     const [planOfAll] = consoles('Retire, rename, reorder');
     expect(await follow(planOfAll as Block)).toMatchObject({ status: 2 });
     expect(await here('npm run migrate -- up')).toMatchObject({ status: 0 });

@@ -5,24 +5,33 @@ import type { Reading } from '../database/followed.js';
 import { readRevision } from '../database/read-revision.js';
 import { readTransaction } from '../database/read-transaction.js';
 import type { Answer } from '../http/answer.js';
+import { type Horizon, readChangedRecords, readHorizon } from './changed-records.reader.js';
 import type { CommunicationCodes } from './communication-codes.js';
 import { readCommunicationCodes } from './communication-codes.reader.js';
+import { assertSize } from './record-columns.js';
 import { type Area, readSupportedValues } from './supported-values.reader.js';
 
 /** Everything that the three operations answer, of one revision, in bytes. Never changed: a new one takes its place. */
 export interface CodesSnapshot {
   readonly supportedValues: Readonly<Record<Area, Answer>>;
   readonly communicationCodes: CommunicationCodes;
+  /** Up to where it saw the communication codes. */
+  readonly horizon: Horizon;
 }
 
 @Injectable()
 export class CodesReader {
   constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
 
-  read(): Promise<Reading<CodesSnapshot>> {
-    return readTransaction(this.dataSource, async (manager) => ({
-      revision: await readRevision(manager, 'codes'),
-      value: { supportedValues: await readSupportedValues(manager), communicationCodes: await readCommunicationCodes(manager) },
-    }));
+  /** @param former what was read before, on which the reading may build */
+  read(former: CodesSnapshot | undefined): Promise<Reading<CodesSnapshot>> {
+    return readTransaction(this.dataSource, async (manager) => {
+      const revision = await readRevision(manager, 'codes');
+      const horizon = await readHorizon(manager);
+      const changes = await readChangedRecords(manager, horizon, former?.horizon);
+      const communicationCodes = former && changes ? former.communicationCodes.with(changes) : await readCommunicationCodes(manager);
+      assertSize(communicationCodes.bytes);
+      return { revision, value: { supportedValues: await readSupportedValues(manager), communicationCodes, horizon } };
+    });
   }
 }

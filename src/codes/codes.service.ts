@@ -14,7 +14,7 @@ export class CodesService {
   readonly followed: Followed<CodesSnapshot>;
 
   constructor(reader: CodesReader, @Inject(LOG) log: Log) {
-    this.followed = new Followed('codes', () => reader.read(), log);
+    this.followed = new Followed('codes', (former) => reader.read(former), log);
   }
 
   supportedValues(area: Area): Answer {

@@ -1,95 +1,62 @@
-// The records leave PostgreSQL as JSON already, a page at a time, so that a reload of any size holds the event loop for about a millisecond
-// at a time and makes no object for a record.
+// All communication codes. The records leave PostgreSQL as JSON already, a page at a time, so that reading any number of them holds the event
+// loop for about a millisecond at a time and makes no object for a record.
 import type { EntityManager } from 'typeorm';
 import { CommunicationCode } from '../database/entities/communication-code.entity.js';
-import { RefusedSnapshot } from '../database/followed.js';
 import { CommunicationCodes } from './communication-codes.js';
 import { OrderedRecords } from './ordered-records.js';
-import type { KeyField } from './record-key.js';
+import { RECORD, UNSERVABLE, assertServable, assertSize } from './record-columns.js';
+import type { Fields, Key } from './record-key.js';
+import { PAGE, RecordPage } from './record-page.js';
 
-const PAGE = 1_000;
-const MAX_BYTES = 1024 ** 3;
-const RECORD = `'{"codeType":' || to_json(r.codeType)::text || ',"code":' || to_json(r.code)::text || ',"description":' || to_json(r.description)::text || '}'`;
-const UNSERVABLE = `r.codeType ~ '^\\s*$|[[:cntrl:]]' or r.code ~ '^\\s*$|[[:cntrl:]]'`;
-
-interface Totals {
-  count: number;
-  bytes: number;
-}
-
-interface Page {
+interface PageRow {
   json: string | null;
   lengths: string | null;
 }
 
-/** Where a page ends: the key of its last record. */
-type Key = Readonly<Record<KeyField, string>>;
-
 /** All communication codes, as of the transaction of `manager`. */
 export async function readCommunicationCodes(manager: EntityManager): Promise<CommunicationCodes> {
-  const totals = await readTotals(manager);
-  return new CommunicationCodes(
-    await readOrdered(manager, ['codeType', 'code'], totals),
-    await readOrdered(manager, ['code', 'codeType'], totals),
-  );
+  await assertAllServable(manager);
+  return new CommunicationCodes(await readOrdered(manager, ['codeType', 'code']), await readOrdered(manager, ['code', 'codeType']));
 }
 
-async function readTotals(manager: EntityManager): Promise<Totals> {
-  const totals = await manager
-    .getRepository(CommunicationCode)
-    .createQueryBuilder('r')
-    .select('count(*)::int', 'count')
-    .addSelect(`coalesce(sum(octet_length(${RECORD})), 0)::float8`, 'bytes')
-    .addSelect(`count(*) filter (where ${UNSERVABLE})::int`, 'unservable')
-    .getRawOne<Totals & { unservable: number }>();
-  if (!totals) throw new Error('the totals of communication_code cannot be read');
-  if (totals.unservable > 0)
-    throw new RefusedSnapshot(`communication_code holds ${totals.unservable} records with an empty code or control characters`);
-  if (totals.bytes > MAX_BYTES)
-    throw new RefusedSnapshot(`communication_code holds ${totals.bytes} bytes: at most ${MAX_BYTES} can be served`);
-  return totals;
+async function assertAllServable(manager: EntityManager): Promise<void> {
+  const faults = await manager
+    .createQueryBuilder()
+    .select('count(*) filter (where keys.count > 1)::int', 'repeated')
+    .addSelect('count(*) filter (where keys.unservable)::int', 'unservable')
+    .from(
+      (query) =>
+        query
+          .select('count(*)', 'count')
+          .addSelect(UNSERVABLE, 'unservable')
+          .from(CommunicationCode, 'r')
+          .groupBy('r.codeType')
+          .addGroupBy('r.code'),
+      'keys',
+    )
+    .getRawOne<{ repeated: number; unservable: number }>();
+  if (!faults) throw new Error('communication_code cannot be checked');
+  assertServable(faults.repeated, faults.unservable);
 }
 
-async function readOrdered(
-  manager: EntityManager,
-  fields: readonly [KeyField, KeyField],
-  { count, bytes }: Totals,
-): Promise<OrderedRecords> {
-  const json = Buffer.allocUnsafeSlow(bytes + Math.max(0, count - 1));
-  const ends = new Uint32Array(count);
-  let end = 0;
-  let records = 0;
-  let last: Key | undefined;
-  do {
-    const page = await readPage(manager, fields, last);
-    if (page?.json == null || page.lengths == null) break;
-    const lengths = page.lengths.split(',');
-    if (records + lengths.length > count) break;
-    if (records > 0) end += json.write(',', end);
-    const start = end;
-    end += json.write(page.json, end);
-    let at = start - 1;
-    for (const length of lengths) {
-      at += 1 + Number(length);
-      ends[records++] = at;
-    }
-    last = JSON.parse(json.toString('utf8', at - Number(lengths.at(-1)), at)) as Key;
-  } while (records < count);
-  // A page begins behind the last key of the one before, so a key that stands twice is skipped, or counted once too often
-  if (records !== count || end !== json.length)
-    throw new RefusedSnapshot('communication_code holds a key twice: its primary key is missing');
-  return new OrderedRecords(json, ends, fields);
+async function readOrdered(manager: EntityManager, fields: Fields): Promise<OrderedRecords> {
+  const pages: RecordPage[] = [];
+  let bytes = 0;
+  for (let last: Key | undefined; ;) {
+    const row = await readPage(manager, fields, last);
+    if (row?.json == null || row.lengths == null) return new OrderedRecords(pages, fields);
+    const page = RecordPage.ofText(row.json, row.lengths.split(',').map(Number));
+    pages.push(page);
+    assertSize((bytes += page.json.length));
+    last = JSON.parse(page.record(page.count - 1).toString()) as Key;
+  }
 }
 
 /**
  * The next records behind `last`. Their subquery is sorted, and aggregates take their input in its order: sorting it once more would cost
  * as much again.
  */
-async function readPage(
-  manager: EntityManager,
-  [first, second]: readonly [KeyField, KeyField],
-  last: Key | undefined,
-): Promise<Page | undefined> {
+async function readPage(manager: EntityManager, [first, second]: Fields, last: Key | undefined): Promise<PageRow | undefined> {
   return manager
     .createQueryBuilder()
     .select(`string_agg(page.json, ',')`, 'json')
@@ -105,5 +72,5 @@ async function readPage(
           .limit(PAGE),
       'page',
     )
-    .getRawOne<Page>();
+    .getRawOne<PageRow>();
 }

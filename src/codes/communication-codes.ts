@@ -1,9 +1,10 @@
 // No filter builds anything, whatever the number of codes: the records' JSON is kept twice, sorted by code type and code and by code and
-// code type, so that the answer to any filter is one slice between a prefix and a suffix. That costs about 300 bytes for a record of 100.
+// code type, so that the answer to any filter is a slice between a prefix and a suffix. That costs about 300 bytes for a record of 100.
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Answer, entityTag } from '../http/answer.js';
 import type { OrderedRecords } from './ordered-records.js';
+import type { RecordChange } from './record-page.js';
 
 const PREFIX = Buffer.from('{"communicationRecords":[');
 const SUFFIX = Buffer.from(']}');
@@ -32,33 +33,46 @@ export class CommunicationCodes {
     return this.byType.count;
   }
 
+  /** Bytes of the longest answer. */
+  get bytes(): number {
+    return this.byType.bytes;
+  }
+
+  with(changes: readonly RecordChange[]): CommunicationCodes {
+    return changes.length === 0 ? this : new CommunicationCodes(this.byType.with(changes), this.byCode.with(changes));
+  }
+
   /** The records that match: exact, case-sensitive, both filters together mean AND. */
   find({ codeType, code }: Filters): Answer | Promise<Answer> {
     if (codeType === undefined && code !== undefined) return this.answer('code', this.byCode, this.byCode.range(Buffer.from(code)));
     const keys = [codeType, code].filter((key) => key !== undefined).map((key) => Buffer.from(key));
-    return this.answer('type', this.byType, keys.length === 0 ? [0, this.count] : this.byType.range(...keys));
+    return this.answer('type', this.byType, this.byType.range(...keys));
   }
 
   private answer(order: string, records: OrderedRecords, [from, to]: readonly [number, number]): Answer | Promise<Answer> {
     if (from === to) return EMPTY;
-    const slice = records.slice(from, to);
-    if (slice.length <= SMALL) return Answer.of(Buffer.concat([PREFIX, slice, SUFFIX]));
     const name = `${order} ${from} ${to}`;
-    let answer = this.larger.get(name);
-    if (!answer) {
-      answer = largeAnswer([PREFIX, slice, SUFFIX]);
-      this.larger.set(name, answer);
-    }
+    const known = this.larger.get(name);
+    if (known) return known;
+    const parts = [PREFIX, ...records.slice(from, to), SUFFIX];
+    if (parts.reduce((sum, { length }) => sum + length, 0) <= SMALL) return Answer.of(Buffer.concat(parts));
+    const answer = largeAnswer(parts);
+    this.larger.set(name, answer);
     return answer;
   }
 }
 
 async function largeAnswer(parts: readonly Buffer[]): Promise<Answer> {
   const sha256 = createHash('sha256');
+  let sinceTurn = 0;
   for (const part of parts) {
     for (let at = 0; at < part.length; at += HASH_CHUNK) {
-      sha256.update(part.subarray(at, at + HASH_CHUNK));
-      if (part.length > HASH_CHUNK) await turn();
+      const chunk = part.subarray(at, at + HASH_CHUNK);
+      sha256.update(chunk);
+      sinceTurn += chunk.length;
+      if (sinceTurn < HASH_CHUNK) continue;
+      await turn();
+      sinceTurn = 0;
     }
   }
   return new Answer(parts, entityTag(sha256.digest('base64url')));

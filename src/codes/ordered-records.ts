@@ -1,58 +1,81 @@
-import type { KeyField } from './record-key.js';
-import { compareKey } from './record-key.js';
+import { firstIndex } from './first-index.js';
+import type { Fields } from './record-key.js';
+import { type RecordChange, RecordPage } from './record-page.js';
 
-/**
- * Communication code records as JSON, one behind the other with commas between, sorted by `fields`: any run of records is one view of the
- * buffer.
- */
+/** Communication code records sorted by `fields`. Any run of them is a few views of their pages. */
 export class OrderedRecords {
+  /** Which number the first record of each page has, and how many records there are. */
+  private readonly numbers: readonly number[];
+
   /**
-   * @param json the records' JSON, separated by commas
-   * @param ends where each record ends in `json`, without its comma
-   * @param fields the order of the records: `['codeType', 'code']` or `['code', 'codeType']`
+   * @param pages with at least one record each
+   * @param fields `['codeType', 'code']` or `['code', 'codeType']`
    */
   constructor(
-    private readonly json: Buffer,
-    private readonly ends: Uint32Array,
-    private readonly fields: readonly [KeyField, KeyField],
-  ) {}
+    private readonly pages: readonly RecordPage[],
+    private readonly fields: Fields,
+  ) {
+    let number = 0;
+    this.numbers = [0, ...pages.map(({ count }) => (number += count))];
+  }
 
   get count(): number {
-    return this.ends.length;
+    return this.numbers.at(-1) as number;
   }
 
-  /** First and last-plus-one index of the records whose leading fields are `values`, found by two binary searches. */
+  /** Bytes of all records with their commas. */
+  get bytes(): number {
+    return this.pages.reduce((sum, { json }) => sum + json.length, 0);
+  }
+
+  /** First and last-plus-one number of the records whose leading fields are `values`. */
   range(...values: readonly Buffer[]): [number, number] {
-    const from = this.firstWhere(0, (order) => order >= 0, values);
-    return [from, this.firstWhere(from, (order) => order > 0, values)];
+    return [this.firstWhere((order) => order >= 0, values), this.firstWhere((order) => order > 0, values)];
   }
 
-  /** The bytes of the records `from` up to, not including, `to`. */
-  slice(from: number, to: number): Buffer {
-    return this.json.subarray(this.startOf(from), to === 0 ? 0 : this.ends[to - 1]);
+  /** The bytes of the records from number `from` up to, not including, `to`, with commas between: there is at least one. */
+  slice(from: number, to: number): Buffer[] {
+    const first = this.pageOf(from);
+    const last = this.pageOf(to - 1);
+    return this.pages.slice(first, last + 1).map((page, index) => {
+      const number = this.numbers[first + index] as number;
+      return page.json.subarray(
+        page.startOf(Math.max(0, from - number)),
+        number + page.count < to ? undefined : page.endOf(to - 1 - number),
+      );
+    });
   }
 
-  private startOf(index: number): number {
-    return index === 0 ? 0 : (this.ends[index - 1] as number) + 1;
-  }
-
-  private firstWhere(from: number, passes: (order: number) => boolean, values: readonly Buffer[]): number {
-    let low = from;
-    let high = this.count;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (passes(this.compare(middle, values))) high = middle;
-      else low = middle + 1;
+  /** The records with `changes`. Pages without any are shared. */
+  with(changes: readonly RecordChange[]): OrderedRecords {
+    const pages = this.pages.length > 0 ? this.pages : [RecordPage.of([])];
+    const changed = pages.map((): RecordChange[] => []);
+    for (const change of changes) {
+      const values = this.fields.map((field) => Buffer.from(change.key[field]));
+      const page = this.firstPageWhere((order) => order >= 0, values);
+      changed[Math.min(page, pages.length - 1)]?.push(change);
     }
-    return low;
+    return new OrderedRecords(
+      pages.flatMap((page, at) => page.with(changed[at] ?? [], this.fields)),
+      this.fields,
+    );
   }
 
-  private compare(index: number, values: readonly Buffer[]): number {
-    const start = this.startOf(index);
-    for (let at = 0; at < values.length; at++) {
-      const order = compareKey(this.json, start, this.fields[at] as KeyField, values[at] as Buffer);
-      if (order !== 0) return order;
-    }
-    return 0;
+  private pageOf(number: number): number {
+    return firstIndex(this.pages.length, (at) => (this.numbers[at + 1] as number) > number);
+  }
+
+  private firstWhere(passes: (order: number) => boolean, values: readonly Buffer[]): number {
+    const at = this.firstPageWhere(passes, values);
+    const page = this.pages[at];
+    return (this.numbers[at] as number) + (page ? firstIndex(page.count, (index) => passes(page.compare(index, this.fields, values))) : 0);
+  }
+
+  /** The first page whose last record passes. */
+  private firstPageWhere(passes: (order: number) => boolean, values: readonly Buffer[]): number {
+    return firstIndex(this.pages.length, (at) => {
+      const page = this.pages[at] as RecordPage;
+      return passes(page.compare(page.count - 1, this.fields, values));
+    });
   }
 }

@@ -1,14 +1,27 @@
 // The keys of a record are compared where they stand, in its JSON: `{"codeType":"…","code":"…","description":"…"}`. Keys hold no control
 // characters, so the only escapes in them are \" and \\, and comparing the bytes of UTF-8 is comparing code points.
+
 export type KeyField = 'codeType' | 'code';
+/** What identifies a record. */
+export type Key = Readonly<Record<KeyField, string>>;
+/** The order of records: by one of their keys, then by the other. */
+export type Fields = readonly [KeyField, KeyField];
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const TYPE_AT = '{"codeType":"'.length;
 const BETWEEN = '","code":"'.length;
 
-/** Order of a key of the record that starts at `start` relative to `value`: negative, 0 or positive. */
-export function compareKey(json: Buffer, start: number, field: KeyField, value: Buffer): number {
+/** Order of the record that starts at `start` relative to the values of its leading fields: negative, 0 or positive. */
+export function compareKeys(json: Buffer, start: number, fields: Fields, values: readonly Buffer[]): number {
+  for (let at = 0; at < values.length; at++) {
+    const order = compareKey(json, start, fields[at] as KeyField, values[at] as Buffer);
+    if (order !== 0) return order;
+  }
+  return 0;
+}
+
+function compareKey(json: Buffer, start: number, field: KeyField, value: Buffer): number {
   let at = start + TYPE_AT;
   if (field === 'code') at = endOfString(json, at) + BETWEEN;
   for (let index = 0; ; index++, at++) {

@@ -32,7 +32,8 @@ export class Followed<T> {
 
   constructor(
     private readonly topic: Topic,
-    private readonly read: () => Promise<Reading<T>>,
+    /** Is given the value before, to build on it, unless everything has to be read anew. */
+    private readonly read: (former: T | undefined) => Promise<Reading<T>>,
     private readonly log: Log,
   ) {
     this.failure = new RepeatedFailure(log, `reading the ${topic}`);
@@ -53,6 +54,7 @@ export class Followed<T> {
     this.stopped = true;
   }
 
+  /** What was read counts no more: everything has to be read anew. The value stays until then. */
   invalidate(): void {
     this.loaded = undefined;
     this.refused = undefined;
@@ -82,7 +84,7 @@ export class Followed<T> {
     const startedAt = performance.now();
     const asked = this.wanted;
     try {
-      const { revision, value } = await this.read();
+      const { revision, value } = await this.read(this.loaded === undefined ? undefined : this.value);
       this.value = value;
       this.loaded = revision;
       this.wanted = BigInt(this.wanted ?? 0) > BigInt(revision) ? this.wanted : revision;

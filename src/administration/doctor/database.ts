@@ -4,8 +4,8 @@ import { appliedMigrations } from '../migration-run.js';
 import { MIGRATIONS, migrationNames } from '../migrations.js';
 import { type Finding, clockFinding, fault, ok, warning } from './finding.js';
 
-/** The tables that the service reads. */
-const TABLES = ['revision', 'area_property', 'code_list_value', 'communication_code', 'api_key'];
+/** The tables and views that the service reads. */
+const TABLES = ['revision', 'area_property', 'code_list_value', 'communication_code', 'communication_code_change', 'api_key'];
 
 /** What an operator asks of the database: which one it is, what is pending, what its role may do, and whether notifications arrive. */
 export async function examineDatabase(client: Client): Promise<Finding[]> {

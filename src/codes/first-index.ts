@@ -1,0 +1,11 @@
+/** The first index below `count` that passes, found by binary search, or `count`. All behind one that passes must pass, too. */
+export function firstIndex(count: number, passes: (index: number) => boolean): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (passes(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
