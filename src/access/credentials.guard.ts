@@ -20,7 +20,7 @@ export class CredentialsGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     if (isOpen(context)) return true;
-    const request = context.switchToHttp().getRequest<ServiceRequest>();
+    const request = context.getArgByIndex<ServiceRequest>(0);
     const { apiKey, apiKeys, authorization, authorizations } = request.head;
     if (apiKeys > 1 || authorizations > 1) throw repeatedHeaders(request.head);
     const key = this.apiKeys.verify(apiKey);
@@ -30,8 +30,7 @@ export class CredentialsGuard implements CanActivate {
 
   private decide(request: ServiceRequest, key: Verdict<Caller>, token: Verdict<AccessToken>): boolean {
     if (key.kind === 'valid' && token.kind === 'valid') {
-      const { keyId, client } = key.holder;
-      request.caller = { keyId, client };
+      request.caller = key.holder;
       if (!token.holder.isInScope) throw insufficientScope(this.configuration.OAUTH_REQUIRED_SCOPE);
       return true;
     }

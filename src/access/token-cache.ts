@@ -4,13 +4,16 @@ import type { AccessToken } from './access-token.js';
 /** Entries kept; each takes about 250 bytes. */
 const CAPACITY = 5_000;
 
+const hits = tokenCacheLookups.labels({ result: 'hit' });
+const misses = tokenCacheLookups.labels({ result: 'miss' });
+
 /** Tokens whose signature was found good, by a digest of the whole token. Holds no refusals, and no verdict: times are compared on every request. */
 export class TokenCache {
   private readonly entries = new Map<string, AccessToken>();
 
   get(digest: string): AccessToken | undefined {
     const token = this.entries.get(digest);
-    tokenCacheLookups.inc(token ? HIT : MISS);
+    (token ? hits : misses).inc();
     return token;
   }
 
@@ -26,6 +29,3 @@ export class TokenCache {
     tokenCacheEntries.set(this.entries.size);
   }
 }
-
-const HIT = { result: 'hit' } as const;
-const MISS = { result: 'miss' } as const;

@@ -39,8 +39,11 @@ export class ServiceRequest extends IncomingMessage {
   }
 }
 
+const NO_LOCALS = Object.freeze({});
+
 export class ServiceResponse extends ServerResponse<ServiceRequest> {
-  locals: Record<string, unknown> | undefined = undefined;
+  /** Express would make an object for each response; there is nothing to be put in. */
+  locals = NO_LOCALS;
 }
 
 /** `instance` is `urn:uuid:<request id>`, so only a UUID is taken over from the caller. */
