@@ -1,7 +1,8 @@
 import type { RequestHead } from '../http/request-head.js';
-import { type Circumstances, type Issue, Problem } from '../problems/problem.js';
+import { type Issue, Problem } from '../problems/problem.js';
 import { retryAfter } from '../problems/retry-after.js';
 import { credentialsRefused } from '../telemetry/metrics.js';
+import type { Tally } from '../telemetry/deferred-metrics.js';
 import type { Verdict } from './verdict.js';
 
 const REALM = 'realm="order-lookup-services"';
@@ -20,40 +21,55 @@ export const repeatedHeaders = ({ apiKeys, authorizations }: RequestHead): Probl
 
 /** One 401 that names every fault at once and helps nobody to guess: unknown, revoked and expired are told alike. */
 export function unauthorized(key: Verdict<unknown>, token: Verdict<unknown>): Problem {
-  count('api_key', key);
-  count('access_token', token);
-  const wrong = key.kind === 'refused' || token.kind === 'refused';
-  const scheme = token.kind === 'refused' && token.reason === 'scheme' ? ' scheme' : '';
-  const name = `${key.kind} ${token.kind}${scheme}`;
-  let circumstances = unauthorizedSoFar.get(name);
-  if (!circumstances) {
-    circumstances = {
-      detail: wrong
-        ? 'The credentials of the request are not valid.'
-        : 'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
-      issues: [
-        ...issueOf('Api-Key', key, 'Api-Key is missing: send your subscription key.', 'Api-Key is not valid.'),
-        ...issueOf(
-          'Authorization',
-          token,
-          'Authorization is missing: send Bearer and an access token.',
-          'Authorization holds no valid access token.',
-        ),
-      ],
-      // RFC 6750 section 3.1: no error code where no token was sent
-      headers: [...KEY_CHALLENGE, ...bearerChallenge(token.kind === 'refused' && !scheme ? ', error="invalid_token"' : '')],
-    };
-    unauthorizedSoFar.set(name, circumstances);
+  const name = `${reasonOf(key)} ${reasonOf(token)}`;
+  let refusal = refusals.get(name);
+  if (!refusal) {
+    refusal = { problem: unauthorizedProblem(key, token), tallies: [...tallyOf('api_key', key), ...tallyOf('access_token', token)] };
+    refusals.set(name, refusal);
   }
-  return new Problem(wrong ? 'invalid-credentials' : 'missing-credentials', circumstances);
+  for (const tally of refusal.tallies) tally.inc();
+  return refusal.problem;
 }
 
-/** There are no more of them than kinds of verdicts on two credentials. */
-const unauthorizedSoFar = new Map<string, Circumstances>();
+interface Refusal {
+  readonly problem: Problem;
+  readonly tallies: readonly Tally[];
+}
+
+/** Each is made once: there are no more of them than reasons to refuse two credentials. */
+const refusals = new Map<string, Refusal>();
+
+const reasonOf = (verdict: Verdict<unknown>): string => (verdict.kind === 'refused' ? verdict.reason : verdict.kind);
+
+const tallyOf = (credential: string, verdict: Verdict<unknown>): Tally[] =>
+  verdict.kind === 'refused' || verdict.kind === 'missing' ? [credentialsRefused.labels({ credential, reason: reasonOf(verdict) })] : [];
+
+function unauthorizedProblem(key: Verdict<unknown>, token: Verdict<unknown>): Problem {
+  const wrong = key.kind === 'refused' || token.kind === 'refused';
+  const isOtherScheme = token.kind === 'refused' && token.reason === 'scheme';
+  return new Problem(wrong ? 'invalid-credentials' : 'missing-credentials', {
+    detail: wrong
+      ? 'The credentials of the request are not valid.'
+      : 'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
+    issues: [
+      ...issueOf('Api-Key', key, 'Api-Key is missing: send your subscription key.', 'Api-Key is not valid.'),
+      ...issueOf(
+        'Authorization',
+        token,
+        'Authorization is missing: send Bearer and an access token.',
+        'Authorization holds no valid access token.',
+      ),
+    ],
+    // RFC 6750 section 3.1: no error code where no token was sent
+    headers: [...KEY_CHALLENGE, ...bearerChallenge(token.kind === 'refused' && !isOtherScheme ? ', error="invalid_token"' : '')],
+  });
+}
+
+const outOfScope = credentialsRefused.labels({ credential: 'access_token', reason: 'scope' });
 
 /** RFC 6750 section 3.1: "The request requires higher privileges than provided by the access token." */
 export function insufficientScope(scope: string): Problem {
-  credentialsRefused.inc({ credential: 'access_token', reason: 'scope' });
+  outOfScope.inc();
   return new Problem('insufficient-scope', {
     detail: 'The access token was not granted the scope that this service needs.',
     issues: [headerIssue('Authorization', `The access token lacks the scope ${scope}.`)],
@@ -69,9 +85,4 @@ const headerIssue = (field: string, description: string): Issue => ({ descriptio
 function issueOf(field: string, { kind }: Verdict<unknown>, whenMissing: string, whenRefused: string): Issue[] {
   if (kind === 'missing') return [headerIssue(field, whenMissing)];
   return kind === 'refused' ? [headerIssue(field, whenRefused)] : [];
-}
-
-function count(credential: string, verdict: Verdict<unknown>): void {
-  if (verdict.kind === 'missing') credentialsRefused.inc({ credential, reason: 'missing' });
-  else if (verdict.kind === 'refused') credentialsRefused.inc({ credential, reason: verdict.reason });
 }

@@ -23,12 +23,14 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-const NOT_FOUND = { detail: 'There is nothing at this address. Paths are case-sensitive and have no trailing slash.' };
+const NOT_FOUND = new Problem('not-found', {
+  detail: 'There is nothing at this address. Paths are case-sensitive and have no trailing slash.',
+});
 
 function problemOf(exception: unknown): Problem {
   if (exception instanceof Problem) return exception;
   const status = exception instanceof HttpException ? exception.getStatus() : 500;
-  if (status === 404) return new Problem('not-found', NOT_FOUND);
+  if (status === 404) return NOT_FOUND;
   if (status < 500) return new Problem('malformed-request', { detail: 'The request cannot be processed.' });
   return new Problem('internal-error', {
     detail: 'The server met an unexpected condition. It is in our log under the id of this occurrence.',

@@ -1,21 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { Log } from '../telemetry/log.js';
-import { requestDuration, requests } from '../telemetry/metrics.js';
+import { countRequest } from '../telemetry/count-request.js';
 import type { Problem } from '../problems/problem.js';
 import type { ProblemRenderer } from '../problems/problem-details.js';
 import { type Answer, matches } from './answer.js';
 import type { Page } from './page.js';
 import type { ServiceRequest, ServiceResponse } from './exchange.js';
 
-interface Measures {
-  count(): void;
-  time(seconds: number): void;
-}
-
 /** Sends every reply of the service: the one place where status, header fields and body meet, and where a request is counted and logged. */
 @Injectable()
 export class Replies {
-  private readonly measures = new Map<string, Measures>();
   private draining = false;
 
   constructor(
@@ -107,9 +101,7 @@ export class Replies {
   finished(request: ServiceRequest, status: number, problem?: Problem, cause?: unknown): void {
     const { operation } = request;
     const milliseconds = performance.now() - request.startedAt;
-    const measures = this.measuresOf(operation, status);
-    measures.count();
-    measures.time(milliseconds / 1000);
+    countRequest(operation, status, milliseconds / 1000);
     const level = status >= 500 ? 'error' : status >= 400 ? 'info' : 'debug';
     if (!this.log.isLevelEnabled(level)) return;
     const { requestId, method, caller, head } = request;
@@ -126,18 +118,6 @@ export class Replies {
       err: cause,
     };
     this.log[level](line, 'request');
-  }
-
-  private measuresOf(operation: string, status: number): Measures {
-    const name = `${status} ${operation}`;
-    let measures = this.measures.get(name);
-    if (!measures) {
-      const counter = requests.labels({ operation, status: String(status) });
-      const histogram = requestDuration.labels({ operation });
-      measures = { count: () => counter.inc(), time: (seconds) => histogram.observe(seconds) };
-      this.measures.set(name, measures);
-    }
-    return measures;
   }
 }
 

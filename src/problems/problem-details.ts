@@ -17,10 +17,13 @@ export interface ProblemDetails {
 /** A document without what differs in each occurrence: the request id and the time. */
 interface Wording {
   readonly status: number;
+  readonly headers: readonly string[];
   readonly before: string;
   readonly after: string;
-  readonly length: string;
 }
+
+/** Where the request id stands in the list of header fields. */
+const REQUEST_ID_AT = 1;
 
 /** A request id, the name of the next member, and a time. */
 const VARYING_BYTES = '7f0c5a0e-3f64-4c3b-9d5c-1f2e3d4c5b6a","dateTime":"2026-11-21T09:30:00.000Z"'.length;
@@ -38,24 +41,10 @@ export class ProblemRenderer {
 
   /** Status, flat list of header fields, and body of the answer to a problem. */
   answer(problem: Problem, requestId: string): { status: number; headers: string[]; body: string } {
-    const { status, before, after, length } = this.wordingOf(problem);
-    const { headers = [], close } = problem.circumstances;
+    const { status, headers, before, after } = this.wordingOf(problem);
     return {
       status,
-      headers: [
-        'Content-Type',
-        'application/problem+json',
-        'Content-Length',
-        length,
-        'Cache-Control',
-        'no-store',
-        'X-Content-Type-Options',
-        'nosniff',
-        'X-Request-Id',
-        requestId,
-        ...headers,
-        ...(close ? ['Connection', 'close'] : []),
-      ],
+      headers: headers.with(REQUEST_ID_AT, requestId),
       body: `${before}${requestId}","dateTime":"${new Date().toISOString()}"${after}`,
     };
   }
@@ -64,11 +53,29 @@ export class ProblemRenderer {
     let wording = this.wordings.get(circumstances);
     if (!wording) {
       const { title } = problemTypes[slug];
-      const { detail, issues = [], status = problemTypes[slug].status } = circumstances;
+      const { detail, issues = [], headers = [], close, status = problemTypes[slug].status } = circumstances;
       const head = JSON.stringify({ type: this.typeOf(slug), title, status, detail, instance: 'urn:uuid:' });
       const before = head.slice(0, -'"}'.length);
       const after = issues.length > 0 ? `,"issues":${JSON.stringify(issues)}}` : '}';
-      wording = { status, before, after, length: String(Buffer.byteLength(before + after) + VARYING_BYTES) };
+      wording = {
+        status,
+        headers: [
+          'X-Request-Id',
+          '',
+          'Content-Type',
+          'application/problem+json',
+          'Content-Length',
+          String(Buffer.byteLength(before + after) + VARYING_BYTES),
+          'Cache-Control',
+          'no-store',
+          'X-Content-Type-Options',
+          'nosniff',
+          ...headers,
+          ...(close ? ['Connection', 'close'] : []),
+        ],
+        before,
+        after,
+      };
       this.wordings.set(circumstances, wording);
     }
     return wording;

@@ -1,5 +1,6 @@
 // What the service counts. No label holds a key, a token, a subject or free text: operations are route patterns, reasons are fixed words.
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
+import { DeferredCounter, DeferredHistogram } from './deferred-metrics.js';
 
 export const registry = new Registry();
 collectDefaultMetrics({ register: registry });
@@ -11,12 +12,12 @@ const of = <Label extends string>(name: string, help: string, ...labelNames: Lab
   registers: [registry],
 });
 
-export const requests = new Counter(of('http_requests_total', 'Requests answered', 'operation', 'status'));
-export const requestDuration = new Histogram({
+export const requests = new DeferredCounter(of('http_requests_total', 'Requests answered', 'operation', 'status'));
+export const requestDuration = new DeferredHistogram({
   ...of('http_request_duration_seconds', 'Time from the request line to the end of the answer', 'operation'),
   buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
 });
-export const credentialsRefused = new Counter(of('credentials_refused_total', 'Credentials refused', 'credential', 'reason'));
+export const credentialsRefused = new DeferredCounter(of('credentials_refused_total', 'Credentials refused', 'credential', 'reason'));
 export const requestsShed = new Counter(of('requests_shed_total', 'Requests answered 503 because of overload'));
 export const connections = new Gauge(of('connections', 'Open connections on the port of the API'));
 export const snapshotRevision = new Gauge(of('snapshot_revision', 'Revision of what is served', 'topic'));
@@ -31,7 +32,7 @@ export const jwksAge = new Gauge(of('jwks_age_seconds', 'Time since the key set 
 export const jwksKeys = new Gauge(of('jwks_keys', 'Usable keys in the key set of the issuer'));
 export const jwksFetches = new Counter(of('jwks_fetches_total', 'Fetches of the key set by result: loaded or failed', 'result'));
 export const tokenCacheEntries = new Gauge(of('token_cache_entries', 'Verified access tokens remembered'));
-export const tokenCacheLookups = new Counter(
+export const tokenCacheLookups = new DeferredCounter(
   of('token_cache_lookups_total', 'Look-ups in the cache of verified tokens: hit or miss', 'result'),
 );
 export const logLinesDropped = new Counter(of('log_lines_dropped_total', 'Log lines dropped because their reader stalled'));

@@ -1,0 +1,80 @@
+// For what every request counts. The library looks up the labels at each observation, which costs a request as much as its route does. Here
+// that is deferred: to the next scrape, or until many observations are there.
+import { Counter, type CounterConfiguration, Histogram, type HistogramConfiguration, type LabelValues } from 'prom-client';
+
+/** Counts for one set of labels. */
+export class Tally {
+  private count = 0;
+
+  inc(): void {
+    this.count++;
+  }
+
+  /** What was counted since this was asked before. */
+  take(): number {
+    const { count } = this;
+    this.count = 0;
+    return count;
+  }
+}
+
+export class DeferredCounter<Label extends string> {
+  private readonly tallies: (readonly [LabelValues<Label>, Tally])[] = [];
+
+  constructor(configuration: CounterConfiguration<Label>) {
+    const counter = new Counter({
+      ...configuration,
+      collect: () => {
+        for (const [labels, tally] of this.tallies) counter.inc(labels, tally.take());
+      },
+    });
+  }
+
+  /** To be kept by whoever counts: there is a new one at each call. */
+  labels(labels: LabelValues<Label>): Tally {
+    const tally = new Tally();
+    this.tallies.push([labels, tally]);
+    return tally;
+  }
+}
+
+const MOST_DEFERRED = 256;
+
+/** Values observed for one set of labels. */
+export class Observations {
+  private readonly values = new Float64Array(MOST_DEFERRED);
+  private count = 0;
+
+  constructor(private readonly passOn: (value: number) => void) {}
+
+  observe(value: number): void {
+    this.values[this.count++] = value;
+    if (this.count === MOST_DEFERRED) this.flush();
+  }
+
+  flush(): void {
+    this.values.subarray(0, this.count).forEach(this.passOn);
+    this.count = 0;
+  }
+}
+
+export class DeferredHistogram<Label extends string> {
+  private readonly histogram: Histogram<Label>;
+  private readonly observations: Observations[] = [];
+
+  constructor(configuration: HistogramConfiguration<Label>) {
+    this.histogram = new Histogram({
+      ...configuration,
+      collect: () => {
+        for (const ofLabels of this.observations) ofLabels.flush();
+      },
+    });
+  }
+
+  /** To be kept by whoever observes: there is a new one at each call. */
+  labels(labels: LabelValues<Label>): Observations {
+    const ofLabels = new Observations((value) => this.histogram.observe(labels, value));
+    this.observations.push(ofLabels);
+    return ofLabels;
+  }
+}
