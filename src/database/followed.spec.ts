@@ -9,10 +9,12 @@ type Answer = (reading: Reading<string> | Error) => void;
 function followed() {
   const pending: Answer[] = [];
   const arrived: (() => void)[] = [];
+  const formers: (string | undefined)[] = [];
   const subject = new Followed<string>(
     'codes',
-    () =>
+    (former) =>
       new Promise((resolve, reject) => {
+        formers.push(former);
         pending.push((reading) => (reading instanceof Error ? reject(reading) : resolve(reading)));
         arrived.shift()?.();
       }),
@@ -22,7 +24,7 @@ function followed() {
     if (pending.length === 0) await new Promise<void>((resolve) => void arrived.push(resolve));
     return pending.shift() as Answer;
   };
-  return { subject, next, pending };
+  return { subject, next, pending, formers };
 }
 
 describe('Followed', () => {
@@ -48,6 +50,21 @@ describe('Followed', () => {
     (await next())({ revision: '2', value: 'mended' });
     await turn();
     expect(subject.current).toBe('mended');
+  });
+
+  it('reads everything anew when it is told so during a reading, and builds on what it has otherwise', async () => {
+    const { subject, next, formers } = followed();
+    subject.announce('1');
+    (await next())({ revision: '1', value: 'first' });
+    await turn();
+    subject.announce('2');
+    const second = await next();
+    subject.invalidate();
+    second({ revision: '2', value: 'second' });
+    (await next())({ revision: '2', value: 'third' });
+    await turn();
+    expect(subject.current).toBe('third');
+    expect(formers).toEqual([undefined, 'first', undefined]);
   });
 
   it('does not read again what it refused, until something changes', async () => {

@@ -23,6 +23,7 @@ export class Followed<T> {
   private readonly failure: RepeatedFailure;
   private value: T | undefined;
   private loaded: string | undefined;
+  private invalidations = 0;
   private wanted: string | undefined;
   private refused: string | undefined;
   private confirmedAt = 0;
@@ -56,6 +57,7 @@ export class Followed<T> {
 
   /** What was read counts no more: everything has to be read anew. The value stays until then. */
   invalidate(): void {
+    this.invalidations++;
     this.loaded = undefined;
     this.refused = undefined;
   }
@@ -83,10 +85,11 @@ export class Followed<T> {
   private async readOnce(): Promise<void> {
     const startedAt = performance.now();
     const asked = this.wanted;
+    const { invalidations } = this;
     try {
       const { revision, value } = await this.read(this.loaded === undefined ? undefined : this.value);
       this.value = value;
-      this.loaded = revision;
+      this.loaded = this.invalidations === invalidations ? revision : undefined;
       this.wanted = BigInt(this.wanted ?? 0) > BigInt(revision) ? this.wanted : revision;
       this.confirmedAt = startedAt;
       this.failure.succeeded();
