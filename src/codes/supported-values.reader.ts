@@ -6,10 +6,25 @@ import { Answer } from '../http/answer.js';
 
 export type Area = 'order-update' | 'order-capture-v2';
 
-/** The supported values of each area, as an answer: properties and values in the order of their positions. */
+/**
+ * The supported values of each area, as an answer: properties and values in the order of their positions.
+ * Read as rows: to make entities of them would cost a reload a millisecond more.
+ */
 export async function readSupportedValues(manager: EntityManager): Promise<Record<Area, Answer>> {
-  const properties = await manager.getRepository(AreaProperty).find({ order: { area: 'ASC', position: 'ASC' } });
-  const values = await manager.getRepository(CodeListValue).find({ order: { codeList: 'ASC', position: 'ASC' } });
+  const properties = await manager
+    .getRepository(AreaProperty)
+    .createQueryBuilder('p')
+    .select(['p.area as area', 'p.property as property', 'p.codeList as "codeList"'])
+    .orderBy('p.area')
+    .addOrderBy('p.position')
+    .getRawMany<Pick<AreaProperty, 'area' | 'property' | 'codeList'>>();
+  const values = await manager
+    .getRepository(CodeListValue)
+    .createQueryBuilder('v')
+    .select(['v.codeList as "codeList"', 'v.value as value'])
+    .orderBy('v.codeList')
+    .addOrderBy('v.position')
+    .getRawMany<Pick<CodeListValue, 'codeList' | 'value'>>();
   const lists = new Map<string, string[]>();
   for (const { codeList, value } of values) {
     const list = lists.get(codeList) ?? [];
