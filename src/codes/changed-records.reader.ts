@@ -14,6 +14,8 @@ const MOST_CHANGES = 1_000;
 export interface Horizon {
   /** Every transaction below this number was over, so that the reading saw what it committed. A 64-bit number as text. */
   readonly transaction: string;
+  /** No transaction from this number on had begun. A history that was restored from another server may hold some. */
+  readonly next: string;
   /** Names this very table on this very run of the server: the numbers of another one mean nothing. */
   readonly table: string;
 }
@@ -23,7 +25,7 @@ type Touched = Key | { readonly codeType: null };
 /** The horizon of the transaction of `manager`. */
 export async function readHorizon(manager: EntityManager): Promise<Horizon> {
   const [horizon] = await manager.query<Horizon[]>(
-    `select pg_snapshot_xmin(pg_current_snapshot())::text as transaction,
+    `select pg_snapshot_xmin(pg_current_snapshot())::text as transaction, pg_snapshot_xmax(pg_current_snapshot())::text as next,
       'communication_code'::regclass::oid || ' ' || pg_postmaster_start_time() as table`,
   );
   if (!horizon) throw new Error('the horizon of the transaction cannot be read');
@@ -40,7 +42,7 @@ export async function readChangedRecords(manager: EntityManager, now: Horizon, f
     .createQueryBuilder('c')
     .select('c.codeType', 'codeType')
     .addSelect('c.code', 'code')
-    .where('c.transactionId >= :transaction', former)
+    .where('c.transactionId >= :transaction and c.transactionId < :next', { transaction: former.transaction, next: now.next })
     .orderBy('c.transactionId', 'DESC')
     .limit(MOST_CHANGES + 1)
     .getRawMany<Touched>();

@@ -104,6 +104,15 @@ describe('the communication codes are those of the table', () => {
     expect((await world.get(`${CODES}?code=C0001`)).text).toContain('"Early"');
   });
 
+  it('when the history came from another server, whose transactions had higher numbers', async () => {
+    await sql(
+      `insert into history (transaction_id, table_name, operation, old_row)
+       select (n + (1::bigint << 40))::text::xid8, 'communication_code', 'DELETE', '{"code_type":"T0","code":"C0042"}' from generate_series(1, 2000) as n`,
+    );
+    await sql(`update communication_code set description = 'After the restore' where code = 'C0042'`);
+    await expectAllServed();
+  });
+
   it('when another table takes the place of the table', async () => {
     await sql(
       `begin; drop view communication_code_change; alter table communication_code rename to former;
