@@ -7,7 +7,7 @@ import { endOn } from './operations/signals.js';
 import { createLog } from './telemetry/log.js';
 
 // V8 would let garbage grow to a multiple of what is in use before it collects the old generation. A third keeps memory flat; less than
-// that collects so often that requests wait while codes are reloaded.
+// that collects so often that requests wait while all codes are read.
 setFlagsFromString('--heap-growing-percent=33');
 
 try {

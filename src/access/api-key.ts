@@ -1,5 +1,5 @@
 // An API key is `ols_`, 256 random bits in base64url (43 characters) and 6 characters of checksum. The prefix lets secret scanners
-// recognise a leaked key, the checksum refuses a mistyped one at sight. What is stored is its SHA-256 alone: with 256 random bits
+// recognise a leaked key, the checksum tells a mistyped one from an unknown one. What is stored is its SHA-256 alone: with 256 random bits
 // there is nothing to guess, so a slow hash would cost time and protect nothing.
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';

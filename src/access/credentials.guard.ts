@@ -3,12 +3,12 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import type { Caller, ServiceRequest } from '../http/exchange.js';
+import type { Problem } from '../problems/problem.js';
 import { AccessTokensService } from './access-tokens.service.js';
 import type { AccessToken } from './access-token.js';
 import { ApiKeysService } from './api-keys.service.js';
 import { isOpen } from './open.decorator.js';
 import { cannotVerify, insufficientScope, repeatedHeaders, unauthorized } from './refusals.js';
-import type { Problem } from '../problems/problem.js';
 import type { Verdict } from './verdict.js';
 
 @Injectable()
@@ -23,7 +23,7 @@ export class CredentialsGuard implements CanActivate {
     if (isOpen(context)) return true;
     const request = context.getArgByIndex<ServiceRequest>(0);
     const { apiKey, apiKeys, authorization, authorizations } = request.head;
-    if (apiKeys > 1 || authorizations > 1) throw repeatedHeaders(request.head);
+    if (apiKeys > 1 || authorizations > 1) return rejected(repeatedHeaders(request.head));
     const key = this.apiKeys.verify(apiKey);
     const token = this.accessTokens.verify(authorization);
     return token instanceof Promise ? token.then((verdict) => this.decide(request, key, verdict)) : this.decide(request, key, token);

@@ -1,8 +1,8 @@
 import type { RequestHead } from '../http/request-head.js';
 import { type Issue, Problem } from '../problems/problem.js';
 import { retryAfter } from '../problems/retry-after.js';
-import { credentialsRefused } from '../telemetry/metrics.js';
 import type { Tally } from '../telemetry/deferred-metrics.js';
+import { credentialsRefused } from '../telemetry/metrics.js';
 import type { Verdict } from './verdict.js';
 
 const REALM = 'realm="order-lookup-services"';

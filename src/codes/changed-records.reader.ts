@@ -48,12 +48,12 @@ export async function readChangedRecords(manager: EntityManager, now: Horizon, f
     .getRawMany<Touched>();
   if (former.table !== now.table || touched.length > MOST_CHANGES || touched.some(isTruncation)) return undefined;
   const keys = new Map((touched as Key[]).map((key) => [nameOf(key), key]));
-  const present = keys.size > 0 ? await readPresent(manager, [...keys.values()]) : new Map<string, string>();
-  return [...keys].map(([name, key]) => ({ key, json: present.has(name) ? Buffer.from(present.get(name) ?? '') : undefined }));
+  const present = keys.size > 0 ? await readPresent(manager, [...keys.values()]) : new Map<string, Buffer>();
+  return [...keys].map(([name, key]) => ({ key, json: present.get(name) }));
 }
 
 /** The JSON of those records of `keys` that there are. */
-async function readPresent(manager: EntityManager, keys: readonly Key[]): Promise<Map<string, string>> {
+async function readPresent(manager: EntityManager, keys: readonly Key[]): Promise<Map<string, Buffer>> {
   const rows = await manager
     .getRepository(CommunicationCode)
     .createQueryBuilder('r')
@@ -66,7 +66,7 @@ async function readPresent(manager: EntityManager, keys: readonly Key[]): Promis
       codes: keys.map(({ code }) => code),
     })
     .getRawMany<Key & { json: string; unservable: boolean }>();
-  const records = new Map(rows.map((row) => [nameOf(row), row.json]));
+  const records = new Map(rows.map((row) => [nameOf(row), Buffer.from(row.json)]));
   assertServable(rows.length - records.size, rows.filter(({ unservable }) => unservable).length);
   return records;
 }

@@ -1,5 +1,5 @@
 import { firstIndex } from './first-index.js';
-import type { Fields } from './record-key.js';
+import { type Fields, valuesOf } from './record-key.js';
 import { type RecordChange, RecordPage } from './record-page.js';
 
 /** Communication code records sorted by `fields`. Any run of them is a few views of their pages. */
@@ -51,8 +51,7 @@ export class OrderedRecords {
     const pages = this.pages.length > 0 ? this.pages : [RecordPage.of([])];
     const changed = pages.map((): RecordChange[] => []);
     for (const change of changes) {
-      const values = this.fields.map((field) => Buffer.from(change.key[field]));
-      const page = this.firstPageWhere((order) => order >= 0, values);
+      const page = this.firstPageWhere((order) => order >= 0, valuesOf(change.key, this.fields));
       changed[Math.min(page, pages.length - 1)]?.push(change);
     }
     return new OrderedRecords(

@@ -1,5 +1,5 @@
 import { firstIndex } from './first-index.js';
-import { type Fields, type Key, compareKeys } from './record-key.js';
+import { type Fields, type Key, compareKeys, valuesOf } from './record-key.js';
 
 /** Records of a page as it is read. Changes may make it anything from one record to twice as many. */
 export const PAGE = 1_000;
@@ -69,7 +69,7 @@ export class RecordPage {
     if (changes.length === 0) return [this];
     const records = Array.from(this.ends, (_, index) => this.record(index));
     for (const { key, json } of changes) {
-      const values = fields.map((field) => Buffer.from(key[field]));
+      const values = valuesOf(key, fields);
       const order = (index: number): number => compareKeys(records[index] as Buffer, 0, fields, values);
       const at = firstIndex(records.length, (index) => order(index) >= 0);
       const isThere = at < records.length && order(at) === 0;

@@ -155,6 +155,11 @@ describe('npm run doctor says why a credential does not pass', () => {
     told = { tokens: findings.filter((line) => /access token/.test(line)), keys: findings.filter((line) => /API key /.test(line)) };
   });
 
+  it('and takes a key for what the table says of it, however it is spelled', async () => {
+    const { stdout } = await doctor((await issueKey(database, { key: 'ols_a key that somebody made by hand' })).key);
+    expect(stdout).toMatch(/^ok {7}API key {8}\S+ of test is in force$/m);
+  });
+
   it.each(credentials.map(([name, , said], at) => [name, at, said] as const))('%s', (_name, at, said) => {
     expect([...told.tokens, ...told.keys][at]).toMatch(new RegExp(`^fault .*${said.source}`));
   });

@@ -7,13 +7,14 @@ import { until } from '../support/service.js';
 import { OPERATIONS, World } from '../support/world.js';
 
 let world: World;
-const special = { revoked: '', expired: '', foreign: 'a key of another system' };
+const special = { revoked: '', expired: '', foreign: 'a key of another system', ownSpelling: 'ols_a key that somebody made by hand' };
 const DAY = 86_400_000;
 
 beforeAll(async () => {
   world = await World.create({}, async (database) => {
     special.revoked = (await issueKey(database, { revokedAt: new Date(Date.now() - 1000).toISOString() })).key;
     special.expired = (await issueKey(database, { expiresAt: new Date(Date.now() - DAY / 2).toISOString() })).key;
+    await issueKey(database, { key: special.ownSpelling });
     await issueKey(database, { key: special.foreign, expiresAt: new Date(Date.now() + DAY).toISOString() });
   });
 });
@@ -72,6 +73,10 @@ describe('an API key', () => {
 
   it('taken over from another system works by its hash', async () => {
     expect((await world.get(OPERATIONS[0], { headers: { 'Api-Key': special.foreign } })).status).toBe(200);
+  });
+
+  it('in the table counts, however it is spelled', async () => {
+    expect((await world.get(OPERATIONS[0], { headers: { 'Api-Key': special.ownSpelling } })).status).toBe(200);
   });
 
   it('issued and revoked by plain SQL counts within a second, also beside an open migration', async () => {
