@@ -2,6 +2,9 @@ import { Client, DatabaseError } from 'pg';
 import { SERVER_QUERY, type ServerFacts, assertSupported, clientOptions } from '../database/session.js';
 import { describe } from '../telemetry/repeated-failure.js';
 
+/** Longer than the service's: nobody else is served meanwhile, and a command that is run once has no second attempt. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
 /** A fault of the operator's surroundings or input: told in one line, without a stack. */
 export class AdministrationError extends Error {}
 
@@ -21,7 +24,11 @@ export async function connect(environment: NodeJS.ProcessEnv = process.env): Pro
     );
   }
   const { hostname, port, pathname } = new URL(url);
-  const client = new Client({ ...clientOptions(url), application_name: 'order-lookup-administration' });
+  const client = new Client({
+    ...clientOptions(url),
+    application_name: 'order-lookup-administration',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
   client.on('error', () => undefined); // the query that waits fails with the same reason
   try {
     await client.connect();

@@ -76,13 +76,13 @@ describe('migrate', () => {
       async () =>
         (
           await database.query(
-            `select from pg_stat_activity where query like '%pg_sleep%' and state = 'active' and pid <> pg_backend_pid()`,
+            `select from pg_stat_activity
+              where datname = current_database() and query like '%pg_sleep%' and state = 'active' and pid <> pg_backend_pid()`,
           )
         ).length > 0,
     );
     child.kill('SIGKILL');
     await ended;
-    await database.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'order-lookup-administration'`);
     add('0100_take_long', 'create table whole (x int);');
     expect(await migrate('up')).toMatchObject({ status: 0 });
     expect(await database.query(`select to_regclass('half_done') as half, to_regclass('whole') is not null as whole`)).toEqual([
