@@ -1,3 +1,4 @@
+import { BoundedMap } from '../collections/bounded-map.js';
 import { tokenCacheEntries, tokenCacheLookups } from '../telemetry/metrics.js';
 import type { AccessToken } from './access-token.js';
 
@@ -9,7 +10,7 @@ const misses = tokenCacheLookups.labels({ result: 'miss' });
 
 /** Tokens whose signature was found good, by a digest of the whole token. Holds no refusals, and no verdict: times are compared on every request. */
 export class TokenCache {
-  private readonly entries = new Map<string, AccessToken>();
+  private readonly entries = new BoundedMap<string, AccessToken>(CAPACITY);
 
   get(digest: string): AccessToken | undefined {
     const token = this.entries.get(digest);
@@ -17,9 +18,7 @@ export class TokenCache {
     return token;
   }
 
-  /** Makes room by dropping the entry that was added first: warm tokens come back at the cost of one verification. */
   add(digest: string, token: AccessToken): void {
-    if (this.entries.size >= CAPACITY) this.entries.delete(this.entries.keys().next().value as string);
     this.entries.set(digest, token);
     tokenCacheEntries.set(this.entries.size);
   }

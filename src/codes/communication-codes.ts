@@ -8,8 +8,8 @@ import type { RecordChange } from './record-page.js';
 
 const PREFIX = Buffer.from('{"communicationRecords":[');
 const SUFFIX = Buffer.from(']}');
-/** Up to this size, in bytes, an answer is copied and hashed on request, which costs a few microseconds. */
-const SMALL = 4 * 1024;
+/** Up to this size, in bytes, an answer is copied, so that it is sent in one piece, and hashed on request: that costs some microseconds. */
+const SMALL = 16 * 1024;
 /** Bytes hashed in one turn of the event loop: about a millisecond. */
 const HASH_CHUNK = 512 * 1024;
 const EMPTY = Answer.of(Buffer.concat([PREFIX, SUFFIX]));
@@ -21,6 +21,8 @@ export interface Filters {
 
 /** All communication codes of one snapshot. */
 export class CommunicationCodes {
+  /** Answers that were given, for as long as somebody holds the filters that they were given for. */
+  private readonly given = new WeakMap<Filters, Answer | Promise<Answer>>();
   /** Larger answers that were asked for, by order and range: as many as there are slices above SMALL, at most. */
   private readonly larger = new Map<string, Promise<Answer>>();
 
@@ -42,8 +44,17 @@ export class CommunicationCodes {
     return changes.length === 0 ? this : new CommunicationCodes(this.byType.with(changes), this.byCode.with(changes));
   }
 
-  /** The records that match: exact, case-sensitive, both filters together mean AND. */
-  find({ codeType, code }: Filters): Answer | Promise<Answer> {
+  /**
+   * The records that match: exact, case-sensitive, both filters together mean AND.
+   * @param filters never changed: by the object itself an answer is found again
+   */
+  find(filters: Filters): Answer | Promise<Answer> {
+    let answer = this.given.get(filters);
+    if (!answer) this.given.set(filters, (answer = this.search(filters)));
+    return answer;
+  }
+
+  private search({ codeType, code }: Filters): Answer | Promise<Answer> {
     if (codeType === undefined && code !== undefined) return this.answer('code', this.byCode, this.byCode.range(Buffer.from(code)));
     const keys = [codeType, code].filter((key) => key !== undefined).map((key) => Buffer.from(key));
     return this.answer('type', this.byType, this.byType.range(...keys));

@@ -1,4 +1,4 @@
-import { firstIndex } from './first-index.js';
+import { firstIndex } from '../collections/first-index.js';
 import { type Fields, valuesOf } from './record-key.js';
 import { type RecordChange, RecordPage } from './record-page.js';
 

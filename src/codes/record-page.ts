@@ -1,4 +1,4 @@
-import { firstIndex } from './first-index.js';
+import { firstIndex } from '../collections/first-index.js';
 import { type Fields, type Key, compareKeys, valuesOf } from './record-key.js';
 
 /** Records of a page as it is read. Changes may make it anything from one record to twice as many. */

@@ -54,11 +54,12 @@ export class LeanExpressAdapter extends ExpressAdapter {
   /** Every GET route answers HEAD by Express, OPTIONS with 204, and any other method with 405. */
   override get(...route: unknown[]): unknown {
     const [path, handler] = route as [string, RequestHandler];
-    const app = this.getInstance<Express>();
-    app.get(path, handler);
-    return app.all(path, (request, response, next) =>
-      this.otherMethod(request as unknown as ServiceRequest, response as unknown as ServiceResponse, next),
-    );
+    return this.getInstance<Express>()
+      .route(path)
+      .get(handler)
+      .all((request, response, next) =>
+        this.otherMethod(request as unknown as ServiceRequest, response as unknown as ServiceResponse, next),
+      );
   }
 
   override reply(response: unknown, body: unknown, statusCode?: number): unknown {

@@ -10,15 +10,13 @@ const SHOWN_CHARACTERS = 256;
 export const shown = (text: string): string => text.slice(0, SHOWN_CHARACTERS);
 
 /**
- * Reads the query of a request target: every parameter in order, none dropped, no nesting; `+` is a space, as forms send it.
+ * Reads a query, without its question mark: every parameter in order, none dropped, no nesting; `+` is a space, as forms send it.
  * Where percent-encoding or UTF-8 is broken there is an issue instead of the parameter.
  */
-export function parseQuery(target: string): { parameters: Parameter[]; issues: Issue[] } {
-  const start = target.indexOf('?');
-  const pieces = start < 0 ? [] : target.slice(start + 1).split('&');
+export function parseQuery(query: string): { parameters: Parameter[]; issues: Issue[] } {
   const parameters: Parameter[] = [];
   const issues: Issue[] = [];
-  for (const piece of pieces.filter((text) => text !== '')) {
+  for (const piece of query.split('&').filter((text) => text !== '')) {
     const [rawName, rawValue] = split(piece);
     const name = decode(rawName);
     const value = decode(rawValue);

@@ -1,7 +1,7 @@
-import { plainToInstance } from 'class-transformer';
 import { IsOptional, Length, Matches, validateSync } from 'class-validator';
 import leven from 'leven';
 import { isOurs } from '../access/api-key.js';
+import { BoundedMap } from '../collections/bounded-map.js';
 import { parseQuery, shown } from '../http/query.js';
 import type { Issue } from '../problems/problem.js';
 import { Problem } from '../problems/problem.js';
@@ -33,20 +33,31 @@ const MAX_ISSUES = 20;
 /** Edits at which an unknown name still looks like one of ours. */
 const NEAR = 3;
 
+/** Filters by the query that they were read from. A query has 8,000 bytes at most, and most have 60. */
+const recent = new BoundedMap<string, CommunicationCodesQuery>(1_000);
+
 /**
- * Reads the filters from a request target.
+ * The filters of a request target: the same object for the same query, as long as it is remembered.
  * @throws Problem invalid-query with all faults at once: a filter that is silently dropped would widen the answer
  */
-export function readFilters(target: string): CommunicationCodesQuery {
-  if (!target.includes('?')) return NONE;
-  const { parameters, issues } = parseQuery(target);
+export function filtersOf(target: string): CommunicationCodesQuery {
+  const start = target.indexOf('?');
+  if (start < 0) return NONE;
+  const query = target.slice(start + 1);
+  let filters = recent.get(query);
+  if (!filters) recent.set(query, (filters = Object.freeze(readFilters(query))));
+  return filters;
+}
+
+function readFilters(query: string): CommunicationCodesQuery {
+  const { parameters, issues } = parseQuery(query);
   const given: Record<string, string> = {};
   for (const { name, value } of parameters) {
     if (!isFilter(name)) issues.push(unknown(name));
     else if (name in given) issues.push(issue(name, `${name} is given more than once.`, value));
     else given[name] = value;
   }
-  const filters = plainToInstance(CommunicationCodesQuery, given);
+  const filters = Object.assign(new CommunicationCodesQuery(), given);
   for (const { property, constraints = {} } of validateSync(filters)) {
     for (const description of Object.values(constraints)) issues.push(issue(property, description, given[property]));
   }

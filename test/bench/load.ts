@@ -10,6 +10,8 @@ export interface Scenario {
   readonly method?: 'GET' | 'HEAD';
   readonly headers: Record<string, string>;
   readonly status: number;
+  /** Instead of `path`, in turn. */
+  readonly paths?: readonly string[];
   /** Different access tokens, one for each request; the run ends when they are used up. */
   readonly tokens?: readonly string[];
   /** Whether the client sleeps until an answer comes, as clients do; else it spins, and the server is charged with nothing but its own work. */
@@ -32,13 +34,13 @@ export interface Measurement {
 }
 
 export async function measure(
-  { server, path, method = 'GET', headers, status, tokens, sleeps, perSecond, beside }: Scenario,
+  { server, path, paths = [path], method = 'GET', headers, status, tokens, sleeps, perSecond, beside }: Scenario,
   seconds: number,
   connections: number,
 ): Promise<Measurement> {
   const requests = tokens
     ? tokens.map((token) => requestTo(path, { ...headers, authorization: `Bearer ${token}` }, method))
-    : [requestTo(path, headers, method)];
+    : paths.map((each) => requestTo(each, headers, method));
   const load: Load = {
     port: Number(new URL(server.url).port),
     connections,

@@ -8,10 +8,11 @@ import { issueKey } from '../support/keys.js';
 import { startMigratedPostgres } from '../support/migrated-postgres.js';
 import { freePort } from '../support/postgres-server.js';
 import { changeEverySecond, fill } from './database.js';
+import { filterOf, newFilters } from './filters.js';
 import { type Measurement, type Scenario, measure } from './load.js';
 import { type OverloadMeasurement, measureOverload } from './overload.js';
 import { Server } from './process.js';
-import { RELOADING, SLEEPS, STEADY, report } from './report.js';
+import { RELOADING, SLEEPS, STEADY, filterScenario, report } from './report.js';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
 const { quick } = values;
@@ -67,7 +68,7 @@ try {
   for (const server of [few.server, nest, fastify])
     if ((await server.answers(UPDATE, good, 200)) !== body) throw new Error(`${server.name} answers something else`);
   const etag = (await fetch(few.server.url + UPDATE, { headers: good })).headers.get('etag') ?? '';
-  const filtered = `${CODES}?codeType=TYPE-0000001&code=CODE-0000001`;
+  const filtered = `${CODES}?${filterOf(1, 100)}`;
   const tokens = async (signer: number): Promise<string[]> =>
     Promise.all(
       Array.from({ length: rounds * newTokens + newTokens }, () =>
@@ -77,6 +78,11 @@ try {
   const fresh = { RS256: await tokens(0), ES256: await tokens(1) };
   const memory = { empty: empty.server.memory.now, large: large.server.memory.now };
 
+  const filterServers = new Map([
+    [100, few.server],
+    [100_000, middle.server],
+    [many, large.server],
+  ]);
   const lookup = (name: string, path: string, rest: Partial<Scenario> = {}): Scenario => ({
     name,
     server: few.server,
@@ -94,9 +100,10 @@ try {
     lookup('ours: HEAD', UPDATE, { method: 'HEAD' }),
     lookup('ours: 401 wrong key', UPDATE, { headers: { ...good, 'api-key': 'wrong' }, status: 401 }),
     lookup('ours: 404', '/nothing', { status: 404 }),
-    lookup('ours: filtered, 100 codes', filtered),
-    lookup(`ours: filtered, ${many.toLocaleString('en')} codes`, filtered, { server: large.server }),
-    lookup('ours: filtered, 100,000 codes', filtered, { server: middle.server }),
+    ...[...filterServers].flatMap(([count, server]) => {
+      const paths = newFilters(count).map((filter) => `${CODES}?${filter}`);
+      return [lookup(filterScenario(count), filtered, { server }), lookup(filterScenario(count, 'new'), filtered, { server, paths })];
+    }),
     lookup(STEADY, filtered, { server: middle.server, perSecond: 2_000 }),
     lookup(RELOADING, filtered, { server: middle.server, perSecond: 2_000, beside: () => changeEverySecond(middle.url) }),
     lookup('ours: every token new, RS256', UPDATE, { tokens: fresh.RS256 }),
