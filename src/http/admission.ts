@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { connections, requestsShed } from '../telemetry/metrics.js';
 import { Problem } from '../problems/problem.js';
 import { retryAfter } from '../problems/retry-after.js';
+import { Batch } from './batch.js';
 import type { ServiceRequest, ServiceResponse } from './exchange.js';
 import { bodyProblem, framingProblem, isBodiless } from './framing.js';
 import { maxConnections } from './max-connections.js';
@@ -32,7 +33,8 @@ export class Admission {
 
   /** Makes `server` hand the requests that are in order to `handler`, and answer everything else with a problem document. */
   guard(server: Server, handler: Handler): void {
-    const admit = (request: ServiceRequest, response: ServiceResponse): void => this.admit(request, response, handler);
+    const batch = new Batch<ServiceResponse>((response) => handler(response.req, response));
+    const admit = (request: ServiceRequest, response: ServiceResponse): void => this.admit(request, response, batch);
     server.on('request', admit);
     server.on('checkContinue', admit); // no 100 (Continue): no operation reads a body
     server.on('checkExpectation', (request: ServiceRequest, response: ServiceResponse) => {
@@ -52,7 +54,7 @@ export class Admission {
     answerParserErrors(server, this.problems, this.replies);
   }
 
-  private admit(request: ServiceRequest, response: ServiceResponse, handler: Handler): void {
+  private admit(request: ServiceRequest, response: ServiceResponse, batch: Batch<ServiceResponse>): void {
     request.open();
     const socket = request.socket as ServiceSocket;
     const closing = socket.lastResponse?.shouldKeepAlive === false;
@@ -60,8 +62,8 @@ export class Admission {
     socket.lastResponse = response;
     const problem = framingProblem(request) ?? this.overloadProblem();
     if (problem) this.replies.problem(request, response, problem);
-    else if (request.head.transferEncoding !== undefined && isBodiless(request.method)) this.awaitEmptyBody(request, response, handler);
-    else handler(request, response);
+    else if (request.head.transferEncoding !== undefined && isBodiless(request.method)) this.awaitEmptyBody(request, response, batch);
+    else batch.add(response);
   }
 
   private overloadProblem(): Problem | undefined {
@@ -75,14 +77,14 @@ export class Admission {
   }
 
   /** Whether chunks hold anything shows only when the first of them, or the end, has arrived. */
-  private awaitEmptyBody(request: ServiceRequest, response: ServiceResponse, handler: Handler): void {
+  private awaitEmptyBody(request: ServiceRequest, response: ServiceResponse, batch: Batch<ServiceResponse>): void {
     const onData = (): void => {
       request.off('end', onEnd);
       this.replies.problem(request, response, bodyProblem());
     };
     const onEnd = (): void => {
       request.off('data', onData);
-      handler(request, response);
+      batch.add(response);
     };
     request.once('data', onData).once('end', onEnd);
   }
