@@ -105,7 +105,7 @@ describe('README.md', () => {
     expect(await here(`npm run migrate -- down ${recipes.length + 1}`)).toMatchObject({ status: 0 });
     expect(await lists()).toEqual(before);
     expect(await world.database.query(added)).toEqual([]);
-  });
+  }, 60_000);
 
   it('issues, revokes and lists keys', async () => {
     let id = '';

@@ -1,4 +1,4 @@
-import { IsOptional, Length, Matches, validateSync } from 'class-validator';
+import { IsOptional, Length, Matches, type ValidationOptions, validateSync } from 'class-validator';
 import leven from 'leven';
 import { isOurs } from '../access/api-key.js';
 import { BoundedMap } from '../collections/bounded-map.js';
@@ -6,23 +6,21 @@ import { parseQuery, shown } from '../http/query.js';
 import type { Issue } from '../problems/problem.js';
 import { Problem } from '../problems/problem.js';
 
+const LENGTH: ValidationOptions = {
+  message: ({ value, property }) =>
+    value === '' ? `${property} is empty: give a value or leave it out.` : `${property} has more than 256 characters.`,
+};
 const PRINTABLE = { message: '$property holds control characters.' };
 
 /** The filters of the communication codes operation. */
 export class CommunicationCodesQuery {
   @IsOptional()
-  @Length(1, 256, {
-    message: ({ value, property }) =>
-      value === '' ? `${property} is empty: give a value or leave it out.` : `${property} has more than 256 characters.`,
-  })
+  @Length(1, 256, LENGTH)
   @Matches(/^\P{Cc}*$/u, PRINTABLE)
   codeType?: string;
 
   @IsOptional()
-  @Length(1, 256, {
-    message: ({ value, property }) =>
-      value === '' ? `${property} is empty: give a value or leave it out.` : `${property} has more than 256 characters.`,
-  })
+  @Length(1, 256, LENGTH)
   @Matches(/^\P{Cc}*$/u, PRINTABLE)
   code?: string;
 }

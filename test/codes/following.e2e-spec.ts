@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { flipCodes } from '../support/flipping.js';
 import { Proxy } from '../support/proxy.js';
-import { BY_NOTIFICATION, RunningService, until } from '../support/service.js';
+import { RunningService, until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
 import { OPERATIONS, World } from '../support/world.js';
 
@@ -45,13 +45,15 @@ const noneFailed = async (traffic: Traffic): Promise<void> => {
 };
 
 describe('a committed change', () => {
-  it('is served by three replicas at once, with equal bytes and entity tags', async () => {
+  it('is served by three replicas within a second, with equal bytes and entity tags', async () => {
     const here = (world = await World.create());
     const services = [here.service, await replica(here), await replica(here)];
     for (let change = 0; change < 10; change++) {
       await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', $1)`, [`New ${change}`]);
       await Promise.all(
-        services.map((service) => until(async () => (await ask(here, service, UPDATE)).text.includes(`"New ${change}"`), BY_NOTIFICATION)),
+        services.map((service) =>
+          until(async () => (await ask(here, service, UPDATE)).text.includes(`"New ${change}"`), { timeoutMs: 1_000 }),
+        ),
       );
     }
     for (const path of OPERATIONS) {
@@ -76,12 +78,12 @@ describe('a committed change', () => {
     await open.connect();
     await open.query(`begin; insert into code_list_value (code_list, value) values ('orderType', 'Open')`);
     await here.database.query(`insert into code_list_value (code_list, value) values ('partyType', 'Committed')`);
-    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('"Committed"'), BY_NOTIFICATION);
+    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('"Committed"'), { timeoutMs: 1_000 });
     expect((await ask(here, here.service, UPDATE)).text).not.toContain('"Open"');
     await expect(open.query('select 1 / 0')).rejects.toThrow('division by zero');
     await open.query('commit'); // of a failed transaction: rolls back
     await open.query(`begin; insert into code_list_value (code_list, value) values ('orderType', 'Late'); commit`);
-    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('"Late"'), BY_NOTIFICATION);
+    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('"Late"'), { timeoutMs: 1_000 });
     expect((await ask(here, here.service, UPDATE)).text).not.toContain('"Open"');
     await open.end();
   });
@@ -102,7 +104,7 @@ describe('a committed change', () => {
 });
 
 describe('the database', () => {
-  it('away at the start: the port is open, 503 until it comes, ready at its coming', async () => {
+  it('away at the start: the port is open, 503 until it comes, ready within 2 s of its coming', async () => {
     const here = (world = await World.create());
     proxy = await Proxy.before(Number(new URL(here.database.url).port));
     proxy.mode = 'refuse';
@@ -116,10 +118,10 @@ describe('the database', () => {
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(503);
     proxy.mode = 'pass';
-    await until(async () => (await ask(here, service, UPDATE)).status === 200, BY_NOTIFICATION);
+    await until(async () => (await ask(here, service, UPDATE)).status === 200, { timeoutMs: 2_000 });
   });
 
-  it('gone: nobody notices, metrics tell, and what was committed meanwhile is there at its return', async () => {
+  it('gone: nobody notices, metrics tell, and what was committed meanwhile is there within 2 s of its return', async () => {
     const here = (world = await World.create());
     proxy = await Proxy.before(Number(new URL(here.database.url).port));
     const service = await replica(here, { DATABASE_URL: proxy.through(here.database.urlOf('order_lookup_service')) });
@@ -130,7 +132,7 @@ describe('the database', () => {
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
     await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', 'Meanwhile')`);
     proxy.mode = 'pass';
-    await until(async () => (await ask(here, service, UPDATE)).text.includes('Meanwhile'), BY_NOTIFICATION);
+    await until(async () => (await ask(here, service, UPDATE)).text.includes('Meanwhile'), { timeoutMs: 2_000 });
     await noneFailed(traffic);
   });
 
@@ -141,22 +143,22 @@ describe('the database', () => {
     for (let round = 0; round < 5; round++) {
       await here.database.query(`select pg_terminate_backend(pid) from (${sessions}) as ours`);
       await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', $1)`, [`Round ${round}`]);
-      await until(async () => (await ask(here, here.service, UPDATE)).text.includes(`Round ${round}`), BY_NOTIFICATION);
+      await until(async () => (await ask(here, here.service, UPDATE)).text.includes(`Round ${round}`), { timeoutMs: 2_000 });
       expect((await here.database.query(sessions)).length).toBeLessThanOrEqual(3);
     }
     await noneFailed(traffic);
   });
 
-  it('whose connection is swallowed by the network without an event is missed, and a change seen', async () => {
+  it('whose connection is swallowed by the network without an event is missed within 15 s, and a change seen within 20 s', async () => {
     const here = (world = await World.create());
     proxy = await Proxy.before(Number(new URL(here.database.url).port));
     const service = await replica(here, { DATABASE_URL: proxy.through(here.database.urlOf('order_lookup_service')) });
     proxy.mode = 'swallow';
     await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', 'Unheard')`);
-    await until(async () => (await service.metric('order_lookup_database_up')) === 0);
+    await until(async () => (await service.metric('order_lookup_database_up')) === 0, { timeoutMs: 15_000 });
     proxy.mode = 'pass';
-    await until(async () => (await ask(here, service, UPDATE)).text.includes('Unheard'));
-  });
+    await until(async () => (await ask(here, service, UPDATE)).text.includes('Unheard'), { timeoutMs: 5_000 });
+  }, 40_000);
 
   it('slow, so that every packet comes late: nobody notices, and changes are still followed', async () => {
     const here = (world = await World.create());
@@ -169,12 +171,12 @@ describe('the database', () => {
     await noneFailed(traffic);
   });
 
-  it('whose notification is lost is asked', async () => {
+  it('whose notification is lost is asked within 5 s', async () => {
     const here = (world = await World.create());
     await here.database.query(`create or replace function note_change() returns trigger language plpgsql security definer as $$
       begin update revision set value = value + 1 where topic = tg_argv[0]; return null; end $$`);
     await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', 'Silent')`);
-    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('Silent'), { timeoutMs: 10_000 });
+    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('Silent'), { timeoutMs: 5_000 });
   });
 });
 
@@ -191,7 +193,7 @@ describe('a storm of 2,000 notifications', () => {
         ).join(' '),
       );
     }
-    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('Storm 99-19'), BY_NOTIFICATION);
+    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('Storm 99-19'), { timeoutMs: 2_000 });
     const reloads = (await here.service.metric('order_lookup_snapshot_reloads_total{topic="codes",result="loaded"}')) - before;
     expect(reloads).toBeLessThanOrEqual(2 + (Date.now() - startedAt) / 200);
   });

@@ -32,7 +32,7 @@ describe('API_KEY_MAX_AGE_SECONDS', () => {
       expectProblem(reply, 'cannot-verify-credentials');
       expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
       proxy.mode = 'pass';
-      await until(async () => (await ask()).status === 200);
+      await until(async () => (await ask()).status === 200, { timeoutMs: 2_000 });
     } finally {
       await service.kill();
       proxy.close();

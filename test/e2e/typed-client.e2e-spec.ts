@@ -38,4 +38,4 @@ it('the typed client of README.md compiles and prints the codes', async () => {
   expect(await here('node codes.js', { ...environment, KEY: 'wrong' })).toMatchObject({
     stderr: expect.stringContaining('Api-Key is not valid.'),
   });
-});
+}, 60_000);

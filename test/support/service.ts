@@ -119,9 +119,6 @@ export class RunningService {
   }
 }
 
-/** Less than the 5 s after which a replica asks for the revision by itself: what holds by then came by notification. `npm run faults` measures how soon. */
-export const BY_NOTIFICATION = { timeoutMs: 4_000 };
-
 /** Asks again and again until the condition holds; for what has no event to wait for. */
 export async function until(holds: () => Promise<boolean>, { timeoutMs = 20_000, everyMs = 20 } = {}): Promise<void> {
   const deadline = Date.now() + timeoutMs;
