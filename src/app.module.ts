@@ -1,14 +1,14 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AccessModule } from './access/access.module.js';
+import { AuthModule } from './auth/auth.module.js';
 import { Configuration } from './configuration/configuration.js';
 import { dataSourceOptions } from './database/data-source.options.js';
 import { DocumentationModule } from './documentation/documentation.module.js';
-import { Overload } from './http/overload.js';
+import { Overload } from './http/server/overload.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { Replies } from './http/replies.js';
-import { OperationsModule } from './operations/operations.module.js';
+import { ManagementModule } from './management/management.module.js';
 import { OrderCaptureV2Module } from './order-capture-v2/order-capture-v2.module.js';
 import { OrderSchedulingModule } from './order-scheduling/order-scheduling.module.js';
 import { OrderUpdateModule } from './order-update/order-update.module.js';
@@ -28,7 +28,7 @@ export interface Foundation {
 export class AppModule {
   static on(foundation: Foundation): DynamicModule {
     const { configuration } = foundation;
-    const access = AccessModule.for(configuration);
+    const access = AuthModule.for(configuration);
     return {
       module: AppModule,
       imports: [
@@ -40,7 +40,7 @@ export class AppModule {
         OrderSchedulingModule,
         access,
         DocumentationModule.with(access),
-        OperationsModule.with(access),
+        ManagementModule.with(access),
       ],
       providers: [{ provide: APP_FILTER, useClass: ProblemFilter }],
     };

@@ -2,8 +2,8 @@
 import 'reflect-metadata';
 import { setFlagsFromString } from 'node:v8';
 import { ConfigurationError, readConfiguration } from './configuration/read-configuration.js';
-import { startService } from './service.js';
-import { endOn } from './operations/signals.js';
+import { startService } from './bootstrap/start-service.js';
+import { endOn } from './bootstrap/signals.js';
 import { createLog } from './telemetry/log.js';
 
 // V8 would let garbage grow to a multiple of what is in use before it collects the old generation. A third keeps memory flat; less than

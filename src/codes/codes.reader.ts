@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import type { Reading } from '../database/followed.js';
-import { readRevision } from '../database/read-revision.js';
+import type { Reading } from '../snapshots/followed-snapshot.js';
+import { readRevision } from '../snapshots/read-revision.js';
 import { readTransaction } from '../database/read-transaction.js';
 import type { Answer } from '../http/answer.js';
-import { type Horizon, readChangedRecords, readHorizon } from './changed-records.reader.js';
-import type { CommunicationCodes } from './communication-codes.js';
-import { readCommunicationCodes } from './communication-codes.reader.js';
-import { assertSize } from './record-columns.js';
-import { type Area, readSupportedValues } from './supported-values.reader.js';
+import { type Horizon, readChangedRecords, readHorizon } from './communication-codes/changed-records.reader.js';
+import type { CommunicationCodes } from './communication-codes/communication-codes.js';
+import { readCommunicationCodes } from './communication-codes/communication-codes.reader.js';
+import { assertSize } from './communication-codes/record-columns.js';
+import { type Area, readSupportedValues } from './supported-values/supported-values.reader.js';
 
 /** Everything that the three operations answer, of one revision, in bytes. Never changed: a new one takes its place. */
 export interface CodesSnapshot {

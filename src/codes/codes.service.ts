@@ -1,20 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Followed } from '../database/followed.js';
+import { FollowedSnapshot } from '../snapshots/followed-snapshot.js';
 import type { Answer } from '../http/answer.js';
 import { Problem } from '../problems/problem.js';
 import { retryAfter } from '../problems/retry-after.js';
 import { LOG, type Log } from '../telemetry/log.js';
 import { type CodesSnapshot, CodesReader } from './codes.reader.js';
-import type { Filters } from './communication-codes.js';
-import type { Area } from './supported-values.reader.js';
+import type { Filters } from './communication-codes/communication-codes.js';
+import type { Area } from './supported-values/supported-values.reader.js';
 
 /** The codes as they are now. Each call works with one snapshot from start to end. */
 @Injectable()
 export class CodesService {
-  readonly followed: Followed<CodesSnapshot>;
+  readonly followed: FollowedSnapshot<CodesSnapshot>;
 
   constructor(reader: CodesReader, @Inject(LOG) log: Log) {
-    this.followed = new Followed('codes', (former) => reader.read(former), log);
+    this.followed = new FollowedSnapshot('codes', (former) => reader.read(former), log);
   }
 
   supportedValues(area: Area): Answer {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from 'pg';
-import { generateApiKey, hashApiKey } from '../access/api-key.js';
+import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
 
 /** The key of the client "demo": the same from one start to the next, unless it was revoked. */
 export async function demoKey(client: Client, data: string): Promise<string> {

@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { DocsController } from './docs.controller.js';
-import { OpenApiService } from './openapi.service.js';
-import { ProblemsController } from './problems.controller.js';
+import { DocsController } from './docs/docs.controller.js';
+import { OpenApiService } from './openapi/openapi.service.js';
+import { ProblemsController } from './problem-pages/problems.controller.js';
 
 @Module({})
 export class DocumentationModule {

@@ -1,6 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { Problem } from '../problems/problem.js';
-import type { ServiceRequest, ServiceResponse } from './exchange.js';
+import type { ServiceRequest, ServiceResponse } from './service-request.js';
 import { Replies } from './replies.js';
 
 /** Everything that goes wrong inside Nest and Express leaves as a problem document. */

@@ -5,7 +5,7 @@ import type { Problem } from '../problems/problem.js';
 import type { ProblemRenderer } from '../problems/problem-details.js';
 import { type Answer, matches } from './answer.js';
 import type { Page } from './page.js';
-import type { ServiceRequest, ServiceResponse } from './exchange.js';
+import type { ServiceRequest, ServiceResponse } from './service-request.js';
 
 /** Sends every reply of the service: the one place where status, header fields and body meet, and where a request is counted and logged. */
 @Injectable()
@@ -113,7 +113,7 @@ export class Replies {
       durationMs: Math.round(milliseconds * 1000) / 1000,
       keyId: caller?.keyId,
       client: caller?.client,
-      traceparent: sane(head.traceparent),
+      traceparent: validTraceparent(head.traceparent),
       problem: problem?.slug,
       err: cause,
     };
@@ -122,5 +122,5 @@ export class Replies {
 }
 
 /** W3C Trace Context, version 00. Anything else is free text, and stays out of the log. */
-const sane = (traceparent: string | undefined): string | undefined =>
+const validTraceparent = (traceparent: string | undefined): string | undefined =>
   traceparent !== undefined && /^[0-9a-f]{2}(-[0-9a-f]{2,32}){3}$/.test(traceparent) ? traceparent : undefined;

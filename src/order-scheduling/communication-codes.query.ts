@@ -1,7 +1,7 @@
 import { IsOptional, Length, Matches, type ValidationOptions, validateSync } from 'class-validator';
 import leven from 'leven';
-import { isOurs } from '../access/api-key.js';
-import { BoundedMap } from '../collections/bounded-map.js';
+import { isOurs } from '../auth/api-keys/api-key.js';
+import { BoundedMap } from '../auth/access-tokens/bounded-map.js';
 import { parseQuery, shown } from '../http/query.js';
 import type { Issue } from '../problems/problem.js';
 import { Problem } from '../problems/problem.js';

@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiQuery } from '@nestjs/swagger';
 import { CodesService } from '../codes/codes.service.js';
-import { DocumentedLookup } from '../documentation/lookup.decorator.js';
+import { DocumentedLookup } from '../documentation/openapi/lookup.decorator.js';
 import type { Answer } from '../http/answer.js';
 import { CommunicationCodesQuery } from './communication-codes.query.js';
 import { Filters } from './filters.decorator.js';

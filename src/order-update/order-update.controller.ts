@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { CodesService } from '../codes/codes.service.js';
-import { DocumentedLookup } from '../documentation/lookup.decorator.js';
+import { DocumentedLookup } from '../documentation/openapi/lookup.decorator.js';
 import type { Answer } from '../http/answer.js';
 
 @Controller('orders-update-api/supported-values')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { generateApiKey } from '../../src/access/api-key.js';
+import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 import { Issuer, signingKey } from '../support/issuer.js';
 import { type IssuedKey, issueKey } from '../support/keys.js';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { hasValidChecksum, hashApiKey } from '../../src/access/api-key.js';
+import { hasValidChecksum, hashApiKey } from '../../src/auth/api-keys/api-key.js';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 import { run } from '../support/program.js';
 

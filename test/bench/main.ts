@@ -1,7 +1,7 @@
 // `npm run bench [-- --quick]`: each server in a process of its own, interleaved rounds, medians, and ratios within this one run.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
-import { generateApiKey } from '../../src/access/api-key.js';
+import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { createDatabase } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';

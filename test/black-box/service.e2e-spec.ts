@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
-import { generateApiKey, hashApiKey } from '../../src/access/api-key.js';
+import { generateApiKey, hashApiKey } from '../../src/auth/api-keys/api-key.js';
 import { expectProblem } from '../support/problem.js';
 import { until } from '../support/service.js';
 import { OPERATIONS, SAMPLES, World } from '../support/world.js';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { generateApiKey } from '../../src/access/api-key.js';
+import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { generate } from '../bench/generate.js';
 import { requestTo } from '../support/reader.js';
 import { Traffic, type TrafficReport } from '../support/traffic.js';

@@ -1,4 +1,4 @@
-import { generateApiKey, hashApiKey } from '../../src/access/api-key.js';
+import { generateApiKey, hashApiKey } from '../../src/auth/api-keys/api-key.js';
 import type { TestDatabase } from './database.js';
 
 export interface IssuedKey {

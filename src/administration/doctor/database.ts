@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
-import { CHANNEL } from '../../database/change-listener.js';
-import { appliedMigrations } from '../migration-run.js';
-import { MIGRATIONS, migrationNames } from '../migrations.js';
+import { CHANNEL } from '../../snapshots/change-listener.js';
+import { appliedMigrations } from '../migrate/migration-run.js';
+import { MIGRATIONS, migrationNames } from '../migrate/migrations.js';
 import { type Finding, clockFinding, fault, ok, warning } from './finding.js';
 
 /** The tables and views that the service reads. */

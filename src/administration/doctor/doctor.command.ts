@@ -4,7 +4,7 @@ import type { Client } from 'pg';
 import type { Configuration } from '../../configuration/configuration.js';
 import { ConfigurationError, readConfiguration } from '../../configuration/read-configuration.js';
 import { describe } from '../../telemetry/repeated-failure.js';
-import { AdministrationError, connect } from '../connect.js';
+import { AdministrationError, connect } from '../command/connect.js';
 import { examineDatabase } from './database.js';
 import { type Finding, fault, ok, warning } from './finding.js';
 import { examineIssuer } from './issuer.js';

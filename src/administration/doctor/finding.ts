@@ -1,4 +1,4 @@
-import { CLOCK_SKEW_SECONDS } from '../../access/access-token.js';
+import { CLOCK_SKEW_SECONDS } from '../../auth/access-tokens/access-token.js';
 
 /** What a check came to: in order, worth a look, or something that keeps the service from working. */
 export interface Finding {

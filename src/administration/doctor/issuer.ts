@@ -1,6 +1,6 @@
-import { discover } from '../../access/discovery.js';
-import { TIMEOUT_MS, fetchJson } from '../../access/fetch-json.js';
-import { type KeySet, keySetOf } from '../../access/key-set.js';
+import { discover } from '../../auth/issuers/discovery.js';
+import { TIMEOUT_MS, fetchJson } from '../../auth/issuers/fetch-json.js';
+import { type KeySet, keySetOf } from '../../auth/issuers/key-set.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { describe } from '../../telemetry/repeated-failure.js';
 import { type Finding, clockFinding, fault, ok } from './finding.js';

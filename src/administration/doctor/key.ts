@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { hasValidChecksum, hashApiKey } from '../../access/api-key.js';
+import { hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { type Finding, fault, ok } from './finding.js';
 
 const SUBJECT = 'API key';

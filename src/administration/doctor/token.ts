@@ -1,7 +1,7 @@
 import { type JWTHeaderParameters, type JWTPayload, decodeJwt, decodeProtectedHeader } from 'jose';
-import { CLOCK_SKEW_SECONDS, isAccessTokenType, isAnotherKind, isDate } from '../../access/access-token.js';
-import { AccessTokensService } from '../../access/access-tokens.service.js';
-import { ALGORITHMS, type KeySet } from '../../access/key-set.js';
+import { CLOCK_SKEW_SECONDS, isAccessTokenType, isAnotherKind, isDate } from '../../auth/access-tokens/access-token.js';
+import { AccessTokensService } from '../../auth/access-tokens/access-tokens.service.js';
+import { ALGORITHMS, type KeySet } from '../../auth/issuers/key-set.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { type Finding, fault, ok } from './finding.js';
 

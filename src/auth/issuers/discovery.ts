@@ -1,0 +1,42 @@
+import type { Configuration } from '../../configuration/configuration.js';
+import { fetchJson } from './fetch-json.js';
+
+/** What the service uses of an authorization server's metadata (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). */
+export interface IssuerMetadata {
+  readonly jwks_uri: string;
+  readonly authorization_endpoint?: string;
+  readonly token_endpoint?: string;
+  readonly scopes_supported?: readonly string[];
+}
+
+/** The two addresses of metadata: OpenID Connect appends its path, RFC 8414 puts it between host and path. */
+function addresses(issuer: string): string[] {
+  const { origin, pathname } = new URL(issuer);
+  return [
+    `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+    `${origin}/.well-known/oauth-authorization-server${pathname.replace(/\/$/, '')}`,
+  ];
+}
+
+/**
+ * Finds the metadata of the configured issuer.
+ * @throws Error where neither address gives metadata whose issuer is exactly ours (RFC 8414 section 3.3) with a safe jwks_uri
+ */
+export async function discover({ OAUTH_ISSUER, OAUTH_ALLOW_HTTP }: Configuration): Promise<IssuerMetadata> {
+  let failure: unknown;
+  for (const address of addresses(OAUTH_ISSUER)) {
+    try {
+      const metadata = (await fetchJson(address)) as Partial<IssuerMetadata> & { issuer?: unknown };
+      if (metadata?.issuer !== OAUTH_ISSUER)
+        throw new Error(`${address} names the issuer ${JSON.stringify(metadata?.issuer)}: OAUTH_ISSUER has to be exactly that`);
+      const { jwks_uri: jwksUri } = metadata;
+      if (typeof jwksUri !== 'string' || !URL.canParse(jwksUri)) throw new Error(`${address} has no jwks_uri`);
+      const downgraded = new URL(OAUTH_ISSUER).protocol === 'https:' && new URL(jwksUri).protocol !== 'https:';
+      if (downgraded && !OAUTH_ALLOW_HTTP) throw new Error(`${address} has a jwks_uri without https`);
+      return metadata as IssuerMetadata;
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  throw failure;
+}

@@ -1,0 +1,66 @@
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
+import { type Observable, catchError, from, map, mergeMap, of, throwError } from 'rxjs';
+import { Configuration } from '../configuration/configuration.js';
+import { Answer, matches } from '../http/answer.js';
+import type { ServiceRequest } from '../http/service-request.js';
+import { Problem } from '../problems/problem.js';
+
+const WINDOW_SECONDS = 60;
+
+/** At most RATE_LIMIT_PER_MINUTE requests for each API key. An answer 304 costs nothing: asking again is what callers should do. */
+@Injectable()
+export class RateLimitInterceptor implements NestInterceptor {
+  private readonly limit: number;
+  private readonly limiter: RateLimiterMemory;
+
+  constructor({ RATE_LIMIT_PER_MINUTE }: Configuration) {
+    this.limit = RATE_LIMIT_PER_MINUTE;
+    this.limiter = new RateLimiterMemory({ points: this.limit, duration: WINDOW_SECONDS });
+  }
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<ServiceRequest>();
+    const { caller, head } = request;
+    if (!caller) return next.handle();
+    const pay = (): Observable<void> => from(this.pay(request, caller.keyId));
+    return next.handle().pipe(
+      mergeMap((answer) =>
+        answer instanceof Answer && matches(head.ifNoneMatch, answer.etag) ? of(answer) : pay().pipe(map(() => answer)),
+      ),
+      catchError((error: unknown) =>
+        error instanceof Problem && error.slug === 'too-many-requests'
+          ? throwError(() => error)
+          : pay().pipe(mergeMap(() => throwError(() => error))),
+      ),
+    );
+  }
+
+  private async pay(request: ServiceRequest, keyId: string): Promise<void> {
+    try {
+      const spent = await this.limiter.consume(keyId);
+      for (const [name, value] of this.fields(spent)) request.res?.setHeader(name, value);
+    } catch (spent) {
+      if (!(spent && typeof spent === 'object' && 'msBeforeNext' in spent)) throw spent;
+      const fields = this.fields(spent as RateLimiterRes);
+      throw new Problem('too-many-requests', {
+        detail: `The limit of ${this.limit} requests a minute for this key is used up.`,
+        headers: [...fields.flat(), 'Retry-After', String(seconds(spent as RateLimiterRes))],
+      });
+    }
+  }
+
+  /** draft-ietf-httpapi-ratelimit-headers: the structured fields of its later versions, and the three that older clients read. */
+  private fields(spent: RateLimiterRes): [string, string][] {
+    const remaining = Math.max(0, spent.remainingPoints);
+    return [
+      ['RateLimit-Policy', `"key";q=${this.limit};w=${WINDOW_SECONDS}`],
+      ['RateLimit', `"key";r=${remaining};t=${seconds(spent)}`],
+      ['RateLimit-Limit', String(this.limit)],
+      ['RateLimit-Remaining', String(remaining)],
+      ['RateLimit-Reset', String(seconds(spent))],
+    ];
+  }
+}
+
+const seconds = ({ msBeforeNext }: RateLimiterRes): number => Math.ceil(msBeforeNext / 1000);

@@ -1,0 +1,76 @@
+import type { AddressInfo, Server } from 'node:net';
+import { createApplication } from './create-application.js';
+import type { Configuration } from '../configuration/configuration.js';
+import { Replies } from '../http/replies.js';
+import { HealthService } from '../management/health.service.js';
+import { ManagementServer } from '../management/management.server.js';
+import type { Log } from '../telemetry/log.js';
+
+/** How long requests are still answered after readiness turned 503, so that load balancers notice, in milliseconds. */
+const DRAIN_MS = 4_000;
+/** How long the last answers may take after that. */
+const CLOSE_MS = 4_000;
+
+/** A running service. */
+export interface Service {
+  readonly url: string;
+  readonly managementUrl: string;
+  /** Answers on for a moment, with `Connection: close`, then closes everything. */
+  stop(drainMs?: number): Promise<void>;
+}
+
+/**
+ * Starts the service on both of its ports.
+ * @throws Error with the code EADDRINUSE or EACCES and the variable to change, where a port cannot be had
+ */
+export async function startService(configuration: Configuration, log: Log): Promise<Service> {
+  const { HOST, PORT, MANAGEMENT_PORT } = configuration;
+  const app = await createApplication(configuration, log);
+  const management = app.get(ManagementServer).server;
+  const api = app.getHttpServer() as Server & { closeAllConnections(): void };
+  await app.init();
+  try {
+    await listen(management, MANAGEMENT_PORT, HOST, 'MANAGEMENT_PORT');
+    await listen(api, PORT, HOST, 'PORT');
+  } catch (error) {
+    management.close();
+    await app.close();
+    throw error;
+  }
+  const service: Service = {
+    url: addressOf(api, HOST),
+    managementUrl: addressOf(management, HOST),
+    async stop(drainMs = DRAIN_MS) {
+      app.get(HealthService).stop();
+      app.get(Replies).drain();
+      await new Promise((resolve) => setTimeout(resolve, drainMs));
+      const cut = setTimeout(() => api.closeAllConnections(), CLOSE_MS);
+      await app.close();
+      clearTimeout(cut);
+      management.closeAllConnections();
+      management.close();
+    },
+  };
+  log.info({ url: service.url, managementUrl: service.managementUrl }, 'listening');
+  return service;
+}
+
+function listen(server: Server, port: number, host: string, variable: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reason = error.code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be had (${error.code ?? error.message})`;
+      reject(
+        Object.assign(
+          new Error(`${variable}=${port}: the port ${reason} on ${host}. Stop that program or set ${variable} to another port.`),
+          { code: error.code },
+        ),
+      );
+    });
+    server.listen(port, host, resolve);
+  });
+}
+
+function addressOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo;
+  return `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}`;
+}

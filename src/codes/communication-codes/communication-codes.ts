@@ -1,0 +1,90 @@
+// No filter builds anything, whatever the number of codes: the records' JSON is kept twice, sorted by code type and code and by code and
+// code type, so that the answer to any filter is a slice between a prefix and a suffix. That costs about 300 bytes for a record of 100.
+import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Answer, entityTag } from '../../http/answer.js';
+import type { OrderedRecords } from './ordered-records.js';
+import type { RecordChange } from './record-page.js';
+
+const PREFIX = Buffer.from('{"communicationRecords":[');
+const SUFFIX = Buffer.from(']}');
+/** Up to this size, in bytes, an answer is copied, so that it is sent in one piece, and hashed on request: that costs some microseconds. */
+const SMALL = 16 * 1024;
+/** Bytes hashed in one turn of the event loop: about a millisecond. */
+const HASH_CHUNK = 512 * 1024;
+const EMPTY = Answer.of(Buffer.concat([PREFIX, SUFFIX]));
+
+export interface Filters {
+  readonly codeType?: string | undefined;
+  readonly code?: string | undefined;
+}
+
+/** All communication codes of one snapshot. */
+export class CommunicationCodes {
+  /** Answers that were given, for as long as somebody holds the filters that they were given for. */
+  private readonly given = new WeakMap<Filters, Answer | Promise<Answer>>();
+  /** Larger answers that were asked for, by order and range: as many as there are slices above SMALL, at most. */
+  private readonly larger = new Map<string, Promise<Answer>>();
+
+  constructor(
+    private readonly byType: OrderedRecords,
+    private readonly byCode: OrderedRecords,
+  ) {}
+
+  get count(): number {
+    return this.byType.count;
+  }
+
+  /** Bytes of the longest answer. */
+  get bytes(): number {
+    return this.byType.bytes;
+  }
+
+  with(changes: readonly RecordChange[]): CommunicationCodes {
+    return changes.length === 0 ? this : new CommunicationCodes(this.byType.with(changes), this.byCode.with(changes));
+  }
+
+  /**
+   * The records that match: exact, case-sensitive, both filters together mean AND.
+   * @param filters never changed: by the object itself an answer is found again
+   */
+  find(filters: Filters): Answer | Promise<Answer> {
+    let answer = this.given.get(filters);
+    if (!answer) this.given.set(filters, (answer = this.search(filters)));
+    return answer;
+  }
+
+  private search({ codeType, code }: Filters): Answer | Promise<Answer> {
+    if (codeType === undefined && code !== undefined) return this.answer('code', this.byCode, this.byCode.range(Buffer.from(code)));
+    const keys = [codeType, code].filter((key) => key !== undefined).map((key) => Buffer.from(key));
+    return this.answer('type', this.byType, this.byType.range(...keys));
+  }
+
+  private answer(order: string, records: OrderedRecords, [from, to]: readonly [number, number]): Answer | Promise<Answer> {
+    if (from === to) return EMPTY;
+    const name = `${order} ${from} ${to}`;
+    const known = this.larger.get(name);
+    if (known) return known;
+    const parts = [PREFIX, ...records.slice(from, to), SUFFIX];
+    if (parts.reduce((sum, { length }) => sum + length, 0) <= SMALL) return Answer.of(Buffer.concat(parts));
+    const answer = largeAnswer(parts);
+    this.larger.set(name, answer);
+    return answer;
+  }
+}
+
+async function largeAnswer(parts: readonly Buffer[]): Promise<Answer> {
+  const sha256 = createHash('sha256');
+  let sinceTurn = 0;
+  for (const part of parts) {
+    for (let at = 0; at < part.length; at += HASH_CHUNK) {
+      const chunk = part.subarray(at, at + HASH_CHUNK);
+      sha256.update(chunk);
+      sinceTurn += chunk.length;
+      if (sinceTurn < HASH_CHUNK) continue;
+      await turn();
+      sinceTurn = 0;
+    }
+  }
+  return new Answer(parts, entityTag(sha256.digest('base64url')));
+}

@@ -1,0 +1,37 @@
+import { Controller, Get, Param, Req } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { Public } from '../../auth/public.decorator.js';
+import type { ServiceRequest } from '../../http/service-request.js';
+import { Page } from '../../http/page.js';
+import { Problem } from '../../problems/problem.js';
+import { ProblemRenderer } from '../../problems/problem-details.js';
+import { type ProblemSlug, problemTypes } from '../../problems/problem-types.js';
+import { exampleOf } from '../openapi/problem-example.js';
+import { PROBLEM_PAGE_POLICY, problemIndexPage, problemPage } from './problem-page.js';
+
+/** A page for each problem type: HTML for people, JSON for programs. */
+@ApiExcludeController()
+@Public()
+@Controller('problems')
+export class ProblemsController {
+  constructor(private readonly problems: ProblemRenderer) {}
+
+  @Get()
+  index(@Req() request: ServiceRequest): Page {
+    const types = (Object.keys(problemTypes) as ProblemSlug[]).map((slug) => ({ type: this.problems.typeOf(slug), ...problemTypes[slug] }));
+    return prefersHtml(request) ? html(problemIndexPage(types)) : json({ problems: types });
+  }
+
+  @Get(':slug')
+  show(@Param('slug') slug: string, @Req() request: ServiceRequest): Page {
+    if (!isSlug(slug)) throw new Problem('not-found', { detail: 'There is no such problem type. All of them are at /problems.' });
+    const type = problemTypes[slug];
+    const example = exampleOf(slug, this.problems);
+    return prefersHtml(request) ? html(problemPage(type, example)) : json({ type: example.type, ...type, example });
+  }
+}
+
+const isSlug = (slug: string): slug is ProblemSlug => Object.hasOwn(problemTypes, slug);
+const prefersHtml = ({ headers }: ServiceRequest): boolean => headers.accept?.includes('text/html') === true;
+const html = (text: string): Page => new Page('text/html; charset=utf-8', Buffer.from(text), PROBLEM_PAGE_POLICY);
+const json = (value: unknown): Page => new Page('application/json', Buffer.from(JSON.stringify(value)));

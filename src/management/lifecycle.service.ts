@@ -1,0 +1,57 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
+import { JwksService } from '../auth/issuers/jwks.service.js';
+import { CodesService } from '../codes/codes.service.js';
+import { Configuration } from '../configuration/configuration.js';
+import { ChangeListener } from '../snapshots/change-listener.js';
+import { Overload } from '../http/server/overload.js';
+import { LOG, type Log } from '../telemetry/log.js';
+import { communicationCodes, registry } from '../telemetry/metrics.js';
+
+/** Starts what runs beside the requests, and stops it again. Nothing here is waited for: the service starts without database and issuer. */
+@Injectable()
+export class LifecycleService implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly listener: ChangeListener;
+
+  constructor(
+    private readonly codes: CodesService,
+    private readonly apiKeys: ApiKeysService,
+    private readonly jwks: JwksService,
+    private readonly overload: Overload,
+    { DATABASE_URL }: Configuration,
+    @Inject(LOG) log: Log,
+  ) {
+    const followed = { codes: codes.followed, keys: apiKeys.followed };
+    this.listener = new ChangeListener(
+      DATABASE_URL,
+      {
+        reconnected: () => Object.values(followed).forEach((topic) => topic.invalidate()),
+        announce: (topic, revision) => followed[topic].announce(revision),
+      },
+      log,
+    );
+  }
+
+  onApplicationBootstrap(): void {
+    this.overload.start();
+    this.jwks.start();
+    this.listener.start();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.overload.stop();
+    this.jwks.stop();
+    this.codes.followed.stop();
+    this.apiKeys.followed.stop();
+    await this.listener.stop();
+  }
+
+  /** The metrics of the process in the text format of Prometheus. Ages are measured at this moment. */
+  async metrics(): Promise<string> {
+    this.codes.followed.measure();
+    this.apiKeys.followed.measure();
+    this.jwks.measure();
+    communicationCodes.set(this.codes.followed.current?.communicationCodes.count ?? 0);
+    return registry.metrics();
+  }
+}
