@@ -22,7 +22,9 @@ function npm(...words) {
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
-  console.error(`Node.js ${process.versions.node} is too old: version 20.19 or later is needed (see .nvmrc).`);
+  console.error(
+    `Node.js ${process.versions.node} is too old: version 20.19 or later is needed (see .nvmrc).`,
+  );
   process.exit(1);
 }
 if (modified('node_modules/.package-lock.json') < modified('package-lock.json')) npm('ci');

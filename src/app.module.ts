@@ -34,7 +34,10 @@ export class AppModule {
       imports: [
         FoundationModule.of(foundation),
         // Connected by the first reading, not here: the service starts without the database
-        TypeOrmModule.forRoot({ ...dataSourceOptions(configuration.DATABASE_URL), manualInitialization: true }),
+        TypeOrmModule.forRoot({
+          ...dataSourceOptions(configuration.DATABASE_URL),
+          manualInitialization: true,
+        }),
         OrderUpdateModule,
         OrderCaptureV2Module,
         OrderSchedulingModule,

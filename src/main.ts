@@ -16,6 +16,8 @@ try {
   endOn(await startService(configuration, log), log);
 } catch (error) {
   const known = error instanceof ConfigurationError || (error instanceof Error && 'code' in error);
-  process.stderr.write(`${known ? (error as Error).message : String((error as Error)?.stack ?? error)}\n`);
+  process.stderr.write(
+    `${known ? (error as Error).message : String((error as Error)?.stack ?? error)}\n`,
+  );
   process.exit(1);
 }

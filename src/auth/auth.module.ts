@@ -11,10 +11,19 @@ import { RateLimitInterceptor } from './rate-limit.interceptor.js';
 export class AuthModule {
   /** The interceptor is there only where a limit is set: without it a request costs less. */
   static for(configuration: Configuration) {
-    const rateLimit = configuration.RATE_LIMIT_PER_MINUTE > 0 ? [{ provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor }] : [];
+    const rateLimit =
+      configuration.RATE_LIMIT_PER_MINUTE > 0
+        ? [{ provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor }]
+        : [];
     return {
       module: AuthModule,
-      providers: [ApiKeysService, AccessTokensService, JwksService, { provide: APP_GUARD, useClass: CredentialsGuard }, ...rateLimit],
+      providers: [
+        ApiKeysService,
+        AccessTokensService,
+        JwksService,
+        { provide: APP_GUARD, useClass: CredentialsGuard },
+        ...rateLimit,
+      ],
       exports: [ApiKeysService, JwksService],
     };
   }

@@ -26,13 +26,22 @@ export class CredentialsGuard implements CanActivate {
     if (apiKeys > 1 || authorizations > 1) return rejected(repeatedHeaders(request.head));
     const key = this.apiKeys.verify(apiKey);
     const token = this.accessTokens.verify(authorization);
-    return token instanceof Promise ? token.then((verdict) => this.decide(request, key, verdict)) : this.decide(request, key, token);
+    return token instanceof Promise
+      ? token.then((verdict) => this.decide(request, key, verdict))
+      : this.decide(request, key, token);
   }
 
-  private decide(request: ServiceRequest, key: Verdict<Caller>, token: Verdict<AccessToken>): true | Promise<never> {
+  private decide(
+    request: ServiceRequest,
+    key: Verdict<Caller>,
+    token: Verdict<AccessToken>,
+  ): true | Promise<never> {
     if (key.kind === 'valid' && token.kind === 'valid') {
       request.caller = key.holder;
-      return token.holder.isInScope || rejected(insufficientScope(this.configuration.OAUTH_REQUIRED_SCOPE));
+      return (
+        token.holder.isInScope ||
+        rejected(insufficientScope(this.configuration.OAUTH_REQUIRED_SCOPE))
+      );
     }
     // What is missing can be said whatever else is not at hand; a verdict that cannot be reached is never a refusal.
     if (key.kind !== 'missing' && token.kind !== 'missing') {
@@ -49,4 +58,5 @@ const soon = Promise.resolve();
  * To throw through our frames and those of Nest costs as much as half an answer. Rejected in a moment rather than at once, so that Nest listens
  * by then and Node does not take it for a rejection that nobody handles.
  */
-const rejected = (problem: Problem): Promise<never> => new Promise((_, reject) => void soon.then(() => reject(problem)));
+const rejected = (problem: Problem): Promise<never> =>
+  new Promise((_, reject) => void soon.then(() => reject(problem)));

@@ -1,4 +1,9 @@
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+} from '@nestjs/common';
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import { type Observable, catchError, from, map, mergeMap, of, throwError } from 'rxjs';
 import { Configuration } from '../configuration/configuration.js';
@@ -26,7 +31,9 @@ export class RateLimitInterceptor implements NestInterceptor {
     const pay = (): Observable<void> => from(this.pay(request, caller.keyId));
     return next.handle().pipe(
       mergeMap((answer) =>
-        answer instanceof Answer && matches(head.ifNoneMatch, answer.etag) ? of(answer) : pay().pipe(map(() => answer)),
+        answer instanceof Answer && matches(head.ifNoneMatch, answer.etag)
+          ? of(answer)
+          : pay().pipe(map(() => answer)),
       ),
       catchError((error: unknown) =>
         error instanceof Problem && error.slug === 'too-many-requests'

@@ -7,15 +7,22 @@ import type { Verdict } from './verdict.js';
 
 const REALM = 'realm="order-lookup-services"';
 const KEY_CHALLENGE = ['WWW-Authenticate', `ApiKey ${REALM}, header="Api-Key"`];
-const bearerChallenge = (parameters = ''): string[] => ['WWW-Authenticate', `Bearer ${REALM}${parameters}`];
+const bearerChallenge = (parameters = ''): string[] => [
+  'WWW-Authenticate',
+  `Bearer ${REALM}${parameters}`,
+];
 
 /** A header sent twice: what would count depends on who reads it. */
 export const repeatedHeaders = ({ apiKeys, authorizations }: RequestHead): Problem =>
   new Problem('malformed-request', {
     detail: 'A credential header was sent more than once.',
     issues: [
-      ...(apiKeys > 1 ? [headerIssue('Api-Key', 'Api-Key was sent more than once: send it once.')] : []),
-      ...(authorizations > 1 ? [headerIssue('Authorization', 'Authorization was sent more than once: send it once.')] : []),
+      ...(apiKeys > 1
+        ? [headerIssue('Api-Key', 'Api-Key was sent more than once: send it once.')]
+        : []),
+      ...(authorizations > 1
+        ? [headerIssue('Authorization', 'Authorization was sent more than once: send it once.')]
+        : []),
     ],
   });
 
@@ -24,7 +31,10 @@ export function unauthorized(key: Verdict<unknown>, token: Verdict<unknown>): Pr
   const name = `${reasonOf(key)} ${reasonOf(token)}`;
   let refusal = refusals.get(name);
   if (!refusal) {
-    refusal = { problem: unauthorizedProblem(key, token), tallies: [...tallyOf('api_key', key), ...tallyOf('access_token', token)] };
+    refusal = {
+      problem: unauthorizedProblem(key, token),
+      tallies: [...tallyOf('api_key', key), ...tallyOf('access_token', token)],
+    };
     refusals.set(name, refusal);
   }
   for (const tally of refusal.tallies) tally.inc();
@@ -39,10 +49,13 @@ interface Refusal {
 /** Each is made once: there are no more of them than reasons to refuse two credentials. */
 const refusals = new Map<string, Refusal>();
 
-const reasonOf = (verdict: Verdict<unknown>): string => (verdict.kind === 'refused' ? verdict.reason : verdict.kind);
+const reasonOf = (verdict: Verdict<unknown>): string =>
+  verdict.kind === 'refused' ? verdict.reason : verdict.kind;
 
 const tallyOf = (credential: string, verdict: Verdict<unknown>): Tally[] =>
-  verdict.kind === 'refused' || verdict.kind === 'missing' ? [credentialsRefused.labels({ credential, reason: reasonOf(verdict) })] : [];
+  verdict.kind === 'refused' || verdict.kind === 'missing'
+    ? [credentialsRefused.labels({ credential, reason: reasonOf(verdict) })]
+    : [];
 
 function unauthorizedProblem(key: Verdict<unknown>, token: Verdict<unknown>): Problem {
   const wrong = key.kind === 'refused' || token.kind === 'refused';
@@ -52,7 +65,12 @@ function unauthorizedProblem(key: Verdict<unknown>, token: Verdict<unknown>): Pr
       ? 'The credentials of the request are not valid.'
       : 'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
     issues: [
-      ...issueOf('Api-Key', key, 'Api-Key is missing: send your subscription key.', 'Api-Key is not valid.'),
+      ...issueOf(
+        'Api-Key',
+        key,
+        'Api-Key is missing: send your subscription key.',
+        'Api-Key is not valid.',
+      ),
       ...issueOf(
         'Authorization',
         token,
@@ -61,7 +79,12 @@ function unauthorizedProblem(key: Verdict<unknown>, token: Verdict<unknown>): Pr
       ),
     ],
     // RFC 6750 section 3.1: no error code where no token was sent
-    headers: [...KEY_CHALLENGE, ...bearerChallenge(token.kind === 'refused' && !isOtherScheme ? ', error="invalid_token"' : '')],
+    headers: [
+      ...KEY_CHALLENGE,
+      ...bearerChallenge(
+        token.kind === 'refused' && !isOtherScheme ? ', error="invalid_token"' : '',
+      ),
+    ],
   });
 }
 
@@ -78,11 +101,23 @@ export function insufficientScope(scope: string): Problem {
 }
 
 export const cannotVerify = (detail: string): Problem =>
-  new Problem('cannot-verify-credentials', { detail: `${detail} Your credentials may well be valid.`, headers: retryAfter(2) });
+  new Problem('cannot-verify-credentials', {
+    detail: `${detail} Your credentials may well be valid.`,
+    headers: retryAfter(2),
+  });
 
-const headerIssue = (field: string, description: string): Issue => ({ description, field, location: 'header' });
+const headerIssue = (field: string, description: string): Issue => ({
+  description,
+  field,
+  location: 'header',
+});
 
-function issueOf(field: string, { kind }: Verdict<unknown>, whenMissing: string, whenRefused: string): Issue[] {
+function issueOf(
+  field: string,
+  { kind }: Verdict<unknown>,
+  whenMissing: string,
+  whenRefused: string,
+): Issue[] {
   if (kind === 'missing') return [headerIssue(field, whenMissing)];
   return kind === 'refused' ? [headerIssue(field, whenRefused)] : [];
 }

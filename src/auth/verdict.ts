@@ -7,7 +7,16 @@ export type Verdict<Holder> =
 
 /** Fixed words, for the metrics only: the caller is never told. */
 export type RefusalReason =
-  'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'signature' | 'claims' | 'not-an-access-token' | 'scope' | 'scheme';
+  | 'missing'
+  | 'malformed'
+  | 'unknown'
+  | 'expired'
+  | 'revoked'
+  | 'signature'
+  | 'claims'
+  | 'not-an-access-token'
+  | 'scope'
+  | 'scheme';
 
 export const missing = { kind: 'missing' } as const;
 export const valid = <Holder>(holder: Holder): Verdict<Holder> => ({ kind: 'valid', holder });

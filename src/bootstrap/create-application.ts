@@ -15,16 +15,27 @@ import { type Log, nestLogger } from '../telemetry/log.js';
 export function createFoundation(configuration: Configuration, log: Log): Foundation {
   const { BASE_PATH, PUBLIC_BASE_URL } = configuration;
   const problems = new ProblemRenderer(
-    PUBLIC_BASE_URL !== '' && PUBLIC_BASE_URL.endsWith(BASE_PATH) ? PUBLIC_BASE_URL : PUBLIC_BASE_URL + BASE_PATH,
+    PUBLIC_BASE_URL !== '' && PUBLIC_BASE_URL.endsWith(BASE_PATH)
+      ? PUBLIC_BASE_URL
+      : PUBLIC_BASE_URL + BASE_PATH,
   );
-  return { configuration, log, problems, overload: new Overload(), replies: new Replies(problems, log) };
+  return {
+    configuration,
+    log,
+    problems,
+    overload: new Overload(),
+    replies: new Replies(problems, log),
+  };
 }
 
 export const createAdapter = ({ replies, problems, overload }: Foundation): LeanExpressAdapter =>
   new LeanExpressAdapter(new Admission(replies, problems, overload), replies);
 
 /** Applies what a Nest application is told before it is initialized. */
-export function prepare(app: NestExpressApplication, configuration: Configuration): NestExpressApplication {
+export function prepare(
+  app: NestExpressApplication,
+  configuration: Configuration,
+): NestExpressApplication {
   const { BASE_PATH, CORS_ORIGINS } = configuration;
   if (BASE_PATH) app.setGlobalPrefix(BASE_PATH);
   if (CORS_ORIGINS.length > 0) {
@@ -32,7 +43,14 @@ export function prepare(app: NestExpressApplication, configuration: Configuratio
       origin: CORS_ORIGINS,
       methods: ['GET', 'HEAD', 'OPTIONS'],
       allowedHeaders: ['Api-Key', 'Authorization', 'If-None-Match', 'X-Request-Id', 'traceparent'],
-      exposedHeaders: ['ETag', 'X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate'],
+      exposedHeaders: [
+        'ETag',
+        'X-Request-Id',
+        'Retry-After',
+        'RateLimit',
+        'RateLimit-Policy',
+        'WWW-Authenticate',
+      ],
       maxAge: 3600,
       preflightContinue: true, // OPTIONS is answered like everywhere, with Allow
     });
@@ -42,13 +60,20 @@ export function prepare(app: NestExpressApplication, configuration: Configuratio
 }
 
 /** The Nest application with everything in place, not listening yet. */
-export async function createApplication(configuration: Configuration, log: Log): Promise<NestExpressApplication> {
+export async function createApplication(
+  configuration: Configuration,
+  log: Log,
+): Promise<NestExpressApplication> {
   const foundation = createFoundation(configuration, log);
-  const app = await NestFactory.create<NestExpressApplication>(AppModule.on(foundation), createAdapter(foundation), {
-    logger: nestLogger(log),
-    bodyParser: false,
-    abortOnError: false,
-    routeConflictPolicy: { duplicate: 'error', shadow: 'error' },
-  });
+  const app = await NestFactory.create<NestExpressApplication>(
+    AppModule.on(foundation),
+    createAdapter(foundation),
+    {
+      logger: nestLogger(log),
+      bodyParser: false,
+      abortOnError: false,
+      routeConflictPolicy: { duplicate: 'error', shadow: 'error' },
+    },
+  );
   return prepare(app, configuration);
 }

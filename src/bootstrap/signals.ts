@@ -23,7 +23,9 @@ export function endOn(service: Stoppable, log: Log): void {
       .stop()
       .catch((error: unknown) => log.error({ err: error }, 'stopping failed'))
       .then(() => log.info('stopped'))
-      .then(() => Promise.race([new Promise<void>((resolve) => log.flush(() => resolve())), pause(FLUSH_MS)]))
+      .then(() =>
+        Promise.race([new Promise<void>((resolve) => log.flush(() => resolve())), pause(FLUSH_MS)]),
+      )
       .then(() => process.exit(status));
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => end(0, signal));

@@ -58,10 +58,15 @@ export async function startService(configuration: Configuration, log: Log): Prom
 function listen(server: Server, port: number, host: string, variable: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const reason = error.code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be had (${error.code ?? error.message})`;
+      const reason =
+        error.code === 'EADDRINUSE'
+          ? 'is taken by another program'
+          : `cannot be had (${error.code ?? error.message})`;
       reject(
         Object.assign(
-          new Error(`${variable}=${port}: the port ${reason} on ${host}. Stop that program or set ${variable} to another port.`),
+          new Error(
+            `${variable}=${port}: the port ${reason} on ${host}. Stop that program or set ${variable} to another port.`,
+          ),
           { code: error.code },
         ),
       );

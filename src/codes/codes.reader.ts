@@ -5,7 +5,11 @@ import type { Reading } from '../snapshots/followed-snapshot.js';
 import { readRevision } from '../snapshots/read-revision.js';
 import { readTransaction } from '../database/read-transaction.js';
 import type { Answer } from '../http/answer.js';
-import { type Horizon, readChangedRecords, readHorizon } from './communication-codes/changed-records.reader.js';
+import {
+  type Horizon,
+  readChangedRecords,
+  readHorizon,
+} from './communication-codes/changed-records.reader.js';
 import type { CommunicationCodes } from './communication-codes/communication-codes.js';
 import { readCommunicationCodes } from './communication-codes/communication-codes.reader.js';
 import { assertSize } from './communication-codes/record-columns.js';
@@ -29,9 +33,15 @@ export class CodesReader {
       const revision = await readRevision(manager, 'codes');
       const horizon = await readHorizon(manager);
       const changes = await readChangedRecords(manager, horizon, former?.horizon);
-      const communicationCodes = former && changes ? former.communicationCodes.with(changes) : await readCommunicationCodes(manager);
+      const communicationCodes =
+        former && changes
+          ? former.communicationCodes.with(changes)
+          : await readCommunicationCodes(manager);
       assertSize(communicationCodes.bytes);
-      return { revision, value: { supportedValues: await readSupportedValues(manager), communicationCodes, horizon } };
+      return {
+        revision,
+        value: { supportedValues: await readSupportedValues(manager), communicationCodes, horizon },
+      };
     });
   }
 }

@@ -27,7 +27,11 @@ export class CodesService {
 
   private get snapshot(): CodesSnapshot {
     const { current } = this.followed;
-    if (!current) throw new Problem('not-ready', { detail: 'The codes have not been read from the database yet.', headers: retryAfter(2) });
+    if (!current)
+      throw new Problem('not-ready', {
+        detail: 'The codes have not been read from the database yet.',
+        headers: retryAfter(2),
+      });
     return current;
   }
 }

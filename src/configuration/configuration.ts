@@ -6,7 +6,9 @@ const port = { min: 0, max: 65_535 };
 
 /** Every variable of the environment that the service reads, with its default. `.env.example` says what each means. */
 export class Configuration {
-  @Matches(/^[A-Za-z0-9.:_-]+$/, { message: '$property is "$value": a host name or an IP address to listen on is needed' })
+  @Matches(/^[A-Za-z0-9.:_-]+$/, {
+    message: '$property is "$value": a host name or an IP address to listen on is needed',
+  })
   HOST = '0.0.0.0';
 
   @WholeNumber(port)
@@ -16,7 +18,8 @@ export class Configuration {
   MANAGEMENT_PORT = 3001;
 
   @Matches(/^(\/[A-Za-z0-9._~-]+)*$/, {
-    message: '$property is "$value": it has to begin with a slash and end without one, such as /lookups',
+    message:
+      '$property is "$value": it has to begin with a slash and end without one, such as /lookups',
   })
   BASE_PATH = '';
 
@@ -29,21 +32,30 @@ export class Configuration {
   @IssuerUrl()
   OAUTH_ISSUER = '';
 
-  @IsNotEmpty({ message: '$property is not set: the audience that access tokens for this service hold in their aud claim is needed' })
+  @IsNotEmpty({
+    message:
+      '$property is not set: the audience that access tokens for this service hold in their aud claim is needed',
+  })
   OAUTH_AUDIENCE = '';
 
   @IssuerUrl({ optional: true })
   OAUTH_JWKS_URI = '';
 
   @Matches(/^[\x21\x23-\x5b\x5d-\x7e]*$/, {
-    message: '$property is "$value": one scope without spaces, quotes and backslashes is needed (RFC 6749 section 3.3)',
+    message:
+      '$property is "$value": one scope without spaces, quotes and backslashes is needed (RFC 6749 section 3.3)',
   })
   OAUTH_REQUIRED_SCOPE = '';
 
-  @IsIn(['', 'at+jwt'], { message: '$property is "$value": only at+jwt can be demanded (RFC 9068); leave it out to accept JWT too' })
+  @IsIn(['', 'at+jwt'], {
+    message:
+      '$property is "$value": only at+jwt can be demanded (RFC 9068); leave it out to accept JWT too',
+  })
   OAUTH_TOKEN_TYPE = '';
 
-  @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
+  @Transform(({ value }: { value: unknown }) =>
+    value === 'true' ? true : value === 'false' ? false : value,
+  )
   @IsBoolean({ message: '$property is "$value": true or false is needed' })
   OAUTH_ALLOW_HTTP = false;
 
@@ -53,12 +65,18 @@ export class Configuration {
   @WholeNumber({ min: 0, max: 1_000_000 })
   RATE_LIMIT_PER_MINUTE = 0;
 
-  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.split(',').map((origin) => origin.trim()) : value))
-  @Each(/^https?:\/\/[^/\s"]+$/, 'an origin such as https://portal.example.com (scheme and host, no path)')
+  @Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' ? value.split(',').map((origin) => origin.trim()) : value,
+  )
+  @Each(
+    /^https?:\/\/[^/\s"]+$/,
+    'an origin such as https://portal.example.com (scheme and host, no path)',
+  )
   CORS_ORIGINS: string[] = [];
 
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
-    message: '$property is "$value": one of fatal, error, warn, info, debug, trace, silent is needed',
+    message:
+      '$property is "$value": one of fatal, error, warn, info, debug, trace, silent is needed',
   })
   LOG_LEVEL = 'info';
 }

@@ -20,9 +20,13 @@ export const variableNames = Object.keys(new Configuration()) as (keyof Configur
  * @throws ConfigurationError with all faults at once
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
-  const set = Object.fromEntries(variableNames.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
+  const set = Object.fromEntries(
+    variableNames.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+  );
   const configuration = plainToInstance(Configuration, set, { exposeDefaultValues: true });
-  const faults = validateSync(configuration).flatMap(({ constraints }) => Object.values(constraints ?? {}));
+  const faults = validateSync(configuration).flatMap(({ constraints }) =>
+    Object.values(constraints ?? {}),
+  );
   if (faults.length > 0) throw new ConfigurationError(faults);
   return Object.freeze(configuration);
 }

@@ -2,19 +2,25 @@
 import { Transform } from 'class-transformer';
 import { ValidateBy, type ValidationArguments } from 'class-validator';
 
-function rule(name: string, fault: (value: unknown, settings: Record<string, unknown>) => string | undefined): PropertyDecorator {
+function rule(
+  name: string,
+  fault: (value: unknown, settings: Record<string, unknown>) => string | undefined,
+): PropertyDecorator {
   return ValidateBy({
     name,
     validator: {
-      validate: (value: unknown, args?: ValidationArguments) => fault(value, (args?.object ?? {}) as Record<string, unknown>) === undefined,
+      validate: (value: unknown, args?: ValidationArguments) =>
+        fault(value, (args?.object ?? {}) as Record<string, unknown>) === undefined,
       defaultMessage: (args?: ValidationArguments) =>
         `${args?.property} ${fault(args?.value, (args?.object ?? {}) as Record<string, unknown>)}`,
     },
   });
 }
 
-const parse = (value: unknown): URL | undefined => (typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined);
-const isLoopback = ({ hostname }: URL): boolean => hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+const parse = (value: unknown): URL | undefined =>
+  typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
+const isLoopback = ({ hostname }: URL): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 
 /** A whole number in digits, `min` to `max` inclusive. */
 export function WholeNumber({ min, max }: { min: number; max: number }): PropertyDecorator {
@@ -37,7 +43,13 @@ export const HttpUrl = ({ optional = false } = {}): PropertyDecorator =>
   rule('httpUrl', (value) => {
     if (optional && value === '') return undefined;
     const url = parse(value);
-    const fits = url && /^https?:$/.test(url.protocol) && !url.username && !url.search && !url.hash && !String(value).endsWith('/');
+    const fits =
+      url &&
+      /^https?:$/.test(url.protocol) &&
+      !url.username &&
+      !url.search &&
+      !url.hash &&
+      !String(value).endsWith('/');
     return fits
       ? undefined
       : `is "${String(value)}": an http or https address without a trailing slash is needed, such as https://orders.example.com`;
@@ -51,17 +63,22 @@ export const IssuerUrl = ({ optional = false } = {}): PropertyDecorator =>
         ? undefined
         : 'is not set: the exact issuer (the iss claim) of the OAuth 2.0 provider is needed, such as https://login.example.com';
     const url = parse(value);
-    if (!url || !/^https?:$/.test(url.protocol) || url.username || url.hash) return `is "${String(value)}": an https address is needed`;
-    if (url.protocol === 'https:' || isLoopback(url) || settings['OAUTH_ALLOW_HTTP'] === true) return undefined;
+    if (!url || !/^https?:$/.test(url.protocol) || url.username || url.hash)
+      return `is "${String(value)}": an https address is needed`;
+    if (url.protocol === 'https:' || isLoopback(url) || settings['OAUTH_ALLOW_HTTP'] === true)
+      return undefined;
     return `is "${String(value)}": https is needed, since anyone on the way could replace the keys; on a test network set OAUTH_ALLOW_HTTP=true`;
   });
 
 /** A connection string of PostgreSQL. It holds a password, so the sentence never quotes it. */
 export const PostgresUrl = (): PropertyDecorator =>
   rule('postgresUrl', (value) => {
-    const form = 'a connection string such as postgres://user:password@host:5432/database is needed';
+    const form =
+      'a connection string such as postgres://user:password@host:5432/database is needed';
     if (value === '') return `is not set: ${form}`;
-    return /^postgres(ql)?:$/.test(parse(value)?.protocol ?? '') ? undefined : `is not a connection string of PostgreSQL: ${form}`;
+    return /^postgres(ql)?:$/.test(parse(value)?.protocol ?? '')
+      ? undefined
+      : `is not a connection string of PostgreSQL: ${form}`;
   });
 
 /** A list whose every entry matches. */

@@ -7,7 +7,14 @@ import { CommunicationCode } from './entities/communication-code.entity.js';
 import { Revision } from './entities/revision.entity.js';
 import { CONNECT_TIMEOUT_MS, QUERY_TIMEOUT_MS, clientOptions } from './session.js';
 
-export const entities = [CodeListValue, AreaProperty, CommunicationCode, CommunicationCodeChange, ApiKey, Revision];
+export const entities = [
+  CodeListValue,
+  AreaProperty,
+  CommunicationCode,
+  CommunicationCodeChange,
+  ApiKey,
+  Revision,
+];
 
 /** Two sessions: a list of keys is read while a long list of codes is. With the listening one that makes three for each replica. */
 export const dataSourceOptions = (databaseUrl: string): DataSourceOptions => ({
@@ -20,5 +27,9 @@ export const dataSourceOptions = (databaseUrl: string): DataSourceOptions => ({
   poolSize: 2,
   connectTimeoutMS: CONNECT_TIMEOUT_MS,
   poolErrorHandler: () => undefined, // an idle connection that ended: the pool makes a new one, and the listener says that the database is away
-  extra: { ...clientOptions(databaseUrl), query_timeout: QUERY_TIMEOUT_MS, idleTimeoutMillis: 30_000 },
+  extra: {
+    ...clientOptions(databaseUrl),
+    query_timeout: QUERY_TIMEOUT_MS,
+    idleTimeoutMillis: 30_000,
+  },
 });

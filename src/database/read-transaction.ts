@@ -5,7 +5,10 @@ import { SESSION_LIMITS, destroyClient, initialized } from './session.js';
  * Runs `read` in one read-only REPEATABLE READ transaction, so that all it sees is of one moment.
  * After any error the connection is destroyed rather than given back.
  */
-export async function readTransaction<T>(dataSource: DataSource, read: (manager: EntityManager) => Promise<T>): Promise<T> {
+export async function readTransaction<T>(
+  dataSource: DataSource,
+  read: (manager: EntityManager) => Promise<T>,
+): Promise<T> {
   const runner = (await initialized(dataSource)).createQueryRunner();
   const client: unknown = await runner.connect();
   try {

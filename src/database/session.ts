@@ -28,9 +28,14 @@ export interface ServerFacts {
 /** PostgreSQL 14 is the oldest version that the migrations and statements are written for; in other encodings than UTF8 lengths and order are those of bytes. */
 export function assertSupported(facts: ServerFacts | undefined): void {
   const { version = 0, encoding = 'unknown' } = facts ?? {};
-  if (version < 140_000) throw new Error(`PostgreSQL ${Math.floor(version / 10_000)} is too old: version 14 or later is needed`);
+  if (version < 140_000)
+    throw new Error(
+      `PostgreSQL ${Math.floor(version / 10_000)} is too old: version 14 or later is needed`,
+    );
   if (encoding !== 'UTF8')
-    throw new Error(`the encoding of the database is ${encoding}: UTF8 is needed (create database … encoding 'UTF8')`);
+    throw new Error(
+      `the encoding of the database is ${encoding}: UTF8 is needed (create database … encoding 'UTF8')`,
+    );
 }
 
 /** Cuts the connection of a client at once. A client that ran into its time limit still waits for the answer and must not be used again. */
@@ -43,7 +48,9 @@ const initializing = new WeakMap<DataSource, Promise<unknown>>();
 /** Initializes the data source, once however many ask. Unlike TypeORM's own retries this may fail and be tried again for ever. */
 export async function initialized(dataSource: DataSource): Promise<DataSource> {
   if (dataSource.isInitialized) return dataSource;
-  const pending = initializing.get(dataSource) ?? dataSource.initialize().finally(() => initializing.delete(dataSource));
+  const pending =
+    initializing.get(dataSource) ??
+    dataSource.initialize().finally(() => initializing.delete(dataSource));
   initializing.set(dataSource, pending);
   await pending;
   return dataSource;

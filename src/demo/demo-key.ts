@@ -13,7 +13,9 @@ export async function demoKey(client: Client, data: string): Promise<string> {
   );
   if (rowCount) return kept;
   const key = generateApiKey();
-  await client.query(`insert into api_key (client, key_hash) values ('demo', decode($1, 'hex'))`, [hashApiKey(key)]);
+  await client.query(`insert into api_key (client, key_hash) values ('demo', decode($1, 'hex'))`, [
+    hashApiKey(key),
+  ]);
   writeFileSync(file, key, { mode: 0o600 });
   return key;
 }

@@ -30,13 +30,17 @@ export class DemoPostgres {
   assertAlone(): void {
     const pid = numberIn(this.pidFile);
     if (pid !== process.pid && isAlive(pid))
-      throw new DemoError(`The demo runs already (process ${pid}). Stop it with Ctrl-C, or use the one that runs.`);
+      throw new DemoError(
+        `The demo runs already (process ${pid}). Stop it with Ctrl-C, or use the one that runs.`,
+      );
     writeFileSync(this.pidFile, String(process.pid));
   }
 
   /** Starts the server and gives its connection string. */
   async start(): Promise<string> {
-    const version = existsSync(join(this.folder, 'PG_VERSION')) ? readFileSync(join(this.folder, 'PG_VERSION'), 'utf8').trim() : undefined;
+    const version = existsSync(join(this.folder, 'PG_VERSION'))
+      ? readFileSync(join(this.folder, 'PG_VERSION'), 'utf8').trim()
+      : undefined;
     if (version !== undefined && version !== MAJOR) {
       throw new DemoError(
         `.data/postgres holds data of PostgreSQL ${version}, and the demo runs PostgreSQL ${MAJOR}. Move or delete the folder .data to start afresh.`,
@@ -80,7 +84,10 @@ export class DemoPostgres {
     if (!isAlive(pid)) return;
     process.kill(pid, 'SIGINT');
     for (let tries = 0; isAlive(pid); tries++) {
-      if (tries > 100) throw new DemoError(`A database of an earlier demo (process ${pid}) does not end. End it and start again.`);
+      if (tries > 100)
+        throw new DemoError(
+          `A database of an earlier demo (process ${pid}) does not end. End it and start again.`,
+        );
       await pause(100);
     }
   }
@@ -94,7 +101,8 @@ export class DemoPostgres {
   }
 }
 
-const numberIn = (file: string): number => (existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : 0);
+const numberIn = (file: string): number =>
+  existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) : 0;
 
 function isAlive(pid: number): boolean {
   if (!(pid > 0)) return false;

@@ -33,13 +33,22 @@ export async function startDemo(): Promise<void> {
       OAUTH_ISSUER: issuerUrl,
       OAUTH_AUDIENCE: AUDIENCE,
     };
-    const { HOST, PORT, MANAGEMENT_PORT, BASE_PATH, OAUTH_REQUIRED_SCOPE } = readConfiguration(environment);
+    const { HOST, PORT, MANAGEMENT_PORT, BASE_PATH, OAUTH_REQUIRED_SCOPE } =
+      readConfiguration(environment);
     await mkdir(DATA, { recursive: true }).catch((error: Error) =>
-      Promise.reject(new DemoError(`The folder .data cannot be made: ${error.message}. Make the project's folder writable.`)),
+      Promise.reject(
+        new DemoError(
+          `The folder .data cannot be made: ${error.message}. Make the project's folder writable.`,
+        ),
+      ),
     );
     postgres.assertAlone();
     for (const [variable, port] of Object.entries({ PORT, MANAGEMENT_PORT }))
-      await assertFree(HOST, port, `set ${variable} to another port, such as ${variable}=4${String(port).slice(1)} npm start`);
+      await assertFree(
+        HOST,
+        port,
+        `set ${variable} to another port, such as ${variable}=4${String(port).slice(1)} npm start`,
+      );
     await assertFree('127.0.0.1', issuerPort, 'set ISSUER_PORT to another port');
     const databaseUrl = await postgres.start();
     const client = await connect({ DATABASE_URL: databaseUrl });
@@ -58,7 +67,10 @@ export async function startDemo(): Promise<void> {
       redirectUris: origins.map((origin) => `${origin}${BASE_PATH}/docs/oauth2-redirect.html`),
       keyFile: join(DATA, 'issuer-key.pem'),
     });
-    const service = await startService(readConfiguration({ ...environment, DATABASE_URL: databaseUrl }), log);
+    const service = await startService(
+      readConfiguration({ ...environment, DATABASE_URL: databaseUrl }),
+      log,
+    );
     endOn(
       {
         async stop() {
@@ -81,7 +93,10 @@ export async function startDemo(): Promise<void> {
       }),
     );
   } catch (error) {
-    const known = error instanceof DemoError || error instanceof ConfigurationError || (error instanceof Error && 'code' in error);
+    const known =
+      error instanceof DemoError ||
+      error instanceof ConfigurationError ||
+      (error instanceof Error && 'code' in error);
     process.stderr.write(`${known ? error.message : describeFully(error)}\n`);
     await postgres.stop();
     process.exit(1);
@@ -92,9 +107,12 @@ async function assertFree(host: string, port: number, remedy: string): Promise<v
   if (port === 0) return;
   const probe = createServer();
   await new Promise<void>((resolve, reject) => {
-    probe.once('error', () => reject(new DemoError(`Port ${port} on ${host} is taken by another program: ${remedy}.`)));
+    probe.once('error', () =>
+      reject(new DemoError(`Port ${port} on ${host} is taken by another program: ${remedy}.`)),
+    );
     probe.listen(port, host, () => probe.close(() => resolve()));
   });
 }
 
-const describeFully = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
+const describeFully = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -4,7 +4,9 @@ import { startIssuer } from './issuer.js';
 const needed = ['ISSUER_URL', 'ISSUER_PORT', 'ISSUER_AUDIENCE'] as const;
 const missing = needed.filter((name) => !process.env[name]);
 if (missing.length > 0) {
-  process.stderr.write(`${missing.join(', ')} not set: the issuer's own address, its port and the audience of its tokens are needed.\n`);
+  process.stderr.write(
+    `${missing.join(', ')} not set: the issuer's own address, its port and the audience of its tokens are needed.\n`,
+  );
   process.exit(1);
 }
 

@@ -78,7 +78,10 @@ export async function startIssuer(options: IssuerOptions): Promise<LocalIssuer> 
       IdToken: 600,
     },
     async loadExistingGrant({ oidc }) {
-      const grant = new provider.Grant({ clientId: oidc.client?.clientId ?? '', accountId: oidc.session?.accountId ?? ACCOUNT });
+      const grant = new provider.Grant({
+        clientId: oidc.client?.clientId ?? '',
+        accountId: oidc.session?.accountId ?? ACCOUNT,
+      });
       grant.addOIDCScope(`openid ${scopes}`.trim());
       grant.addResourceScope(audience, scopes);
       await grant.save();
@@ -123,9 +126,14 @@ export async function startIssuer(options: IssuerOptions): Promise<LocalIssuer> 
   };
 }
 
-async function signIn(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function signIn(
+  provider: Provider,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   try {
-    if (request.method === 'POST') await provider.interactionFinished(request, response, { login: { accountId: ACCOUNT } });
+    if (request.method === 'POST')
+      await provider.interactionFinished(request, response, { login: { accountId: ACCOUNT } });
     else
       response
         .writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' })
@@ -142,7 +150,8 @@ async function signingKey(file: string | undefined): Promise<JWK> {
   const privateKey = kept
     ? await importPKCS8(readFileSync(file, 'utf8'), 'RS256', { extractable: true })
     : (await generateKeyPair('RS256', { extractable: true })).privateKey;
-  if (file !== undefined && !kept) writeFileSync(file, await exportPKCS8(privateKey), { mode: 0o600 });
+  if (file !== undefined && !kept)
+    writeFileSync(file, await exportPKCS8(privateKey), { mode: 0o600 });
   return { ...(await exportJWK(privateKey)), use: 'sig', alg: 'RS256' };
 }
 

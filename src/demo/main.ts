@@ -2,7 +2,9 @@
 // says what is missing where only a part is set.
 import 'reflect-metadata';
 
-const configured = ['DATABASE_URL', 'OAUTH_ISSUER', 'OAUTH_AUDIENCE'].some((name) => process.env[name]);
+const configured = ['DATABASE_URL', 'OAUTH_ISSUER', 'OAUTH_AUDIENCE'].some(
+  (name) => process.env[name],
+);
 
 if (configured || process.env['NODE_ENV'] === 'production') await import('../main.js');
 else await (await import('./demo.js')).startDemo();

@@ -9,7 +9,8 @@ interface Demo {
 
 /** What `npm start` prints: where everything is, and calls to paste. */
 export function welcome({ url, managementUrl, issuerUrl, key, token, databaseUrl }: Demo): string {
-  const curl = (path: string): string => `curl -s '${url}${path}' \\\n  -H 'Api-Key: ${key}' \\\n  -H 'Authorization: Bearer ${token}'\n`;
+  const curl = (path: string): string =>
+    `curl -s '${url}${path}' \\\n  -H 'Api-Key: ${key}' \\\n  -H 'Authorization: Bearer ${token}'\n`;
   return `
 Order Lookup Services: the demo runs.
 

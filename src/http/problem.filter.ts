@@ -31,11 +31,14 @@ function problemOf(exception: unknown): Problem {
   if (exception instanceof Problem) return exception;
   const status = exception instanceof HttpException ? exception.getStatus() : 500;
   if (status === 404) return NOT_FOUND;
-  if (status < 500) return new Problem('malformed-request', { detail: 'The request cannot be processed.' });
+  if (status < 500)
+    return new Problem('malformed-request', { detail: 'The request cannot be processed.' });
   return new Problem('internal-error', {
-    detail: 'The server met an unexpected condition. It is in our log under the id of this occurrence.',
+    detail:
+      'The server met an unexpected condition. It is in our log under the id of this occurrence.',
   });
 }
 
 /** Only an error of ours is worth its stack in the log. */
-const causeOf = ({ slug }: Problem, exception: unknown): unknown => (slug === 'internal-error' ? exception : undefined);
+const causeOf = ({ slug }: Problem, exception: unknown): unknown =>
+  slug === 'internal-error' ? exception : undefined;

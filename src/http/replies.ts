@@ -89,7 +89,12 @@ export class Replies {
     this.finished(request, 200);
   }
 
-  problem(request: ServiceRequest, response: ServiceResponse, problem: Problem, cause?: unknown): void {
+  problem(
+    request: ServiceRequest,
+    response: ServiceResponse,
+    problem: Problem,
+    cause?: unknown,
+  ): void {
     const { status, headers, body } = this.problems.answer(problem, request.requestId);
     if (this.draining || problem.circumstances.close) response.shouldKeepAlive = false;
     response.writeHead(status, headers);
@@ -123,4 +128,6 @@ export class Replies {
 
 /** W3C Trace Context, version 00. Anything else is free text, and stays out of the log. */
 const validTraceparent = (traceparent: string | undefined): string | undefined =>
-  traceparent !== undefined && /^[0-9a-f]{2}(-[0-9a-f]{2,32}){3}$/.test(traceparent) ? traceparent : undefined;
+  traceparent !== undefined && /^[0-9a-f]{2}(-[0-9a-f]{2,32}){3}$/.test(traceparent)
+    ? traceparent
+    : undefined;

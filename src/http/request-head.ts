@@ -55,18 +55,22 @@ export function readRequestHead({ rawHeaders }: IncomingMessage): RequestHead {
         if (is(name, 'authorization')) {
           head.authorization = value;
           head.authorizations++;
-        } else if (is(name, 'if-none-match')) head.ifNoneMatch = head.ifNoneMatch === undefined ? value : `${head.ifNoneMatch}, ${value}`;
+        } else if (is(name, 'if-none-match'))
+          head.ifNoneMatch =
+            head.ifNoneMatch === undefined ? value : `${head.ifNoneMatch}, ${value}`;
         break;
       case 14:
         if (is(name, 'content-length')) head.contentLength = value;
         break;
       case 17:
         if (is(name, 'transfer-encoding'))
-          head.transferEncoding = head.transferEncoding === undefined ? value : `${head.transferEncoding}, ${value}`;
+          head.transferEncoding =
+            head.transferEncoding === undefined ? value : `${head.transferEncoding}, ${value}`;
         break;
     }
   }
   return head;
 }
 
-const is = (name: string, lowerCase: string): boolean => name === lowerCase || name.toLowerCase() === lowerCase;
+const is = (name: string, lowerCase: string): boolean =>
+  name === lowerCase || name.toLowerCase() === lowerCase;

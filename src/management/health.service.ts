@@ -22,8 +22,12 @@ export class HealthService {
   get obstacles(): string[] {
     return [
       ...(this.stopping ? ['The service is shutting down.'] : []),
-      ...(this.codes.followed.current ? [] : ['The codes have not been read from the database yet.']),
-      ...(this.apiKeys.followed.current ? [] : ['The API keys have not been read from the database yet.']),
+      ...(this.codes.followed.current
+        ? []
+        : ['The codes have not been read from the database yet.']),
+      ...(this.apiKeys.followed.current
+        ? []
+        : ['The API keys have not been read from the database yet.']),
       ...(this.jwks.current ? [] : ['The signing keys of the issuer are not at hand.']),
     ];
   }

@@ -1,4 +1,9 @@
-import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import { JwksService } from '../auth/issuers/jwks.service.js';
 import { CodesService } from '../codes/codes.service.js';

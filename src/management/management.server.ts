@@ -24,12 +24,22 @@ export class ManagementServer {
   private async answer({ method, url }: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       if (method !== 'GET' && method !== 'HEAD')
-        throw new Problem('method-not-allowed', { detail: 'Use GET.', headers: ['Allow', 'GET, HEAD'] });
+        throw new Problem('method-not-allowed', {
+          detail: 'Use GET.',
+          headers: ['Allow', 'GET, HEAD'],
+        });
       const [type, body] = await this.read(url);
-      response.writeHead(200, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body), 'Cache-Control': 'no-store' });
+      response.writeHead(200, {
+        'Content-Type': type,
+        'Content-Length': Buffer.byteLength(body),
+        'Cache-Control': 'no-store',
+      });
       response.end(method === 'HEAD' ? undefined : body);
     } catch (error) {
-      const problem = error instanceof Problem ? error : new Problem('internal-error', { detail: 'The metrics cannot be collected.' });
+      const problem =
+        error instanceof Problem
+          ? error
+          : new Problem('internal-error', { detail: 'The metrics cannot be collected.' });
       const { status, headers, body } = this.problems.answer(problem, randomUUID());
       response.writeHead(status, headers).end(method === 'HEAD' ? undefined : body);
     }
@@ -41,13 +51,16 @@ export class ManagementServer {
         return ['application/json', '{"status":"ok"}'];
       case '/health/ready': {
         const { obstacles } = this.health;
-        if (obstacles.length > 0) throw new Problem('not-ready', { detail: obstacles.join(' '), headers: retryAfter(1) });
+        if (obstacles.length > 0)
+          throw new Problem('not-ready', { detail: obstacles.join(' '), headers: retryAfter(1) });
         return ['application/json', '{"status":"ok"}'];
       }
       case '/metrics':
         return [registry.contentType, await this.lifecycle.metrics()];
       default:
-        throw new Problem('not-found', { detail: 'There are /health/live, /health/ready and /metrics.' });
+        throw new Problem('not-found', {
+          detail: 'There are /health/live, /health/ready and /metrics.',
+        });
     }
   }
 }

@@ -11,7 +11,8 @@ export class OrderCaptureV2Controller {
     operationId: 'getOrderCaptureSupportedValues',
     area: 'order capture',
     summary: 'Get supported values (order capture area, version 2)',
-    description: 'Returns the valid type codes and enumerated values for the order capture interface.',
+    description:
+      'Returns the valid type codes and enumerated values for the order capture interface.',
     ok: 'Supported values retrieved',
     schema: 'OrderCaptureSupportedValues',
   })

@@ -8,7 +8,9 @@ import { Problem } from '../problems/problem.js';
 
 const LENGTH: ValidationOptions = {
   message: ({ value, property }) =>
-    value === '' ? `${property} is empty: give a value or leave it out.` : `${property} has more than 256 characters.`,
+    value === ''
+      ? `${property} is empty: give a value or leave it out.`
+      : `${property} has more than 256 characters.`,
 };
 const PRINTABLE = { message: '$property holds control characters.' };
 
@@ -57,7 +59,8 @@ function readFilters(query: string): CommunicationCodesQuery {
   }
   const filters = Object.assign(new CommunicationCodesQuery(), given);
   for (const { property, constraints = {} } of validateSync(filters)) {
-    for (const description of Object.values(constraints)) issues.push(issue(property, description, given[property]));
+    for (const description of Object.values(constraints))
+      issues.push(issue(property, description, given[property]));
   }
   if (issues.length > 0)
     throw new Problem('invalid-query', {
@@ -67,19 +70,31 @@ function readFilters(query: string): CommunicationCodesQuery {
   return filters;
 }
 
-const isFilter = (name: string): name is (typeof NAMES)[number] => name === 'codeType' || name === 'code';
+const isFilter = (name: string): name is (typeof NAMES)[number] =>
+  name === 'codeType' || name === 'code';
 
 /** What was sent, unless it looks like a credential that got into the wrong place. */
 const issue = (field: string, description: string, value: string | undefined): Issue => ({
   description,
   field: shown(field),
   location: 'query',
-  ...(value === undefined || isOurs(value) || value.startsWith('eyJ') ? {} : { value: shown(value) }),
+  ...(value === undefined || isOurs(value) || value.startsWith('eyJ')
+    ? {}
+    : { value: shown(value) }),
 });
 
 function unknown(name: string): Issue {
   const letters = name.toLowerCase().replaceAll(/[^a-z]/g, '');
-  const near = NAMES.map((known) => ({ known, edits: leven(letters, known.toLowerCase()) })).sort((a, b) => a.edits - b.edits)[0];
-  const hint = near && near.edits <= Math.min(NEAR, near.known.length - 2) ? ` Did you mean ${near.known}?` : '';
-  return issue(name, `There is no such parameter: only codeType and code are known.${hint}`, undefined);
+  const near = NAMES.map((known) => ({ known, edits: leven(letters, known.toLowerCase()) })).sort(
+    (a, b) => a.edits - b.edits,
+  )[0];
+  const hint =
+    near && near.edits <= Math.min(NEAR, near.known.length - 2)
+      ? ` Did you mean ${near.known}?`
+      : '';
+  return issue(
+    name,
+    `There is no such parameter: only codeType and code are known.${hint}`,
+    undefined,
+  );
 }

@@ -14,7 +14,8 @@ export class OrderSchedulingController {
     operationId: 'listCommunicationCodes',
     area: 'order scheduling',
     summary: 'List communication code records',
-    description: 'Returns status and usage code records for communication functions, optionally filtered by code type and code.',
+    description:
+      'Returns status and usage code records for communication functions, optionally filtered by code type and code.',
     ok: 'The records that match; none is an empty list',
     schema: 'CommunicationCodeQueryResponse',
   })

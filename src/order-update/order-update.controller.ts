@@ -11,7 +11,8 @@ export class OrderUpdateController {
     operationId: 'getOrderUpdateSupportedValues',
     area: 'order update',
     summary: 'Get supported values (order update area)',
-    description: 'Returns the valid type codes and enumerated values accepted by the order update interface.',
+    description:
+      'Returns the valid type codes and enumerated values accepted by the order update interface.',
     ok: 'Valid codes supported by this API',
     schema: 'OrderUpdateSupportedValues',
   })

@@ -26,7 +26,8 @@ interface Wording {
 const REQUEST_ID_AT = 1;
 
 /** A request id, the name of the next member, and a time. */
-const VARYING_BYTES = '7f0c5a0e-3f64-4c3b-9d5c-1f2e3d4c5b6a","dateTime":"2026-11-21T09:30:00.000Z"'.length;
+const VARYING_BYTES = '7f0c5a0e-3f64-4c3b-9d5c-1f2e3d4c5b6a","dateTime":"2026-11-21T09:30:00.000Z"'
+  .length;
 
 /** Writes problems as documents and whole answers. Knows nothing of Express, so that parser errors are answered with it too. */
 export class ProblemRenderer {
@@ -53,8 +54,20 @@ export class ProblemRenderer {
     let wording = this.wordings.get(circumstances);
     if (!wording) {
       const { title } = problemTypes[slug];
-      const { detail, issues = [], headers = [], close, status = problemTypes[slug].status } = circumstances;
-      const head = JSON.stringify({ type: this.typeOf(slug), title, status, detail, instance: 'urn:uuid:' });
+      const {
+        detail,
+        issues = [],
+        headers = [],
+        close,
+        status = problemTypes[slug].status,
+      } = circumstances;
+      const head = JSON.stringify({
+        type: this.typeOf(slug),
+        title,
+        status,
+        detail,
+        instance: 'urn:uuid:',
+      });
       const before = head.slice(0, -'"}'.length);
       const after = issues.length > 0 ? `,"issues":${JSON.stringify(issues)}}` : '}';
       wording = {
@@ -84,7 +97,10 @@ export class ProblemRenderer {
   /** The bytes of an HTTP/1.1 answer to what never became a request. The connection closes after it. */
   bytes(problem: Problem): Buffer {
     const { status, headers, body } = this.answer(problem, randomUUID());
-    const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, `Date: ${new Date().toUTCString()}`];
+    const lines = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      `Date: ${new Date().toUTCString()}`,
+    ];
     for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
     if (!problem.circumstances.close) lines.push('Connection: close');
     return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`);

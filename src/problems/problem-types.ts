@@ -35,12 +35,16 @@ const types = {
     status: 401,
     title: 'Credentials are missing',
     meaning: 'Every operation needs both headers: Api-Key and Authorization.',
-    remedy: ['Send your subscription key in Api-Key.', 'Send an OAuth 2.0 access token in Authorization, as Bearer <token>.'],
+    remedy: [
+      'Send your subscription key in Api-Key.',
+      'Send an OAuth 2.0 access token in Authorization, as Bearer <token>.',
+    ],
   },
   'invalid-credentials': {
     status: 401,
     title: 'Credentials are not valid',
-    meaning: 'The key or the access token was refused. The answer does not say why, so that nobody can guess his way in.',
+    meaning:
+      'The key or the access token was refused. The answer does not say why, so that nobody can guess his way in.',
     remedy: [
       'Check that the key is complete, not expired and not revoked.',
       'Get a new access token: it may have expired, or be meant for another audience.',
@@ -50,7 +54,8 @@ const types = {
   'insufficient-scope': {
     status: 403,
     title: 'The access token lacks a scope',
-    meaning: 'Both credentials are valid, but the token was not granted the scope that this service needs.',
+    meaning:
+      'Both credentials are valid, but the token was not granted the scope that this service needs.',
     remedy: ['Ask for the scope named in the WWW-Authenticate header when you get the token.'],
   },
   'not-found': {
@@ -87,7 +92,10 @@ const types = {
     status: 429,
     title: 'Too many requests',
     meaning: 'The limit of requests per minute for this key is used up.',
-    remedy: ['Wait as long as Retry-After says.', 'Ask with If-None-Match: an answer 304 costs nothing.'],
+    remedy: [
+      'Wait as long as Retry-After says.',
+      'Ask with If-None-Match: an answer 304 costs nothing.',
+    ],
   },
   'internal-error': {
     status: 500,
@@ -110,7 +118,8 @@ const types = {
   'cannot-verify-credentials': {
     status: 503,
     title: 'Credentials cannot be verified now',
-    meaning: 'The keys of the issuer or the list of API keys are not at hand. Your credentials may well be valid.',
+    meaning:
+      'The keys of the issuer or the list of API keys are not at hand. Your credentials may well be valid.',
     remedy: ['Try again with the same credentials after the time that Retry-After gives.'],
   },
 } as const satisfies Record<string, ProblemType>;

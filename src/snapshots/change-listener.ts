@@ -6,7 +6,14 @@ import type { Log } from '../telemetry/log.js';
 import { databaseUp, listenerUp } from '../telemetry/metrics.js';
 import { RepeatedFailure } from '../telemetry/repeated-failure.js';
 import type { Topic } from '../database/entities/revision.entity.js';
-import { SESSION_LIMITS, SERVER_QUERY, type ServerFacts, assertSupported, clientOptions, destroyClient } from '../database/session.js';
+import {
+  SESSION_LIMITS,
+  SERVER_QUERY,
+  type ServerFacts,
+  assertSupported,
+  clientOptions,
+  destroyClient,
+} from '../database/session.js';
 
 export const CHANNEL = 'order_lookup_changed';
 const HEARTBEAT_MS = 4_000;
@@ -66,7 +73,10 @@ export class ChangeListener {
   }
 
   private async listen(): Promise<void> {
-    const client = new Client({ ...clientOptions(this.databaseUrl), query_timeout: HEARTBEAT_TIMEOUT_MS });
+    const client = new Client({
+      ...clientOptions(this.databaseUrl),
+      query_timeout: HEARTBEAT_TIMEOUT_MS,
+    });
     this.client = client;
     const state = { ended: false, changed: false, over: false };
     const wake = (): void => {
@@ -110,7 +120,9 @@ export class ChangeListener {
     const listening = rows[0]?.listening === true;
     listenerUp.set(listening ? 1 : 0);
     if (!listening) {
-      this.log.warn('database: the connection is no longer registered for notifications; changes are found every few seconds');
+      this.log.warn(
+        'database: the connection is no longer registered for notifications; changes are found every few seconds',
+      );
       await client.query(`listen ${CHANNEL}`);
     }
     for (const { topic, revision } of rows) this.follower.announce(topic, revision);

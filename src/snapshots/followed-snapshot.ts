@@ -87,7 +87,9 @@ export class FollowedSnapshot<T> {
     const asked = this.wanted;
     const { invalidations } = this;
     try {
-      const { revision, value } = await this.read(this.loaded === undefined ? undefined : this.value);
+      const { revision, value } = await this.read(
+        this.loaded === undefined ? undefined : this.value,
+      );
       this.value = value;
       this.loaded = this.invalidations === invalidations ? revision : undefined;
       this.wanted = BigInt(this.wanted ?? 0) > BigInt(revision) ? this.wanted : revision;
@@ -95,13 +97,19 @@ export class FollowedSnapshot<T> {
       this.failure.succeeded();
       snapshotReloads.inc({ topic: this.topic, result: 'loaded' });
       snapshotRevision.set({ topic: this.topic }, Number(revision));
-      this.log.info({ topic: this.topic, revision, durationMs: Math.round(performance.now() - startedAt) }, 'snapshot: loaded');
+      this.log.info(
+        { topic: this.topic, revision, durationMs: Math.round(performance.now() - startedAt) },
+        'snapshot: loaded',
+      );
     } catch (error) {
       const refused = error instanceof RefusedSnapshot;
       snapshotReloads.inc({ topic: this.topic, result: refused ? 'refused' : 'failed' });
       if (refused) {
         this.refused = asked; // not what is wanted by now: the mend may have been committed meanwhile
-        this.log.error({ topic: this.topic, revision: this.wanted, reason: describe(error) }, 'snapshot: refused, the former one stays');
+        this.log.error(
+          { topic: this.topic, revision: this.wanted, reason: describe(error) },
+          'snapshot: refused, the former one stays',
+        );
       } else {
         this.failure.failed(error);
         await pause(RETRY_MS);
@@ -116,4 +124,6 @@ export class FollowedSnapshot<T> {
 }
 
 const pause = (milliseconds: number): Promise<void> | undefined =>
-  milliseconds > 0 ? new Promise((resolve) => void setTimeout(resolve, milliseconds).unref()) : undefined;
+  milliseconds > 0
+    ? new Promise((resolve) => void setTimeout(resolve, milliseconds).unref())
+    : undefined;

@@ -9,6 +9,7 @@ export async function readRevision(manager: EntityManager, topic: Topic): Promis
     .select('sum(r.value)::text', 'revision')
     .where({ topic })
     .getRawOne<{ revision: string | null }>();
-  if (!row?.revision) throw new Error(`the table revision has no row for ${topic}: apply the migrations`);
+  if (!row?.revision)
+    throw new Error(`the table revision has no row for ${topic}: apply the migrations`);
   return row.revision;
 }

@@ -8,21 +8,39 @@ const linesOf = async (registry: Registry): Promise<string[]> =>
 describe('deferred metrics tell at each scrape all that happened before it, once', () => {
   it('counts', async () => {
     const registry = new Registry();
-    const counter = new DeferredCounter({ name: 'answers', help: 'Answers', labelNames: ['status'], registers: [registry] });
+    const counter = new DeferredCounter({
+      name: 'answers',
+      help: 'Answers',
+      labelNames: ['status'],
+      registers: [registry],
+    });
     const [good, bad] = [counter.labels({ status: 200 }), counter.labels({ status: 401 })];
     for (let times = 0; times < 3; times++) good.inc();
-    expect(await linesOf(registry)).toEqual(expect.arrayContaining(['answers{status="200"} 3', 'answers{status="401"} 0']));
+    expect(await linesOf(registry)).toEqual(
+      expect.arrayContaining(['answers{status="200"} 3', 'answers{status="401"} 0']),
+    );
     good.inc();
     bad.inc();
-    expect(await linesOf(registry)).toEqual(expect.arrayContaining(['answers{status="200"} 4', 'answers{status="401"} 1']));
+    expect(await linesOf(registry)).toEqual(
+      expect.arrayContaining(['answers{status="200"} 4', 'answers{status="401"} 1']),
+    );
   });
 
   it.each([1, 255, 256, 257, 1_000])('%i observations', async (count) => {
     const registry = new Registry();
-    const histogram = new DeferredHistogram({ name: 'time', help: 'Time', labelNames: ['of'], buckets: [1, 2], registers: [registry] });
+    const histogram = new DeferredHistogram({
+      name: 'time',
+      help: 'Time',
+      labelNames: ['of'],
+      buckets: [1, 2],
+      registers: [registry],
+    });
     const observations = histogram.labels({ of: 'a' });
     for (let times = 0; times < count; times++) observations.observe(times % 2 === 0 ? 0.5 : 1.5);
-    const lines = [`time_bucket{le="1",of="a"} ${Math.ceil(count / 2)}`, `time_count{of="a"} ${count}`];
+    const lines = [
+      `time_bucket{le="1",of="a"} ${Math.ceil(count / 2)}`,
+      `time_count{of="a"} ${count}`,
+    ];
     expect(await linesOf(registry)).toEqual(expect.arrayContaining(lines));
     expect(await linesOf(registry)).toEqual(expect.arrayContaining(lines));
   });

@@ -1,6 +1,12 @@
 // For what every request counts. The library looks up the labels at each observation, which costs a request as much as its route does. Here
 // that is deferred: to the next scrape, or until many observations are there.
-import { Counter, type CounterConfiguration, Histogram, type HistogramConfiguration, type LabelValues } from 'prom-client';
+import {
+  Counter,
+  type CounterConfiguration,
+  Histogram,
+  type HistogramConfiguration,
+  type LabelValues,
+} from 'prom-client';
 
 /** Counts for one set of labels. */
 export class Tally {

@@ -16,7 +16,12 @@ export function createLog(level: string): Log {
   output.on('drop', () => logLinesDropped.inc());
   output.on('error', () => logLinesDropped.inc()); // a reader that went away (EPIPE) is no reason to stop serving
   return pino(
-    { level, base: undefined, timestamp: stdTimeFunctions.isoTime, formatters: { level: (label) => ({ level: label }) } },
+    {
+      level,
+      base: undefined,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
     output,
   );
 }
@@ -27,5 +32,12 @@ export function nestLogger(log: Log): LoggerService {
     (level: 'debug' | 'warn' | 'error' | 'fatal') =>
     (message: unknown, ...rest: unknown[]): void =>
       log[level]({ context: rest.at(-1) }, String(message));
-  return { log: at('debug'), debug: at('debug'), verbose: at('debug'), warn: at('warn'), error: at('error'), fatal: at('fatal') };
+  return {
+    log: at('debug'),
+    debug: at('debug'),
+    verbose: at('debug'),
+    warn: at('warn'),
+    error: at('error'),
+    fatal: at('fatal'),
+  };
 }

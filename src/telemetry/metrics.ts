@@ -12,27 +12,62 @@ const of = <Label extends string>(name: string, help: string, ...labelNames: Lab
   registers: [registry],
 });
 
-export const requests = new DeferredCounter(of('http_requests_total', 'Requests answered', 'operation', 'status'));
+export const requests = new DeferredCounter(
+  of('http_requests_total', 'Requests answered', 'operation', 'status'),
+);
 export const requestDuration = new DeferredHistogram({
-  ...of('http_request_duration_seconds', 'Time from the request line to the end of the answer', 'operation'),
+  ...of(
+    'http_request_duration_seconds',
+    'Time from the request line to the end of the answer',
+    'operation',
+  ),
   buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
 });
-export const credentialsRefused = new DeferredCounter(of('credentials_refused_total', 'Credentials refused', 'credential', 'reason'));
-export const requestsShed = new Counter(of('requests_shed_total', 'Requests answered 503 because of overload'));
+export const credentialsRefused = new DeferredCounter(
+  of('credentials_refused_total', 'Credentials refused', 'credential', 'reason'),
+);
+export const requestsShed = new Counter(
+  of('requests_shed_total', 'Requests answered 503 because of overload'),
+);
 export const connections = new Gauge(of('connections', 'Open connections on the port of the API'));
-export const snapshotRevision = new Gauge(of('snapshot_revision', 'Revision of what is served', 'topic'));
-export const snapshotAge = new Gauge(of('snapshot_age_seconds', 'Time since the database last confirmed what is served', 'topic'));
+export const snapshotRevision = new Gauge(
+  of('snapshot_revision', 'Revision of what is served', 'topic'),
+);
+export const snapshotAge = new Gauge(
+  of('snapshot_age_seconds', 'Time since the database last confirmed what is served', 'topic'),
+);
 export const snapshotReloads = new Counter(
-  of('snapshot_reloads_total', 'Reloads by result: loaded, refused (failed its check) or failed', 'topic', 'result'),
+  of(
+    'snapshot_reloads_total',
+    'Reloads by result: loaded, refused (failed its check) or failed',
+    'topic',
+    'result',
+  ),
 );
-export const communicationCodes = new Gauge(of('communication_codes', 'Communication codes served'));
+export const communicationCodes = new Gauge(
+  of('communication_codes', 'Communication codes served'),
+);
 export const databaseUp = new Gauge(of('database_up', '1 while the database answers'));
-export const listenerUp = new Gauge(of('listener_up', '1 while notifications of changes are received'));
-export const jwksAge = new Gauge(of('jwks_age_seconds', 'Time since the key set of the issuer was last fetched'));
-export const jwksKeys = new Gauge(of('jwks_keys', 'Usable keys in the key set of the issuer'));
-export const jwksFetches = new Counter(of('jwks_fetches_total', 'Fetches of the key set by result: loaded or failed', 'result'));
-export const tokenCacheEntries = new Gauge(of('token_cache_entries', 'Verified access tokens remembered'));
-export const tokenCacheLookups = new DeferredCounter(
-  of('token_cache_lookups_total', 'Look-ups in the cache of verified tokens: hit or miss', 'result'),
+export const listenerUp = new Gauge(
+  of('listener_up', '1 while notifications of changes are received'),
 );
-export const logLinesDropped = new Counter(of('log_lines_dropped_total', 'Log lines dropped because their reader stalled'));
+export const jwksAge = new Gauge(
+  of('jwks_age_seconds', 'Time since the key set of the issuer was last fetched'),
+);
+export const jwksKeys = new Gauge(of('jwks_keys', 'Usable keys in the key set of the issuer'));
+export const jwksFetches = new Counter(
+  of('jwks_fetches_total', 'Fetches of the key set by result: loaded or failed', 'result'),
+);
+export const tokenCacheEntries = new Gauge(
+  of('token_cache_entries', 'Verified access tokens remembered'),
+);
+export const tokenCacheLookups = new DeferredCounter(
+  of(
+    'token_cache_lookups_total',
+    'Look-ups in the cache of verified tokens: hit or miss',
+    'result',
+  ),
+);
+export const logLinesDropped = new Counter(
+  of('log_lines_dropped_total', 'Log lines dropped because their reader stalled'),
+);

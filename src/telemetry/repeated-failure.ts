@@ -31,7 +31,8 @@ export class RepeatedFailure {
 
 /** One line about an error; an AggregateError (every address refused) says what its parts say. */
 export function describe(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(describe).join('; ');
+  if (error instanceof AggregateError && error.errors.length > 0)
+    return error.errors.map(describe).join('; ');
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause === undefined ? '' : ` (${describe(error.cause)})`;
   return `${error.message || error.name}${cause}`;

@@ -24,20 +24,38 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 const keys = (...words: string[]) => run('keys.js', words, { DATABASE_URL: database.url });
-const issue = async (...words: string[]) => JSON.parse((await keys('issue', '--json', ...words)).stdout) as Issued;
+const issue = async (...words: string[]) =>
+  JSON.parse((await keys('issue', '--json', ...words)).stdout) as Issued;
 const stored = async (id: string): Promise<Stored | undefined> =>
   (
-    await database.query<Stored>(`select client, encode(key_hash, 'hex') as hash, expires_at, revoked_at from api_key where id = $1`, [id])
+    await database.query<Stored>(
+      `select client, encode(key_hash, 'hex') as hash, expires_at, revoked_at from api_key where id = $1`,
+      [id],
+    )
   )[0];
 
 describe('keys issue', () => {
   it('prints the key as one line of JSON and stores its hash alone', async () => {
     const { status, stdout, stderr } = await keys('issue', '--client', 'Acme TMS', '--json');
     const issued = JSON.parse(stdout) as Issued;
-    expect({ status, stderr, lines: stdout.split('\n').length }).toEqual({ status: 0, stderr: '', lines: 2 });
-    expect(issued).toEqual({ id: expect.any(String), client: 'Acme TMS', key: expect.any(String), expiresAt: null });
+    expect({ status, stderr, lines: stdout.split('\n').length }).toEqual({
+      status: 0,
+      stderr: '',
+      lines: 2,
+    });
+    expect(issued).toEqual({
+      id: expect.any(String),
+      client: 'Acme TMS',
+      key: expect.any(String),
+      expiresAt: null,
+    });
     expect(hasValidChecksum(issued.key)).toBe(true);
-    expect(await stored(issued.id)).toEqual({ client: 'Acme TMS', hash: hashApiKey(issued.key), expires_at: null, revoked_at: null });
+    expect(await stored(issued.id)).toEqual({
+      client: 'Acme TMS',
+      hash: hashApiKey(issued.key),
+      expires_at: null,
+      revoked_at: null,
+    });
   });
 
   it.each([
@@ -46,19 +64,27 @@ describe('keys issue', () => {
     ['5m', 300],
   ])('lets it expire after %s', async (duration, seconds) => {
     const { id, expiresAt } = await issue('--client', 'c', '--expires-in', duration);
-    expect(Math.abs(Date.parse(expiresAt ?? '') - Date.now() - seconds * 1000)).toBeLessThan(60_000);
+    expect(Math.abs(Date.parse(expiresAt ?? '') - Date.now() - seconds * 1000)).toBeLessThan(
+      60_000,
+    );
     expect((await stored(id))?.expires_at?.toISOString()).toBe(expiresAt);
   });
 
   it('prints with --sql the INSERT, and the key beside it, without a database', async () => {
-    const { status, stdout, stderr } = await run('keys.js', ['issue', '--client', "O'Hara \\ Co", '--expires-in', '1d', '--sql'], {});
+    const { status, stdout, stderr } = await run(
+      'keys.js',
+      ['issue', '--client', "O'Hara \\ Co", '--expires-in', '1d', '--sql'],
+      {},
+    );
     expect(status).toBe(0);
     const key = /ols_\S+/.exec(stderr)?.[0] ?? '';
     expect(stdout).not.toContain(key);
     await database.query(stdout);
-    expect(await database.query(`select client from api_key where key_hash = decode($1, 'hex')`, [hashApiKey(key)])).toEqual([
-      { client: "O'Hara \\ Co" },
-    ]);
+    expect(
+      await database.query(`select client from api_key where key_hash = decode($1, 'hex')`, [
+        hashApiKey(key),
+      ]),
+    ).toEqual([{ client: "O'Hara \\ Co" }]);
   });
 
   it.each([
@@ -84,17 +110,27 @@ describe('keys issue', () => {
 
 describe('keys list', () => {
   it('shows each key with its state, never a key or a hash', async () => {
-    const [active, revoked] = [await issue('--client', 'list-a'), await issue('--client', 'list-b')];
+    const [active, revoked] = [
+      await issue('--client', 'list-a'),
+      await issue('--client', 'list-b'),
+    ];
     await keys('revoke', revoked.id);
     await database.query(
       `insert into api_key (client, key_hash, created_at, expires_at) values ('list-c', sha256('c'), now() - interval '2 days', now() - interval '1 day')`,
     );
     const { status, stdout } = await keys('list', '--json');
-    const listed = (JSON.parse(stdout) as { client: string; state: string }[]).filter(({ client }) => client.startsWith('list-'));
+    const listed = (JSON.parse(stdout) as { client: string; state: string }[]).filter(
+      ({ client }) => client.startsWith('list-'),
+    );
     expect(status).toBe(0);
-    expect(listed.map(({ client, state }) => `${client} ${state}`)).toEqual(['list-a active', 'list-b revoked', 'list-c expired']);
+    expect(listed.map(({ client, state }) => `${client} ${state}`)).toEqual([
+      'list-a active',
+      'list-b revoked',
+      'list-c expired',
+    ]);
     const text = (await keys('list')).stdout;
-    for (const secret of [active.key, hashApiKey(active.key)]) for (const output of [stdout, text]) expect(output).not.toContain(secret);
+    for (const secret of [active.key, hashApiKey(active.key)])
+      for (const output of [stdout, text]) expect(output).not.toContain(secret);
     expect(text).toMatch(new RegExp(`${revoked.id}.*revoked.*list-b`));
   });
 });
@@ -102,7 +138,11 @@ describe('keys list', () => {
 describe('keys revoke', () => {
   it('revokes once, and says so the second time and keeps the first time', async () => {
     const { id } = await issue('--client', 'c');
-    expect(await keys('revoke', id)).toEqual({ status: 0, stdout: `The key ${id} is revoked.\n`, stderr: '' });
+    expect(await keys('revoke', id)).toEqual({
+      status: 0,
+      stdout: `The key ${id} is revoked.\n`,
+      stderr: '',
+    });
     const first = (await stored(id))?.revoked_at;
     expect(await keys('revoke', id)).toEqual({
       status: 0,

@@ -11,7 +11,10 @@ beforeEach(async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
   issuer = await Issuer.start();
   service = new JwksService(
-    Object.assign(new Configuration(), { OAUTH_ISSUER: issuer.url, OAUTH_JWKS_URI: `${issuer.url}/jwks` }),
+    Object.assign(new Configuration(), {
+      OAUTH_ISSUER: issuer.url,
+      OAUTH_JWKS_URI: `${issuer.url}/jwks`,
+    }),
     createLog('silent'),
   );
   service.start();
@@ -24,7 +27,10 @@ afterEach(async () => {
 });
 
 /** Lets seconds pass; gives those in which the issuer was asked. */
-async function pass(seconds: number, eachSecond = async (_second: number): Promise<unknown> => undefined): Promise<number[]> {
+async function pass(
+  seconds: number,
+  eachSecond = async (_second: number): Promise<unknown> => undefined,
+): Promise<number[]> {
   const asked: number[] = [];
   for (let second = 1; second <= seconds; second++) {
     const before = issuer.jwksHits;
@@ -75,16 +81,23 @@ describe('the keys of the issuer', () => {
       if (service.current?.kids.has(`k${at}`)) found.push(second);
     });
     expect(lookedFor).toBeGreaterThan(100);
-    for (const [index, second] of asked.entries()) expect(second - (asked[index - 1] ?? 0)).toBeLessThanOrEqual(30);
+    for (const [index, second] of asked.entries())
+      expect(second - (asked[index - 1] ?? 0)).toBeLessThanOrEqual(30);
     for (let start = 0; start < 240; start++)
-      expect(asked.filter((second) => second > start && second <= start + 60).length).toBeLessThanOrEqual(3);
+      expect(
+        asked.filter((second) => second > start && second <= start + 60).length,
+      ).toBeLessThanOrEqual(3);
     expect(found.length).toBeGreaterThan(0);
   });
 
   it('under forged key ids are asked for at most three times a minute', async () => {
-    const asked = await pass(600, async () => Promise.all(Array.from({ length: 20 }, async () => service.lookFor())));
+    const asked = await pass(600, async () =>
+      Promise.all(Array.from({ length: 20 }, async () => service.lookFor())),
+    );
     expect(asked.length).toBeLessThanOrEqual(21);
     for (let start = 0; start < 540; start++)
-      expect(asked.filter((second) => second > start && second <= start + 60).length).toBeLessThanOrEqual(3);
+      expect(
+        asked.filter((second) => second > start && second <= start + 60).length,
+      ).toBeLessThanOrEqual(3);
   });
 });

@@ -13,7 +13,9 @@ afterEach(async () => {
   world = undefined;
 });
 
-const withToken = (token: string): { headers: Record<string, string> } => ({ headers: { Authorization: `Bearer ${token}` } });
+const withToken = (token: string): { headers: Record<string, string> } => ({
+  headers: { Authorization: `Bearer ${token}` },
+});
 
 describe('while the issuer fails', () => {
   it.each<Fault>(['down', 'slow', 'drip', 'status 500', 'html', 'empty set', 'huge', 'redirect'])(
@@ -26,11 +28,16 @@ describe('while the issuer fails', () => {
         world.get(PATH, withToken(unknown)), // makes the service ask the issuer
         (async () => {
           for (let count = 0; count < 50; count++)
-            expect((await world?.get(PATH, withToken((await world?.issuer.token()) ?? '')))?.status).toBe(200);
+            expect(
+              (await world?.get(PATH, withToken((await world?.issuer.token()) ?? '')))?.status,
+            ).toBe(200);
         })(),
       ]);
       expectProblem(refused, 'invalid-credentials');
-      for (const key of world.issuer.keys) expect((await world.get(PATH, withToken(await world.issuer.token({ key })))).status).toBe(200);
+      for (const key of world.issuer.keys)
+        expect((await world.get(PATH, withToken(await world.issuer.token({ key })))).status).toBe(
+          200,
+        );
     },
   );
 
@@ -38,11 +45,16 @@ describe('while the issuer fails', () => {
     const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
     issuer.fault = 'down';
     const { key } = await issueKey(database);
-    const service = await RunningService.start({ DATABASE_URL: database.urlOf('order_lookup_service'), ...issuer.environment });
+    const service = await RunningService.start({
+      DATABASE_URL: database.urlOf('order_lookup_service'),
+      ...issuer.environment,
+    });
     try {
       await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'keys');
       const ask = async () => {
-        const response = await fetch(service.url + PATH, { headers: { 'Api-Key': key, Authorization: `Bearer ${await issuer.token()}` } });
+        const response = await fetch(service.url + PATH, {
+          headers: { 'Api-Key': key, Authorization: `Bearer ${await issuer.token()}` },
+        });
         return { status: response.status, headers: response.headers, text: await response.text() };
       };
       const reply = await ask();
@@ -74,7 +86,9 @@ describe('when the issuer changes its keys', () => {
     const here = (world = await World.create());
     const before = world.issuer.jwksHits;
     const replies = await Promise.all(
-      Array.from({ length: 200 }, async (_, at) => here.get(PATH, withToken(await here.issuer.token({ header: { kid: `forged-${at}` } })))),
+      Array.from({ length: 200 }, async (_, at) =>
+        here.get(PATH, withToken(await here.issuer.token({ header: { kid: `forged-${at}` } }))),
+      ),
     );
     expect(new Set(replies.map((reply) => reply.status))).toEqual(new Set([401]));
     expect(world.issuer.jwksHits - before).toBe(1);
@@ -98,15 +112,27 @@ describe('when the issuer changes its keys', () => {
 describe('settings', () => {
   it('OAUTH_REQUIRED_SCOPE answers 403 with the scope that lacks', async () => {
     world = await World.create({ OAUTH_REQUIRED_SCOPE: 'lookups.read' });
-    for (const claims of [{}, { scope: 'lookups' }, { scope: 'lookups.read.all' }, { scope: ['x'] }, { scope: 7 }]) {
+    for (const claims of [
+      {},
+      { scope: 'lookups' },
+      { scope: 'lookups.read.all' },
+      { scope: ['x'] },
+      { scope: 7 },
+    ]) {
       const reply = await world.get(PATH, withToken(await world.issuer.token({ claims })));
       expectProblem(reply, 'insufficient-scope');
       expect(reply.headers.get('www-authenticate')).toBe(
         'Bearer realm="order-lookup-services", error="insufficient_scope", scope="lookups.read"',
       );
     }
-    for (const claims of [{ scope: 'other lookups.read' }, { scp: ['lookups.read'] }, { scp: 'lookups.read' }]) {
-      expect((await world.get(PATH, withToken(await world.issuer.token({ claims })))).status).toBe(200);
+    for (const claims of [
+      { scope: 'other lookups.read' },
+      { scp: ['lookups.read'] },
+      { scp: 'lookups.read' },
+    ]) {
+      expect((await world.get(PATH, withToken(await world.issuer.token({ claims })))).status).toBe(
+        200,
+      );
     }
   });
 
@@ -114,24 +140,33 @@ describe('settings', () => {
     world = await World.create({ OAUTH_TOKEN_TYPE: 'at+jwt' });
     expect((await world.get(PATH)).status).toBe(200);
     for (const typ of ['JWT', undefined])
-      expectProblem(await world.get(PATH, withToken(await world.issuer.token({ header: { typ } }))), 'invalid-credentials');
+      expectProblem(
+        await world.get(PATH, withToken(await world.issuer.token({ header: { typ } }))),
+        'invalid-credentials',
+      );
   });
 
   it('RATE_LIMIT_PER_MINUTE counts requests for each key, and 304 costs nothing', async () => {
     world = await World.create({ RATE_LIMIT_PER_MINUTE: '5' });
     const first = await world.get(PATH);
-    expect({ limit: first.headers.get('ratelimit-policy'), left: first.headers.get('ratelimit-remaining') }).toEqual({
+    expect({
+      limit: first.headers.get('ratelimit-policy'),
+      left: first.headers.get('ratelimit-remaining'),
+    }).toEqual({
       limit: '"key";q=5;w=60',
       left: '4',
     });
     const etag = first.headers.get('etag') ?? '';
-    for (let count = 0; count < 20; count++) expect((await world.get(PATH, { headers: { 'If-None-Match': etag } })).status).toBe(304);
+    for (let count = 0; count < 20; count++)
+      expect((await world.get(PATH, { headers: { 'If-None-Match': etag } })).status).toBe(304);
     for (let count = 0; count < 4; count++) expect((await world.get(PATH)).status).toBe(200);
     const reply = await world.get(PATH);
     expectProblem(reply, 'too-many-requests');
     expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(reply.headers.get('ratelimit')).toMatch(/^"key";r=0;t=\d+$/);
     const other = await issueKey(world.database);
-    await until(async () => (await world?.get(PATH, { headers: { 'Api-Key': other.key } }))?.status === 200);
+    await until(
+      async () => (await world?.get(PATH, { headers: { 'Api-Key': other.key } }))?.status === 200,
+    );
   });
 });

@@ -14,7 +14,9 @@ describe('API_KEY_MAX_AGE_SECONDS', () => {
       API_KEY_MAX_AGE_SECONDS: '10',
     });
     const ask = async () => {
-      const response = await fetch(service.url + OPERATIONS[0], { headers: { 'Api-Key': world.key.key, Authorization: world.token } });
+      const response = await fetch(service.url + OPERATIONS[0], {
+        headers: { 'Api-Key': world.key.key, Authorization: world.token },
+      });
       return { status: response.status, headers: response.headers, text: await response.text() };
     };
     try {

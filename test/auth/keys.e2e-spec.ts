@@ -7,15 +7,27 @@ import { until } from '../support/service.js';
 import { OPERATIONS, World } from '../support/world.js';
 
 let world: World;
-const special = { revoked: '', expired: '', foreign: 'a key of another system', ownSpelling: 'ols_a key that somebody made by hand' };
+const special = {
+  revoked: '',
+  expired: '',
+  foreign: 'a key of another system',
+  ownSpelling: 'ols_a key that somebody made by hand',
+};
 const DAY = 86_400_000;
 
 beforeAll(async () => {
   world = await World.create({}, async (database) => {
-    special.revoked = (await issueKey(database, { revokedAt: new Date(Date.now() - 1000).toISOString() })).key;
-    special.expired = (await issueKey(database, { expiresAt: new Date(Date.now() - DAY / 2).toISOString() })).key;
+    special.revoked = (
+      await issueKey(database, { revokedAt: new Date(Date.now() - 1000).toISOString() })
+    ).key;
+    special.expired = (
+      await issueKey(database, { expiresAt: new Date(Date.now() - DAY / 2).toISOString() })
+    ).key;
     await issueKey(database, { key: special.ownSpelling });
-    await issueKey(database, { key: special.foreign, expiresAt: new Date(Date.now() + DAY).toISOString() });
+    await issueKey(database, {
+      key: special.foreign,
+      expiresAt: new Date(Date.now() + DAY).toISOString(),
+    });
   });
 });
 afterAll(() => world?.close());
@@ -24,10 +36,15 @@ async function expectRefused(headers: Record<string, string | undefined>): Promi
   for (const path of OPERATIONS) {
     const reply = await world.get(path, { headers });
     const body = expectProblem(reply, 'invalid-credentials');
-    expect({ detail: body.detail, issues: body.issues, challenge: reply.headers.get('www-authenticate') }).toEqual({
+    expect({
+      detail: body.detail,
+      issues: body.issues,
+      challenge: reply.headers.get('www-authenticate'),
+    }).toEqual({
       detail: 'The credentials of the request are not valid.',
       issues: [{ description: 'Api-Key is not valid.', field: 'Api-Key', location: 'header' }],
-      challenge: 'ApiKey realm="order-lookup-services", header="Api-Key", Bearer realm="order-lookup-services"',
+      challenge:
+        'ApiKey realm="order-lookup-services", header="Api-Key", Bearer realm="order-lookup-services"',
     });
   }
 }
@@ -37,8 +54,14 @@ describe('an API key', () => {
     ['unknown', () => generateApiKey()],
     ['revoked', () => special.revoked],
     ['expired', () => special.expired],
-    ['with one character changed', () => world.key.key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))],
-    ['with one character of the secret changed', () => world.key.key.replace(/^(.{10})./, (_all, start: string) => `${start}_`)],
+    [
+      'with one character changed',
+      () => world.key.key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')),
+    ],
+    [
+      'with one character of the secret changed',
+      () => world.key.key.replace(/^(.{10})./, (_all, start: string) => `${start}_`),
+    ],
     ['cut short', () => world.key.key.slice(0, -1)],
     ['longer', () => `${world.key.key}a`],
     ['in other case', () => world.key.key.toUpperCase()],
@@ -52,36 +75,57 @@ describe('an API key', () => {
     await expectRefused({ 'Api-Key': key() });
   });
 
-  it.each([['Api_Key'], ['X-Api-Key'], ['ApiKey'], ['Cookie']])('is not looked for in %s', async (name) => {
-    const reply = await world.get(OPERATIONS[0], { headers: { 'Api-Key': undefined, [name]: world.key.key } });
-    expect(expectProblem(reply, 'missing-credentials').issues).toEqual([
-      { description: 'Api-Key is missing: send your subscription key.', field: 'Api-Key', location: 'header' },
-    ]);
-  });
+  it.each([['Api_Key'], ['X-Api-Key'], ['ApiKey'], ['Cookie']])(
+    'is not looked for in %s',
+    async (name) => {
+      const reply = await world.get(OPERATIONS[0], {
+        headers: { 'Api-Key': undefined, [name]: world.key.key },
+      });
+      expect(expectProblem(reply, 'missing-credentials').issues).toEqual([
+        {
+          description: 'Api-Key is missing: send your subscription key.',
+          field: 'Api-Key',
+          location: 'header',
+        },
+      ]);
+    },
+  );
 
   it('in the query counts for nothing, and is in no log', async () => {
-    const reply = await world.get(`${OPERATIONS[0]}?Api-Key=${world.key.key}`, { headers: { 'Api-Key': undefined } });
+    const reply = await world.get(`${OPERATIONS[0]}?Api-Key=${world.key.key}`, {
+      headers: { 'Api-Key': undefined },
+    });
     expectProblem(reply, 'missing-credentials');
-    const { text } = await world.get(`${OPERATIONS[2]}?api_key=${world.key.key}&code=${world.key.key}&code=${world.token}`);
+    const { text } = await world.get(
+      `${OPERATIONS[2]}?api_key=${world.key.key}&code=${world.key.key}&code=${world.token}`,
+    );
     expect(`${text}${world.service.output}`).not.toContain(world.key.key);
     expect(`${text}${world.service.output}`).not.toContain(world.token);
   });
 
   it.each(['API-KEY', 'api-key', 'aPi-KeY'])('is found under %s', async (name) => {
-    expect((await world.get(OPERATIONS[0], { headers: { 'Api-Key': undefined, [name]: world.key.key } })).status).toBe(200);
+    expect(
+      (await world.get(OPERATIONS[0], { headers: { 'Api-Key': undefined, [name]: world.key.key } }))
+        .status,
+    ).toBe(200);
   });
 
   it('taken over from another system works by its hash', async () => {
-    expect((await world.get(OPERATIONS[0], { headers: { 'Api-Key': special.foreign } })).status).toBe(200);
+    expect(
+      (await world.get(OPERATIONS[0], { headers: { 'Api-Key': special.foreign } })).status,
+    ).toBe(200);
   });
 
   it('in the table counts, however it is spelled', async () => {
-    expect((await world.get(OPERATIONS[0], { headers: { 'Api-Key': special.ownSpelling } })).status).toBe(200);
+    expect(
+      (await world.get(OPERATIONS[0], { headers: { 'Api-Key': special.ownSpelling } })).status,
+    ).toBe(200);
   });
 
   it('issued and revoked by plain SQL counts within a second, also beside an open migration', async () => {
     const { id, key } = await issueKey(world.database);
-    const statusOf = async (): Promise<number> => (await world.get(OPERATIONS[0], { headers: { 'Api-Key': key } })).status;
+    const statusOf = async (): Promise<number> =>
+      (await world.get(OPERATIONS[0], { headers: { 'Api-Key': key } })).status;
     await until(async () => (await statusOf()) === 200, { timeoutMs: 1_000 });
     await world.database.query(`update api_key set revoked_at = now() where id = $1`, [id]);
     await until(async () => (await statusOf()) === 401, { timeoutMs: 1_000 });
@@ -101,9 +145,12 @@ describe('both credentials', () => {
   ])('are needed: %s is not enough', async (_name, headers, fields) => {
     for (const path of OPERATIONS) {
       const reply = await world.get(path, { headers });
-      expect(expectProblem(reply, 'missing-credentials').issues?.map(({ field, location }) => ({ field, location }))).toEqual(
-        fields.map((field) => ({ field, location: 'header' })),
-      );
+      expect(
+        expectProblem(reply, 'missing-credentials').issues?.map(({ field, location }) => ({
+          field,
+          location,
+        })),
+      ).toEqual(fields.map((field) => ({ field, location: 'header' })));
       expect(reply.headers.get('www-authenticate')).toBe(
         'ApiKey realm="order-lookup-services", header="Api-Key", Bearer realm="order-lookup-services"',
       );
@@ -111,24 +158,55 @@ describe('both credentials', () => {
   });
 
   it('are both named when both are wrong', async () => {
-    const reply = await world.get(OPERATIONS[0], { headers: { 'Api-Key': 'wrong', Authorization: 'Bearer a.b.c' } });
-    expect(expectProblem(reply, 'invalid-credentials').issues?.map(({ field }) => field)).toEqual(['Api-Key', 'Authorization']);
+    const reply = await world.get(OPERATIONS[0], {
+      headers: { 'Api-Key': 'wrong', Authorization: 'Bearer a.b.c' },
+    });
+    expect(expectProblem(reply, 'invalid-credentials').issues?.map(({ field }) => field)).toEqual([
+      'Api-Key',
+      'Authorization',
+    ]);
     expect(reply.headers.get('www-authenticate')).toContain('error="invalid_token"');
   });
 
   it.each([
-    ['Api-Key', () => `Api-Key: ${world.key.key}\r\nApi-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`],
-    ['Api-Key', () => `Api-Key: ${world.key.key}\r\napi-key: other\r\nAuthorization: Bearer ${world.token}\r\n`],
+    [
+      'Api-Key',
+      () =>
+        `Api-Key: ${world.key.key}\r\nApi-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`,
+    ],
+    [
+      'Api-Key',
+      () =>
+        `Api-Key: ${world.key.key}\r\napi-key: other\r\nAuthorization: Bearer ${world.token}\r\n`,
+    ],
     [
       'Authorization',
-      () => `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\nAuthorization: Bearer ${world.token}\r\n`,
+      () =>
+        `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\nAuthorization: Bearer ${world.token}\r\n`,
     ],
-    ['Authorization', () => `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\nauthorization: Basic x\r\n`],
+    [
+      'Authorization',
+      () =>
+        `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\nauthorization: Basic x\r\n`,
+    ],
   ])('are refused where %s is sent twice', async (field, headers) => {
     for (const path of OPERATIONS) {
-      const { responses } = await exchange(world.service.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers()}\r\n`, { quietMs: 50 });
-      const { issues } = expectProblem(responses[0] as NonNullable<(typeof responses)[0]>, 'malformed-request');
-      expect(issues).toEqual([{ description: `${field} was sent more than once: send it once.`, field, location: 'header' }]);
+      const { responses } = await exchange(
+        world.service.port,
+        `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers()}\r\n`,
+        { quietMs: 50 },
+      );
+      const { issues } = expectProblem(
+        responses[0] as NonNullable<(typeof responses)[0]>,
+        'malformed-request',
+      );
+      expect(issues).toEqual([
+        {
+          description: `${field} was sent more than once: send it once.`,
+          field,
+          location: 'header',
+        },
+      ]);
     }
   });
 });

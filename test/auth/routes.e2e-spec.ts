@@ -3,7 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Test } from '@nestjs/testing';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
-import { createFoundation, createAdapter, prepare } from '../../src/bootstrap/create-application.js';
+import {
+  createFoundation,
+  createAdapter,
+  prepare,
+} from '../../src/bootstrap/create-application.js';
 import { AppModule } from '../../src/app.module.js';
 import { createLog } from '../../src/telemetry/log.js';
 import { type TestDatabase, createDatabase } from '../support/database.js';
@@ -22,12 +26,18 @@ let url: string;
 beforeAll(async () => {
   [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
   const foundation = createFoundation(
-    readConfiguration({ DATABASE_URL: database.urlOf('order_lookup_service'), ...issuer.environment }),
+    readConfiguration({
+      DATABASE_URL: database.urlOf('order_lookup_service'),
+      ...issuer.environment,
+    }),
     createLog('silent'),
   );
   const module = await Test.createTestingModule({ imports: [AppModule.on(foundation)] }).compile();
   app = prepare(
-    module.createNestApplication<NestExpressApplication>(createAdapter(foundation), { bodyParser: false, logger: false }),
+    module.createNestApplication<NestExpressApplication>(createAdapter(foundation), {
+      bodyParser: false,
+      logger: false,
+    }),
     foundation.configuration,
   );
   await app.listen(0, '127.0.0.1');

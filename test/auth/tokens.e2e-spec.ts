@@ -26,13 +26,18 @@ afterAll(async () => {
 });
 
 const now = (): number => Math.floor(Date.now() / 1000);
-const base64 = (value: unknown): string => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
-const elsewhereUrl = (): string => `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/jwks`;
+const base64 = (value: unknown): string =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+const elsewhereUrl = (): string =>
+  `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/jwks`;
 const spoil = async (header: Record<string, unknown>, signature?: string): Promise<string> => {
   const [, payload, original] = (await world.issuer.token()).split('.');
   return `${base64({ alg: 'RS256', kid: 'rsa-1', typ: 'at+jwt', ...header })}.${payload}.${signature ?? original}`;
 };
-const resigned = async (header: Record<string, unknown>, key: SigningKey = world.issuer.signer): Promise<string> =>
+const resigned = async (
+  header: Record<string, unknown>,
+  key: SigningKey = world.issuer.signer,
+): Promise<string> =>
   new SignJWT({ ...world.issuer.claims })
     .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: 'at+jwt', ...header })
     .sign(key.privateKey, { crit: { 'urn:x': true } });
@@ -42,13 +47,20 @@ async function expectRefused(authorization: string, { invalidToken = true } = {}
   for (const path of OPERATIONS) {
     const reply = await world.get(path, { headers: { Authorization: authorization } });
     const { issues } = expectProblem(reply, 'invalid-credentials');
-    expect(issues).toEqual([{ description: 'Authorization holds no valid access token.', field: 'Authorization', location: 'header' }]);
+    expect(issues).toEqual([
+      {
+        description: 'Authorization holds no valid access token.',
+        field: 'Authorization',
+        location: 'header',
+      },
+    ]);
     const error = invalidToken ? ', error="invalid_token"' : '';
     expect(reply.headers.get('www-authenticate')).toBe(
       `ApiKey realm="order-lookup-services", header="Api-Key", Bearer realm="order-lookup-services"${error}`,
     );
     const token = authorization.split(' ').at(-1) ?? '';
-    if (token.length > 20) expect(`${reply.text}${world.service.output}`).not.toContain(token.slice(-20));
+    if (token.length > 20)
+      expect(`${reply.text}${world.service.output}`).not.toContain(token.slice(-20));
   }
 }
 
@@ -58,58 +70,109 @@ describe('an access token is accepted', () => {
     ['as bearer', async () => `bearer ${await world.issuer.token()}`],
     ['as BEARER with two spaces', async () => `BEARER  ${await world.issuer.token()}`],
     ['bare', () => world.issuer.token()],
-    ['signed with ES256', async () => `Bearer ${await world.issuer.token({ key: world.issuer.keys[1] })}`],
-    ['signed with EdDSA', async () => `Bearer ${await world.issuer.token({ key: world.issuer.keys[2] })}`],
-    ['of the type JWT', async () => `Bearer ${await world.issuer.token({ header: { typ: 'JWT' } })}`],
-    ['of the type application/at+jwt', async () => `Bearer ${await world.issuer.token({ header: { typ: 'application/at+jwt' } })}`],
-    ['without a type', async () => `Bearer ${await world.issuer.token({ header: { typ: undefined } })}`],
+    [
+      'signed with ES256',
+      async () => `Bearer ${await world.issuer.token({ key: world.issuer.keys[1] })}`,
+    ],
+    [
+      'signed with EdDSA',
+      async () => `Bearer ${await world.issuer.token({ key: world.issuer.keys[2] })}`,
+    ],
+    [
+      'of the type JWT',
+      async () => `Bearer ${await world.issuer.token({ header: { typ: 'JWT' } })}`,
+    ],
+    [
+      'of the type application/at+jwt',
+      async () => `Bearer ${await world.issuer.token({ header: { typ: 'application/at+jwt' } })}`,
+    ],
+    [
+      'without a type',
+      async () => `Bearer ${await world.issuer.token({ header: { typ: undefined } })}`,
+    ],
     [
       'with our audience among others',
-      async () => `Bearer ${await world.issuer.token({ claims: { aud: ['https://other.example', 'https://orders.example'] } })}`,
+      async () =>
+        `Bearer ${await world.issuer.token({ claims: { aud: ['https://other.example', 'https://orders.example'] } })}`,
     ],
-    ['expired 20 seconds ago: within the skew', async () => `Bearer ${await world.issuer.token({ claims: { exp: now() - 20 } })}`],
+    [
+      'expired 20 seconds ago: within the skew',
+      async () => `Bearer ${await world.issuer.token({ claims: { exp: now() - 20 } })}`,
+    ],
     [
       'not valid for 20 seconds: within the skew',
-      async () => `Bearer ${await world.issuer.token({ claims: { nbf: now() + 20, iat: now() + 20 } })}`,
+      async () =>
+        `Bearer ${await world.issuer.token({ claims: { nbf: now() + 20, iat: now() + 20 } })}`,
     ],
-    ['without iat and nbf', async () => `Bearer ${await world.issuer.token({ claims: { iat: undefined, nbf: undefined } })}`],
+    [
+      'without iat and nbf',
+      async () =>
+        `Bearer ${await world.issuer.token({ claims: { iat: undefined, nbf: undefined } })}`,
+    ],
     [
       'as Keycloak sends it',
       async () =>
         `Bearer ${await world.issuer.token({ header: { typ: 'JWT' }, claims: { typ: 'Bearer', azp: 'x', nonce: 'n', scope: 'openid', auth_time: now() } })}`,
     ],
   ])('%s', async (_name, authorization) => {
-    for (const path of OPERATIONS) expect((await world.get(path, { headers: { Authorization: await authorization() } })).status).toBe(200);
+    for (const path of OPERATIONS)
+      expect(
+        (await world.get(path, { headers: { Authorization: await authorization() } })).status,
+      ).toBe(200);
   });
 });
 
 describe('an access token is refused', () => {
   it.each<[string, () => Promise<string> | string]>([
-    ...['none', 'None', 'NONE', 'nOnE', ''].map((alg): [string, () => Promise<string>] => [`with alg ${alg}`, () => spoil({ alg }, '')]),
+    ...['none', 'None', 'NONE', 'nOnE', ''].map((alg): [string, () => Promise<string>] => [
+      `with alg ${alg}`,
+      () => spoil({ alg }, ''),
+    ]),
     ['with alg none and a signature', () => spoil({ alg: 'none' })],
     ['without alg', () => spoil({ alg: undefined })],
-    ...['RS384', 'PS256', 'ES256', 'EdDSA', 'HS256', 'RS1', 'RSA-OAEP'].map((alg): [string, () => Promise<string>] => [
-      `relabelled ${alg}`,
-      () => spoil({ alg }),
-    ]),
+    ...['RS384', 'PS256', 'ES256', 'EdDSA', 'HS256', 'RS1', 'RSA-OAEP'].map(
+      (alg): [string, () => Promise<string>] => [`relabelled ${alg}`, () => spoil({ alg })],
+    ),
     ['with an empty signature', () => spoil({}, '')],
     ['with a cut signature', async () => (await world.issuer.token()).slice(0, -8)],
     ['with a longer signature', async () => `${await world.issuer.token()}AAAA`],
-    ['with the signature of another token', async () => spoil({}, (await world.issuer.token({ claims: { sub: 'other' } })).split('.')[2])],
+    [
+      'with the signature of another token',
+      async () => spoil({}, (await world.issuer.token({ claims: { sub: 'other' } })).split('.')[2]),
+    ],
     [
       'with a changed payload',
-      async () => (await world.issuer.token()).replace(/\.[^.]+\./, `.${base64({ ...world.issuer.claims, sub: 'admin' })}.`),
+      async () =>
+        (await world.issuer.token()).replace(
+          /\.[^.]+\./,
+          `.${base64({ ...world.issuer.claims, sub: 'admin' })}.`,
+        ),
     ],
     ['signed by a stranger', () => world.issuer.token({ key: stranger })],
-    ['signed by a stranger under our key id', () => world.issuer.token({ key: stranger, header: { kid: 'rsa-1' } })],
+    [
+      'signed by a stranger under our key id',
+      () => world.issuer.token({ key: stranger, header: { kid: 'rsa-1' } }),
+    ],
     ['with an unknown kid', () => world.issuer.token({ header: { kid: 'unknown' } })],
-    ['without kid, where several keys are published', () => world.issuer.token({ header: { kid: undefined } })],
-    ['with the kid of a key of another kind', () => world.issuer.token({ header: { kid: 'ec-1' } })],
-    ['with a kid that is a path', () => world.issuer.token({ header: { kid: '../../etc/passwd' } })],
+    [
+      'without kid, where several keys are published',
+      () => world.issuer.token({ header: { kid: undefined } }),
+    ],
+    [
+      'with the kid of a key of another kind',
+      () => world.issuer.token({ header: { kid: 'ec-1' } }),
+    ],
+    [
+      'with a kid that is a path',
+      () => world.issuer.token({ header: { kid: '../../etc/passwd' } }),
+    ],
     ['with a kid that is SQL', () => world.issuer.token({ header: { kid: `' or 1=1 --` } })],
     ['with a kid that is a number', () => spoil({ kid: 7 })],
     ['with a kid that is a list', () => spoil({ kid: ['rsa-1'] })],
-    ['with a kid of 5,000 characters', () => world.issuer.token({ header: { kid: 'x'.repeat(5_000) } })],
+    [
+      'with a kid of 5,000 characters',
+      () => world.issuer.token({ header: { kid: 'x'.repeat(5_000) } }),
+    ],
     ['with the kid __proto__', () => world.issuer.token({ header: { kid: '__proto__' } })],
     ['with jku', () => resigned({ jku: elsewhereUrl(), kid: 'stranger' }, stranger)],
     ['with x5u', () => resigned({ x5u: elsewhereUrl(), kid: 'stranger' }, stranger)],
@@ -120,14 +183,32 @@ describe('an access token is refused', () => {
     ['with an empty crit', () => spoil({ crit: [] })],
     ['with b64', () => spoil({ b64: true })],
     ['with b64 false', () => spoil({ b64: false, crit: ['b64'] })],
-    ...['id_token', 'logout+jwt', 'dpop+jwt', 'rt+jwt', 'JOSE', 'secevent+jwt', 7].map((typ): [string, () => Promise<string>] => [
-      `of the type ${typ}`,
-      () => (typeof typ === 'string' ? world.issuer.token({ header: { typ } }) : spoil({ typ })),
-    ]),
-    ['that is an ID token: at_hash', () => world.issuer.token({ header: { typ: 'JWT' }, claims: { at_hash: 'x', nonce: 'n' } })],
-    ['that is an ID token: c_hash', () => world.issuer.token({ header: { typ: 'JWT' }, claims: { c_hash: 'x' } })],
-    ['that is an ID token: nonce', () => world.issuer.token({ header: { typ: 'JWT' }, claims: { nonce: 'n', client_id: undefined } })],
-    ['that is an ID token for the client', () => world.issuer.token({ header: { typ: 'JWT' }, claims: { aud: 'client' } })],
+    ...['id_token', 'logout+jwt', 'dpop+jwt', 'rt+jwt', 'JOSE', 'secevent+jwt', 7].map(
+      (typ): [string, () => Promise<string>] => [
+        `of the type ${typ}`,
+        () => (typeof typ === 'string' ? world.issuer.token({ header: { typ } }) : spoil({ typ })),
+      ],
+    ),
+    [
+      'that is an ID token: at_hash',
+      () => world.issuer.token({ header: { typ: 'JWT' }, claims: { at_hash: 'x', nonce: 'n' } }),
+    ],
+    [
+      'that is an ID token: c_hash',
+      () => world.issuer.token({ header: { typ: 'JWT' }, claims: { c_hash: 'x' } }),
+    ],
+    [
+      'that is an ID token: nonce',
+      () =>
+        world.issuer.token({
+          header: { typ: 'JWT' },
+          claims: { nonce: 'n', client_id: undefined },
+        }),
+    ],
+    [
+      'that is an ID token for the client',
+      () => world.issuer.token({ header: { typ: 'JWT' }, claims: { aud: 'client' } }),
+    ],
     ...['ID', 'Refresh', 'Offline', 'Logout'].map((typ): [string, () => Promise<string>] => [
       `that says it is ${typ} (Keycloak)`,
       () => world.issuer.token({ claims: { typ } }),
@@ -138,12 +219,19 @@ describe('an access token is refused', () => {
     ]),
     [
       'that is a logout token',
-      () => world.issuer.token({ claims: { events: { 'http://schemas.openid.net/event/backchannel-logout': {} } } }),
+      () =>
+        world.issuer.token({
+          claims: { events: { 'http://schemas.openid.net/event/backchannel-logout': {} } },
+        }),
     ],
     ['of two parts', async () => (await world.issuer.token()).split('.').slice(0, 2).join('.')],
     ['of four parts', async () => `${await world.issuer.token()}.x`],
     ['of five parts (JWE)', () => `${base64({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`],
-    ['nested', async () => `${base64({ alg: 'RS256', cty: 'JWT', kid: 'rsa-1' })}.${base64(await world.issuer.token())}.x`],
+    [
+      'nested',
+      async () =>
+        `${base64({ alg: 'RS256', cty: 'JWT', kid: 'rsa-1' })}.${base64(await world.issuer.token())}.x`,
+    ],
     ['that is no JSON', () => `${base64('not json')}.${base64('{}')}.x`],
     ['whose header is a list', () => `${base64([])}.${base64('{}')}.x`],
     ['over 8 KiB', () => world.issuer.token({ claims: { padding: 'x'.repeat(8_200) } })],
@@ -166,14 +254,25 @@ describe('an access token is refused', () => {
     ]),
     ...['', '/', 'x'].map((suffix): [string, () => Promise<string>] => [
       `with the issuer followed by "${suffix}"`,
-      () => world.issuer.token({ claims: { iss: suffix === '' ? undefined : world.issuer.url + suffix } }),
+      () =>
+        world.issuer.token({
+          claims: { iss: suffix === '' ? undefined : world.issuer.url + suffix },
+        }),
     ]),
-    ['with a prefix of the issuer', () => world.issuer.token({ claims: { iss: world.issuer.url.slice(0, -1) } })],
-    ['with a list that holds the issuer', () => world.issuer.token({ claims: { iss: [world.issuer.url] } })],
-    ...[undefined, null, '9999999999', 1e308, -1, {}, true].map((exp): [string, () => Promise<string>] => [
-      `with exp ${JSON.stringify(exp)}`,
-      () => world.issuer.token({ claims: { exp } }),
-    ]),
+    [
+      'with a prefix of the issuer',
+      () => world.issuer.token({ claims: { iss: world.issuer.url.slice(0, -1) } }),
+    ],
+    [
+      'with a list that holds the issuer',
+      () => world.issuer.token({ claims: { iss: [world.issuer.url] } }),
+    ],
+    ...[undefined, null, '9999999999', 1e308, -1, {}, true].map(
+      (exp): [string, () => Promise<string>] => [
+        `with exp ${JSON.stringify(exp)}`,
+        () => world.issuer.token({ claims: { exp } }),
+      ],
+    ),
     ['expired 31 seconds ago', () => world.issuer.token({ claims: { exp: now() - 31 } })],
     ['expired long ago', () => world.issuer.token({ claims: { exp: 1 } })],
     ['not valid for another minute', () => world.issuer.token({ claims: { nbf: now() + 60 } })],
@@ -207,7 +306,9 @@ describe('an access token is refused', () => {
         ['HS512', 'sha512'],
       ] as const) {
         const content = `${base64({ alg, kid: 'rsa-1', typ: 'at+jwt' })}.${payload}`;
-        await expectRefused(`Bearer ${content}.${createHmac(digest, secret).update(content).digest('base64url')}`);
+        await expectRefused(
+          `Bearer ${content}.${createHmac(digest, secret).update(content).digest('base64url')}`,
+        );
       }
     }
   });

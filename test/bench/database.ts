@@ -20,7 +20,9 @@ export function changeEverySecond(url: string): () => void {
   let last: Promise<unknown> = client.connect();
   const timer = setInterval(() => {
     last = last.then(() =>
-      client.query(`update communication_code set description = 'Changed at ' || clock_timestamp() where code = 'CODE-0000001'`),
+      client.query(
+        `update communication_code set description = 'Changed at ' || clock_timestamp() where code = 'CODE-0000001'`,
+      ),
     );
   }, 1_000);
   return () => {

@@ -21,7 +21,8 @@ export interface Load {
 /** Milliseconds from the sending of a request to the end of its answer, by status. */
 export type Tally = Record<string, Float64Array>;
 
-const { port, connections, seconds, requests, once, hasBody, spins, perSecond } = workerData as Load;
+const { port, connections, seconds, requests, once, hasBody, spins, perSecond } =
+  workerData as Load;
 const packets = requests.map((request) => Buffer.from(request));
 const latencies: Record<string, number[]> = {};
 const startedAt = performance.now();
@@ -31,7 +32,8 @@ let sent = 0;
 
 const isOver = (): boolean => (once ? sent >= packets.length : performance.now() >= deadline);
 /** When the next request is due: at once, unless there is a rate. */
-const dueAt = (): number => (perSecond === undefined ? startedAt : startedAt + (sent / perSecond) * 1000);
+const dueAt = (): number =>
+  perSecond === undefined ? startedAt : startedAt + (sent / perSecond) * 1000;
 
 function run(): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -54,7 +56,8 @@ function run(): Promise<void> {
         const end = head.indexOf('\r\n\r\n');
         if (end < 0) return;
         status = head.slice(9, 12);
-        const length = hasBody && status !== '304' ? Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0) : 0;
+        const length =
+          hasBody && status !== '304' ? Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0) : 0;
         missing = length - (head.length - end - 4);
         head = '';
       } else missing -= chunk.length;
@@ -80,5 +83,7 @@ if (perSecond !== undefined) keepPace();
 await Promise.all(Array.from({ length: connections }, run));
 running = false;
 parentPort?.postMessage(
-  Object.fromEntries(Object.entries(latencies).map(([status, list]) => [status, Float64Array.from(list)])) satisfies Tally,
+  Object.fromEntries(
+    Object.entries(latencies).map(([status, list]) => [status, Float64Array.from(list)]),
+  ) satisfies Tally,
 );

@@ -34,12 +34,25 @@ export interface Measurement {
 }
 
 export async function measure(
-  { server, path, paths = [path], method = 'GET', headers, status, tokens, sleeps, perSecond, beside }: Scenario,
+  {
+    server,
+    path,
+    paths = [path],
+    method = 'GET',
+    headers,
+    status,
+    tokens,
+    sleeps,
+    perSecond,
+    beside,
+  }: Scenario,
   seconds: number,
   connections: number,
 ): Promise<Measurement> {
   const requests = tokens
-    ? tokens.map((token) => requestTo(path, { ...headers, authorization: `Bearer ${token}` }, method))
+    ? tokens.map((token) =>
+        requestTo(path, { ...headers, authorization: `Bearer ${token}` }, method),
+      )
     : paths.map((each) => requestTo(each, headers, method));
   const load: Load = {
     port: Number(new URL(server.url).port),
@@ -64,5 +77,11 @@ export async function measure(
       `${server.name} ${path}: ${others.map(([other, { length }]) => `${length} times ${other}`).join(', ')} where ${status} was expected`,
     );
   const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? NaN;
-  return { cpu: (cpu / latencies.length) * 1e6, perSecond: latencies.length / elapsed, p50: at(0.5), p99: at(0.99), busy: cpu / elapsed };
+  return {
+    cpu: (cpu / latencies.length) * 1e6,
+    perSecond: latencies.length / elapsed,
+    p50: at(0.5),
+    p99: at(0.99),
+    busy: cpu / elapsed,
+  };
 }

@@ -17,7 +17,9 @@ import { RELOADING, SLEEPS, STEADY, WRITING, filterScenario, report } from './re
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
 const { quick } = values;
 const MIDDLE = 100_000;
-const [rounds, seconds, many, newTokens] = quick ? [3, 0.8, MIDDLE, 1_000] : [5, 3, 1_000_000, 5_000];
+const [rounds, seconds, many, newTokens] = quick
+  ? [3, 0.8, MIDDLE, 1_000]
+  : [5, 3, 1_000_000, 5_000];
 const CONNECTIONS = 32;
 /** Times the seconds of the others: what happens each second has to happen a few times in a round. */
 const LONGER = 2;
@@ -30,7 +32,11 @@ const issuer = await Issuer.start();
 const apiKey = generateApiKey();
 
 const servers: Server[] = [];
-const start = async (name: string, program: string, environment: Record<string, string> = {}): Promise<Server> => {
+const start = async (
+  name: string,
+  program: string,
+  environment: Record<string, string> = {},
+): Promise<Server> => {
   const [port, managementPort] = [await freePort(), await freePort()];
   const settings = {
     ...issuer.environment,
@@ -40,7 +46,13 @@ const start = async (name: string, program: string, environment: Record<string, 
     LOG_LEVEL: 'warn',
     ...environment,
   };
-  const server = new Server(name, `http://127.0.0.1:${port}`, `http://127.0.0.1:${managementPort}`, [program], settings);
+  const server = new Server(
+    name,
+    `http://127.0.0.1:${port}`,
+    `http://127.0.0.1:${managementPort}`,
+    [program],
+    settings,
+  );
   servers.push(server);
   return server;
 };
@@ -57,7 +69,12 @@ const ours = async (count: number): Promise<{ server: Server; url: string }> => 
 };
 
 try {
-  const [empty, few, filtering, middle] = [await ours(0), await ours(100), await ours(100), await ours(MIDDLE)];
+  const [empty, few, filtering, middle] = [
+    await ours(0),
+    await ours(100),
+    await ours(100),
+    await ours(MIDDLE),
+  ];
   const large = many === MIDDLE ? middle : await ours(many);
   const elsewhere = await createDatabase();
   await fill(elsewhere.url, MIDDLE);
@@ -68,15 +85,20 @@ try {
   const token = await issuer.token({ claims: { exp: Math.floor(Date.now() / 1000) + 7200 } });
   const good = { 'api-key': apiKey, authorization: `Bearer ${token}` };
   const body = await floor.answers('/', {}, 200);
-  for (const { server } of [empty, few, filtering, middle, large]) await server.answers(CODES, good, 200);
+  for (const { server } of [empty, few, filtering, middle, large])
+    await server.answers(CODES, good, 200);
   for (const server of [few.server, nest, fastify])
-    if ((await server.answers(UPDATE, good, 200)) !== body) throw new Error(`${server.name} answers something else`);
+    if ((await server.answers(UPDATE, good, 200)) !== body)
+      throw new Error(`${server.name} answers something else`);
   const etag = (await fetch(few.server.url + UPDATE, { headers: good })).headers.get('etag') ?? '';
   const filtered = `${CODES}?${filterOf(1, 100)}`;
   const tokens = async (signer: number): Promise<string[]> =>
     Promise.all(
       Array.from({ length: rounds * newTokens + newTokens }, () =>
-        issuer.token({ key: issuer.keys[signer], claims: { exp: Math.floor(Date.now() / 1000) + 7200 } }),
+        issuer.token({
+          key: issuer.keys[signer],
+          claims: { exp: Math.floor(Date.now() / 1000) + 7200 },
+        }),
       ),
     );
   const fresh = { RS256: await tokens(0), ES256: await tokens(1) };
@@ -103,21 +125,40 @@ try {
     lookup('ours: 200 communication codes (100)', CODES),
     lookup('ours: 304', UPDATE, { headers: { ...good, 'if-none-match': etag }, status: 304 }),
     lookup('ours: HEAD', UPDATE, { method: 'HEAD' }),
-    lookup('ours: 401 wrong key', UPDATE, { headers: { ...good, 'api-key': 'wrong' }, status: 401 }),
+    lookup('ours: 401 wrong key', UPDATE, {
+      headers: { ...good, 'api-key': 'wrong' },
+      status: 401,
+    }),
     lookup('ours: 404', '/nothing', { status: 404 }),
     ...[...filterServers].flatMap(([count, server]) => {
       const paths = newFilters(count).map((filter) => `${CODES}?${filter}`);
-      return [lookup(filterScenario(count), filtered, { server }), lookup(filterScenario(count, 'new'), filtered, { server, paths })];
+      return [
+        lookup(filterScenario(count), filtered, { server }),
+        lookup(filterScenario(count, 'new'), filtered, { server, paths }),
+      ];
     }),
     lookup(STEADY, filtered, { server: middle.server, perSecond: 2_000 }),
-    lookup(WRITING, filtered, { server: middle.server, perSecond: 2_000, beside: () => changeEverySecond(elsewhere.url) }),
-    lookup(RELOADING, filtered, { server: middle.server, perSecond: 2_000, beside: () => changeEverySecond(middle.url) }),
+    lookup(WRITING, filtered, {
+      server: middle.server,
+      perSecond: 2_000,
+      beside: () => changeEverySecond(elsewhere.url),
+    }),
+    lookup(RELOADING, filtered, {
+      server: middle.server,
+      perSecond: 2_000,
+      beside: () => changeEverySecond(middle.url),
+    }),
     lookup('ours: every token new, RS256', UPDATE, { tokens: fresh.RS256 }),
     lookup('ours: every token new, ES256', UPDATE, { tokens: fresh.ES256 }),
     lookup('plain Nest: 200 order update', UPDATE, { server: nest }),
     lookup('Fastify: 200 order update', UPDATE, { server: fastify }),
   ];
-  const floors = ['node:http, no credentials', 'ours: 200 order update', 'ours: 304', 'ours: 401 wrong key'];
+  const floors = [
+    'node:http, no credentials',
+    'ours: 200 order update',
+    'ours: 304',
+    'ours: 401 wrong key',
+  ];
   for (const scenario of scenarios.filter(({ name }) => floors.includes(name)))
     scenarios.push({ ...scenario, name: `${scenario.name}${SLEEPS}`, sleeps: true });
   const results = new Map<string, Measurement[]>(scenarios.map(({ name }) => [name, []]));
@@ -133,12 +174,14 @@ try {
       );
       if (round === 0) continue; // warms up
       results.get(scenario.name)?.push(measured);
-      if (scenario.name === RELOADING) longestTurn = Math.max(longestTurn, await middle.server.longestTurn());
+      if (scenario.name === RELOADING)
+        longestTurn = Math.max(longestTurn, await middle.server.longestTurn());
     }
     process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
   }
   const overload: OverloadMeasurement[] = [];
-  for (const connections of [CONNECTIONS, 1_024]) overload.push(await measureOverload(few.server, UPDATE, good, connections, seconds));
+  for (const connections of [CONNECTIONS, 1_024])
+    overload.push(await measureOverload(few.server, UPDATE, good, connections, seconds));
   const [cpu] = cpus();
   process.stdout.write(
     report({

@@ -25,7 +25,15 @@ export async function measureOverload(
   const run = async (perSecond?: number): Promise<Tally> => {
     const requests = [requestTo(path, headers)];
     const port = Number(new URL(server.url).port);
-    return generate({ port, connections, seconds, requests, once: false, hasBody: true, perSecond });
+    return generate({
+      port,
+      connections,
+      seconds,
+      requests,
+      once: false,
+      hasBody: true,
+      perSecond,
+    });
   };
   const good = ({ 200: answered }: Tally): number => (answered?.length ?? 0) / seconds;
   const capacity = good(await run());

@@ -23,14 +23,16 @@ export class Server {
 
   /** Seconds of CPU time, all threads, user and system. */
   get cpu(): number {
-    const fields = readFileSync(`/proc/${this.child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    const fields =
+      readFileSync(`/proc/${this.child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
     return (Number(fields[11]) + Number(fields[12])) / TICKS;
   }
 
   /** Resident memory now and at most, in MiB. */
   get memory(): { now: number; peak: number } {
     const status = readFileSync(`/proc/${this.child.pid}/status`, 'utf8');
-    const of = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
+    const of = (name: string): number =>
+      Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
     return { now: of('VmRSS'), peak: of('VmHWM') };
   }
 
@@ -45,7 +47,10 @@ export class Server {
       const response = await fetch(this.url + path, { headers }).catch(() => undefined);
       const text = await response?.text();
       if (response?.status === status) return text ?? '';
-      if (tries > 600) throw new Error(`${this.name} answers ${response?.status} where ${status} was expected: ${text?.slice(0, 300)}`);
+      if (tries > 600)
+        throw new Error(
+          `${this.name} answers ${response?.status} where ${status} was expected: ${text?.slice(0, 300)}`,
+        );
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }

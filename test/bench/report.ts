@@ -26,10 +26,19 @@ export const SLEEPS = ', client sleeps';
 export const filterScenario = (count: number, filter: 'again' | 'new' = 'again'): string =>
   `ours: ${filter === 'again' ? 'the same filter' : 'every filter new'}, ${count.toLocaleString('en')} codes`;
 
-const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? NaN;
+const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? NaN;
 
 /** The table and the ratios, in Markdown. */
-export function report({ results, longestTurn, overload, many, bytesForCode, peaks, machine }: Findings): string {
+export function report({
+  results,
+  longestTurn,
+  overload,
+  many,
+  bytesForCode,
+  peaks,
+  machine,
+}: Findings): string {
   const of = (name: string, figure: keyof Measurement): number =>
     median((results.get(name) ?? []).map((measurement) => measurement[figure]));
   const base = 'node:http, no credentials';
@@ -38,10 +47,12 @@ export function report({ results, longestTurn, overload, many, bytesForCode, pea
       `| ${name} | ${of(name, 'cpu').toFixed(1)} | ${(of(name, 'cpu') / of(base, 'cpu')).toFixed(2)} | ${Math.round(of(name, 'perSecond'))} | ${of(name, 'p50').toFixed(1)} | ${of(name, 'p99').toFixed(1)} | ${Math.round(of(name, 'busy') * 100)} % |`,
   );
   const ratio = (a: string, b: string): string => (of(a, 'cpu') / of(b, 'cpu')).toFixed(2);
-  const toBase = (name: string): string => `${ratio(name, base)}; ${ratio(name + SLEEPS, base + SLEEPS)} where the client sleeps`;
+  const toBase = (name: string): string =>
+    `${ratio(name, base)}; ${ratio(name + SLEEPS, base + SLEEPS)} where the client sleeps`;
   const update = 'ours: 200 order update';
   const p99To = (name: string): string => (of(RELOADING, 'p99') / of(name, 'p99')).toFixed(2);
-  const growth = (filter: 'again' | 'new'): string => ratio(filterScenario(many, filter), filterScenario(100, filter));
+  const growth = (filter: 'again' | 'new'): string =>
+    ratio(filterScenario(many, filter), filterScenario(100, filter));
   return `
 ${machine}
 

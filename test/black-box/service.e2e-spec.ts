@@ -9,7 +9,10 @@ import { until } from '../support/service.js';
 import { OPERATIONS, SAMPLES, World } from '../support/world.js';
 
 const fixture = (name: string): string =>
-  readFileSync(join(import.meta.dirname, '..', 'fixtures', `${name}.supported-values.json`), 'utf8');
+  readFileSync(
+    join(import.meta.dirname, '..', 'fixtures', `${name}.supported-values.json`),
+    'utf8',
+  );
 const [UPDATE, CAPTURE, CODES] = OPERATIONS;
 
 let world: World | undefined;
@@ -21,21 +24,31 @@ async function tokenOf(issuer: string): Promise<string> {
   const { E2E_CLIENT_ID, E2E_CLIENT_SECRET } = process.env;
   const response = await fetch(`${issuer}/token`, {
     method: 'POST',
-    headers: { Authorization: `Basic ${Buffer.from(`${E2E_CLIENT_ID}:${E2E_CLIENT_SECRET}`).toString('base64')}` },
+    headers: {
+      Authorization: `Basic ${Buffer.from(`${E2E_CLIENT_ID}:${E2E_CLIENT_SECRET}`).toString('base64')}`,
+    },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   });
   return ((await response.json()) as { access_token: string }).access_token;
 }
 
 beforeAll(async () => {
-  const { E2E_BASE_URL, E2E_MANAGEMENT_URL = '', E2E_ISSUER_URL = '', E2E_DATABASE_URL } = process.env;
+  const {
+    E2E_BASE_URL,
+    E2E_MANAGEMENT_URL = '',
+    E2E_ISSUER_URL = '',
+    E2E_DATABASE_URL,
+  } = process.env;
   if (E2E_BASE_URL) {
     [base, management] = [E2E_BASE_URL, E2E_MANAGEMENT_URL];
     const key = generateApiKey();
     const client = new Client(E2E_DATABASE_URL);
     await client.connect();
     await client.query(`${SAMPLES} on conflict do nothing`);
-    await client.query(`insert into api_key (client, key_hash) values ('end-to-end tests', decode($1, 'hex'))`, [hashApiKey(key)]);
+    await client.query(
+      `insert into api_key (client, key_hash) values ('end-to-end tests', decode($1, 'hex'))`,
+      [hashApiKey(key)],
+    );
     await client.end();
     good = { 'Api-Key': key, Authorization: `Bearer ${await tokenOf(E2E_ISSUER_URL)}` };
   } else {
@@ -43,7 +56,9 @@ beforeAll(async () => {
     [base, management] = [world.service.url, world.service.managementUrl];
     good = { 'Api-Key': world.key.key, Authorization: `Bearer ${world.token}` };
   }
-  await until(async () => (await get(`${CODES}?codeType=SAMPLE-STATUS&code=S1`)).text.includes('SAMPLE-STATUS'));
+  await until(async () =>
+    (await get(`${CODES}?codeType=SAMPLE-STATUS&code=S1`)).text.includes('SAMPLE-STATUS'),
+  );
 });
 afterAll(() => world?.close());
 
@@ -63,18 +78,30 @@ describe('the running service', () => {
       status: 200,
       text: '{"communicationRecords":[{"codeType":"SAMPLE-USAGE","code":"S1","description":"Sample: same code, other type"}]}',
     });
-    expect(await get(`${CODES}?code=none`)).toMatchObject({ status: 200, text: '{"communicationRecords":[]}' });
+    expect(await get(`${CODES}?code=none`)).toMatchObject({
+      status: 200,
+      text: '{"communicationRecords":[]}',
+    });
   });
 
   it.each(OPERATIONS)('answers 304 to the entity tag of %s', async (path) => {
     const { headers } = await get(path);
-    expect(await get(path, { ...good, 'If-None-Match': headers.get('etag') ?? '' })).toMatchObject({ status: 304, text: '' });
+    expect(await get(path, { ...good, 'If-None-Match': headers.get('etag') ?? '' })).toMatchObject({
+      status: 304,
+      text: '',
+    });
   });
 
   it('answers every error with a problem document', async () => {
     expectProblem(await get(UPDATE, {}), 'missing-credentials');
-    expectProblem(await get(UPDATE, { ...good, 'Api-Key': generateApiKey() }), 'invalid-credentials');
-    expectProblem(await get(UPDATE, { ...good, Authorization: `${good['Authorization']}x` }), 'invalid-credentials');
+    expectProblem(
+      await get(UPDATE, { ...good, 'Api-Key': generateApiKey() }),
+      'invalid-credentials',
+    );
+    expectProblem(
+      await get(UPDATE, { ...good, Authorization: `${good['Authorization']}x` }),
+      'invalid-credentials',
+    );
     expectProblem(await get('/nothing'), 'not-found');
     expectProblem(await get(UPDATE, good, 'DELETE'), 'method-not-allowed');
     expectProblem(await get(`${CODES}?codetype=x`), 'invalid-query');

@@ -59,10 +59,21 @@ describe('change_history', () => {
     await database.query(`insert into api_key (client, key_hash) values ('c', sha256('1'))`);
     await database.query(`update api_key set key_hash = sha256('2')`);
     await database.query('delete from api_key');
-    const rows = (await history()) as { operation: string; old_row: object | null; new_row: object | null }[];
+    const rows = (await history()) as {
+      operation: string;
+      old_row: object | null;
+      new_row: object | null;
+    }[];
     expect(rows.map(({ operation }) => operation)).toEqual(['INSERT', 'UPDATE', 'DELETE']);
     for (const row of rows.flatMap(({ old_row: old, new_row: now }) => [old, now]))
-      if (row) expect(Object.keys(row).toSorted()).toEqual(['client', 'created_at', 'expires_at', 'id', 'revoked_at']);
+      if (row)
+        expect(Object.keys(row).toSorted()).toEqual([
+          'client',
+          'created_at',
+          'expires_at',
+          'id',
+          'revoked_at',
+        ]);
   });
 
   it('holds nothing of what was rolled back', async () => {

@@ -15,11 +15,16 @@ async function open(): Promise<Client> {
 }
 
 const revision = async (topic: 'codes' | 'keys'): Promise<number> => {
-  const [row] = await database.query<{ sum: string }>('select sum(value) from revision where topic = $1', [topic]);
+  const [row] = await database.query<{ sum: string }>(
+    'select sum(value) from revision where topic = $1',
+    [topic],
+  );
   return Number(row?.sum);
 };
-const addKey = (client: string) => `insert into api_key (client, key_hash) values ('${client}', sha256('${client}'))`;
-const addCode = (code: string) => `insert into communication_code (code_type, code, description) values ('T', '${code}', 'D')`;
+const addKey = (client: string) =>
+  `insert into api_key (client, key_hash) values ('${client}', sha256('${client}'))`;
+const addCode = (code: string) =>
+  `insert into communication_code (code_type, code, description) values ('T', '${code}', 'D')`;
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -35,7 +40,10 @@ describe('the revision', () => {
     ['codes', `insert into code_list (name) values ('extra')`],
     ['codes', `insert into code_list_value (code_list, value) values ('extra', 'A')`],
     ['codes', `update code_list_value set value = 'B' where code_list = 'extra'`],
-    ['codes', `insert into area_property (area, property, code_list) values ('order-update', 'extra', 'extra')`],
+    [
+      'codes',
+      `insert into area_property (area, property, code_list) values ('order-update', 'extra', 'extra')`,
+    ],
     ['codes', `update area_property set property = 'more' where property = 'extra'`],
     ['codes', `delete from area_property where property = 'more'`],
     ['codes', `delete from code_list_value where code_list = 'extra'`],
@@ -84,7 +92,8 @@ describe('the revision', () => {
     await snapshot.query('select from communication_code');
     const before = await revision('codes');
     await other.query(addCode('other'));
-    const slots = async () => (await database.query(`select from revision where topic = 'codes'`)).length;
+    const slots = async () =>
+      (await database.query(`select from revision where topic = 'codes'`)).length;
     const slotsBefore = await slots();
     for (const code of ['first', 'second', 'third']) await snapshot.query(addCode(code));
     await snapshot.query('commit');
@@ -98,11 +107,15 @@ describe('the revision', () => {
     await Promise.all(
       sessions.map(async (client, session) => {
         for (let at = 0; at < 25; at++)
-          await client.query(`begin; ${addCode(`${session}-${at}`)}; ${at % 5 === 0 ? 'rollback' : 'commit'}`);
+          await client.query(
+            `begin; ${addCode(`${session}-${at}`)}; ${at % 5 === 0 ? 'rollback' : 'commit'}`,
+          );
       }),
     );
     expect(await revision('codes')).toBe(before + 8 * 20);
-    const [slots] = await database.query<{ count: string }>(`select count(*) from revision where topic = 'codes'`);
+    const [slots] = await database.query<{ count: string }>(
+      `select count(*) from revision where topic = 'codes'`,
+    );
     expect(Number(slots?.count)).toBeLessThanOrEqual(12);
   });
 
@@ -111,6 +124,8 @@ describe('the revision', () => {
     await listener.query('listen order_lookup_changed');
     const announced = once(listener, 'notification');
     await writer.query(`begin; ${addCode('A')}; ${addCode('B')}; commit`);
-    expect(await announced).toEqual([expect.objectContaining({ channel: 'order_lookup_changed', payload: 'codes' })]);
+    expect(await announced).toEqual([
+      expect.objectContaining({ channel: 'order_lookup_changed', payload: 'codes' }),
+    ]);
   });
 });

@@ -12,7 +12,8 @@ let server: PostgresServer; // roles belong to the whole server, so it is one of
 const clients: Client[] = [];
 const as: Record<'superuser' | 'service' | 'writer', Client> = {} as never;
 
-const url = (role: string): string => Object.assign(new URL(server.url), { username: role, pathname: '/orders' }).href;
+const url = (role: string): string =>
+  Object.assign(new URL(server.url), { username: role, pathname: '/orders' }).href;
 async function connect(connectionString: string): Promise<Client> {
   const client = new Client(connectionString);
   clients.push(client);
@@ -25,10 +26,14 @@ beforeAll(async () => {
   await (await connect(server.url)).query('create database orders');
   as.superuser = await connect(url('postgres'));
   await as.superuser.query(DBA);
-  await as.superuser.query(`create role writer login; grant connect on database orders to writer; grant usage on schema public to writer`);
+  await as.superuser.query(
+    `create role writer login; grant connect on database orders to writer; grant usage on schema public to writer`,
+  );
   for (const role of ['order_lookup_owner', 'order_lookup_service', 'writer'])
     await as.superuser.query(`alter role ${role} password 'tests-only'`);
-  expect(await run('migrate.js', ['up'], { DATABASE_URL: url('order_lookup_owner') })).toMatchObject({ status: 0, stderr: '' });
+  expect(
+    await run('migrate.js', ['up'], { DATABASE_URL: url('order_lookup_owner') }),
+  ).toMatchObject({ status: 0, stderr: '' });
   await as.superuser.query(
     `grant select, insert, update, delete, truncate on ${TABLES.join(', ')} to writer; grant select on change_history to writer`,
   );
@@ -41,11 +46,20 @@ afterAll(async () => {
 });
 
 describe('the role of the service', () => {
-  it.each([...TABLES, 'revision', 'change_history'])('reads %s and writes nothing to it', async (table) => {
-    await as.service.query(`select * from ${table}`);
-    for (const sql of [`insert into ${table} default values`, `delete from ${table}`, `truncate ${table}`])
-      await expect(as.service.query(sql)).rejects.toMatchObject({ code: sql.startsWith('truncate change') ? '42809' : '42501' });
-  });
+  it.each([...TABLES, 'revision', 'change_history'])(
+    'reads %s and writes nothing to it',
+    async (table) => {
+      await as.service.query(`select * from ${table}`);
+      for (const sql of [
+        `insert into ${table} default values`,
+        `delete from ${table}`,
+        `truncate ${table}`,
+      ])
+        await expect(as.service.query(sql)).rejects.toMatchObject({
+          code: sql.startsWith('truncate change') ? '42809' : '42501',
+        });
+    },
+  );
 
   it('listens, and creates nothing', async () => {
     await as.service.query('listen order_lookup_changed');
@@ -62,14 +76,22 @@ describe('the role of the service', () => {
 describe('a role that may write the five tables', () => {
   it('raises the revision and is recorded by its own name, whatever its search_path', async () => {
     await as.superuser.query('grant temporary on database orders to writer');
-    await as.writer.query('create temporary table code_list_value (x int); create temporary table revision (x int)');
+    await as.writer.query(
+      'create temporary table code_list_value (x int); create temporary table revision (x int)',
+    );
     await as.writer.query(
       `set search_path = pg_temp; insert into public.code_list_value (code_list, value) values ('orderType', 'Transfer')`,
     );
     await as.writer.query('set search_path = public');
-    const { rows } = await as.writer.query(`select database_user, operation, new_row from change_history order by id desc limit 1`);
+    const { rows } = await as.writer.query(
+      `select database_user, operation, new_row from change_history order by id desc limit 1`,
+    );
     expect(rows).toEqual([
-      { database_user: 'writer', operation: 'INSERT', new_row: { code_list: 'orderType', value: 'Transfer', position: 3 } },
+      {
+        database_user: 'writer',
+        operation: 'INSERT',
+        new_row: { code_list: 'orderType', value: 'Transfer', position: 3 },
+      },
     ]);
     await as.writer.query('truncate api_key');
   });
@@ -93,7 +115,9 @@ describe('a role that may write the five tables', () => {
     await as.writer.query('create table mine (x int)');
     for (const name of ['record_history', 'note_change', 'append_code_list_value'])
       await expect(
-        as.writer.query(`create trigger t after insert on mine for each statement execute function ${name}()`),
+        as.writer.query(
+          `create trigger t after insert on mine for each statement execute function ${name}()`,
+        ),
       ).rejects.toMatchObject({ code: '42501' });
   });
 });

@@ -68,9 +68,15 @@ async function signIn(start: URL): Promise<URL> {
 
 describe('the authorization code grant with PKCE', () => {
   it('gives a token that opens all three operations', async () => {
-    const configuration = await client.discovery(new URL(issuerUrl), 'order-lookup-docs', undefined, client.None(), {
-      execute: [client.allowInsecureRequests],
-    });
+    const configuration = await client.discovery(
+      new URL(issuerUrl),
+      'order-lookup-docs',
+      undefined,
+      client.None(),
+      {
+        execute: [client.allowInsecureRequests],
+      },
+    );
     const verifier = client.randomPKCECodeVerifier();
     const state = client.randomState();
     const address = client.buildAuthorizationUrl(configuration, {
@@ -90,7 +96,11 @@ describe('the authorization code grant with PKCE', () => {
     for (const path of OPERATIONS) {
       let status = 0;
       for (let tries = 0; status !== 200 && tries < 100; tries++)
-        status = (await fetch(service.url + path, { headers: { 'Api-Key': key, Authorization: `Bearer ${token}` } })).status;
+        status = (
+          await fetch(service.url + path, {
+            headers: { 'Api-Key': key, Authorization: `Bearer ${token}` },
+          })
+        ).status;
       expect(status).toBe(200);
     }
   });

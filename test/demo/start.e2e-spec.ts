@@ -15,9 +15,11 @@ const children: ChildProcess[] = [];
 
 beforeAll(async () => {
   execFileSync('chmod', ['755', folder]);
-  for (const name of ['dist', 'migrations', 'package.json']) cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
+  for (const name of ['dist', 'migrations', 'package.json'])
+    cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
   symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
-  for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = String(await freePort());
+  for (const name of Object.keys(ports) as (keyof typeof ports)[])
+    ports[name] = String(await freePort());
 });
 
 afterAll(() => {
@@ -26,7 +28,10 @@ afterAll(() => {
 });
 
 function start(environment: NodeJS.Dict<string> = {}) {
-  const child = spawn(process.execPath, ['dist/demo/main.js'], { cwd: folder, env: { ...cleanEnvironment(ports), ...environment } });
+  const child = spawn(process.execPath, ['dist/demo/main.js'], {
+    cwd: folder,
+    env: { ...cleanEnvironment(ports), ...environment },
+  });
   children.push(child);
   const output = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.out += text));
@@ -47,7 +52,8 @@ const isFree = (port: string): Promise<boolean> =>
     probe.listen(Number(port), '127.0.0.1', () => probe.close(() => resolve(true)));
   });
 
-const databasePort = (output: string): string => /@127\.0\.0\.1:(\d+)\/postgres/.exec(output)?.[1] ?? '';
+const databasePort = (output: string): string =>
+  /@127\.0\.0\.1:(\d+)\/postgres/.exec(output)?.[1] ?? '';
 
 describe('npm start', () => {
   it('prints calls that work as they stand, refuses a second start beside it, and leaves nothing behind on Ctrl-C', async () => {
@@ -56,7 +62,9 @@ describe('npm start', () => {
     const calls = [...demo.output.out.matchAll(/^curl -s (?:.*\\\n)*.*$/gm)].map(([call]) => call);
     expect(calls).toHaveLength(3);
     for (const call of calls) {
-      const answer = execFileSync('sh', ['-c', `${call} -w '\\n%{http_code}'`], { encoding: 'utf8' });
+      const answer = execFileSync('sh', ['-c', `${call} -w '\\n%{http_code}'`], {
+        encoding: 'utf8',
+      });
       expect(answer).toMatch(/^\{"(commentType|commentTypeCodes|communicationRecords)":[^]*\n200$/);
     }
     const second = start();
@@ -66,7 +74,8 @@ describe('npm start', () => {
     );
     demo.child.kill('SIGINT');
     expect(await demo.ended).toBe(0);
-    for (const port of [...Object.values(ports), databasePort(demo.output.out)]) expect(await isFree(port)).toBe(true);
+    for (const port of [...Object.values(ports), databasePort(demo.output.out)])
+      expect(await isFree(port)).toBe(true);
   });
 
   it('starts again after it was killed, with the same key', async () => {
@@ -90,7 +99,9 @@ describe('npm start', () => {
     const demo = start({ PORT: String(port) });
     expect(await demo.ended).toBe(1);
     expect(demo.output.err).toMatch(
-      new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is taken by another program: set PORT to another port, .*\n$`),
+      new RegExp(
+        `^Port ${port} on 127\\.0\\.0\\.1 is taken by another program: set PORT to another port, .*\n$`,
+      ),
     );
     taken.close();
   });
@@ -109,9 +120,14 @@ describe('npm start', () => {
   it.each([
     [{ DATABASE_URL: 'postgres://db/x' }, ['OAUTH_ISSUER', 'OAUTH_AUDIENCE']],
     [{ NODE_ENV: 'production' }, ['DATABASE_URL', 'OAUTH_ISSUER', 'OAUTH_AUDIENCE']],
-  ])('lists what is missing when half configured or in production: %j', async (environment, missing) => {
-    const demo = start(environment);
-    expect(await demo.ended).toBe(1);
-    expect([...demo.output.err.matchAll(/^ {2}- (\w+) is not set: /gm)].map(([, name]) => name)).toEqual(missing);
-  });
+  ])(
+    'lists what is missing when half configured or in production: %j',
+    async (environment, missing) => {
+      const demo = start(environment);
+      expect(await demo.ended).toBe(1);
+      expect(
+        [...demo.output.err.matchAll(/^ {2}- (\w+) is not set: /gm)].map(([, name]) => name),
+      ).toEqual(missing);
+    },
+  );
 });

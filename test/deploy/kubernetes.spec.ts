@@ -30,19 +30,27 @@ interface Spec {
 
 const all = files.flatMap(documents);
 const of = (kind: string, name = 'order-lookup'): Manifest & { spec: Spec } =>
-  all.find((manifest) => manifest.kind === kind && manifest.metadata.name === name) as Manifest & { spec: Spec };
+  all.find((manifest) => manifest.kind === kind && manifest.metadata.name === name) as Manifest & {
+    spec: Spec;
+  };
 
 const deployment = of('Deployment');
 const job = of('Job', 'order-lookup-migration');
 const service = of('Service');
 const [api] = deployment.spec.template.spec.containers;
 const portNames = api.ports?.map(({ name }) => name) ?? [];
-const kustomization = parse(read('kustomization.yaml')) as { resources: string[]; images: { name: string; newTag: string }[] };
+const kustomization = parse(read('kustomization.yaml')) as {
+  resources: string[];
+  images: { name: string; newTag: string }[];
+};
 
 /** Every value that stands under the name, however deep. */
 const valuesOf = (name: string, value: unknown): unknown[] =>
   typeof value === 'object' && value !== null
-    ? Object.entries(value).flatMap(([key, inner]) => [...(key === name ? [inner] : []), ...valuesOf(name, inner)])
+    ? Object.entries(value).flatMap(([key, inner]) => [
+        ...(key === name ? [inner] : []),
+        ...valuesOf(name, inner),
+      ])
     : [];
 
 describe('deploy/kubernetes', () => {
@@ -51,10 +59,22 @@ describe('deploy/kubernetes', () => {
   });
 
   it.each([
-    ['a wrong type', 'minReadySeconds: 5', 'minReadySeconds: five', 'data/spec/minReadySeconds must be integer'],
-    ['a misspelt property', 'livenessProbe:', 'livenesProbe:', '/spec/template/spec/containers/0/livenesProbe is not known'],
+    [
+      'a wrong type',
+      'minReadySeconds: 5',
+      'minReadySeconds: five',
+      'data/spec/minReadySeconds must be integer',
+    ],
+    [
+      'a misspelt property',
+      'livenessProbe:',
+      'livenesProbe:',
+      '/spec/template/spec/containers/0/livenesProbe is not known',
+    ],
   ])('is checked for %s', async (_, right, wrong, fault) => {
-    expect(await faultsOf(parse(read('deployment.yaml').replace(right, wrong)) as Manifest)).toContain(fault);
+    expect(
+      await faultsOf(parse(read('deployment.yaml').replace(right, wrong)) as Manifest),
+    ).toContain(fault);
   });
 
   it('lists every file in its kustomization', () => {
@@ -65,7 +85,10 @@ describe('deploy/kubernetes', () => {
     const { labels } = deployment.spec.template.metadata;
     expect(service.spec.selector).toEqual(labels);
     expect(of('NetworkPolicy').spec.podSelector.matchLabels).toEqual(labels);
-    for (const selector of [...valuesOf('labelSelector', deployment), of('PodDisruptionBudget').spec.selector])
+    for (const selector of [
+      ...valuesOf('labelSelector', deployment),
+      of('PodDisruptionBudget').spec.selector,
+    ])
       expect(selector).toEqual({ matchLabels: labels });
     expect(deployment.spec.selector.matchLabels).toEqual(labels);
     expect(of('HorizontalPodAutoscaler').spec).toMatchObject({
@@ -86,12 +109,17 @@ describe('deploy/kubernetes', () => {
       { name: 'management', containerPort: MANAGEMENT_PORT },
     ]);
     expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual(portNames);
-    for (const { port } of valuesOf('httpGet', api) as { port: string }[]) expect(port).toBe('management');
-    const ingress = valuesOf('ingress', of('NetworkPolicy')).flatMap((rules) => valuesOf('port', rules));
+    for (const { port } of valuesOf('httpGet', api) as { port: string }[])
+      expect(port).toBe('management');
+    const ingress = valuesOf('ingress', of('NetworkPolicy')).flatMap((rules) =>
+      valuesOf('port', rules),
+    );
     expect(ingress).toEqual(portNames);
     const monitor = of('ServiceMonitor');
     expect(service.metadata.labels).toEqual(monitor.spec.selector.matchLabels);
-    expect(service.spec.ports.map(({ name }) => name)).toEqual(expect.arrayContaining(monitor.spec.endpoints.map(({ port }) => port)));
+    expect(service.spec.ports.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(monitor.spec.endpoints.map(({ port }) => port)),
+    );
   });
 
   it('gives the service a complete configuration, and its database address by a Secret that is not here', () => {
@@ -100,7 +128,12 @@ describe('deploy/kubernetes', () => {
       [api, 'order-lookup'],
       [job.spec.template.spec.containers[0], 'order-lookup-owner'],
     ] as const) {
-      expect(container.env).toEqual([{ name: 'DATABASE_URL', valueFrom: { secretKeyRef: { name: secret, key: 'DATABASE_URL' } } }]);
+      expect(container.env).toEqual([
+        {
+          name: 'DATABASE_URL',
+          valueFrom: { secretKeyRef: { name: secret, key: 'DATABASE_URL' } },
+        },
+      ]);
     }
     expect(all.map(({ kind }) => kind)).not.toContain('Secret');
   });
@@ -112,12 +145,18 @@ describe('deploy/kubernetes', () => {
         securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
       });
       for (const { securityContext } of spec.containers)
-        expect(securityContext).toEqual({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
     }
   });
 
   it('runs the image of this version', () => {
-    const { version } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as { version: string };
+    const { version } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8')) as {
+      version: string;
+    };
     expect(kustomization.images).toEqual([{ name: 'order-lookup-services', newTag: version }]);
     expect(valuesOf('image', all)).toEqual(['order-lookup-services', 'order-lookup-services']);
   });
@@ -126,7 +165,10 @@ describe('deploy/kubernetes', () => {
 /** As the replicas read it: the names in configuration.env have to be variables of the service. */
 function configuration() {
   const given = parseEnv(read('configuration.env')) as Record<string, string>;
-  const checked = readConfiguration({ ...given, DATABASE_URL: 'postgres://order_lookup_service@db/order_lookup' });
+  const checked = readConfiguration({
+    ...given,
+    DATABASE_URL: 'postgres://order_lookup_service@db/order_lookup',
+  });
   expect(checked).toMatchObject(given);
   return checked;
 }

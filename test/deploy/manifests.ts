@@ -13,7 +13,9 @@ export interface Manifest {
 
 const FOLDER = join(PROJECT, 'deploy', 'kubernetes');
 
-export const files = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml') && name !== 'kustomization.yaml');
+export const files = readdirSync(FOLDER).filter(
+  (name) => name.endsWith('.yaml') && name !== 'kustomization.yaml',
+);
 
 export const read = (file: string): string => readFileSync(join(FOLDER, file), 'utf8');
 export const documents = (file: string): Manifest[] =>
@@ -25,8 +27,13 @@ export const documents = (file: string): Manifest[] =>
 /** What the schemas of Kubernetes and the Prometheus operator say against a manifest, and which of its properties none of them knows. */
 export async function faultsOf(manifest: Manifest): Promise<string[]> {
   const { apiVersion, kind } = manifest;
-  const home = apiVersion.startsWith('monitoring.coreos.com/') ? '@kubernetes-models/prometheus-operator' : 'kubernetes-models';
-  const models = (await import(`${home}/${apiVersion}/${kind}`)) as Record<string, new (data: object) => { validate(): void }>;
+  const home = apiVersion.startsWith('monitoring.coreos.com/')
+    ? '@kubernetes-models/prometheus-operator'
+    : 'kubernetes-models';
+  const models = (await import(`${home}/${apiVersion}/${kind}`)) as Record<
+    string,
+    new (data: object) => { validate(): void }
+  >;
   const Model = models[kind];
   if (!Model) return [`${apiVersion} ${kind} is not known`];
   const model = new Model(manifest);
@@ -43,7 +50,8 @@ export async function faultsOf(manifest: Manifest): Promise<string[]> {
 function collectPaths(value: object, path: string, paths: Set<string>): void {
   for (const [key, inner] of Object.entries(value)) {
     paths.add(`${path}/${key}`);
-    if (typeof inner === 'object' && inner !== null) collectPaths(inner as object, `${path}/${key}`, paths);
+    if (typeof inner === 'object' && inner !== null)
+      collectPaths(inner as object, `${path}/${key}`, paths);
   }
 }
 

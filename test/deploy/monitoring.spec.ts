@@ -24,7 +24,9 @@ const dashboard = JSON.parse(file('grafana', 'order-lookup-services.json')) as {
 const panels = dashboard.panels.filter(({ type }) => type !== 'row');
 const uses: [where: string, expr: string][] = [
   ...rules.map(({ alert, expr }): [string, string] => [alert, expr]),
-  ...panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }): [string, string] => [title, expr])),
+  ...panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr }): [string, string] => [title, expr]),
+  ),
 ];
 
 /** The series of the service with their labels: a histogram makes three. */
@@ -37,9 +39,12 @@ beforeAll(() => {
   }
 });
 
-const metricNames = (expr: string): string[] => expr.match(/\b(order_lookup|nodejs|process)_\w+/g) ?? [];
+const metricNames = (expr: string): string[] =>
+  expr.match(/\b(order_lookup|nodejs|process)_\w+/g) ?? [];
 const labelNames = (expr: string): string[] => [
-  ...[...expr.matchAll(/\b(?:by|ignoring|on) \(([^)]*)\)/g)].flatMap(([, names = '']) => names.split(', ')),
+  ...[...expr.matchAll(/\b(?:by|ignoring|on) \(([^)]*)\)/g)].flatMap(([, names = '']) =>
+    names.split(', '),
+  ),
   ...[...expr.matchAll(/(\w+)=~?"/g)].flatMap(([, name = '']) => name),
 ];
 
@@ -53,7 +58,9 @@ describe('the alert rules and the dashboard', () => {
   });
 
   it('show every metric of the service', () => {
-    const shown = new Set(uses.flatMap(([, expr]) => metricNames(expr)).map((name) => name.replace(/_bucket$/, '')));
+    const shown = new Set(
+      uses.flatMap(([, expr]) => metricNames(expr)).map((name) => name.replace(/_bucket$/, '')),
+    );
     const told = registry.getMetricsAsArray().map(({ name }) => name);
     expect(told.filter((name) => name.startsWith('order_lookup_') && !shown.has(name))).toEqual([]);
   });
@@ -62,7 +69,10 @@ describe('the alert rules and the dashboard', () => {
     for (const { alert, labels, annotations } of rules) {
       expect(alert).toMatch(/^OrderLookup[A-Z]/);
       expect(['critical', 'warning']).toContain(labels.severity);
-      expect(annotations).toEqual({ summary: expect.any(String), description: expect.stringMatching(/\w{2,}.*\./) });
+      expect(annotations).toEqual({
+        summary: expect.any(String),
+        description: expect.stringMatching(/\w{2,}.*\./),
+      });
     }
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
   });

@@ -10,7 +10,9 @@ import { PROJECT } from '../support/program.js';
 import { RunningService } from '../support/service.js';
 import { SAMPLES } from '../support/world.js';
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
+  (path) => existsSync(path),
+);
 const OUTPUT = join(PROJECT, 'test', 'output');
 const BASE_PATH = '/lookups';
 const AUDIENCE = 'https://orders.example';
@@ -21,7 +23,10 @@ let database: TestDatabase;
 let service: RunningService;
 let key: string;
 
-if (!CHROMIUM) process.stderr.write('SKIPPED: the test of the documentation page needs chromium, and there is none.\n');
+if (!CHROMIUM)
+  process.stderr.write(
+    'SKIPPED: the test of the documentation page needs chromium, and there is none.\n',
+  );
 const describeInBrowser = CHROMIUM ? describe : describe.skip;
 
 describeInBrowser('the documentation page in a browser', () => {
@@ -70,7 +75,9 @@ describeInBrowser('the documentation page in a browser', () => {
   });
 
   /** Opens the page, and collects what the browser complains about. */
-  async function open(options: Parameters<Browser['newPage']>[0] = {}): Promise<{ page: Page; complaints: string[] }> {
+  async function open(
+    options: Parameters<Browser['newPage']>[0] = {},
+  ): Promise<{ page: Page; complaints: string[] }> {
     const page = await browser.newPage(options);
     page.setDefaultTimeout(10_000);
     const complaints: string[] = [];
@@ -79,7 +86,9 @@ describeInBrowser('the documentation page in a browser', () => {
     page.on(
       'request',
       (request) =>
-        new URL(request.url()).hostname !== '127.0.0.1' && !request.url().startsWith('data:') && complaints.push(`asks ${request.url()}`),
+        new URL(request.url()).hostname !== '127.0.0.1' &&
+        !request.url().startsWith('data:') &&
+        complaints.push(`asks ${request.url()}`),
     );
     await page.goto(`${service.url}${BASE_PATH}/docs`);
     await page.getByRole('button', { name: 'Authorize' }).first().waitFor();
@@ -103,7 +112,10 @@ describeInBrowser('the documentation page in a browser', () => {
     for (const operation of await operations.all()) {
       await operation.locator('.opblock-summary-control').click();
       await operation.getByRole('button', { name: 'Execute' }).click();
-      await operation.locator('.live-responses-table .response-col_status').filter({ hasText: '200' }).waitFor();
+      await operation
+        .locator('.live-responses-table .response-col_status')
+        .filter({ hasText: '200' })
+        .waitFor();
     }
     await operations.nth(2).scrollIntoViewIfNeeded();
     await page.screenshot({ path: join(OUTPUT, 'docs-signed-in.png') });
@@ -118,9 +130,13 @@ describeInBrowser('the documentation page in a browser', () => {
     ['dark', 390],
   ] as const)('fits a %s screen %i pixels wide', async (colorScheme, width) => {
     const { page, complaints } = await open({ colorScheme, viewport: { width, height: 900 } });
-    const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    const background = await page.evaluate<string>(
+      'getComputedStyle(document.body).backgroundColor',
+    );
     expect(background).toBe(colorScheme === 'dark' ? 'rgb(28, 32, 34)' : 'rgba(0, 0, 0, 0)');
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(
+      width,
+    );
     await page.screenshot({ path: join(OUTPUT, `docs-${colorScheme}-${width}.png`) });
     expect(complaints).toEqual([]);
     await page.close();
@@ -129,7 +145,9 @@ describeInBrowser('the documentation page in a browser', () => {
   it('shows what a problem type means', async () => {
     const page = await browser.newPage({ viewport: { width: 800, height: 900 } });
     await page.goto(`${service.url}${BASE_PATH}/problems/invalid-query`);
-    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('A query parameter is not valid');
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(
+      'A query parameter is not valid',
+    );
     await page.screenshot({ path: join(OUTPUT, 'problem-page.png') });
     await page.close();
   });

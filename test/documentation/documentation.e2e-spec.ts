@@ -21,25 +21,40 @@ describe('GET /openapi.json', () => {
       version: '3.1.0',
       paths: [...OPERATIONS].toSorted(),
     });
-    expect(document.components.securitySchemes['accessToken']?.flows?.authorizationCode).toMatchObject({
+    expect(
+      document.components.securitySchemes['accessToken']?.flows?.authorizationCode,
+    ).toMatchObject({
       authorizationUrl: `${world.issuer.url}/auth`,
       tokenUrl: `${world.issuer.url}/token`,
     });
   });
 
   it('passes the recommended rules of a linter', async () => {
-    const problems = await lintFromString({ source: JSON.stringify(document), config: await createConfig({ extends: ['recommended'] }) });
-    expect(problems.map(({ ruleId, message, location }) => ({ ruleId, message, at: location[0]?.pointer }))).toEqual([]);
+    const problems = await lintFromString({
+      source: JSON.stringify(document),
+      config: await createConfig({ extends: ['recommended'] }),
+    });
+    expect(
+      problems.map(({ ruleId, message, location }) => ({
+        ruleId,
+        message,
+        at: location[0]?.pointer,
+      })),
+    ).toEqual([]);
   });
 
   it('describes every kind of answer: each reply of World.get is held against it, here one of each status', async () => {
-    const good = { Authorization: `Bearer ${await world.issuer.token({ claims: { scope: 'lookups.read' } })}` };
+    const good = {
+      Authorization: `Bearer ${await world.issuer.token({ claims: { scope: 'lookups.read' } })}`,
+    };
     const statuses = new Set<number>();
     for (const path of OPERATIONS) {
       const answer = await world.get(path, { headers: good });
       const replies = [
         answer,
-        await world.get(path, { headers: { ...good, 'If-None-Match': answer.headers.get('etag') ?? '' } }),
+        await world.get(path, {
+          headers: { ...good, 'If-None-Match': answer.headers.get('etag') ?? '' },
+        }),
         await world.get(path, { headers: OPEN }),
         await world.get(path, { headers: { 'Api-Key': 'wrong' } }),
         await world.get(path),
@@ -71,15 +86,24 @@ describe('GET /docs', () => {
 describe('GET /problems', () => {
   it.each(Object.keys(problemTypes))('explains %s to people and to programs', async (slug) => {
     const { title, status } = problemTypes[slug as keyof typeof problemTypes];
-    const page = await world.get(`/problems/${slug}`, { headers: { ...OPEN, Accept: 'text/html,*/*' } });
-    expect({ status: page.status, type: page.headers.get('content-type') }).toEqual({ status: 200, type: 'text/html; charset=utf-8' });
+    const page = await world.get(`/problems/${slug}`, {
+      headers: { ...OPEN, Accept: 'text/html,*/*' },
+    });
+    expect({ status: page.status, type: page.headers.get('content-type') }).toEqual({
+      status: 200,
+      type: 'text/html; charset=utf-8',
+    });
     expect(page.text).toContain(`<h1>${title}</h1>`);
-    const json = JSON.parse((await world.get(`/problems/${slug}`, { headers: OPEN })).text) as object;
+    const json = JSON.parse(
+      (await world.get(`/problems/${slug}`, { headers: OPEN })).text,
+    ) as object;
     expect(json).toMatchObject({ type: `/problems/${slug}`, title, status });
   });
 
   it('lists all types, and knows no others', async () => {
-    const list = JSON.parse((await world.get('/problems', { headers: OPEN })).text) as { problems: unknown[] };
+    const list = JSON.parse((await world.get('/problems', { headers: OPEN })).text) as {
+      problems: unknown[];
+    };
     expect(list.problems).toHaveLength(Object.keys(problemTypes).length);
     expectProblem(await world.get('/problems/constructor', { headers: OPEN }), 'not-found');
   });

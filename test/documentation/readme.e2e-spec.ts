@@ -1,5 +1,13 @@
 // README.md as its readers use it: its commands are run as they stand there, in a copy of the project, and print what it shows.
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -24,7 +32,12 @@ beforeAll(async () => {
   utimesSync(join(folder, 'dist', 'main.js'), new Date(), new Date()); // and nothing to build
   symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
   const { key, token, issuer, database } = world;
-  environment = { KEY: key.key, TOKEN: token, ...issuer.environment, DATABASE_URL: database.urlOf('order_lookup_owner') };
+  environment = {
+    KEY: key.key,
+    TOKEN: token,
+    ...issuer.environment,
+    DATABASE_URL: database.urlOf('order_lookup_owner'),
+  };
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
@@ -33,7 +46,9 @@ afterAll(async () => {
 
 function here(command: string, other: Record<string, string> = {}): Promise<Outcome> {
   const { url, managementUrl } = world.service;
-  const adapted = command.replaceAll('http://127.0.0.1:3000', url).replaceAll('http://127.0.0.1:3001', managementUrl);
+  const adapted = command
+    .replaceAll('http://127.0.0.1:3000', url)
+    .replaceAll('http://127.0.0.1:3001', managementUrl);
   return shell(adapted, folder, { ...environment, ...other });
 }
 
@@ -43,12 +58,17 @@ async function follow(block: Block, other: Record<string, string> = {}): Promise
   for (const { command, printed } of dialogue(block)) {
     outcome = await here(command, other);
     const stdout = outcome.stdout.replaceAll(/\s/g, '');
-    expect({ command, ...outcome, stdout }).toEqual({ command, ...outcome, stdout: expect.stringMatching(asPrinted(printed)) });
+    expect({ command, ...outcome, stdout }).toEqual({
+      command,
+      ...outcome,
+      stdout: expect.stringMatching(asPrinted(printed)),
+    });
   }
   return outcome;
 }
 
-const consoles = (heading: string): Block[] => readmeBlocks(heading).filter(({ language }) => language === 'console');
+const consoles = (heading: string): Block[] =>
+  readmeBlocks(heading).filter(({ language }) => language === 'console');
 const migrations = (heading: string): string[] =>
   readmeBlocks(heading)
     .filter(({ language }) => language === 'sql')
@@ -69,7 +89,9 @@ describe('README.md', () => {
   it('from the problem document to its line in the log', async () => {
     const [block] = consoles('One error, and how to read it');
     const { instance } = JSON.parse((await follow(block as Block)).stdout) as { instance: string };
-    const line = await world.service.waitForLog(({ requestId }) => instance === `urn:uuid:${String(requestId)}`);
+    const line = await world.service.waitForLog(
+      ({ requestId }) => instance === `urn:uuid:${String(requestId)}`,
+    );
     const shown = readmeBlocks('Operating').find(({ language }) => language === 'json');
     expect(Object.keys(line)).toEqual(Object.keys(JSON.parse(shown?.text ?? '') as object));
     expect(line).toMatchObject({ problem: 'invalid-query', status: 400, keyId: world.key.id });
@@ -77,7 +99,8 @@ describe('README.md', () => {
 
   it('examines and measures the running service', async () => {
     for (const path of readmeBlocks('Three calls').flatMap(dialogue)) await here(path.command);
-    for (const block of consoles('Operating')) await follow(block, { DATABASE_URL: world.database.urlOf('order_lookup_service') });
+    for (const block of consoles('Operating'))
+      await follow(block, { DATABASE_URL: world.database.urlOf('order_lookup_service') });
   });
 
   it('adds a code, and then retires, renames and reorders, and goes back', async () => {
@@ -89,7 +112,12 @@ describe('README.md', () => {
     expect(await lists()).toEqual({ ...before, orderType: ['Standard', 'Return', 'Transfer'] });
 
     const recipes = migrations('Retire, rename, reorder');
-    recipes.forEach((sql, at) => writeFileSync(join(folder, 'migrations', `${String(7 + at).padStart(4, '0')}_follow_recipe.sql`), sql));
+    recipes.forEach((sql, at) =>
+      writeFileSync(
+        join(folder, 'migrations', `${String(7 + at).padStart(4, '0')}_follow_recipe.sql`),
+        sql,
+      ),
+    );
     const [planOfAll] = consoles('Retire, rename, reorder');
     expect(await follow(planOfAll as Block)).toMatchObject({ status: 2 });
     expect(await here('npm run migrate -- up')).toMatchObject({ status: 0 });
@@ -101,8 +129,12 @@ describe('README.md', () => {
       phoneNumberType: ['Mobile', 'Home', 'Office'],
     });
     const added = `select description from communication_code where code_type = 'APPOINTMENT' and code = 'CONFIRMED'`;
-    expect(await world.database.query(added)).toEqual([{ description: 'The consumer confirmed the appointment' }]);
-    expect(await here(`npm run migrate -- down ${recipes.length + 1}`)).toMatchObject({ status: 0 });
+    expect(await world.database.query(added)).toEqual([
+      { description: 'The consumer confirmed the appointment' },
+    ]);
+    expect(await here(`npm run migrate -- down ${recipes.length + 1}`)).toMatchObject({
+      status: 0,
+    });
     expect(await lists()).toEqual(before);
     expect(await world.database.query(added)).toEqual([]);
   }, 60_000);
@@ -110,12 +142,17 @@ describe('README.md', () => {
   it('issues, revokes and lists keys', async () => {
     let id = '';
     for (const { command, printed } of dialogue(consoles('API keys')[0] as Block)) {
-      const { stdout } = await follow({ language: 'console', text: `$ ${command.replace('KEY_ID', id)}\n${printed}` });
+      const { stdout } = await follow({
+        language: 'console',
+        text: `$ ${command.replace('KEY_ID', id)}\n${printed}`,
+      });
       id = /Its id is (\S+);/.exec(stdout)?.[1] ?? id;
     }
   });
 
   it('has the statements for a DBA that every test database was made with', () => {
-    expect(migrations('Production')).toEqual([readFileSync(join(PROJECT, 'deploy/database/1-roles.sql'), 'utf8')]);
+    expect(migrations('Production')).toEqual([
+      readFileSync(join(PROJECT, 'deploy/database/1-roles.sql'), 'utf8'),
+    ]);
   });
 });

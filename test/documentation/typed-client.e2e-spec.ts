@@ -10,7 +10,9 @@ let world: World;
 let folder: string;
 beforeAll(async () => {
   world = await World.create({}, (database) =>
-    database.query(`insert into communication_code values ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed')`),
+    database.query(
+      `insert into communication_code values ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed')`,
+    ),
   );
   await mkdir(join(PROJECT, '.data'), { recursive: true });
   folder = await mkdtemp(join(PROJECT, '.data', 'typed-client-')); // within the project, where the client's packages are found
@@ -20,10 +22,13 @@ afterAll(async () => {
   await world?.close();
 });
 
-const here = (command: string, environment = {}): Promise<Outcome> => shell(command, folder, environment);
+const here = (command: string, environment = {}): Promise<Outcome> =>
+  shell(command, folder, environment);
 
 it('the typed client of README.md compiles and prints the codes', async () => {
-  const [command, program] = readmeBlocks('A typed client').map(({ text }) => text.replaceAll('http://127.0.0.1:3000', world.service.url));
+  const [command, program] = readmeBlocks('A typed client').map(({ text }) =>
+    text.replaceAll('http://127.0.0.1:3000', world.service.url),
+  );
   expect(await here(command ?? '')).toMatchObject({ status: 0 });
   await writeFile(join(folder, 'codes.ts'), program ?? '');
   const compilerOptions = { strict: true, module: 'nodenext', target: 'es2023', types: ['node'] };

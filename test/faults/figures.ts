@@ -3,11 +3,13 @@ import { readFileSync } from 'node:fs';
 /** Median, p99 and largest of times in milliseconds, in words. */
 export function quantiles(milliseconds: readonly number[]): string {
   const sorted = milliseconds.toSorted((a, b) => a - b);
-  const at = (share: number): string => `${(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN).toFixed(1)} ms`;
+  const at = (share: number): string =>
+    `${(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN).toFixed(1)} ms`;
   return `median ${at(0.5)}, p99 ${at(0.99)}, largest ${at(1)}`;
 }
 
-export const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? NaN;
+export const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? NaN;
 
 /** Resident memory of a process now, in MiB, as Linux counts it. */
 export const residentMebibytes = (pid: number): number =>

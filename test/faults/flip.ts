@@ -5,7 +5,12 @@ import { Stage } from '../support/stage.js';
 export async function flip(replies = 1_000_000): Promise<string> {
   const stage = await Stage.set(3);
   try {
-    const { flips, faults, seen, replies: read } = await flipCodes(stage.database, stage.replicas, stage.credentials, replies);
+    const {
+      flips,
+      faults,
+      seen,
+      replies: read,
+    } = await flipCodes(stage.database, stage.replicas, stage.credentials, replies);
     return [
       `${read} replies of ${stage.replicas.length} replicas during ${flips} flips of every code: ${faults.length} mixed or with a wrong entity tag; ${seen[0]} of the one set, ${seen[1]} of the other`,
       ...faults.slice(0, 5),

@@ -21,15 +21,23 @@ export async function forgery(): Promise<string> {
   if (!service) throw new Error('no replica');
   const { key, token } = stage.credentials;
   const [head = '', claims = ''] = token.split('.');
-  const headerOf = (header: object): string => Buffer.from(JSON.stringify(header)).toString('base64url');
-  const forged = (header: string): string => `${header}.${claims}.${randomBytes(256).toString('base64url')}`;
+  const headerOf = (header: object): string =>
+    Buffer.from(JSON.stringify(header)).toString('base64url');
+  const forged = (header: string): string =>
+    `${header}.${claims}.${randomBytes(256).toString('base64url')}`;
   const attacks: Record<string, (at: number) => Record<string, string>> = {
     'tokens with an unknown key id': (at) => ({
       'Api-Key': key,
       Authorization: `Bearer ${forged(headerOf({ alg: 'RS256', kid: `k${at}` }))}`,
     }),
-    'tokens with a known key id and a wrong signature': () => ({ 'Api-Key': key, Authorization: `Bearer ${forged(head)}` }),
-    'wrong keys, each another': () => ({ 'Api-Key': generateApiKey(), Authorization: `Bearer ${token}` }),
+    'tokens with a known key id and a wrong signature': () => ({
+      'Api-Key': key,
+      Authorization: `Bearer ${forged(head)}`,
+    }),
+    'wrong keys, each another': () => ({
+      'Api-Key': generateApiKey(),
+      Authorization: `Bearer ${token}`,
+    }),
   };
   const good = async (seconds: number): Promise<TrafficReport> => {
     const traffic = new Traffic(() => service.url, stage.credentials, {
@@ -53,17 +61,21 @@ export async function forgery(): Promise<string> {
           port: service.port,
           connections: 64,
           seconds: SECONDS,
-          requests: Array.from({ length: SECONDS * PER_SECOND }, (_, at) => requestTo(OPERATIONS[0], headers(at))),
+          requests: Array.from({ length: SECONDS * PER_SECOND }, (_, at) =>
+            requestTo(OPERATIONS[0], headers(at)),
+          ),
           once: false,
           hasBody: true,
           perSecond: PER_SECOND,
         });
         const attacked = await good(SECONDS);
         const tally = await attack;
-        for (const [status, { length }] of Object.entries(tally)) answered[status] = (answered[status] ?? 0) + length;
+        for (const [status, { length }] of Object.entries(tally))
+          answered[status] = (answered[status] ?? 0) + length;
         rounds.push({ normal, attacked });
       }
-      const of = (kind: 'normal' | 'attacked', figure: 'p50' | 'p99'): number => median(rounds.map((round) => round[kind][figure]));
+      const of = (kind: 'normal' | 'attacked', figure: 'p50' | 'p99'): number =>
+        median(rounds.map((round) => round[kind][figure]));
       const failed = rounds.reduce((sum, { attacked }) => sum + attacked.failed, 0);
       lines.push(
         `${PER_SECOND} a second, ${name}: ${Object.entries(answered)

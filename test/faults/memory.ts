@@ -23,16 +23,33 @@ export async function memory(requests = 1_000_000): Promise<string> {
   };
   const { key, token } = stage.credentials;
   const request = (bearer: string, at: number): string =>
-    requestTo(OPERATIONS[at % OPERATIONS.length] as string, { 'Api-Key': key, Authorization: `Bearer ${bearer}` });
+    requestTo(OPERATIONS[at % OPERATIONS.length] as string, {
+      'Api-Key': key,
+      Authorization: `Bearer ${bearer}`,
+    });
   const send = async (packets: string[]): Promise<void> => {
-    const tally = await generate({ port: service.port, connections: 32, seconds: 0, requests: packets, once: true, hasBody: true });
-    if (tally['200']?.length !== packets.length) throw new Error(`not all were answered 200: ${Object.keys(tally).join()}`);
+    const tally = await generate({
+      port: service.port,
+      connections: 32,
+      seconds: 0,
+      requests: packets,
+      once: true,
+      hasBody: true,
+    });
+    if (tally['200']?.length !== packets.length)
+      throw new Error(`not all were answered 200: ${Object.keys(tally).join()}`);
   };
   const lines = [`at the start ${Math.round(residentMebibytes(service.pid))} MiB`];
   try {
     for (const [name, packets] of [
-      ['with one token', (size: number) => Array.from({ length: size }, (_, at) => request(token, at))],
-      ['each with a token of its own', (size: number) => Array.from({ length: size }, (_, at) => request(newToken(), at))],
+      [
+        'with one token',
+        (size: number) => Array.from({ length: size }, (_, at) => request(token, at)),
+      ],
+      [
+        'each with a token of its own',
+        (size: number) => Array.from({ length: size }, (_, at) => request(newToken(), at)),
+      ],
     ] as const) {
       const found: number[] = [];
       for (let done = 0; done < requests; done += STEP) {

@@ -8,7 +8,10 @@ const PER_SECOND = 500;
 export async function outage(seconds = 60): Promise<string> {
   const stage = await Stage.set(2);
   const { postgres } = stage;
-  const away = async (leave: () => Promise<void>, come: () => Promise<void> | void): Promise<void> => {
+  const away = async (
+    leave: () => Promise<void>,
+    come: () => Promise<void> | void,
+  ): Promise<void> => {
     await pause(2_000);
     await leave();
     await pause(seconds * 1000);

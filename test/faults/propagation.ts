@@ -21,7 +21,10 @@ export async function propagation(): Promise<string> {
   try {
     const delays: number[] = [];
     for (let change = 0; change < CHANGES; change++) {
-      await stage.database.query(`insert into code_list_value (code_list, value) values ('orderType', $1)`, [`Change ${change}`]);
+      await stage.database.query(
+        `insert into code_list_value (code_list, value) values ('orderType', $1)`,
+        [`Change ${change}`],
+      );
       const committedAt = performance.now();
       const everywhere = stage.replicas.map(async ({ url }) => {
         while (!(await ask(url)).includes(`"Change ${change}"`));

@@ -17,7 +17,8 @@ beforeAll(async () => {
       `insert into communication_code select 'TYPE', lpad(n::text, 6, '0'), rpad('A code that makes the answer long ', 100, '.') from generate_series(1, 20000) as n`,
     ),
   );
-  request = (path) => `GET ${path} HTTP/1.1\r\nHost: x\r\nApi-Key: ${world.key.key}\r\nAuthorization: ${world.token}\r\n\r\n`;
+  request = (path) =>
+    `GET ${path} HTTP/1.1\r\nHost: x\r\nApi-Key: ${world.key.key}\r\nAuthorization: ${world.token}\r\n\r\n`;
 });
 afterAll(() => world?.close());
 
@@ -27,7 +28,8 @@ const open = async (port: number): Promise<Socket> => {
   await once(socket, 'connect');
   return socket;
 };
-const resident = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+const resident = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 
 describe('an answer that its client does not read', () => {
   it('costs no copy of it, however many such clients there are', async () => {
@@ -37,7 +39,10 @@ describe('an answer that its client does not read', () => {
     const clients = await Promise.all(Array.from({ length: 100 }, () => open(port)));
     for (const client of clients) client.pause().write(request(OPERATIONS[2]));
     await until(
-      async () => (await world.service.metric(`order_lookup_http_requests_total{operation="${OPERATIONS[2]}",status="200"}`)) > 100,
+      async () =>
+        (await world.service.metric(
+          `order_lookup_http_requests_total{operation="${OPERATIONS[2]}",status="200"}`,
+        )) > 100,
     );
     expect((await world.get(OPERATIONS[0])).status).toBe(200);
     expect(resident(pid) - before).toBeLessThan(100 * MEBIBYTE); // 100 copies would be 300 MiB
@@ -50,7 +55,9 @@ describe('an answer that its client does not read', () => {
     await once(client, 'data');
     client.resetAndDestroy();
     expect((await world.get(OPERATIONS[0])).status).toBe(200);
-    expect(world.service.lines.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([]);
+    expect(
+      world.service.lines.filter(({ level }) => level === 'error' || level === 'fatal'),
+    ).toEqual([]);
   });
 });
 
@@ -67,10 +74,17 @@ describe('more connections than descriptors allow', () => {
       const { responses, closed } = await exchange(service.port, request(OPERATIONS[0]));
       const [response] = responses;
       expectProblem(response as NonNullable<typeof response>, 'overloaded');
-      expect({ closed, later: Number(response?.headers.get('retry-after')) > 0 }).toEqual({ closed: true, later: true });
+      expect({ closed, later: Number(response?.headers.get('retry-after')) > 0 }).toEqual({
+        closed: true,
+        later: true,
+      });
       expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
       for (const socket of idle) socket.destroy();
-      await until(async () => (await exchange(service.port, request(OPERATIONS[0]), { quietMs: 50 })).responses[0]?.status === 200);
+      await until(
+        async () =>
+          (await exchange(service.port, request(OPERATIONS[0]), { quietMs: 50 })).responses[0]
+            ?.status === 200,
+      );
     } finally {
       await service.kill();
     }

@@ -22,7 +22,13 @@ describe('whatever a grammar of requests makes', () => {
   it('is answered well, and the same process answers a good request afterwards', async () => {
     const path = './fuzz.mjs';
     const { fuzz } = (await import(path)) as Fuzz;
-    const { sent, wrong } = await fuzz({ port: world.service.port, key: world.key.key, token: world.token, seconds: 5, seed: SEED });
+    const { sent, wrong } = await fuzz({
+      port: world.service.port,
+      key: world.key.key,
+      token: world.token,
+      seconds: 5,
+      seed: SEED,
+    });
     expect({ seed: SEED, wrong }).toEqual({ seed: SEED, wrong: [] });
     expect(sent).toBeGreaterThan(100);
     expect((await world.get(OPERATIONS[0])).status).toBe(200);

@@ -30,7 +30,8 @@ const METHODS = [
   'PROPFIND',
   '',
 ];
-const text = (max) => fc.string({ maxLength: max, unit: 'binary' }).map((value) => value.replaceAll(/[\r\n]/g, ''));
+const text = (max) =>
+  fc.string({ maxLength: max, unit: 'binary' }).map((value) => value.replaceAll(/[\r\n]/g, ''));
 const pieces = [
   '%',
   '%zz',
@@ -52,7 +53,12 @@ const pieces = [
 ];
 const query = fc.oneof(
   { weight: 4, arbitrary: fc.constant('') },
-  { weight: 3, arbitrary: fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => `?${parts.join('')}`) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .array(fc.constantFrom(...pieces), { maxLength: 12 })
+      .map((parts) => `?${parts.join('')}`),
+  },
   { weight: 1, arbitrary: text(40).map((value) => `?${value}`) },
 );
 const lines = (key, token) => [
@@ -85,18 +91,37 @@ export const requests = (key, token) =>
       method: fc.constantFrom(...METHODS),
       path: fc.constantFrom(...PATHS),
       query,
-      version: fc.constantFrom('HTTP/1.1', 'HTTP/1.1', 'HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', 'HTTP/1.9', ''),
+      version: fc.constantFrom(
+        'HTTP/1.1',
+        'HTTP/1.1',
+        'HTTP/1.1',
+        'HTTP/1.0',
+        'HTTP/2.0',
+        'HTTP/1.9',
+        '',
+      ),
       credentials: fc.boolean(),
       host: fc.constantFrom('Host: x\r\n', 'Host: x\r\n', 'Host: x\r\n', '', 'Host : x\r\n'),
-      headers: fc.array(fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...lines(key, token)) }, { weight: 1, arbitrary: text(30) }), {
-        maxLength: 5,
-      }),
+      headers: fc.array(
+        fc.oneof(
+          { weight: 5, arbitrary: fc.constantFrom(...lines(key, token)) },
+          { weight: 1, arbitrary: text(30) },
+        ),
+        {
+          maxLength: 5,
+        },
+      ),
       end: fc.constantFrom('\r\n', '\r\n', '\r\n', '\r\n', '\n'),
       body: fc.constantFrom('', '', '', 'abc', '0\r\n\r\n', '3\r\nabc\r\n0\r\n\r\n', 'zz\r\n'),
     })
     .map(({ method, path, query: search, version, credentials, host, headers, end, body }) => {
-      const all = [...(credentials ? lines(key, token).slice(0, 2) : []), ...headers].map((line) => `${line}\r\n`).join('');
-      return Buffer.from(`${method} ${path}${search} ${version}${end}${host}${all}\r\n${body}`, 'latin1');
+      const all = [...(credentials ? lines(key, token).slice(0, 2) : []), ...headers]
+        .map((line) => `${line}\r\n`)
+        .join('');
+      return Buffer.from(
+        `${method} ${path}${search} ${version}${end}${host}${all}\r\n${body}`,
+        'latin1',
+      );
     });
 
 /** What is wrong with the bytes that came back, if anything is. */
@@ -108,14 +133,21 @@ export function faultOf(bytes) {
     const head = bytes.subarray(at, end).toString('latin1');
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1]);
     if (!status) return `no status line: ${head.slice(0, 100)}`;
-    const length = status === 304 || status === 204 ? 0 : Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? Number.NaN);
+    const length =
+      status === 304 || status === 204
+        ? 0
+        : Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? Number.NaN);
     if (Number.isNaN(length)) return `no length: ${head}`;
     const body = bytes.subarray(end + 4, end + 4 + length);
     if (status >= 500) return `status ${status}: ${body.toString()}`;
     const isHead = body.length < length || body.subarray(0, 5).toString() === 'HTTP/';
     if (status >= 400 && !isHead) {
       const problem = JSON.parse(body.toString());
-      if (problem.status !== status || !/^urn:uuid:/.test(problem.instance) || !/problem\+json/.test(head))
+      if (
+        problem.status !== status ||
+        !/^urn:uuid:/.test(problem.instance) ||
+        !/problem\+json/.test(head)
+      )
         return `no problem document: ${body.toString()}`;
     }
     at = end + 4 + (isHead ? 0 : length);

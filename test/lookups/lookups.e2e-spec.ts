@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '../support/problem.js';
 import { OPERATIONS, World } from '../support/world.js';
 
-const fixture = (name: string): string => readFileSync(join(import.meta.dirname, '..', 'fixtures', name), 'utf8');
+const fixture = (name: string): string =>
+  readFileSync(join(import.meta.dirname, '..', 'fixtures', name), 'utf8');
 const CODES = '/order-scheduling/communication-codes';
 
 let world: World;
@@ -20,7 +21,8 @@ const RECORDS = [
   { codeType: 'SAMPLE-USAGE', code: 'a\\b"c', description: 'Sample: special characters' },
   { codeType: 'SAMPLE-usage', code: 'é𝄞', description: 'Sample: beyond ASCII' },
 ];
-const recordsOf = (...indexes: number[]): string => JSON.stringify({ communicationRecords: indexes.map((index) => RECORDS[index]) });
+const recordsOf = (...indexes: number[]): string =>
+  JSON.stringify({ communicationRecords: indexes.map((index) => RECORDS[index]) });
 
 describe.each([
   ['/orders-update-api/supported-values', 'order-update.supported-values.json'],
@@ -28,7 +30,11 @@ describe.each([
 ])('GET %s', (path, file) => {
   it('answers the values of the interface document, byte for byte', async () => {
     const { status, headers, text } = await world.get(path);
-    expect({ status, type: headers.get('content-type'), text }).toEqual({ status: 200, type: 'application/json', text: fixture(file) });
+    expect({ status, type: headers.get('content-type'), text }).toEqual({
+      status: 200,
+      type: 'application/json',
+      text: fixture(file),
+    });
   });
 
   it('ignores query parameters', async () => {
@@ -77,13 +83,20 @@ describe(`GET ${CODES}`, () => {
     ['?a=1&codeType=&code=%&b=2', ['code', 'a', 'b', 'codeType']],
   ])('refuses %s and names every fault', async (query, fields) => {
     const { issues = [] } = expectProblem(await world.get(CODES + query), 'invalid-query');
-    expect(issues.map(({ field, location }) => ({ field, location })).toSorted((a, b) => a.field.localeCompare(b.field))).toEqual(
+    expect(
+      issues
+        .map(({ field, location }) => ({ field, location }))
+        .toSorted((a, b) => a.field.localeCompare(b.field)),
+    ).toEqual(
       fields.toSorted((a, b) => a.localeCompare(b)).map((field) => ({ field, location: 'query' })),
     );
   });
 
   it('asks whether a near name was meant', async () => {
-    const { issues } = expectProblem(await world.get(`${CODES}?codetype=a&cod=b&entirely=c`), 'invalid-query');
+    const { issues } = expectProblem(
+      await world.get(`${CODES}?codetype=a&cod=b&entirely=c`),
+      'invalid-query',
+    );
     expect(issues?.map(({ description }) => description.split('known.')[1]?.trim())).toEqual([
       'Did you mean codeType?',
       'Did you mean code?',
@@ -113,7 +126,11 @@ describe.each(OPERATIONS)('%s', (path) => {
       method: 'OPTIONS',
       headers: { 'Api-Key': undefined, Authorization: undefined },
     });
-    expect({ status, allow: headers.get('allow'), text }).toEqual({ status: 204, allow: 'GET, HEAD, OPTIONS', text: '' });
+    expect({ status, allow: headers.get('allow'), text }).toEqual({
+      status: 204,
+      allow: 'GET, HEAD, OPTIONS',
+      text: '',
+    });
   });
 
   it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'])('refuses %s', async (method) => {
@@ -150,10 +167,18 @@ describe.each(OPERATIONS)('%s', (path) => {
 describe('X-Request-Id', () => {
   it('is taken over when it is a UUID', async () => {
     const id = '0b6c4f3e-7d0a-4a52-9c0f-2f6f7e3b8a11';
-    expect((await world.get(OPERATIONS[0], { headers: { 'X-Request-Id': id } })).headers.get('x-request-id')).toBe(id);
+    expect(
+      (await world.get(OPERATIONS[0], { headers: { 'X-Request-Id': id } })).headers.get(
+        'x-request-id',
+      ),
+    ).toBe(id);
   });
 
   it('is made anew when it is not', async () => {
-    expect((await world.get(OPERATIONS[0], { headers: { 'X-Request-Id': 'x y' } })).headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(
+      (await world.get(OPERATIONS[0], { headers: { 'X-Request-Id': 'x y' } })).headers.get(
+        'x-request-id',
+      ),
+    ).toMatch(/^[0-9a-f-]{36}$/);
   });
 });

@@ -19,17 +19,30 @@ describe('SIGTERM', () => {
     const agent = new Agent({ keepAlive: true });
     const ask = (): Promise<{ status: number | undefined; connection: string | undefined }> =>
       new Promise((resolve, reject) => {
-        get(here.service.url + OPERATIONS[0], { agent, headers: { 'Api-Key': here.key.key, Authorization: here.token } }, (response) => {
-          response.resume().once('end', () => resolve({ status: response.statusCode, connection: response.headers.connection }));
-        }).once('error', reject);
+        get(
+          here.service.url + OPERATIONS[0],
+          { agent, headers: { 'Api-Key': here.key.key, Authorization: here.token } },
+          (response) => {
+            response
+              .resume()
+              .once('end', () =>
+                resolve({ status: response.statusCode, connection: response.headers.connection }),
+              );
+          },
+        ).once('error', reject);
       });
     expect(await ask()).toEqual({ status: 200, connection: 'keep-alive' });
     const startedAt = Date.now();
     here.service.signal('SIGTERM');
-    await until(async () => (await fetch(`${here.service.managementUrl}/health/ready`)).status === 503);
+    await until(
+      async () => (await fetch(`${here.service.managementUrl}/health/ready`)).status === 503,
+    );
     const ready = await fetch(`${here.service.managementUrl}/health/ready`);
-    expect(((await ready.json()) as { detail: string }).detail).toBe('The service is shutting down.');
-    for (let count = 0; count < 50; count++) expect(await ask()).toEqual({ status: 200, connection: 'close' });
+    expect(((await ready.json()) as { detail: string }).detail).toBe(
+      'The service is shutting down.',
+    );
+    for (let count = 0; count < 50; count++)
+      expect(await ask()).toEqual({ status: 200, connection: 'close' });
     expect(await here.service.exited()).toBe(0);
     expect(Date.now() - startedAt).toBeLessThan(15_000);
     agent.destroy();
@@ -38,7 +51,10 @@ describe('SIGTERM', () => {
   it('under traffic: no request fails while a balancer takes the replica out', async () => {
     const here = (world = await World.create());
     const { key, token, database, issuer, service } = here;
-    const other = await RunningService.start({ DATABASE_URL: database.urlOf('order_lookup_service'), ...issuer.environment });
+    const other = await RunningService.start({
+      DATABASE_URL: database.urlOf('order_lookup_service'),
+      ...issuer.environment,
+    });
     await other.ready();
     const balancer = new Balancer([service, other], 500);
     const traffic = new Traffic(balancer.target, { key: key.key, token }, { perSecond: 200 });
@@ -69,7 +85,9 @@ describe('the log', () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     const reply = await world.get(`${OPERATIONS[2]}?x=1`, { headers: { traceparent } });
     const { instance } = expectProblem(reply, 'invalid-query');
-    const line = await world.service.waitForLog(({ requestId }) => instance === `urn:uuid:${String(requestId)}`);
+    const line = await world.service.waitForLog(
+      ({ requestId }) => instance === `urn:uuid:${String(requestId)}`,
+    );
     expect(line).toEqual({
       level: 'info',
       time: expect.stringMatching(/^\d{4}-.*Z$/),
@@ -89,7 +107,9 @@ describe('the log', () => {
   it('has a line for each request at the level debug', async () => {
     world = await World.create({ LOG_LEVEL: 'debug' });
     const { headers } = await world.get(OPERATIONS[1]);
-    const line = await world.service.waitForLog(({ requestId }) => requestId === headers.get('x-request-id'));
+    const line = await world.service.waitForLog(
+      ({ requestId }) => requestId === headers.get('x-request-id'),
+    );
     expect(line).toMatchObject({ level: 'debug', operation: OPERATIONS[1], status: 200 });
   });
 });
@@ -100,8 +120,12 @@ describe('the management port', () => {
     await world.get(OPERATIONS[0]);
     await world.get(OPERATIONS[0], { headers: { 'Api-Key': 'wrong' } });
     const text = await (await fetch(`${world.service.managementUrl}/metrics`)).text();
-    expect(text).toContain(`order_lookup_http_requests_total{operation="${OPERATIONS[0]}",status="200"} 1`);
-    expect(text).toContain('order_lookup_credentials_refused_total{credential="api_key",reason="unknown"} 1');
+    expect(text).toContain(
+      `order_lookup_http_requests_total{operation="${OPERATIONS[0]}",status="200"} 1`,
+    );
+    expect(text).toContain(
+      'order_lookup_credentials_refused_total{credential="api_key",reason="unknown"} 1',
+    );
     expect(text).toContain('order_lookup_database_up 1');
     expect(text).not.toContain(world.key.id);
   });
@@ -114,7 +138,10 @@ describe('the management port', () => {
 
 describe('a wrong configuration', () => {
   it('is told whole, and ends the program with status 1', async () => {
-    const { status, stdout, stderr } = await run('main.js', [], { PORT: 'x', OAUTH_ISSUER: 'http://issuer.example' });
+    const { status, stdout, stderr } = await run('main.js', [], {
+      PORT: 'x',
+      OAUTH_ISSUER: 'http://issuer.example',
+    });
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect([...stderr.matchAll(/^ {2}- (\w+) is /gm)].map(([, name]) => name)).toEqual([
       'PORT',

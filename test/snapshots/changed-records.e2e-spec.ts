@@ -25,7 +25,10 @@ async function expected(where = 'true'): Promise<string> {
 /** Waits until a value that was committed last is served; the codes committed before it are then, too. */
 async function settled(): Promise<void> {
   const marker = `Marker ${process.hrtime.bigint()}`;
-  await world.database.query(`insert into code_list_value (code_list, value) values ('orderType', $1)`, [marker]);
+  await world.database.query(
+    `insert into code_list_value (code_list, value) values ('orderType', $1)`,
+    [marker],
+  );
   await until(async () => (await world.get(UPDATE)).text.includes(marker), { timeoutMs: 5_000 });
 }
 
@@ -58,14 +61,23 @@ describe('the communication codes are those of the table', () => {
     ['one is added', `insert into communication_code values ('T3', 'C0042x', 'New')`],
     ['one before all', `insert into communication_code values ('!', '!', 'First')`],
     ['one behind all', `insert into communication_code values ('\u{1f69a}', '\u{1f69a}', 'Last')`],
-    ['a description changes', `update communication_code set description = 'A "new" \\ text' where code = 'C0042'`],
+    [
+      'a description changes',
+      `update communication_code set description = 'A "new" \\ text' where code = 'C0042'`,
+    ],
     ['a key changes', `update communication_code set code = 'C0042~' where code = 'C0042'`],
-    ['a code moves to another type', `update communication_code set code_type = 'T3x' where code_type = 'T3' and code < 'C0100'`],
+    [
+      'a code moves to another type',
+      `update communication_code set code_type = 'T3x' where code_type = 'T3' and code < 'C0100'`,
+    ],
     ['one is removed', `delete from communication_code where code = 'C0042'`],
     ['a type is removed', `delete from communication_code where code_type = 'T3'`],
     ['all are removed', `delete from communication_code`],
     ['the table is emptied', `truncate communication_code`],
-    ['the table is emptied and filled', `truncate communication_code; insert into communication_code values ('T3', 'C0042', 'Again')`],
+    [
+      'the table is emptied and filled',
+      `truncate communication_code; insert into communication_code values ('T3', 'C0042', 'Again')`,
+    ],
     [
       'more are added than are read one by one',
       `insert into communication_code select 'M' || n, 'C0042', 'Many' from generate_series(1, 5000) as n`,
@@ -91,9 +103,13 @@ describe('the communication codes are those of the table', () => {
     const early = new Client(world.database.url);
     await early.connect();
     try {
-      await early.query(`begin; update communication_code set description = 'Early' where code = 'C0001'`);
+      await early.query(
+        `begin; update communication_code set description = 'Early' where code = 'C0001'`,
+      );
       for (let later = 0; later < 3; later++) {
-        await sql(`update communication_code set description = 'Later ${later}' where code = 'C0002'`);
+        await sql(
+          `update communication_code set description = 'Later ${later}' where code = 'C0002'`,
+        );
         await expectAllServed();
       }
       await early.query('commit');
@@ -109,7 +125,9 @@ describe('the communication codes are those of the table', () => {
       `insert into history (transaction_id, table_name, operation, old_row)
        select (n + (1::bigint << 40))::text::xid8, 'communication_code', 'DELETE', '{"code_type":"T0","code":"C0042"}' from generate_series(1, 2000) as n`,
     );
-    await sql(`update communication_code set description = 'After the restore' where code = 'C0042'`);
+    await sql(
+      `update communication_code set description = 'After the restore' where code = 'C0042'`,
+    );
     await expectAllServed();
   });
 
@@ -142,12 +160,18 @@ describe('what cannot be served is refused, and the former codes stay', () => {
     ['a code with a control character', 'a\u0007b', /empty code or control characters/],
   ])('%s', async (_, code, reason) => {
     const before = (await here.get(CODES)).text;
-    await here.database.query(`insert into communication_code values ('SAMPLE-STATUS', $1, 'Bad')`, [code]);
+    await here.database.query(
+      `insert into communication_code values ('SAMPLE-STATUS', $1, 'Bad')`,
+      [code],
+    );
     const refused = ({ msg, reason: said }: LogLine): boolean =>
       msg === 'snapshot: refused, the former one stays' && reason.test(String(said));
     await here.service.waitForLog(refused);
     expect((await here.get(CODES)).text).toBe(before);
-    const another = await RunningService.start({ DATABASE_URL: here.database.urlOf('order_lookup_service'), ...here.issuer.environment });
+    const another = await RunningService.start({
+      DATABASE_URL: here.database.urlOf('order_lookup_service'),
+      ...here.issuer.environment,
+    });
     await another.waitForLog(refused);
     expect((await fetch(`${another.managementUrl}/health/ready`)).status).toBe(503);
     await here.database.query(`delete from communication_code where description = 'Bad'`);

@@ -19,7 +19,10 @@ afterEach(async () => {
   proxy = undefined;
 });
 
-const replica = async (here: World, environment: Record<string, string> = {}): Promise<RunningService> => {
+const replica = async (
+  here: World,
+  environment: Record<string, string> = {},
+): Promise<RunningService> => {
   const service = await RunningService.start({
     DATABASE_URL: here.database.urlOf('order_lookup_service'),
     ...here.issuer.environment,
@@ -30,13 +33,24 @@ const replica = async (here: World, environment: Record<string, string> = {}): P
   return service;
 };
 
-const ask = async (here: World, service: RunningService, path: string): Promise<{ status: number; text: string; etag: string | null }> => {
-  const response = await fetch(service.url + path, { headers: { 'Api-Key': here.key.key, Authorization: `Bearer ${here.token}` } });
-  return { status: response.status, text: await response.text(), etag: response.headers.get('etag') };
+const ask = async (
+  here: World,
+  service: RunningService,
+  path: string,
+): Promise<{ status: number; text: string; etag: string | null }> => {
+  const response = await fetch(service.url + path, {
+    headers: { 'Api-Key': here.key.key, Authorization: `Bearer ${here.token}` },
+  });
+  return {
+    status: response.status,
+    text: await response.text(),
+    etag: response.headers.get('etag'),
+  };
 };
 
 /** 200 mixed requests a second to `service`, whose answers are all checked. */
-const trafficTo = ({ key: { key }, token }: World, { url }: RunningService): Traffic => new Traffic(() => url, { key, token });
+const trafficTo = ({ key: { key }, token }: World, { url }: RunningService): Traffic =>
+  new Traffic(() => url, { key, token });
 
 const noneFailed = async (traffic: Traffic): Promise<void> => {
   const { asked, failures } = await traffic.stop();
@@ -49,15 +63,22 @@ describe('a committed change', () => {
     const here = (world = await World.create());
     const services = [here.service, await replica(here), await replica(here)];
     for (let change = 0; change < 10; change++) {
-      await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', $1)`, [`New ${change}`]);
+      await here.database.query(
+        `insert into code_list_value (code_list, value) values ('orderType', $1)`,
+        [`New ${change}`],
+      );
       await Promise.all(
         services.map((service) =>
-          until(async () => (await ask(here, service, UPDATE)).text.includes(`"New ${change}"`), { timeoutMs: 1_000 }),
+          until(async () => (await ask(here, service, UPDATE)).text.includes(`"New ${change}"`), {
+            timeoutMs: 1_000,
+          }),
         ),
       );
     }
     for (const path of OPERATIONS) {
-      const [first, ...rest] = await Promise.all(services.map((service) => ask(here, service, path)));
+      const [first, ...rest] = await Promise.all(
+        services.map((service) => ask(here, service, path)),
+      );
       expect(rest).toEqual([first, first]);
     }
     expect((await ask(here, here.service, CAPTURE)).text).toContain('"New 9"');
@@ -66,7 +87,12 @@ describe('a committed change', () => {
   it('is seen wholly or not at all, by eight readers of three replicas, while a writer flips every code', async () => {
     const here = (world = await World.create());
     const services = [here.service, await replica(here), await replica(here)];
-    const { replies, flips, faults, seen } = await flipCodes(here.database, services, { key: here.key.key, token: here.token }, 10_000);
+    const { replies, flips, faults, seen } = await flipCodes(
+      here.database,
+      services,
+      { key: here.key.key, token: here.token },
+      10_000,
+    );
     expect(faults).toEqual([]);
     expect(replies).toBeGreaterThanOrEqual(10_000);
     expect(Math.min(flips, ...seen)).toBeGreaterThan(1);
@@ -76,14 +102,24 @@ describe('a committed change', () => {
     const here = (world = await World.create());
     const open = new Client(here.database.url);
     await open.connect();
-    await open.query(`begin; insert into code_list_value (code_list, value) values ('orderType', 'Open')`);
-    await here.database.query(`insert into code_list_value (code_list, value) values ('partyType', 'Committed')`);
-    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('"Committed"'), { timeoutMs: 1_000 });
+    await open.query(
+      `begin; insert into code_list_value (code_list, value) values ('orderType', 'Open')`,
+    );
+    await here.database.query(
+      `insert into code_list_value (code_list, value) values ('partyType', 'Committed')`,
+    );
+    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('"Committed"'), {
+      timeoutMs: 1_000,
+    });
     expect((await ask(here, here.service, UPDATE)).text).not.toContain('"Open"');
     await expect(open.query('select 1 / 0')).rejects.toThrow('division by zero');
     await open.query('commit'); // of a failed transaction: rolls back
-    await open.query(`begin; insert into code_list_value (code_list, value) values ('orderType', 'Late'); commit`);
-    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('"Late"'), { timeoutMs: 1_000 });
+    await open.query(
+      `begin; insert into code_list_value (code_list, value) values ('orderType', 'Late'); commit`,
+    );
+    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('"Late"'), {
+      timeoutMs: 1_000,
+    });
     expect((await ask(here, here.service, UPDATE)).text).not.toContain('"Open"');
     await open.end();
   });
@@ -91,8 +127,12 @@ describe('a committed change', () => {
   it('that cannot be served is refused, and the former one stays', async () => {
     const here = (world = await World.create());
     const before = await ask(here, here.service, UPDATE);
-    await here.database.query(`alter table code_list_value drop constraint code_list_value_is_clean_text_of_256_characters`);
-    await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', '')`);
+    await here.database.query(
+      `alter table code_list_value drop constraint code_list_value_is_clean_text_of_256_characters`,
+    );
+    await here.database.query(
+      `insert into code_list_value (code_list, value) values ('orderType', '')`,
+    );
     await here.service.waitForLog(({ msg }) => msg === 'snapshot: refused, the former one stays');
     expect(await ask(here, here.service, UPDATE)).toEqual(before);
     expect((await fetch(`${here.service.managementUrl}/health/ready`)).status).toBe(200);
@@ -118,21 +158,29 @@ describe('the database', () => {
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(503);
     proxy.mode = 'pass';
-    await until(async () => (await ask(here, service, UPDATE)).status === 200, { timeoutMs: 2_000 });
+    await until(async () => (await ask(here, service, UPDATE)).status === 200, {
+      timeoutMs: 2_000,
+    });
   });
 
   it('gone: nobody notices, metrics tell, and what was committed meanwhile is there within 2 s of its return', async () => {
     const here = (world = await World.create());
     proxy = await Proxy.before(Number(new URL(here.database.url).port));
-    const service = await replica(here, { DATABASE_URL: proxy.through(here.database.urlOf('order_lookup_service')) });
+    const service = await replica(here, {
+      DATABASE_URL: proxy.through(here.database.urlOf('order_lookup_service')),
+    });
     const traffic = trafficTo(here, service);
     proxy.mode = 'refuse';
     proxy.cut();
     await until(async () => (await service.metric('order_lookup_database_up')) === 0);
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
-    await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', 'Meanwhile')`);
+    await here.database.query(
+      `insert into code_list_value (code_list, value) values ('orderType', 'Meanwhile')`,
+    );
     proxy.mode = 'pass';
-    await until(async () => (await ask(here, service, UPDATE)).text.includes('Meanwhile'), { timeoutMs: 2_000 });
+    await until(async () => (await ask(here, service, UPDATE)).text.includes('Meanwhile'), {
+      timeoutMs: 2_000,
+    });
     await noneFailed(traffic);
   });
 
@@ -142,8 +190,14 @@ describe('the database', () => {
     const sessions = `select pid from pg_stat_activity where application_name = 'order-lookup-services' and datname = current_database()`;
     for (let round = 0; round < 5; round++) {
       await here.database.query(`select pg_terminate_backend(pid) from (${sessions}) as ours`);
-      await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', $1)`, [`Round ${round}`]);
-      await until(async () => (await ask(here, here.service, UPDATE)).text.includes(`Round ${round}`), { timeoutMs: 2_000 });
+      await here.database.query(
+        `insert into code_list_value (code_list, value) values ('orderType', $1)`,
+        [`Round ${round}`],
+      );
+      await until(
+        async () => (await ask(here, here.service, UPDATE)).text.includes(`Round ${round}`),
+        { timeoutMs: 2_000 },
+      );
       expect((await here.database.query(sessions)).length).toBeLessThanOrEqual(3);
     }
     await noneFailed(traffic);
@@ -152,49 +206,74 @@ describe('the database', () => {
   it('whose connection is swallowed by the network without an event is missed within 15 s, and a change seen within 20 s', async () => {
     const here = (world = await World.create());
     proxy = await Proxy.before(Number(new URL(here.database.url).port));
-    const service = await replica(here, { DATABASE_URL: proxy.through(here.database.urlOf('order_lookup_service')) });
+    const service = await replica(here, {
+      DATABASE_URL: proxy.through(here.database.urlOf('order_lookup_service')),
+    });
     proxy.mode = 'swallow';
-    await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', 'Unheard')`);
-    await until(async () => (await service.metric('order_lookup_database_up')) === 0, { timeoutMs: 15_000 });
+    await here.database.query(
+      `insert into code_list_value (code_list, value) values ('orderType', 'Unheard')`,
+    );
+    await until(async () => (await service.metric('order_lookup_database_up')) === 0, {
+      timeoutMs: 15_000,
+    });
     proxy.mode = 'pass';
-    await until(async () => (await ask(here, service, UPDATE)).text.includes('Unheard'), { timeoutMs: 5_000 });
+    await until(async () => (await ask(here, service, UPDATE)).text.includes('Unheard'), {
+      timeoutMs: 5_000,
+    });
   }, 40_000);
 
   it('slow, so that every packet comes late: nobody notices, and changes are still followed', async () => {
     const here = (world = await World.create());
     proxy = await Proxy.before(Number(new URL(here.database.url).port));
-    const service = await replica(here, { DATABASE_URL: proxy.through(here.database.urlOf('order_lookup_service')) });
+    const service = await replica(here, {
+      DATABASE_URL: proxy.through(here.database.urlOf('order_lookup_service')),
+    });
     const traffic = trafficTo(here, service);
     proxy.mode = 'delay';
-    await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', 'Slowly')`);
+    await here.database.query(
+      `insert into code_list_value (code_list, value) values ('orderType', 'Slowly')`,
+    );
     await until(async () => (await ask(here, service, UPDATE)).text.includes('Slowly'));
     await noneFailed(traffic);
   });
 
   it('whose notification is lost is asked within 5 s', async () => {
     const here = (world = await World.create());
-    await here.database.query(`create or replace function note_change() returns trigger language plpgsql security definer as $$
+    await here.database
+      .query(`create or replace function note_change() returns trigger language plpgsql security definer as $$
       begin update revision set value = value + 1 where topic = tg_argv[0]; return null; end $$`);
-    await here.database.query(`insert into code_list_value (code_list, value) values ('orderType', 'Silent')`);
-    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('Silent'), { timeoutMs: 5_000 });
+    await here.database.query(
+      `insert into code_list_value (code_list, value) values ('orderType', 'Silent')`,
+    );
+    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('Silent'), {
+      timeoutMs: 5_000,
+    });
   });
 });
 
 describe('a storm of 2,000 notifications', () => {
   it('makes a few reloads a second', async () => {
     const here = (world = await World.create());
-    const before = await here.service.metric('order_lookup_snapshot_reloads_total{topic="codes",result="loaded"}');
+    const before = await here.service.metric(
+      'order_lookup_snapshot_reloads_total{topic="codes",result="loaded"}',
+    );
     const startedAt = Date.now();
     for (let batch = 0; batch < 100; batch++) {
       await here.database.query(
         Array.from(
           { length: 20 },
-          (_, at) => `begin; update code_list_value set value = 'Storm ${batch}-${at}' where code_list = 'partyType'; commit;`,
+          (_, at) =>
+            `begin; update code_list_value set value = 'Storm ${batch}-${at}' where code_list = 'partyType'; commit;`,
         ).join(' '),
       );
     }
-    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('Storm 99-19'), { timeoutMs: 2_000 });
-    const reloads = (await here.service.metric('order_lookup_snapshot_reloads_total{topic="codes",result="loaded"}')) - before;
+    await until(async () => (await ask(here, here.service, UPDATE)).text.includes('Storm 99-19'), {
+      timeoutMs: 2_000,
+    });
+    const reloads =
+      (await here.service.metric(
+        'order_lookup_snapshot_reloads_total{topic="codes",result="loaded"}',
+      )) - before;
     expect(reloads).toBeLessThanOrEqual(2 + (Date.now() - startedAt) / 200);
   });
 });

@@ -12,7 +12,12 @@ afterAll(() => stage?.strike());
 
 const noticed = (): Promise<void> =>
   until(
-    async () => (await Promise.all(stage.replicas.map((replica) => replica.metric('order_lookup_database_up')))).every((up) => up === 0),
+    async () =>
+      (
+        await Promise.all(
+          stage.replicas.map((replica) => replica.metric('order_lookup_database_up')),
+        )
+      ).every((up) => up === 0),
     { timeoutMs: 15_000 },
   );
 
@@ -35,7 +40,9 @@ describe('nobody notices that PostgreSQL is', () => {
   });
 
   it('restarted', async () => {
-    expectUnharmed(await outlive(stage, () => stage.postgres.stop().then(stage.postgres.start), 100));
+    expectUnharmed(
+      await outlive(stage, () => stage.postgres.stop().then(stage.postgres.start), 100),
+    );
   });
 
   it('paused by SIGSTOP, which is noticed within 15 s', async () => {

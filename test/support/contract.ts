@@ -13,13 +13,29 @@ export interface OpenApiDocument {
   readonly paths: Readonly<
     Record<
       string,
-      { readonly get: { readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>> } }
+      {
+        readonly get: {
+          readonly responses: Readonly<
+            Record<string, { readonly content?: Readonly<Record<string, Media>> }>
+          >;
+        };
+      }
     >
   >;
   readonly components: {
     readonly schemas: Readonly<Record<string, object>>;
     readonly securitySchemes: Readonly<
-      Record<string, { readonly flows?: { readonly authorizationCode: { readonly authorizationUrl: string; readonly tokenUrl: string } } }>
+      Record<
+        string,
+        {
+          readonly flows?: {
+            readonly authorizationCode: {
+              readonly authorizationUrl: string;
+              readonly tokenUrl: string;
+            };
+          };
+        }
+      >
     >;
   };
 }
@@ -43,13 +59,20 @@ export class Contract {
   ) {}
 
   static async of(serviceUrl: string): Promise<Contract> {
-    const [{ Ajv2020 }, { default: formats }] = await Promise.all([import('ajv/dist/2020.js'), import('ajv-formats')]);
+    const [{ Ajv2020 }, { default: formats }] = await Promise.all([
+      import('ajv/dist/2020.js'),
+      import('ajv-formats'),
+    ]);
     const document = (await (await fetch(`${serviceUrl}/openapi.json`)).json()) as OpenApiDocument;
     const ajv = new Ajv2020({ strict: false });
     formats.default(ajv);
     ajv.addSchema({ $id: 'document', components: document.components });
     return new Contract(document, (schema) =>
-      ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('#/components', 'document#/components')) as object),
+      ajv.compile(
+        JSON.parse(
+          JSON.stringify(schema).replaceAll('#/components', 'document#/components'),
+        ) as object,
+      ),
     );
   }
 
@@ -68,7 +91,10 @@ export class Contract {
     if (media && text !== '') {
       const validate = this.validators.get(name) ?? this.compile(media.schema);
       this.validators.set(name, validate);
-      if (!validate(JSON.parse(text))) throw new Error(`${name} does not fit its schema: ${JSON.stringify(validate.errors)}\n${text}`);
+      if (!validate(JSON.parse(text)))
+        throw new Error(
+          `${name} does not fit its schema: ${JSON.stringify(validate.errors)}\n${text}`,
+        );
     }
     this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
   }
@@ -87,7 +113,12 @@ export function countsInWords(): string {
   if (!existsSync(COUNTS)) return '';
   const sums = new Map<string, number>();
   for (const line of readFileSync(COUNTS, 'utf8').split('\n').filter(Boolean))
-    for (const [name, count] of Object.entries(JSON.parse(line) as Record<string, number>)) sums.set(name, (sums.get(name) ?? 0) + count);
+    for (const [name, count] of Object.entries(JSON.parse(line) as Record<string, number>))
+      sums.set(name, (sums.get(name) ?? 0) + count);
   const total = [...sums.values()].reduce((sum, count) => sum + count, 0);
-  return [`${total} replies fit /openapi.json:`, ...[...sums].map(([name, count]) => `  ${name}: ${count}`).toSorted(), ''].join('\n');
+  return [
+    `${total} replies fit /openapi.json:`,
+    ...[...sums].map(([name, count]) => `  ${name}: ${count}`).toSorted(),
+    '',
+  ].join('\n');
 }

@@ -8,7 +8,10 @@ export interface TestDatabase {
   readonly name: string;
   /** As one of the roles of production; the service works as order_lookup_service, which may only read. */
   urlOf(role: 'order_lookup_owner' | 'order_lookup_service'): string;
-  query<Row extends QueryResultRow = QueryResultRow>(sql: string, parameters?: unknown[]): Promise<Row[]>;
+  query<Row extends QueryResultRow = QueryResultRow>(
+    sql: string,
+    parameters?: unknown[],
+  ): Promise<Row[]>;
   /** Ends its sessions, so that it can be copied. */
   close(): Promise<void>;
   drop(): Promise<void>;
@@ -36,7 +39,9 @@ export async function createDatabase({
 } = {}): Promise<TestDatabase> {
   await atServer(server, async (client) => {
     await client.query(LOCK);
-    await client.query(`create database ${name} template ${migrated ? 'template_orders' : 'template1'}`);
+    await client.query(
+      `create database ${name} template ${migrated ? 'template_orders' : 'template1'}`,
+    );
   });
   const url = Object.assign(new URL(server), { pathname: `/${name}` }).href;
   const pool = new Pool({ connectionString: url, max: 4, application_name: 'tests' });
@@ -45,11 +50,14 @@ export async function createDatabase({
     url,
     name,
     urlOf: (username) => Object.assign(new URL(url), { username, password: PASSWORD }).href,
-    query: async <Row extends QueryResultRow>(sql: string, parameters?: unknown[]) => (await pool.query<Row>(sql, parameters)).rows,
+    query: async <Row extends QueryResultRow>(sql: string, parameters?: unknown[]) =>
+      (await pool.query<Row>(sql, parameters)).rows,
     close: () => pool.end(),
     async drop() {
       if (!pool.ended) await pool.end();
-      await atServer(server, (client) => client.query(`drop database if exists ${name} with (force)`));
+      await atServer(server, (client) =>
+        client.query(`drop database if exists ${name} with (force)`),
+      );
     },
   };
 }

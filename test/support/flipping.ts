@@ -34,7 +34,9 @@ export async function flipCodes(
   { key, token }: Credentials,
   wanted: number,
 ): Promise<Flipping> {
-  const requests = PATHS.map((path) => requestTo(path, { 'Api-Key': key, Authorization: `Bearer ${token}` }));
+  const requests = PATHS.map((path) =>
+    requestTo(path, { 'Api-Key': key, Authorization: `Bearer ${token}` }),
+  );
   await database.query('delete from communication_code');
   await database.query(
     `insert into communication_code select 'T' || n % 10, 'C' || n, 'Code ' || n from generate_series(1, ${COUNT}) as n`,
@@ -43,7 +45,9 @@ export async function flipCodes(
   const everywhere = async (fits: (text: string) => boolean): Promise<void> => {
     const readers = await Promise.all(replicas.map(({ url }) => Reader.to(url)));
     await until(async () =>
-      (await Promise.all(readers.map((reader) => reader.ask(requests[2] as string)))).every(({ body }) => fits(body.toString())),
+      (await Promise.all(readers.map((reader) => reader.ask(requests[2] as string)))).every(
+        ({ body }) => fits(body.toString()),
+      ),
     );
     for (const reader of readers) reader.close();
   };
@@ -59,10 +63,13 @@ export async function flipCodes(
   await database.query(FLIP);
   await everywhere((text) => text.includes('"~Code 200"'));
   const flipped = await bodies();
-  const expected = plain.map((body, at) => [body, flipped[at] as Buffer].map((bytes) => ({ bytes, etag: entityTagOf(bytes) })));
+  const expected = plain.map((body, at) =>
+    [body, flipped[at] as Buffer].map((bytes) => ({ bytes, etag: entityTagOf(bytes) })),
+  );
 
   const state = { replies: 0, flips: 0, seen: [0, 0] as [number, number], faults: [] as string[] };
-  const isOver = (): boolean => (state.replies >= wanted && state.flips >= 2) || state.faults.length >= 100;
+  const isOver = (): boolean =>
+    (state.replies >= wanted && state.flips >= 2) || state.faults.length >= 100;
   const read = async (number: number): Promise<void> => {
     const reader = await Reader.to((replicas[number % replicas.length] as RunningService).url);
     for (let turn = number; !isOver(); turn++) {
@@ -70,8 +77,11 @@ export async function flipCodes(
       const { status, etag, body } = await reader.ask(requests[at] as string);
       const which = expected[at]?.findIndex(({ bytes }) => bytes.equals(body)) ?? -1;
       if (status !== 200 || which < 0)
-        state.faults.push(`${PATHS[at]}: status ${status}, a body of neither set: ${body.toString().slice(0, 300)}`);
-      else if (etag !== expected[at]?.[which]?.etag) state.faults.push(`${PATHS[at]}: the entity tag ${etag} is not that of the body`);
+        state.faults.push(
+          `${PATHS[at]}: status ${status}, a body of neither set: ${body.toString().slice(0, 300)}`,
+        );
+      else if (etag !== expected[at]?.[which]?.etag)
+        state.faults.push(`${PATHS[at]}: the entity tag ${etag} is not that of the body`);
       else state.seen[which as 0 | 1]++;
       state.replies++;
     }

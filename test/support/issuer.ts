@@ -1,6 +1,13 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type CryptoKey, type JWK, type JWTPayload, SignJWT, exportJWK, generateKeyPair } from 'jose';
+import {
+  type CryptoKey,
+  type JWK,
+  type JWTPayload,
+  SignJWT,
+  exportJWK,
+  generateKeyPair,
+} from 'jose';
 
 export const AUDIENCE = 'https://orders.example';
 
@@ -17,7 +24,8 @@ export async function signingKey(alg: string, kid: string): Promise<SigningKey> 
 }
 
 /** How the key set is answered. */
-export type Fault = 'none' | 'down' | 'slow' | 'drip' | 'status 500' | 'html' | 'empty set' | 'huge' | 'redirect';
+export type Fault =
+  'none' | 'down' | 'slow' | 'drip' | 'status 500' | 'html' | 'empty set' | 'huge' | 'redirect';
 
 interface TokenParts {
   /** Members of the header; undefined leaves one out. */
@@ -40,11 +48,17 @@ export class Issuer {
     readonly keys: SigningKey[],
   ) {
     this.published = keys.map(({ jwk }) => jwk);
-    server.on('request', (request: IncomingMessage, response: ServerResponse) => this.answer(request, response));
+    server.on('request', (request: IncomingMessage, response: ServerResponse) =>
+      this.answer(request, response),
+    );
   }
 
   static async start(port = 0): Promise<Issuer> {
-    const keys = [await signingKey('RS256', 'rsa-1'), await signingKey('ES256', 'ec-1'), await signingKey('EdDSA', 'ed-1')];
+    const keys = [
+      await signingKey('RS256', 'rsa-1'),
+      await signingKey('ES256', 'ec-1'),
+      await signingKey('EdDSA', 'ed-1'),
+    ];
     const server = createServer();
     const issuer = new Issuer(server, keys);
     await new Promise<void>((resolve) => void server.listen(port, '127.0.0.1', resolve));
@@ -83,7 +97,9 @@ export class Issuer {
 
   async token({ header = {}, claims = {}, key = this.signer }: TokenParts = {}): Promise<string> {
     const members = { alg: key.alg, kid: key.kid, typ: 'at+jwt', ...header };
-    return new SignJWT({ ...this.claims, ...claims }).setProtectedHeader(members).sign(key.privateKey);
+    return new SignJWT({ ...this.claims, ...claims })
+      .setProtectedHeader(members)
+      .sign(key.privateKey);
   }
 
   /** The key that tokens are signed with unless a test says otherwise. */
@@ -109,7 +125,10 @@ export class Issuer {
   private answer({ url = '' }: IncomingMessage, response: ServerResponse): void {
     this.hits.set(url, (this.hits.get(url) ?? 0) + 1);
     response.setHeader('Date', new Date(Date.now() + this.aheadMs).toUTCString());
-    const json = (body: unknown): void => void response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+    const json = (body: unknown): void =>
+      void response
+        .writeHead(200, { 'Content-Type': 'application/json' })
+        .end(JSON.stringify(body));
     if (url === '/.well-known/openid-configuration' && this.fault !== 'down') {
       return json({
         issuer: this.url,
@@ -130,7 +149,9 @@ export class Issuer {
       case 'status 500':
         return void response.writeHead(500).end('{}');
       case 'html':
-        return void response.writeHead(200, { 'Content-Type': 'text/html' }).end('<html>sign in</html>');
+        return void response
+          .writeHead(200, { 'Content-Type': 'text/html' })
+          .end('<html>sign in</html>');
       case 'empty set':
         return json({ keys: [] });
       case 'huge':

@@ -9,7 +9,12 @@ export interface IssuedKey {
 /** Issues a key by plain SQL. Valid by default. */
 export async function issueKey(
   database: TestDatabase,
-  { client = 'test', expiresAt = null as string | null, revokedAt = null as string | null, key = generateApiKey() } = {},
+  {
+    client = 'test',
+    expiresAt = null as string | null,
+    revokedAt = null as string | null,
+    key = generateApiKey(),
+  } = {},
 ): Promise<IssuedKey> {
   const [row] = await database.query<{ id: string }>(
     `insert into api_key (client, key_hash, created_at, expires_at, revoked_at) values ($1, decode($2, 'hex'), now() - interval '1 day', $3, $4) returning id`,

@@ -7,10 +7,17 @@ import { PROJECT, run } from './program.ts';
 /** A PostgreSQL server with the roles of production, and a migrated database that createDatabase copies. */
 export async function startMigratedPostgres(): Promise<PostgresServer> {
   const server = await startPostgres();
-  const template = await createDatabase({ migrated: false, name: 'template_orders', server: server.url });
+  const template = await createDatabase({
+    migrated: false,
+    name: 'template_orders',
+    server: server.url,
+  });
   await template.query(readFileSync(join(PROJECT, 'deploy/database/1-roles.sql'), 'utf8'));
-  for (const role of ['order_lookup_owner', 'order_lookup_service']) await template.query(`alter role ${role} password '${PASSWORD}'`);
-  const { status, stderr } = await run('migrate.js', ['up'], { DATABASE_URL: template.urlOf('order_lookup_owner') });
+  for (const role of ['order_lookup_owner', 'order_lookup_service'])
+    await template.query(`alter role ${role} password '${PASSWORD}'`);
+  const { status, stderr } = await run('migrate.js', ['up'], {
+    DATABASE_URL: template.urlOf('order_lookup_owner'),
+  });
   if (status !== 0) throw new Error(`the template database cannot be migrated: ${stderr}`);
   await template.close();
   return server;

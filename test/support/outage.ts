@@ -18,22 +18,32 @@ export async function outlive(
   perSecond: number,
 ): Promise<Outage> {
   let next = 0;
-  const traffic = new Traffic(() => replicas[next++ % replicas.length]?.url ?? '', credentials, { perSecond });
+  const traffic = new Traffic(() => replicas[next++ % replicas.length]?.url ?? '', credentials, {
+    perSecond,
+  });
   const readiness = { asked: 0, not200: 0 };
   const probe = async (managementUrl: string): Promise<void> => {
     const { status } = await fetch(`${managementUrl}/health/ready`);
     readiness.asked++;
     if (status !== 200) readiness.not200++;
   };
-  const probes = setInterval(() => void Promise.all(replicas.map(({ managementUrl }) => probe(managementUrl))), 500);
+  const probes = setInterval(
+    () => void Promise.all(replicas.map(({ managementUrl }) => probe(managementUrl))),
+    500,
+  );
   try {
     await fault();
     const value = `Outage ${Date.now()}`;
-    await database.query(`insert into code_list_value (code_list, value) values ('orderType', $1)`, [value]);
+    await database.query(
+      `insert into code_list_value (code_list, value) values ('orderType', $1)`,
+      [value],
+    );
     const committedAt = performance.now();
     const headers = { 'Api-Key': credentials.key, Authorization: `Bearer ${credentials.token}` };
     await until(async () => {
-      const bodies = await Promise.all(replicas.map(async ({ url }) => (await fetch(url + OPERATIONS[0], { headers })).text()));
+      const bodies = await Promise.all(
+        replicas.map(async ({ url }) => (await fetch(url + OPERATIONS[0], { headers })).text()),
+      );
       return bodies.every((body) => body.includes(value));
     });
     return { fresh: performance.now() - committedAt, readiness, traffic: await traffic.stop() };

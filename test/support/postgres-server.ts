@@ -55,7 +55,16 @@ export async function startPostgres(): Promise<PostgresServer> {
     persistent: true,
     onLog: () => undefined,
     onError: () => undefined,
-    postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=300', '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
+    postgresFlags: [
+      '-c',
+      'fsync=off',
+      '-c',
+      'max_connections=300',
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      'unix_socket_directories=',
+    ],
   });
   await chmod(folder, 0o755);
   await server.initialise();
@@ -97,7 +106,9 @@ export async function startPostgres(): Promise<PostgresServer> {
 async function processes(url: string): Promise<number[]> {
   const client = new Client(url);
   await client.connect();
-  const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity where pid <> pg_backend_pid()');
+  const { rows } = await client.query<{ pid: number }>(
+    'select pid from pg_stat_activity where pid <> pg_backend_pid()',
+  );
   await client.end();
   return rows.map(({ pid }) => pid);
 }

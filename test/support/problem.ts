@@ -7,7 +7,12 @@ export interface ProblemBody {
   readonly instance: string;
   readonly dateTime: string;
   readonly detail: string;
-  readonly issues?: readonly { readonly description: string; readonly field: string; readonly location: string; readonly value?: string }[];
+  readonly issues?: readonly {
+    readonly description: string;
+    readonly field: string;
+    readonly location: string;
+    readonly value?: string;
+  }[];
 }
 
 /** Asserts that a reply is the problem document of the interface document, whole, and gives it. */
@@ -16,7 +21,10 @@ export function expectProblem(
   slug: ProblemSlug,
   expectedStatus: number = problemTypes[slug].status,
 ): ProblemBody {
-  expect({ status, type: headers.get('content-type') }).toEqual({ status: expectedStatus, type: 'application/problem+json' });
+  expect({ status, type: headers.get('content-type') }).toEqual({
+    status: expectedStatus,
+    type: 'application/problem+json',
+  });
   const body = JSON.parse(text) as ProblemBody;
   expect(body).toEqual({
     type: `/problems/${slug}`,
@@ -31,7 +39,11 @@ export function expectProblem(
   expect(headers.get('cache-control')).toBe('no-store');
   expect(headers.get('x-content-type-options')).toBe('nosniff');
   for (const issue of body.issues ?? []) {
-    expect(Object.keys(issue).filter((name) => name !== 'value')).toEqual(['description', 'field', 'location']);
+    expect(Object.keys(issue).filter((name) => name !== 'value')).toEqual([
+      'description',
+      'field',
+      'location',
+    ]);
   }
   return body;
 }

@@ -17,17 +17,38 @@ export interface Outcome {
 }
 
 /** Runs a program of dist/ to its end. */
-export const run = (program: string, words: string[], environment: Record<string, string>, input = ''): Promise<Outcome> =>
-  toItsEnd(process.execPath, [join(PROJECT, 'dist', program), ...words], PROJECT, environment, input);
+export const run = (
+  program: string,
+  words: string[],
+  environment: Record<string, string>,
+  input = '',
+): Promise<Outcome> =>
+  toItsEnd(
+    process.execPath,
+    [join(PROJECT, 'dist', program), ...words],
+    PROJECT,
+    environment,
+    input,
+  );
 
 /** Runs a command as a person types it. */
-export const shell = (command: string, folder: string, environment: Record<string, string>): Promise<Outcome> =>
-  toItsEnd('sh', ['-c', command], folder, environment);
+export const shell = (
+  command: string,
+  folder: string,
+  environment: Record<string, string>,
+): Promise<Outcome> => toItsEnd('sh', ['-c', command], folder, environment);
 
-function toItsEnd(program: string, words: string[], cwd: string, environment: Record<string, string>, input = ''): Promise<Outcome> {
+function toItsEnd(
+  program: string,
+  words: string[],
+  cwd: string,
+  environment: Record<string, string>,
+  input = '',
+): Promise<Outcome> {
   const child = spawn(program, words, { env: cleanEnvironment(environment), cwd });
   const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text));
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text));
   child.stdin.end(input);
   return new Promise((resolve, reject) => {
     child.once('error', reject);

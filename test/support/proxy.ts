@@ -29,7 +29,9 @@ export class Proxy {
 
   /** The connection string of the server, by way of the proxy. */
   through(url: string): string {
-    return Object.assign(new URL(url), { port: String((this.server.address() as AddressInfo).port) }).href;
+    return Object.assign(new URL(url), {
+      port: String((this.server.address() as AddressInfo).port),
+    }).href;
   }
 
   /** Ends the connections that are open, as a server that dies does. */

@@ -40,7 +40,11 @@ export function exchange(
     socket.on('close', () => {
       clearTimeout(limit);
       clearTimeout(quiet);
-      resolve({ responses: parse(Buffer.concat(chunks)), closed, elapsed: performance.now() - startedAt });
+      resolve({
+        responses: parse(Buffer.concat(chunks)),
+        closed,
+        elapsed: performance.now() - startedAt,
+      });
     });
     socket.on('connect', () => {
       void (async () => {
@@ -59,10 +63,17 @@ function parse(bytes: Buffer): RawResponse[] {
   const responses: RawResponse[] = [];
   for (let at = 0; at < bytes.length;) {
     const end = bytes.indexOf('\r\n\r\n', at);
-    if (end < 0) throw new Error(`an answer without an end: ${bytes.subarray(at).toString('latin1')}`);
+    if (end < 0)
+      throw new Error(`an answer without an end: ${bytes.subarray(at).toString('latin1')}`);
     const [statusLine = '', ...lines] = bytes.subarray(at, end).toString('latin1').split('\r\n');
     const headers = new Headers(
-      lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as [string, string]),
+      lines.map(
+        (line) =>
+          [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as [
+            string,
+            string,
+          ],
+      ),
     );
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
     const length = status === 304 || status === 204 ? 0 : Number(headers.get('content-length'));

@@ -13,7 +13,9 @@ export class Reader {
   static async to(url: string): Promise<Reader> {
     const { port, hostname } = new URL(url);
     const socket = connect(Number(port), hostname).setNoDelay(true);
-    await new Promise((resolve, reject) => void socket.once('connect', resolve).once('error', reject));
+    await new Promise(
+      (resolve, reject) => void socket.once('connect', resolve).once('error', reject),
+    );
     return new Reader(socket);
   }
 
@@ -29,9 +31,14 @@ export class Reader {
         const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
         if (received.length < end + 4 + length) return;
         this.socket.off('data', onData).off('close', onClose);
-        resolve({ status: Number(head.slice(9, 12)), etag: /etag: (\S+)/i.exec(head)?.[1] ?? '', body: received.subarray(end + 4) });
+        resolve({
+          status: Number(head.slice(9, 12)),
+          etag: /etag: (\S+)/i.exec(head)?.[1] ?? '',
+          body: received.subarray(end + 4),
+        });
       };
-      const onClose = (): void => reject(new Error('the connection was closed before the answer was whole'));
+      const onClose = (): void =>
+        reject(new Error('the connection was closed before the answer was whole'));
       this.socket.on('data', onData).once('close', onClose);
       this.socket.write(request);
     });

@@ -13,14 +13,18 @@ export function readmeBlocks(heading: string): Block[] {
   const [, section] = readme.split(new RegExp(`^## ${heading}$`, 'm'));
   if (section === undefined) throw new Error(`README.md has no section "${heading}"`);
   const [body = ''] = section.split(/^## /m);
-  return [...body.matchAll(/^( *)```(\w+)\n([^]*?)^\1```$/gm)].map(([, indent = '', language = '', text = '']) => ({
-    language,
-    text: text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
-  }));
+  return [...body.matchAll(/^( *)```(\w+)\n([^]*?)^\1```$/gm)].map(
+    ([, indent = '', language = '', text = '']) => ({
+      language,
+      text: text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+    }),
+  );
 }
 
 /** Commands of a console block, each with what it prints. */
-export function dialogue({ text }: Block): { readonly command: string; readonly printed: string }[] {
+export function dialogue({
+  text,
+}: Block): { readonly command: string; readonly printed: string }[] {
   return text
     .split(/^\$ /m)
     .slice(1)

@@ -28,10 +28,15 @@ export class RunningService {
   }
 
   /** Starts it on free ports of the loopback address and waits until it listens. */
-  static async start(environment: Record<string, string>, { descriptors = 0 } = {}): Promise<RunningService> {
+  static async start(
+    environment: Record<string, string>,
+    { descriptors = 0 } = {},
+  ): Promise<RunningService> {
     const program = [process.execPath, join(PROJECT, 'dist', 'main.js')] as const;
     const [command, words] =
-      descriptors > 0 ? ['sh', ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...program]] : [program[0], [program[1]]];
+      descriptors > 0
+        ? ['sh', ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...program]]
+        : [program[0], [program[1]]];
     const child = spawn(command, words, {
       env: cleanEnvironment({ HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: '0', ...environment }),
       cwd: PROJECT,
@@ -120,10 +125,14 @@ export class RunningService {
 }
 
 /** Asks again and again until the condition holds; for what has no event to wait for. */
-export async function until(holds: () => Promise<boolean>, { timeoutMs = 20_000, everyMs = 20 } = {}): Promise<void> {
+export async function until(
+  holds: () => Promise<boolean>,
+  { timeoutMs = 20_000, everyMs = 20 } = {},
+): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await holds().catch(() => false))) {
-    if (Date.now() > deadline) throw new Error(`not true within ${timeoutMs} ms: ${holds.toString()}`);
+    if (Date.now() > deadline)
+      throw new Error(`not true within ${timeoutMs} ms: ${holds.toString()}`);
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }

@@ -20,7 +20,10 @@ export class Stage {
 
   static async set(count: number): Promise<Stage> {
     const postgres = await startMigratedPostgres();
-    const [database, issuer] = await Promise.all([createDatabase({ server: postgres.url }), Issuer.start()]);
+    const [database, issuer] = await Promise.all([
+      createDatabase({ server: postgres.url }),
+      Issuer.start(),
+    ]);
     await database.query(SAMPLES);
     const { key } = await issueKey(database);
     const token = await issuer.token({ claims: { exp: Math.floor(Date.now() / 1000) + 8 * 3600 } });

@@ -18,8 +18,18 @@ const MIX: readonly Call[] = [
   { path: `${OPERATIONS[2]}?codeType=SAMPLE-STATUS&code=S1`, status: 200 },
   { path: OPERATIONS[0], method: 'HEAD', status: 200 },
   { path: OPERATIONS[1], headers: { 'If-None-Match': '*' }, status: 304 },
-  { path: OPERATIONS[0], headers: { 'Api-Key': 'wrong' }, status: 401, problem: 'invalid-credentials' },
-  { path: OPERATIONS[1], headers: { Authorization: 'Bearer a.b.c' }, status: 401, problem: 'invalid-credentials' },
+  {
+    path: OPERATIONS[0],
+    headers: { 'Api-Key': 'wrong' },
+    status: 401,
+    problem: 'invalid-credentials',
+  },
+  {
+    path: OPERATIONS[1],
+    headers: { Authorization: 'Bearer a.b.c' },
+    status: 401,
+    problem: 'invalid-credentials',
+  },
   { path: `${OPERATIONS[2]}?codetype=x`, status: 400, problem: 'invalid-query' },
   { path: '/nothing', status: 404, problem: 'not-found' },
 ];
@@ -63,7 +73,9 @@ export class Traffic {
     this.timer = setInterval(() => {
       const due = ((performance.now() - this.startedAt) / 1000) * perSecond;
       while (this.asked < due) {
-        const answered = this.ask(mix[this.asked++ % mix.length] as Call).finally(() => this.underWay.delete(answered));
+        const answered = this.ask(mix[this.asked++ % mix.length] as Call).finally(() =>
+          this.underWay.delete(answered),
+        );
         this.underWay.add(answered);
       }
     }, TICK_MS);
@@ -75,7 +87,8 @@ export class Traffic {
     await Promise.all(this.underWay);
     this.agent.destroy();
     this.latencies.sort((a, b) => a - b);
-    const at = (share: number): number => this.latencies[Math.floor(this.latencies.length * share)] ?? NaN;
+    const at = (share: number): number =>
+      this.latencies[Math.floor(this.latencies.length * share)] ?? NaN;
     return {
       asked: this.asked,
       failed: this.failed,
@@ -95,14 +108,21 @@ export class Traffic {
     );
     const milliseconds = performance.now() - startedAt;
     this.latencies.push(milliseconds);
-    const wrong = fault ?? (milliseconds > LIMIT_MS ? `answered after ${Math.round(milliseconds)} ms` : undefined);
+    const wrong =
+      fault ??
+      (milliseconds > LIMIT_MS ? `answered after ${Math.round(milliseconds)} ms` : undefined);
     if (wrong === undefined) return;
     this.failed++;
-    if (this.failures.length < 100) this.failures.push(`${new Date().toISOString()} ${call.method ?? 'GET'} ${url}: ${wrong}`);
+    if (this.failures.length < 100)
+      this.failures.push(`${new Date().toISOString()} ${call.method ?? 'GET'} ${url}: ${wrong}`);
   }
 
   private send(url: string, { method = 'GET', headers }: Call): Promise<Reply> {
-    const all = { 'Api-Key': this.credentials.key, Authorization: `Bearer ${this.credentials.token}`, ...headers };
+    const all = {
+      'Api-Key': this.credentials.key,
+      Authorization: `Bearer ${this.credentials.token}`,
+      ...headers,
+    };
     return new Promise((resolve, reject) => {
       const sent = request(url, { agent: this.agent, method, headers: all }, (response) => {
         const chunks: Buffer[] = [];
@@ -110,10 +130,17 @@ export class Traffic {
         response.once('error', reject);
         response.once('end', () => {
           clearTimeout(timer);
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) });
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: Buffer.concat(chunks),
+          });
         });
       });
-      const timer = setTimeout(() => sent.destroy(new Error(`no answer within ${5 * LIMIT_MS} ms`)), 5 * LIMIT_MS);
+      const timer = setTimeout(
+        () => sent.destroy(new Error(`no answer within ${5 * LIMIT_MS} ms`)),
+        5 * LIMIT_MS,
+      );
       sent.once('error', (error) => {
         clearTimeout(timer);
         reject(error);
@@ -130,14 +157,17 @@ interface Reply {
 }
 
 /** The entity tag that goes with a body: made from the content alone, so that anyone can check it. */
-export const entityTagOf = (body: Buffer): string => `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+export const entityTagOf = (body: Buffer): string =>
+  `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
 
 function faultOf({ method, status, problem }: Call, reply: Reply): string | undefined {
-  if (reply.status !== status) return `status ${reply.status} where ${status} was expected: ${reply.body.toString().slice(0, 200)}`;
+  if (reply.status !== status)
+    return `status ${reply.status} where ${status} was expected: ${reply.body.toString().slice(0, 200)}`;
   if (problem !== undefined)
     return (JSON.parse(reply.body.toString()) as { type: string }).type === `/problems/${problem}`
       ? undefined
       : `another problem than ${problem}`;
-  if (status === 200 && method !== 'HEAD' && reply.headers.etag !== entityTagOf(reply.body)) return 'the entity tag does not fit the body';
+  if (status === 200 && method !== 'HEAD' && reply.headers.etag !== entityTagOf(reply.body))
+    return 'the entity tag does not fit the body';
   return undefined;
 }

@@ -31,7 +31,10 @@ export class World {
     readonly contract: Contract,
   ) {}
 
-  static async create(environment: Record<string, string> = {}, prepare?: (database: TestDatabase) => Promise<unknown>): Promise<World> {
+  static async create(
+    environment: Record<string, string> = {},
+    prepare?: (database: TestDatabase) => Promise<unknown>,
+  ): Promise<World> {
     const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
     const key = await issueKey(database);
     await database.query(SAMPLES);
@@ -49,12 +52,26 @@ export class World {
   /** A request with valid credentials; a header of undefined is left out. Its reply has to be what the service's own OpenAPI document says. */
   async get(
     path: string,
-    { headers = {}, method = 'GET', body }: { headers?: Record<string, string | undefined>; method?: string; body?: string } = {},
+    {
+      headers = {},
+      method = 'GET',
+      body,
+    }: { headers?: Record<string, string | undefined>; method?: string; body?: string } = {},
   ): Promise<Reply> {
     const all = { 'Api-Key': this.key.key, Authorization: `Bearer ${this.token}`, ...headers };
-    const sent = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    const response = await fetch(this.service.url + path, { method, headers: sent, ...(body === undefined ? {} : { body }) });
-    const reply = { status: response.status, headers: response.headers, text: await response.text() };
+    const sent = Object.entries(all).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined,
+    );
+    const response = await fetch(this.service.url + path, {
+      method,
+      headers: sent,
+      ...(body === undefined ? {} : { body }),
+    });
+    const reply = {
+      status: response.status,
+      headers: response.headers,
+      text: await response.text(),
+    };
     this.contract.check(method, path, reply);
     return reply;
   }

@@ -1,5 +1,10 @@
 import { Client, DatabaseError } from 'pg';
-import { SERVER_QUERY, type ServerFacts, assertSupported, clientOptions } from '../../database/session.js';
+import {
+  SERVER_QUERY,
+  type ServerFacts,
+  assertSupported,
+  clientOptions,
+} from '../../database/session.js';
 import { describe } from '../../telemetry/repeated-failure.js';
 
 /** Longer than the service's: nobody else is served meanwhile, and a command that is run once has no second attempt. */
@@ -52,11 +57,19 @@ export async function runCommand(command: () => Promise<number | void>): Promise
   try {
     process.exitCode = (await command()) ?? 0;
   } catch (error) {
-    const known = error instanceof AdministrationError || (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS');
-    const refusal = error instanceof DatabaseError ? `PostgreSQL refused this: ${error.message}${remedyOf(error)}` : undefined;
-    process.stderr.write(`${refusal ?? (known ? (error as Error).message : ((error as Error).stack ?? String(error)))}\n`);
+    const known =
+      error instanceof AdministrationError ||
+      (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS');
+    const refusal =
+      error instanceof DatabaseError
+        ? `PostgreSQL refused this: ${error.message}${remedyOf(error)}`
+        : undefined;
+    process.stderr.write(
+      `${refusal ?? (known ? (error as Error).message : ((error as Error).stack ?? String(error)))}\n`,
+    );
     process.exitCode = 1;
   }
 }
 
-const remedyOf = ({ code }: DatabaseError): string => (code === UNDEFINED_TABLE ? '. Apply the migrations first: migrate up' : '');
+const remedyOf = ({ code }: DatabaseError): string =>
+  code === UNDEFINED_TABLE ? '. Apply the migrations first: migrate up' : '';

@@ -5,11 +5,23 @@ import { MIGRATIONS, migrationNames } from '../migrate/migrations.js';
 import { type Finding, clockFinding, fault, ok, warning } from './finding.js';
 
 /** The tables and views that the service reads. */
-const TABLES = ['revision', 'area_property', 'code_list_value', 'communication_code', 'communication_code_change', 'api_key'];
+const TABLES = [
+  'revision',
+  'area_property',
+  'code_list_value',
+  'communication_code',
+  'communication_code_change',
+  'api_key',
+];
 
 /** What an operator asks of the database: which one it is, what is pending, what its role may do, and whether notifications arrive. */
 export async function examineDatabase(client: Client): Promise<Finding[]> {
-  const { rows } = await client.query<{ version: string; database: string; role: string; now: string }>(
+  const { rows } = await client.query<{
+    version: string;
+    database: string;
+    role: string;
+    now: string;
+  }>(
     `select current_setting('server_version') as version, current_database() as database, current_user as role,
       extract(epoch from clock_timestamp()) * 1000 as now`,
   );
@@ -30,7 +42,11 @@ async function examineMigrations(client: Client): Promise<Finding> {
   const pending = names.filter((name) => !applied.includes(name));
   const unknown = applied.filter((name) => !names.includes(name));
   if (pending.length > 0)
-    return fault('migrations', `pending: ${pending.join(', ')}`, 'As the owner of the tables: migrate plan, then migrate up.');
+    return fault(
+      'migrations',
+      `pending: ${pending.join(', ')}`,
+      'As the owner of the tables: migrate plan, then migrate up.',
+    );
   if (unknown.length > 0)
     return warning(
       'migrations',
@@ -50,7 +66,11 @@ async function examineRole(client: Client, role: string): Promise<Finding | unde
   if (rows.length < TABLES.length) return undefined; // the migrations are pending
   const unread = rows.filter(({ reads }) => !reads).map(({ name }) => name);
   if (unread.length > 0)
-    return fault('role', `${role} may not read ${unread.join(', ')}`, `As the owner: grant select on ${unread.join(', ')} to ${role};`);
+    return fault(
+      'role',
+      `${role} may not read ${unread.join(', ')}`,
+      `As the owner: grant select on ${unread.join(', ')} to ${role};`,
+    );
   if (rows.some(({ writes }) => writes))
     return warning(
       'role',
@@ -68,7 +88,9 @@ async function examineContents(client: Client): Promise<Finding | undefined> {
     );
     const { values, records, keys } = rows[0] as Record<'values' | 'records' | 'keys', string>;
     const said = `${values} values, ${records} communication codes, ${keys} API keys in force`;
-    return Number(keys) > 0 ? ok('contents', said) : warning('contents', said, 'Nobody can call yet: keys issue --client NAME');
+    return Number(keys) > 0
+      ? ok('contents', said)
+      : warning('contents', said, 'Nobody can call yet: keys issue --client NAME');
   } catch {
     return undefined; // the tables are missing, or may not be read: said above
   }
@@ -76,7 +98,10 @@ async function examineContents(client: Client): Promise<Finding | undefined> {
 
 async function examineListening(client: Client): Promise<Finding> {
   await client.query(`listen ${CHANNEL}`);
-  const { rowCount } = await client.query('select from pg_listening_channels() as channel where channel = $1', [CHANNEL]);
+  const { rowCount } = await client.query(
+    'select from pg_listening_channels() as channel where channel = $1',
+    [CHANNEL],
+  );
   return rowCount
     ? ok('notifications', 'the connection stays registered for them')
     : warning(

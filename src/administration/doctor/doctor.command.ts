@@ -22,7 +22,10 @@ const MAX_INPUT_CHARACTERS = 64 * 1024;
 
 /** @returns the status to exit with */
 export async function doctor(words: string[]): Promise<number> {
-  const { values } = parseArgs({ args: words, options: { help: { type: 'boolean', default: false } } });
+  const { values } = parseArgs({
+    args: words,
+    options: { help: { type: 'boolean', default: false } },
+  });
   if (values.help) return print(USAGE);
   const { tokens, keys } = sorted(await standardInput());
   const found: Finding[] = [];
@@ -36,7 +39,8 @@ export async function doctor(words: string[]): Promise<number> {
   if (client) {
     try {
       tell(...(await examineDatabase(client)));
-      for (const key of keys) tell(await examineKey(key, client).catch((error: unknown) => unexamined('API key', error)));
+      for (const key of keys)
+        tell(await examineKey(key, client).catch((error: unknown) => unexamined('API key', error)));
     } finally {
       await client.end();
     }
@@ -50,7 +54,8 @@ export async function doctor(words: string[]): Promise<number> {
           ? await examineToken(token, configuration, issuer.keys)
           : unexamined('access token', 'there are no keys to verify it with'),
       );
-  } else if (tokens.length > 0) tell(unexamined('access token', 'the configuration is not complete'));
+  } else if (tokens.length > 0)
+    tell(unexamined('access token', 'the configuration is not complete'));
 
   const faults = found.filter(({ state }) => state === 'fault').length;
   print(
@@ -68,12 +73,18 @@ function examineConfiguration(tell: (...findings: Finding[]) => void): Configura
     return configuration;
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    tell(...error.faults.map((said) => fault('configuration', said, 'Every variable is explained in .env.example.')));
+    tell(
+      ...error.faults.map((said) =>
+        fault('configuration', said, 'Every variable is explained in .env.example.'),
+      ),
+    );
     return undefined;
   }
 }
 
-async function examineConnection(tell: (...findings: Finding[]) => void): Promise<Client | undefined> {
+async function examineConnection(
+  tell: (...findings: Finding[]) => void,
+): Promise<Client | undefined> {
   if (!process.env['DATABASE_URL']) return undefined; // said by the configuration
   try {
     return await connect();
@@ -92,7 +103,9 @@ async function standardInput(): Promise<string> {
   const { stdin } = process;
   if (stdin.isTTY) return '';
   let text = '';
-  stdin.setEncoding('utf8').on('data', (part: string) => (text += part.slice(0, MAX_INPUT_CHARACTERS - text.length)));
+  stdin
+    .setEncoding('utf8')
+    .on('data', (part: string) => (text += part.slice(0, MAX_INPUT_CHARACTERS - text.length)));
   const silence = setTimeout(() => stdin.destroy(), INPUT_MS);
   stdin.once('data', () => clearTimeout(silence));
   await once(stdin, 'close').catch(() => undefined);
@@ -109,7 +122,10 @@ function sorted(input: string): { tokens: string[]; keys: string[] } {
       .replace(/^bearer +/i, ''),
   );
   const given = credentials.filter((credential) => credential !== '');
-  return { tokens: given.filter((credential) => credential.includes('.')), keys: given.filter((credential) => !credential.includes('.')) };
+  return {
+    tokens: given.filter((credential) => credential.includes('.')),
+    keys: given.filter((credential) => !credential.includes('.')),
+  };
 }
 
 const inWords = ({ state, subject, said, remedy }: Finding): string =>

@@ -11,8 +11,18 @@ export interface Finding {
 }
 
 export const ok = (subject: string, said: string): Finding => ({ state: 'ok', subject, said });
-export const warning = (subject: string, said: string, remedy: string): Finding => ({ state: 'warning', subject, said, remedy });
-export const fault = (subject: string, said: string, remedy: string): Finding => ({ state: 'fault', subject, said, remedy });
+export const warning = (subject: string, said: string, remedy: string): Finding => ({
+  state: 'warning',
+  subject,
+  said,
+  remedy,
+});
+export const fault = (subject: string, said: string, remedy: string): Finding => ({
+  state: 'fault',
+  subject,
+  said,
+  remedy,
+});
 
 /** How far another clock is from ours, in words; tokens allow for no more than the skew. */
 export function clockFinding(whose: string, milliseconds: number): Finding {
@@ -20,5 +30,7 @@ export function clockFinding(whose: string, milliseconds: number): Finding {
   const said = `the clock of ${whose} is ${seconds < 2 ? 'the same as ours' : `${Math.round(seconds)} s ${milliseconds > 0 ? 'ahead of' : 'behind'} ours`}`;
   if (seconds < 5) return ok('clock', said);
   const remedy = 'Let all machines take their time from NTP.';
-  return seconds < CLOCK_SKEW_SECONDS ? warning('clock', said, remedy) : fault('clock', said, remedy);
+  return seconds < CLOCK_SKEW_SECONDS
+    ? warning('clock', said, remedy)
+    : fault('clock', said, remedy);
 }

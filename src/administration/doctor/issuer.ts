@@ -22,13 +22,17 @@ export async function examineIssuer(configuration: Configuration): Promise<Issue
       findings.push(ok('discovery', `${configuration.OAUTH_ISSUER} names its keys at ${address}`));
     }
   } catch (error) {
-    const remedy = 'Check OAUTH_ISSUER, the way to it (DNS, proxy, firewall, certificate), or set OAUTH_JWKS_URI.';
+    const remedy =
+      'Check OAUTH_ISSUER, the way to it (DNS, proxy, firewall, certificate), or set OAUTH_JWKS_URI.';
     return { findings: [fault('discovery', describe(error), remedy)] };
   }
   try {
     const keys = await keySetOf(await fetchJson(address));
     const names = [...keys.kids].join(', ');
-    findings.push(ok('signing keys', `${keys.size} that can verify a token${names && `: ${names}`}`), ...(await examineClock(address)));
+    findings.push(
+      ok('signing keys', `${keys.size} that can verify a token${names && `: ${names}`}`),
+      ...(await examineClock(address)),
+    );
     return { findings, keys };
   } catch (error) {
     const remedy = `Open ${address} from this machine: it has to give a JWK set with public signature keys (RFC 7517).`;
@@ -38,9 +42,11 @@ export async function examineIssuer(configuration: Configuration): Promise<Issue
 
 /** By the Date header (RFC 9110 section 6.6.1), which is exact to the second; nothing where there is none. */
 async function examineClock(address: string): Promise<Finding[]> {
-  const response = await fetch(address, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(
-    () => undefined,
-  );
+  const response = await fetch(address, {
+    method: 'HEAD',
+    redirect: 'manual',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  }).catch(() => undefined);
   const date = Date.parse(response?.headers.get('date') ?? '');
   return Number.isNaN(date) ? [] : [clockFinding('the issuer', date + 500 - Date.now())];
 }

@@ -6,16 +6,32 @@ const SUBJECT = 'API key';
 
 /** Whether a key is known and in force; if not, why, in words that the service itself tells nobody. */
 export async function examineKey(key: string, client: Client): Promise<Finding> {
-  const { rows } = await client.query<{ id: string; client: string; expired: boolean | null; revoked: boolean | null }>(
+  const { rows } = await client.query<{
+    id: string;
+    client: string;
+    expired: boolean | null;
+    revoked: boolean | null;
+  }>(
     `select id, client, expires_at <= now() as expired, revoked_at <= now() as revoked from api_key where key_hash = decode($1, 'hex')`,
     [hashApiKey(key)],
   );
   const [row] = rows;
   if (!row && !hasValidChecksum(key))
-    return fault(SUBJECT, 'its checksum does not fit: it is mistyped or cut', 'Take it over whole: 53 characters.');
-  if (!row) return fault(SUBJECT, 'it is not in this database', 'Check DATABASE_URL, or issue one: keys issue --client NAME');
+    return fault(
+      SUBJECT,
+      'its checksum does not fit: it is mistyped or cut',
+      'Take it over whole: 53 characters.',
+    );
+  if (!row)
+    return fault(
+      SUBJECT,
+      'it is not in this database',
+      'Check DATABASE_URL, or issue one: keys issue --client NAME',
+    );
   const whose = `${row.id} of ${row.client}`;
   const remedy = 'Issue another: keys issue --client NAME';
   if (row.revoked) return fault(SUBJECT, `${whose} was revoked`, remedy);
-  return row.expired ? fault(SUBJECT, `${whose} has expired`, remedy) : ok(SUBJECT, `${whose} is in force`);
+  return row.expired
+    ? fault(SUBJECT, `${whose} has expired`, remedy)
+    : ok(SUBJECT, `${whose} is in force`);
 }

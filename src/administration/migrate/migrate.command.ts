@@ -19,24 +19,38 @@ export async function migrate(words: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: words,
     allowPositionals: true,
-    options: { json: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+    options: {
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
   });
   const [command, argument, ...rest] = positionals;
   if (values.help) return print(USAGE);
-  if (rest.length > 0 || (argument !== undefined && command !== 'down' && command !== 'new') || (values.json && command !== 'plan'))
+  if (
+    rest.length > 0 ||
+    (argument !== undefined && command !== 'down' && command !== 'new') ||
+    (values.json && command !== 'plan')
+  )
     throw new AdministrationError(USAGE);
   switch (command) {
     case 'up':
-      return withDatabase(async (client) => report('applied', await runMigrations(client, MIGRATIONS, 'up', Infinity)));
+      return withDatabase(async (client) =>
+        report('applied', await runMigrations(client, MIGRATIONS, 'up', Infinity)),
+      );
     case 'down': {
       if (!/^[1-9]\d*$/.test(argument ?? '1'))
-        throw new AdministrationError(`"${argument}" is not a number of migrations to undo: 1 or more is needed.`);
-      return withDatabase(async (client) => report('undone', await runMigrations(client, MIGRATIONS, 'down', Number(argument ?? 1))));
+        throw new AdministrationError(
+          `"${argument}" is not a number of migrations to undo: 1 or more is needed.`,
+        );
+      return withDatabase(async (client) =>
+        report('undone', await runMigrations(client, MIGRATIONS, 'down', Number(argument ?? 1))),
+      );
     }
     case 'status':
       return withDatabase(status);
     case 'new':
-      if (argument === undefined) throw new AdministrationError('The name is missing: migrate new add_order_type');
+      if (argument === undefined)
+        throw new AdministrationError('The name is missing: migrate new add_order_type');
       return print(`created ${await createMigration(MIGRATIONS, argument)}`);
     case 'plan':
       return withDatabase(async (client) => {

@@ -17,9 +17,13 @@ type Query = (...query: unknown[]) => Promise<unknown>;
 
 /** Names of the migrations that were applied, in their order. */
 export async function appliedMigrations(client: Client): Promise<string[]> {
-  const { rows: tables } = await client.query(`select from pg_tables where schemaname = current_schema() and tablename = '${TABLE}'`);
+  const { rows: tables } = await client.query(
+    `select from pg_tables where schemaname = current_schema() and tablename = '${TABLE}'`,
+  );
   if (tables.length === 0) return [];
-  const { rows } = await client.query<{ name: string }>(`select name from ${TABLE} order by run_on, id`);
+  const { rows } = await client.query<{ name: string }>(
+    `select name from ${TABLE} order by run_on, id`,
+  );
   return rows.map(({ name }) => name);
 }
 
@@ -39,10 +43,17 @@ export async function runMigrations(
   await assertNoTransactionControl(folder, await migrationNames(folder));
   await client.query(`set lock_timeout = '${LOCK_TIMEOUT}'`);
   const progress = follow(client);
-  const logger = { info: (line: string) => progress.heard(line), warn: () => undefined, error: () => undefined, debug: () => undefined };
+  const logger = {
+    info: (line: string) => progress.heard(line),
+    warn: () => undefined,
+    error: () => undefined,
+    debug: () => undefined,
+  };
   const query = through(client.query.bind(client));
   try {
-    const dbClient = { query: (...statement: unknown[]) => progress.watch(statement, query) } as unknown as Client;
+    const dbClient = {
+      query: (...statement: unknown[]) => progress.watch(statement, query),
+    } as unknown as Client;
     const done = await runner({
       dbClient,
       dir: folder,
@@ -80,7 +91,10 @@ function follow(client: Client) {
       }
     },
   };
-  (client as unknown as { connection: NodeJS.EventEmitter }).connection.on('commandComplete', () => progress.completed++);
+  (client as unknown as { connection: NodeJS.EventEmitter }).connection.on(
+    'commandComplete',
+    () => progress.completed++,
+  );
   return progress;
 }
 
@@ -90,7 +104,8 @@ async function explain(
   { migration, failed }: ReturnType<typeof follow>,
   error: unknown,
 ): Promise<AdministrationError> {
-  if (!migration || !failed) return new AdministrationError(`The migrations cannot be run: ${describe(error)}`);
+  if (!migration || !failed)
+    return new AdministrationError(`The migrations cannot be run: ${describe(error)}`);
   const file = `${migration}.sql`;
   const text = await readFile(join(folder, file), 'utf8');
   const from = text.indexOf(failed.sql.replace(/;$/, '')); // the runner ends each part with a semicolon

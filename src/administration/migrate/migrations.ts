@@ -24,7 +24,10 @@ export async function migrationNames(folder: string): Promise<string[]> {
       `${wrong} is not the name of a migration: NNNN_verb_object.sql is needed, such as 0042_add_order_type.sql.`,
     );
   const twice = files.find((file, at) => files[at + 1]?.slice(0, 4) === file.slice(0, 4));
-  if (twice) throw new AdministrationError(`Two migrations have the number ${twice.slice(0, 4)}: give the later one the next free number.`);
+  if (twice)
+    throw new AdministrationError(
+      `Two migrations have the number ${twice.slice(0, 4)}: give the later one the next free number.`,
+    );
   return files.map((file) => basename(file, '.sql'));
 }
 
@@ -41,11 +44,16 @@ export async function createMigration(folder: string, name: string): Promise<str
 }
 
 /** Each migration runs in a transaction with its bookkeeping row, which a COMMIT of its own would tear in two. */
-export async function assertNoTransactionControl(folder: string, names: readonly string[]): Promise<void> {
+export async function assertNoTransactionControl(
+  folder: string,
+  names: readonly string[],
+): Promise<void> {
   for (const name of names) {
     const sql = await readFile(join(folder, `${name}.sql`), 'utf8');
     const own = statementsOf(sql).find(({ text }) =>
-      /^(begin|commit|end|rollback|abort|start\s+transaction|prepare\s+transaction)\b(?!\s+to\b)/i.test(text),
+      /^(begin|commit|end|rollback|abort|start\s+transaction|prepare\s+transaction)\b(?!\s+to\b)/i.test(
+        text,
+      ),
     );
     if (own)
       throw new AdministrationError(

@@ -49,4 +49,5 @@ function depthAfter(word: string, last: string, depth: number): number {
 }
 
 /** The line, from 1, on which the character at `index` stands. */
-export const lineAt = (text: string, index: number): number => text.slice(0, index).split('\n').length;
+export const lineAt = (text: string, index: number): number =>
+  text.slice(0, index).split('\n').length;

@@ -1,9 +1,23 @@
 import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import { type JWTHeaderParameters, type JWTPayload, type JWTVerifyResult, decodeProtectedHeader, jwtVerify } from 'jose';
+import {
+  type JWTHeaderParameters,
+  type JWTPayload,
+  type JWTVerifyResult,
+  decodeProtectedHeader,
+  jwtVerify,
+} from 'jose';
 import { Configuration } from '../../configuration/configuration.js';
-import { type AccessToken, CLOCK_SKEW_SECONDS, isAccessTokenType, isAnotherKind, isDate, hasScope, isInForce } from './access-token.js';
+import {
+  type AccessToken,
+  CLOCK_SKEW_SECONDS,
+  isAccessTokenType,
+  isAnotherKind,
+  isDate,
+  hasScope,
+  isInForce,
+} from './access-token.js';
 import { readBearer } from './bearer.js';
 import { JwksService } from '../issuers/jwks.service.js';
 import { ALGORITHMS, type KeySet } from '../issuers/key-set.js';
@@ -46,7 +60,8 @@ export class AccessTokensService {
     await this.turns.take(nextTurn); // whoever has a known token comes first
     const header = readHeader(token);
     if (!header) return refused('malformed');
-    if (!isAccessTokenType(header, this.configuration.OAUTH_TOKEN_TYPE)) return refused('not-an-access-token');
+    if (!isAccessTokenType(header, this.configuration.OAUTH_TOKEN_TYPE))
+      return refused('not-an-access-token');
     const { kid } = header;
     if (kid !== undefined && !this.jwks.current?.kids.has(kid)) await this.jwks.lookFor();
     const keys = this.jwks.current;
@@ -60,7 +75,13 @@ export class AccessTokensService {
     if (![exp, nbf, iat].every(isDate)) return refused('claims');
     const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
     const isInScope = scope === '' || hasScope(claims, scope);
-    const accessToken: AccessToken = { expiresAt: exp as number, notBefore: nbf, issuedAt: iat, isInScope, key };
+    const accessToken: AccessToken = {
+      expiresAt: exp as number,
+      notBefore: nbf,
+      issuedAt: iat,
+      isInScope,
+      key,
+    };
     const verdict = verdictOn(accessToken);
     if (verdict.kind === 'valid') this.cache.add(digest, accessToken);
     return verdict;
@@ -82,7 +103,8 @@ export class AccessTokensService {
   }
 }
 
-const verdictOn = (token: AccessToken): Verdict<AccessToken> => (isInForce(token, Date.now() / 1000) ? valid(token) : refused('expired'));
+const verdictOn = (token: AccessToken): Verdict<AccessToken> =>
+  isInForce(token, Date.now() / 1000) ? valid(token) : refused('expired');
 
 /**
  * The header of a signed token, if it is one that we can verify. `crit` and `b64` (RFC 7797) change what is signed, and are refused;
@@ -93,8 +115,12 @@ function readHeader(token: string): JWTHeaderParameters | undefined {
   try {
     const header = decodeProtectedHeader(token) as JWTHeaderParameters;
     const { alg, kid } = header;
-    const readable = ALGORITHMS.includes(alg) && !('crit' in header) && !('b64' in header) && !('enc' in header);
-    return readable && (kid === undefined || (typeof kid === 'string' && kid.length <= MAX_KID_CHARACTERS)) ? header : undefined;
+    const readable =
+      ALGORITHMS.includes(alg) && !('crit' in header) && !('b64' in header) && !('enc' in header);
+    return readable &&
+      (kid === undefined || (typeof kid === 'string' && kid.length <= MAX_KID_CHARACTERS))
+      ? header
+      : undefined;
   } catch {
     return undefined;
   }

@@ -8,7 +8,9 @@ function work(turns: ConcurrencyLimit) {
   const start = (name: string): Promise<void> =>
     turns.take(() => {
       events.push(name);
-      return new Promise((resolve, reject) => void ends.set(name, (error) => (error ? reject(error) : resolve())));
+      return new Promise(
+        (resolve, reject) => void ends.set(name, (error) => (error ? reject(error) : resolve())),
+      );
     });
   return { events, start, end: (name: string, error?: Error): void => ends.get(name)?.(error) };
 }

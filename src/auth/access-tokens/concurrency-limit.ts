@@ -18,7 +18,8 @@ export class ConcurrencyLimit {
   }
 
   async take<T>(work: () => Promise<T>): Promise<T> {
-    if (this.running >= this.atOnce) await new Promise<void>((resolve) => void this.waiting.push(resolve));
+    if (this.running >= this.atOnce)
+      await new Promise<void>((resolve) => void this.waiting.push(resolve));
     else this.running++;
     try {
       return await work();

@@ -8,7 +8,8 @@ const PREFIX = 'ols_';
 const CHECKSUM_LENGTH = 6;
 const KEY_LENGTH = PREFIX.length + 43 + CHECKSUM_LENGTH;
 
-const checksum = (text: string): string => crc32(text).toString(36).padStart(7, '0').slice(-CHECKSUM_LENGTH);
+const checksum = (text: string): string =>
+  crc32(text).toString(36).padStart(7, '0').slice(-CHECKSUM_LENGTH);
 
 /** A new key, to be shown once: 53 characters of `[A-Za-z0-9_-]`. */
 export function generateApiKey(): string {
@@ -22,7 +23,10 @@ export const isOurs = (text: string): boolean => text.startsWith(PREFIX);
 /** Whether a key with our prefix is spelled right. A key without it (taken over from another system) has no checksum to check. */
 export function hasValidChecksum(key: string): boolean {
   if (!isOurs(key)) return true;
-  return key.length === KEY_LENGTH && checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH);
+  return (
+    key.length === KEY_LENGTH &&
+    checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH)
+  );
 }
 
 /** SHA-256 of the key in lower-case hex, as `api_key.key_hash` holds it in binary. */

@@ -39,7 +39,8 @@ export class ApiKeysService {
     const listed = list?.get(hashApiKey(key));
     if (!listed && !hasValidChecksum(key)) return refused('malformed');
     if (!list) return undecided('The list of API keys has not been read yet.');
-    if (this.followed.age > this.configuration.API_KEY_MAX_AGE_SECONDS) return undecided('The list of API keys is too old.');
+    if (this.followed.age > this.configuration.API_KEY_MAX_AGE_SECONDS)
+      return undecided('The list of API keys is too old.');
     if (!listed) return refused('unknown');
     const now = Date.now();
     if (listed.revokedAt <= now) return refused('revoked');
@@ -50,7 +51,10 @@ export class ApiKeysService {
     return readTransaction(this.dataSource, async (manager) => {
       const revision = await readRevision(manager, 'keys');
       const keys = await manager.getRepository(ApiKey).find();
-      return { revision, value: new Map(keys.map((key) => [key.keyHash.toString('hex'), listed(key)])) };
+      return {
+        revision,
+        value: new Map(keys.map((key) => [key.keyHash.toString('hex'), listed(key)])),
+      };
     });
   }
 }

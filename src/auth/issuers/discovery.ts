@@ -22,17 +22,25 @@ function addresses(issuer: string): string[] {
  * Finds the metadata of the configured issuer.
  * @throws Error where neither address gives metadata whose issuer is exactly ours (RFC 8414 section 3.3) with a safe jwks_uri
  */
-export async function discover({ OAUTH_ISSUER, OAUTH_ALLOW_HTTP }: Configuration): Promise<IssuerMetadata> {
+export async function discover({
+  OAUTH_ISSUER,
+  OAUTH_ALLOW_HTTP,
+}: Configuration): Promise<IssuerMetadata> {
   let failure: unknown;
   for (const address of addresses(OAUTH_ISSUER)) {
     try {
       const metadata = (await fetchJson(address)) as Partial<IssuerMetadata> & { issuer?: unknown };
       if (metadata?.issuer !== OAUTH_ISSUER)
-        throw new Error(`${address} names the issuer ${JSON.stringify(metadata?.issuer)}: OAUTH_ISSUER has to be exactly that`);
+        throw new Error(
+          `${address} names the issuer ${JSON.stringify(metadata?.issuer)}: OAUTH_ISSUER has to be exactly that`,
+        );
       const { jwks_uri: jwksUri } = metadata;
-      if (typeof jwksUri !== 'string' || !URL.canParse(jwksUri)) throw new Error(`${address} has no jwks_uri`);
-      const downgraded = new URL(OAUTH_ISSUER).protocol === 'https:' && new URL(jwksUri).protocol !== 'https:';
-      if (downgraded && !OAUTH_ALLOW_HTTP) throw new Error(`${address} has a jwks_uri without https`);
+      if (typeof jwksUri !== 'string' || !URL.canParse(jwksUri))
+        throw new Error(`${address} has no jwks_uri`);
+      const downgraded =
+        new URL(OAUTH_ISSUER).protocol === 'https:' && new URL(jwksUri).protocol !== 'https:';
+      if (downgraded && !OAUTH_ALLOW_HTTP)
+        throw new Error(`${address} has a jwks_uri without https`);
       return metadata as IssuerMetadata;
     } catch (error) {
       failure ??= error;

@@ -67,7 +67,9 @@ export class JwksService {
     if (this.fetching === undefined && pause > 0) return this.schedule(pause, () => this.lookFor());
     this.askedAt = performance.now();
     let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<void>((resolve) => void (timer = setTimeout(resolve, ON_DEMAND_WAIT_MS)));
+    const limit = new Promise<void>(
+      (resolve) => void (timer = setTimeout(resolve, ON_DEMAND_WAIT_MS)),
+    );
     await Promise.race([this.refresh(), limit]);
     clearTimeout(timer);
   }

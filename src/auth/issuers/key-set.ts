@@ -1,7 +1,19 @@
 import { type CryptoKey, type JSONWebKeySet, type JWK, createLocalJWKSet, importJWK } from 'jose';
 
 /** Asymmetric signatures only (RFC 8725 section 3.1): with a MAC the verifier could sign, and a public key could pass for a secret. */
-export const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+export const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
 const MIN_RSA_BITS = 2048;
 const MAX_KEYS = 100;
 
@@ -22,10 +34,12 @@ export interface KeySet {
  */
 export async function keySetOf(document: unknown): Promise<KeySet> {
   const { keys } = (document ?? {}) as Partial<JSONWebKeySet>;
-  if (!Array.isArray(keys)) throw new Error('the document is not a JWK set (RFC 7517): it has no list of keys');
+  if (!Array.isArray(keys))
+    throw new Error('the document is not a JWK set (RFC 7517): it has no list of keys');
   const usable: JWK[] = [];
   for (const key of keys.slice(0, MAX_KEYS)) if (await isUsable(key)) usable.push(key);
-  if (usable.length === 0) throw new Error(`none of the ${keys.length} keys of the set can verify a signature`);
+  if (usable.length === 0)
+    throw new Error(`none of the ${keys.length} keys of the set can verify a signature`);
   const fingerprints = new Map(usable.map((key) => [key.kid, fingerprint(key)]));
   const known = new Set(fingerprints.values());
   const only = usable.length === 1 ? fingerprint(usable[0] as JWK) : undefined;
@@ -38,17 +52,22 @@ export async function keySetOf(document: unknown): Promise<KeySet> {
   };
 }
 
-const fingerprint = ({ kid, kty, crv, n, e, x, y }: JWK): string => JSON.stringify([kid, kty, crv, n, e, x, y]);
+const fingerprint = ({ kid, kty, crv, n, e, x, y }: JWK): string =>
+  JSON.stringify([kid, kty, crv, n, e, x, y]);
 
 async function isUsable(key: JWK): Promise<boolean> {
   if (typeof key !== 'object' || key === null) return false;
   const { kty, d, k, use, alg } = key;
-  if (!['RSA', 'EC', 'OKP'].includes(String(kty)) || d !== undefined || k !== undefined) return false;
-  if ((use !== undefined && use !== 'sig') || (alg !== undefined && !ALGORITHMS.includes(alg))) return false;
+  if (!['RSA', 'EC', 'OKP'].includes(String(kty)) || d !== undefined || k !== undefined)
+    return false;
+  if ((use !== undefined && use !== 'sig') || (alg !== undefined && !ALGORITHMS.includes(alg)))
+    return false;
   try {
     const imported = (await importJWK(key, alg ?? defaultAlgorithm(key))) as CryptoKey;
     const { modulusLength } = imported.algorithm as Partial<RsaHashedKeyAlgorithm>;
-    return imported.type === 'public' && (modulusLength === undefined || modulusLength >= MIN_RSA_BITS);
+    return (
+      imported.type === 'public' && (modulusLength === undefined || modulusLength >= MIN_RSA_BITS)
+    );
   } catch {
     return false;
   }
@@ -59,4 +78,12 @@ interface RsaHashedKeyAlgorithm {
 }
 
 const defaultAlgorithm = ({ kty, crv }: JWK): string =>
-  kty === 'RSA' ? 'RS256' : kty === 'OKP' ? 'EdDSA' : crv === 'P-384' ? 'ES384' : crv === 'P-521' ? 'ES512' : 'ES256';
+  kty === 'RSA'
+    ? 'RS256'
+    : kty === 'OKP'
+      ? 'EdDSA'
+      : crv === 'P-384'
+        ? 'ES384'
+        : crv === 'P-521'
+          ? 'ES512'
+          : 'ES256';

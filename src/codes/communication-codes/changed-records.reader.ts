@@ -36,24 +36,36 @@ export async function readHorizon(manager: EntityManager): Promise<Horizon> {
  * What may have changed since a former horizon, as it is now. Undefined where that is too much, or cannot be told: read everything.
  * Without a former one this asks all the same, so that whoever may not see the changes learns it at the start.
  */
-export async function readChangedRecords(manager: EntityManager, now: Horizon, former = now): Promise<RecordChange[] | undefined> {
+export async function readChangedRecords(
+  manager: EntityManager,
+  now: Horizon,
+  former = now,
+): Promise<RecordChange[] | undefined> {
   const touched = await manager
     .getRepository(CommunicationCodeChange)
     .createQueryBuilder('c')
     .select('c.codeType', 'codeType')
     .addSelect('c.code', 'code')
-    .where('c.transactionId >= :transaction and c.transactionId < :next', { transaction: former.transaction, next: now.next })
+    .where('c.transactionId >= :transaction and c.transactionId < :next', {
+      transaction: former.transaction,
+      next: now.next,
+    })
     .orderBy('c.transactionId', 'DESC')
     .limit(MOST_CHANGES + 1)
     .getRawMany<Touched>();
-  if (former.table !== now.table || touched.length > MOST_CHANGES || touched.some(isTruncation)) return undefined;
+  if (former.table !== now.table || touched.length > MOST_CHANGES || touched.some(isTruncation))
+    return undefined;
   const keys = new Map((touched as Key[]).map((key) => [nameOf(key), key]));
-  const present = keys.size > 0 ? await readPresent(manager, [...keys.values()]) : new Map<string, Buffer>();
+  const present =
+    keys.size > 0 ? await readPresent(manager, [...keys.values()]) : new Map<string, Buffer>();
   return [...keys].map(([name, key]) => ({ key, json: present.get(name) }));
 }
 
 /** The JSON of those records of `keys` that there are. */
-async function readPresent(manager: EntityManager, keys: readonly Key[]): Promise<Map<string, Buffer>> {
+async function readPresent(
+  manager: EntityManager,
+  keys: readonly Key[],
+): Promise<Map<string, Buffer>> {
   const rows = await manager
     .getRepository(CommunicationCode)
     .createQueryBuilder('r')

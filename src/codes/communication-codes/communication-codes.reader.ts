@@ -16,7 +16,10 @@ interface PageRow {
 /** All communication codes, as of the transaction of `manager`. */
 export async function readCommunicationCodes(manager: EntityManager): Promise<CommunicationCodes> {
   await assertAllServable(manager);
-  return new CommunicationCodes(await readOrdered(manager, ['codeType', 'code']), await readOrdered(manager, ['code', 'codeType']));
+  return new CommunicationCodes(
+    await readOrdered(manager, ['codeType', 'code']),
+    await readOrdered(manager, ['code', 'codeType']),
+  );
 }
 
 async function assertAllServable(manager: EntityManager): Promise<void> {
@@ -56,7 +59,11 @@ async function readOrdered(manager: EntityManager, fields: Fields): Promise<Orde
  * The next records behind `last`. Their subquery is sorted, and aggregates take their input in its order: sorting it once more would cost
  * as much again.
  */
-async function readPage(manager: EntityManager, [first, second]: Fields, last: Key | undefined): Promise<PageRow | undefined> {
+async function readPage(
+  manager: EntityManager,
+  [first, second]: Fields,
+  last: Key | undefined,
+): Promise<PageRow | undefined> {
   return manager
     .createQueryBuilder()
     .select(`string_agg(page.json, ',')`, 'json')
@@ -66,7 +73,10 @@ async function readPage(manager: EntityManager, [first, second]: Fields, last: K
         query
           .select(RECORD, 'json')
           .from(CommunicationCode, 'r')
-          .where(last ? `(r.${first}, r.${second}) > (:first, :second)` : 'true', last && { first: last[first], second: last[second] })
+          .where(
+            last ? `(r.${first}, r.${second}) > (:first, :second)` : 'true',
+            last && { first: last[first], second: last[second] },
+          )
           .orderBy(`r.${first}`)
           .addOrderBy(`r.${second}`)
           .limit(PAGE),

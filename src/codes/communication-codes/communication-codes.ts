@@ -41,7 +41,9 @@ export class CommunicationCodes {
   }
 
   with(changes: readonly RecordChange[]): CommunicationCodes {
-    return changes.length === 0 ? this : new CommunicationCodes(this.byType.with(changes), this.byCode.with(changes));
+    return changes.length === 0
+      ? this
+      : new CommunicationCodes(this.byType.with(changes), this.byCode.with(changes));
   }
 
   /**
@@ -55,18 +57,24 @@ export class CommunicationCodes {
   }
 
   private search({ codeType, code }: Filters): Answer | Promise<Answer> {
-    if (codeType === undefined && code !== undefined) return this.answer('code', this.byCode, this.byCode.range(Buffer.from(code)));
+    if (codeType === undefined && code !== undefined)
+      return this.answer('code', this.byCode, this.byCode.range(Buffer.from(code)));
     const keys = [codeType, code].filter((key) => key !== undefined).map((key) => Buffer.from(key));
     return this.answer('type', this.byType, this.byType.range(...keys));
   }
 
-  private answer(order: string, records: OrderedRecords, [from, to]: readonly [number, number]): Answer | Promise<Answer> {
+  private answer(
+    order: string,
+    records: OrderedRecords,
+    [from, to]: readonly [number, number],
+  ): Answer | Promise<Answer> {
     if (from === to) return EMPTY;
     const name = `${order} ${from} ${to}`;
     const known = this.larger.get(name);
     if (known) return known;
     const parts = [PREFIX, ...records.slice(from, to), SUFFIX];
-    if (parts.reduce((sum, { length }) => sum + length, 0) <= SMALL) return Answer.of(Buffer.concat(parts));
+    if (parts.reduce((sum, { length }) => sum + length, 0) <= SMALL)
+      return Answer.of(Buffer.concat(parts));
     const answer = largeAnswer(parts);
     this.larger.set(name, answer);
     return answer;

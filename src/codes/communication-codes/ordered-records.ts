@@ -30,7 +30,10 @@ export class OrderedRecords {
 
   /** First and last-plus-one number of the records whose leading fields are `values`. */
   range(...values: readonly Buffer[]): [number, number] {
-    return [this.firstWhere((order) => order >= 0, values), this.firstWhere((order) => order > 0, values)];
+    return [
+      this.firstWhere((order) => order >= 0, values),
+      this.firstWhere((order) => order > 0, values),
+    ];
   }
 
   /** The bytes of the records from number `from` up to, not including, `to`, with commas between: there is at least one. */
@@ -67,7 +70,12 @@ export class OrderedRecords {
   private firstWhere(passes: (order: number) => boolean, values: readonly Buffer[]): number {
     const at = this.firstPageWhere(passes, values);
     const page = this.pages[at];
-    return (this.numbers[at] as number) + (page ? firstIndex(page.count, (index) => passes(page.compare(index, this.fields, values))) : 0);
+    return (
+      (this.numbers[at] as number) +
+      (page
+        ? firstIndex(page.count, (index) => passes(page.compare(index, this.fields, values)))
+        : 0)
+    );
   }
 
   /** The first page whose last record passes. */

@@ -9,10 +9,19 @@ export const UNSERVABLE = `(r.codeType ~ '^\\s*$|[[:cntrl:]]' or r.code ~ '^\\s*
 const MAX_BYTES = 1024 ** 3;
 
 export function assertServable(repeated: number, unservable: number): void {
-  if (repeated > 0) throw new RefusedSnapshot(`communication_code holds ${repeated} keys twice: its primary key is missing`);
-  if (unservable > 0) throw new RefusedSnapshot(`communication_code holds ${unservable} records with an empty code or control characters`);
+  if (repeated > 0)
+    throw new RefusedSnapshot(
+      `communication_code holds ${repeated} keys twice: its primary key is missing`,
+    );
+  if (unservable > 0)
+    throw new RefusedSnapshot(
+      `communication_code holds ${unservable} records with an empty code or control characters`,
+    );
 }
 
 export function assertSize(bytes: number): void {
-  if (bytes > MAX_BYTES) throw new RefusedSnapshot(`communication_code holds more than the ${MAX_BYTES} bytes that can be served`);
+  if (bytes > MAX_BYTES)
+    throw new RefusedSnapshot(
+      `communication_code holds more than the ${MAX_BYTES} bytes that can be served`,
+    );
 }

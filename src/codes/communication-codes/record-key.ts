@@ -13,10 +13,16 @@ const TYPE_AT = '{"codeType":"'.length;
 const BETWEEN = '","code":"'.length;
 
 /** The keys in the order of `fields`, as they are compared with those of records. */
-export const valuesOf = (key: Key, fields: Fields): Buffer[] => fields.map((field) => Buffer.from(key[field]));
+export const valuesOf = (key: Key, fields: Fields): Buffer[] =>
+  fields.map((field) => Buffer.from(key[field]));
 
 /** Order of the record that starts at `start` relative to the values of its leading fields: negative, 0 or positive. */
-export function compareKeys(json: Buffer, start: number, fields: Fields, values: readonly Buffer[]): number {
+export function compareKeys(
+  json: Buffer,
+  start: number,
+  fields: Fields,
+  values: readonly Buffer[],
+): number {
   for (let at = 0; at < values.length; at++) {
     const order = compareKey(json, start, fields[at] as KeyField, values[at] as Buffer);
     if (order !== 0) return order;

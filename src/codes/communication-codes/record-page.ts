@@ -70,13 +70,17 @@ export class RecordPage {
     const records = Array.from(this.ends, (_, index) => this.record(index));
     for (const { key, json } of changes) {
       const values = valuesOf(key, fields);
-      const order = (index: number): number => compareKeys(records[index] as Buffer, 0, fields, values);
+      const order = (index: number): number =>
+        compareKeys(records[index] as Buffer, 0, fields, values);
       const at = firstIndex(records.length, (index) => order(index) >= 0);
       const isThere = at < records.length && order(at) === 0;
       records.splice(at, isThere ? 1 : 0, ...(json ? [json] : []));
     }
-    const pages = records.length > 2 * PAGE ? Math.ceil(records.length / PAGE) : Math.min(records.length, 1);
+    const pages =
+      records.length > 2 * PAGE ? Math.ceil(records.length / PAGE) : Math.min(records.length, 1);
     const size = Math.ceil(records.length / pages);
-    return Array.from({ length: pages }, (_, at) => RecordPage.of(records.slice(at * size, (at + 1) * size)));
+    return Array.from({ length: pages }, (_, at) =>
+      RecordPage.of(records.slice(at * size, (at + 1) * size)),
+    );
   }
 }

@@ -33,7 +33,10 @@ export async function readSupportedValues(manager: EntityManager): Promise<Recor
   }
   const answerOf = (area: Area): Answer => {
     const ofArea = properties.filter((property) => property.area === area);
-    if (ofArea.length === 0) throw new RefusedSnapshot(`the area ${area} has no property: area_property needs a row for each`);
+    if (ofArea.length === 0)
+      throw new RefusedSnapshot(
+        `the area ${area} has no property: area_property needs a row for each`,
+      );
     assertDistinct(
       ofArea.map(({ property }) => property),
       `area ${area}`,
@@ -45,11 +48,17 @@ export async function readSupportedValues(manager: EntityManager): Promise<Recor
     });
     return Answer.of(Buffer.from(`{${members.join(',')}}`)); // by hand: an object would move names that look like numbers to the front
   };
-  return { 'order-update': answerOf('order-update'), 'order-capture-v2': answerOf('order-capture-v2') };
+  return {
+    'order-update': answerOf('order-update'),
+    'order-capture-v2': answerOf('order-capture-v2'),
+  };
 }
 
 /** The database refuses these by its constraints. Whoever drops a constraint must not break the callers. */
 function assertDistinct(texts: readonly string[], where: string): void {
   const wrong = texts.find((text, at) => text.trim() === '' || texts.indexOf(text) !== at);
-  if (wrong !== undefined) throw new RefusedSnapshot(`the ${where} holds ${JSON.stringify(wrong)} twice, or an empty name`);
+  if (wrong !== undefined)
+    throw new RefusedSnapshot(
+      `the ${where} holds ${JSON.stringify(wrong)} twice, or an empty name`,
+    );
 }

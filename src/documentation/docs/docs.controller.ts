@@ -43,7 +43,8 @@ export class DocsController {
   @Get('docs')
   async show(): Promise<Page> {
     const { token_endpoint: tokenEndpoint } = (await this.jwks.describeIssuer()) ?? {};
-    const issuer = tokenEndpoint && URL.canParse(tokenEndpoint) ? ` ${new URL(tokenEndpoint).origin}` : '';
+    const issuer =
+      tokenEndpoint && URL.canParse(tokenEndpoint) ? ` ${new URL(tokenEndpoint).origin}` : '';
     return new Page(
       HTML,
       Buffer.from(DOCS_PAGE),

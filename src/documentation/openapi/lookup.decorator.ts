@@ -13,8 +13,18 @@ interface Lookup {
 }
 
 /** Documents one of the three operations. What all of them share is added to the whole document. */
-export const DocumentedLookup = ({ operationId, area, summary, description, ok, schema }: Lookup): MethodDecorator =>
+export const DocumentedLookup = ({
+  operationId,
+  area,
+  summary,
+  description,
+  ok,
+  schema,
+}: Lookup): MethodDecorator =>
   applyDecorators(
     ApiOperation({ operationId, summary, description, tags: [area] }),
-    ApiOkResponse({ description: ok, content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } } }),
+    ApiOkResponse({
+      description: ok,
+      content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
+    }),
   );

@@ -40,7 +40,8 @@ export function createOpenApiDocument(
         type: 'apiKey',
         in: 'header',
         name: 'Api-Key',
-        description: "Subscription key, obtained from the caller's profile in the developer portal.",
+        description:
+          "Subscription key, obtained from the caller's profile in the developer portal.",
       },
       'apiKey',
     )
@@ -52,13 +53,17 @@ export function createOpenApiDocument(
           authorizationCode: {
             authorizationUrl: OAUTH_ISSUER,
             tokenUrl: OAUTH_ISSUER,
-            scopes: OAUTH_REQUIRED_SCOPE ? { [OAUTH_REQUIRED_SCOPE]: 'Needed for all operations' } : {},
+            scopes: OAUTH_REQUIRED_SCOPE
+              ? { [OAUTH_REQUIRED_SCOPE]: 'Needed for all operations' }
+              : {},
           },
         },
       },
       'accessToken',
     );
-  const document = SwaggerModule.createDocument(app, builder.build(), { ignoreGlobalPrefix: BASE_PATH === '' });
+  const document = SwaggerModule.createDocument(app, builder.build(), {
+    ignoreGlobalPrefix: BASE_PATH === '',
+  });
   for (const [path, item] of Object.entries(document.paths)) {
     if (!item.get) continue;
     const takesQuery = path.endsWith('communication-codes');
@@ -66,8 +71,13 @@ export function createOpenApiDocument(
       description: 'Not Modified: the caller has this representation already',
       headers: { ETag: { description: 'As sent with 200', schema: { type: 'string' } } },
     };
-    Object.assign(item.get.responses, problemResponses(problems, [...NOT_HERE, ...METHODS, ...(takesQuery ? [] : QUERY_PROBLEMS)]));
-    item.get.security = [{ apiKey: [], accessToken: OAUTH_REQUIRED_SCOPE ? [OAUTH_REQUIRED_SCOPE] : [] }];
+    Object.assign(
+      item.get.responses,
+      problemResponses(problems, [...NOT_HERE, ...METHODS, ...(takesQuery ? [] : QUERY_PROBLEMS)]),
+    );
+    item.get.security = [
+      { apiKey: [], accessToken: OAUTH_REQUIRED_SCOPE ? [OAUTH_REQUIRED_SCOPE] : [] },
+    ];
   }
   return { ...document, components: { ...document.components, schemas } };
 }

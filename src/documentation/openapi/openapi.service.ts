@@ -20,9 +20,16 @@ export class OpenApiService {
     const scheme = document.components?.securitySchemes?.['accessToken'];
     const flow = scheme && 'flows' in scheme ? scheme.flows?.authorizationCode : undefined;
     if (flow && issuer?.authorization_endpoint && issuer.token_endpoint)
-      Object.assign(flow, { authorizationUrl: issuer.authorization_endpoint, tokenUrl: issuer.token_endpoint });
+      Object.assign(flow, {
+        authorizationUrl: issuer.authorization_endpoint,
+        tokenUrl: issuer.token_endpoint,
+      });
     // Many issuers grant nothing where no scope is asked for; openid is one that OpenID providers always know
-    if (flow && Object.keys(flow.scopes).length === 0 && issuer?.scopes_supported?.includes('openid'))
+    if (
+      flow &&
+      Object.keys(flow.scopes).length === 0 &&
+      issuer?.scopes_supported?.includes('openid')
+    )
       flow.scopes = { openid: 'Sign in; this service demands no scope' };
     return document;
   }

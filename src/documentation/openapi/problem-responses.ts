@@ -7,7 +7,10 @@ import { exampleOf } from './problem-example.js';
 const slugs = Object.keys(problemTypes) as ProblemSlug[];
 
 /** The error responses of an operation, by status, each with its problem types and an example of each. */
-export function problemResponses(problems: ProblemRenderer, without: readonly ProblemSlug[]): Record<string, ResponseObject> {
+export function problemResponses(
+  problems: ProblemRenderer,
+  without: readonly ProblemSlug[],
+): Record<string, ResponseObject> {
   const used = slugs.filter((slug) => !without.includes(slug));
   const statuses = [...new Set(used.map((slug) => problemTypes[slug].status))];
   const byStatus = statuses.map((status): [string, ResponseObject] => [
@@ -21,18 +24,28 @@ export function problemResponses(problems: ProblemRenderer, without: readonly Pr
   return { ...Object.fromEntries(byStatus), 417: responseOf(417, ['malformed-request'], problems) };
 }
 
-function responseOf(status: number, slugsOfStatus: readonly ProblemSlug[], problems: ProblemRenderer): ResponseObject {
+function responseOf(
+  status: number,
+  slugsOfStatus: readonly ProblemSlug[],
+  problems: ProblemRenderer,
+): ResponseObject {
   return {
     description: `${STATUS_CODES[status]}: ${slugsOfStatus.map((slug) => problemTypes[slug].title).join('; ')}`,
     headers: {
-      'X-Request-Id': { description: 'Id of the request, as in instance', schema: { type: 'string', format: 'uuid' } },
+      'X-Request-Id': {
+        description: 'Id of the request, as in instance',
+        schema: { type: 'string', format: 'uuid' },
+      },
       ...headersOf(status),
     },
     content: {
       'application/problem+json': {
         schema: { $ref: '#/components/schemas/ProblemDetails' },
         examples: Object.fromEntries(
-          slugsOfStatus.map((slug) => [slug, { summary: problemTypes[slug].title, value: { ...exampleOf(slug, problems), status } }]),
+          slugsOfStatus.map((slug) => [
+            slug,
+            { summary: problemTypes[slug].title, value: { ...exampleOf(slug, problems), status } },
+          ]),
         ),
       },
     },
@@ -41,8 +54,15 @@ function responseOf(status: number, slugsOfStatus: readonly ProblemSlug[], probl
 
 function headersOf(status: number): NonNullable<ResponseObject['headers']> {
   if (status === 401 || status === 403)
-    return { 'WWW-Authenticate': { description: 'A challenge for each scheme (RFC 9110, RFC 6750)', schema: { type: 'string' } } };
-  if (status === 429 || status === 503) return { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer' } } };
-  if (status === 405) return { Allow: { description: 'The methods that are allowed', schema: { type: 'string' } } };
+    return {
+      'WWW-Authenticate': {
+        description: 'A challenge for each scheme (RFC 9110, RFC 6750)',
+        schema: { type: 'string' },
+      },
+    };
+  if (status === 429 || status === 503)
+    return { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer' } } };
+  if (status === 405)
+    return { Allow: { description: 'The methods that are allowed', schema: { type: 'string' } } };
   return {};
 }

@@ -17,7 +17,13 @@ const COMMON: Record<string, string[]> = {
   temperatureUnitOfMeasurement: ['Fahrenheit'],
   productClassification: ['Major', 'Minor'],
   networkFlows: ['LDC Direct', 'RDC Flow Through'],
-  consumerClassification: ['Home Delivery', 'Builder Direct', 'Builder Indirect', 'Retail', 'Return'],
+  consumerClassification: [
+    'Home Delivery',
+    'Builder Direct',
+    'Builder Indirect',
+    'Retail',
+    'Return',
+  ],
   partyContactType: ['General', 'Information', 'Mutually Defined'],
   orderStatus: ['Pending', 'On Hold'],
   partyType: ['Solicitor'],
@@ -29,10 +35,14 @@ export function supportedValuesSchema(commentProperty: string, comments: string[
   const lists = { [commentProperty]: comments, ...COMMON };
   return {
     type: 'object',
-    description: 'Each property is a kind of code, each string an allowed value. A kind with no values left is an empty array.',
+    description:
+      'Each property is a kind of code, each string an allowed value. A kind with no values left is an empty array.',
     required: Object.keys(lists),
     properties: Object.fromEntries(
-      Object.entries(lists).map(([name, values]) => [name, { type: 'array', items: { type: 'string' }, examples: [values] }]),
+      Object.entries(lists).map(([name, values]) => [
+        name,
+        { type: 'array', items: { type: 'string' }, examples: [values] },
+      ]),
     ),
     additionalProperties: { type: 'array', items: { type: 'string' } },
     example: lists,

@@ -14,7 +14,10 @@ const STYLE = `
 export const PROBLEM_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** What happened, what to check, and an example. */
-export const problemPage = ({ status, title, meaning, remedy }: ProblemType, example: ProblemDetails): string =>
+export const problemPage = (
+  { status, title, meaning, remedy }: ProblemType,
+  example: ProblemDetails,
+): string =>
   page(
     title,
     `<p class="status">Status ${status}</p>
@@ -26,7 +29,9 @@ export const problemPage = ({ status, title, meaning, remedy }: ProblemType, exa
 <pre>${escape(JSON.stringify(example, null, 2))}</pre>`,
   );
 
-export const problemIndexPage = (types: readonly (ProblemType & { readonly type: string })[]): string =>
+export const problemIndexPage = (
+  types: readonly (ProblemType & { readonly type: string })[],
+): string =>
   page(
     'Problem types',
     `<h1>Problem types</h1>
@@ -48,4 +53,8 @@ ${content}
 </html>`;
 
 const escape = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');

@@ -18,20 +18,31 @@ export class ProblemsController {
 
   @Get()
   index(@Req() request: ServiceRequest): Page {
-    const types = (Object.keys(problemTypes) as ProblemSlug[]).map((slug) => ({ type: this.problems.typeOf(slug), ...problemTypes[slug] }));
+    const types = (Object.keys(problemTypes) as ProblemSlug[]).map((slug) => ({
+      type: this.problems.typeOf(slug),
+      ...problemTypes[slug],
+    }));
     return prefersHtml(request) ? html(problemIndexPage(types)) : json({ problems: types });
   }
 
   @Get(':slug')
   show(@Param('slug') slug: string, @Req() request: ServiceRequest): Page {
-    if (!isSlug(slug)) throw new Problem('not-found', { detail: 'There is no such problem type. All of them are at /problems.' });
+    if (!isSlug(slug))
+      throw new Problem('not-found', {
+        detail: 'There is no such problem type. All of them are at /problems.',
+      });
     const type = problemTypes[slug];
     const example = exampleOf(slug, this.problems);
-    return prefersHtml(request) ? html(problemPage(type, example)) : json({ type: example.type, ...type, example });
+    return prefersHtml(request)
+      ? html(problemPage(type, example))
+      : json({ type: example.type, ...type, example });
   }
 }
 
 const isSlug = (slug: string): slug is ProblemSlug => Object.hasOwn(problemTypes, slug);
-const prefersHtml = ({ headers }: ServiceRequest): boolean => headers.accept?.includes('text/html') === true;
-const html = (text: string): Page => new Page('text/html; charset=utf-8', Buffer.from(text), PROBLEM_PAGE_POLICY);
-const json = (value: unknown): Page => new Page('application/json', Buffer.from(JSON.stringify(value)));
+const prefersHtml = ({ headers }: ServiceRequest): boolean =>
+  headers.accept?.includes('text/html') === true;
+const html = (text: string): Page =>
+  new Page('text/html; charset=utf-8', Buffer.from(text), PROBLEM_PAGE_POLICY);
+const json = (value: unknown): Page =>
+  new Page('application/json', Buffer.from(JSON.stringify(value)));

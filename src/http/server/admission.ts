@@ -34,7 +34,8 @@ export class Admission {
   /** Makes `server` hand the requests that are in order to `handler`, and answer everything else with a problem document. */
   guard(server: Server, handler: Handler): void {
     const batch = new Batch<ServiceResponse>((response) => handler(response.req, response));
-    const admit = (request: ServiceRequest, response: ServiceResponse): void => this.admit(request, response, batch);
+    const admit = (request: ServiceRequest, response: ServiceResponse): void =>
+      this.admit(request, response, batch);
     server.on('request', admit);
     server.on('checkContinue', admit); // no 100 (Continue): no operation reads a body
     server.on('checkExpectation', (request: ServiceRequest, response: ServiceResponse) => {
@@ -42,7 +43,11 @@ export class Admission {
       this.replies.problem(
         request,
         response,
-        new Problem('malformed-request', { status: 417, detail: 'The only expectation that can be met is 100-continue.', close: true }),
+        new Problem('malformed-request', {
+          status: 417,
+          detail: 'The only expectation that can be met is 100-continue.',
+          close: true,
+        }),
       );
     });
     // Above our own limit requests are answered 503; a little above that, Node drops connections unanswered to save descriptors.
@@ -54,7 +59,11 @@ export class Admission {
     answerParserErrors(server, this.problems, this.replies);
   }
 
-  private admit(request: ServiceRequest, response: ServiceResponse, batch: Batch<ServiceResponse>): void {
+  private admit(
+    request: ServiceRequest,
+    response: ServiceResponse,
+    batch: Batch<ServiceResponse>,
+  ): void {
     request.open();
     const socket = request.socket as ServiceSocket;
     const closing = socket.lastResponse?.shouldKeepAlive === false;
@@ -62,7 +71,8 @@ export class Admission {
     socket.lastResponse = response;
     const problem = framingProblem(request) ?? this.overloadProblem();
     if (problem) this.replies.problem(request, response, problem);
-    else if (request.head.transferEncoding !== undefined && isBodiless(request.method)) this.awaitEmptyBody(request, response, batch);
+    else if (request.head.transferEncoding !== undefined && isBodiless(request.method))
+      this.awaitEmptyBody(request, response, batch);
     else batch.add(response);
   }
 
@@ -77,7 +87,11 @@ export class Admission {
   }
 
   /** Whether chunks hold anything shows only when the first of them, or the end, has arrived. */
-  private awaitEmptyBody(request: ServiceRequest, response: ServiceResponse, batch: Batch<ServiceResponse>): void {
+  private awaitEmptyBody(
+    request: ServiceRequest,
+    response: ServiceResponse,
+    batch: Batch<ServiceResponse>,
+  ): void {
     const onData = (): void => {
       request.off('end', onEnd);
       this.replies.problem(request, response, bodyProblem());

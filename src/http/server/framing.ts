@@ -2,15 +2,23 @@ import { Problem } from '../../problems/problem.js';
 import type { ServiceRequest } from '../service-request.js';
 import { MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES } from '../limits.js';
 
-const malformed = (detail: string): Problem => new Problem('malformed-request', { detail, close: true });
+const malformed = (detail: string): Problem =>
+  new Problem('malformed-request', { detail, close: true });
 
 /** Methods whose requests carry no body here. The others are answered 405 whatever they carry. */
-export const isBodiless = (method: string | undefined): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+export const isBodiless = (method: string | undefined): boolean =>
+  method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 
 export const bodyProblem = (): Problem =>
   new Problem('malformed-request', {
     detail: 'The request carries a body. The payload has to be empty.',
-    issues: [{ description: 'A body was sent. Send none: the filters are query parameters.', field: '', location: 'body' }],
+    issues: [
+      {
+        description: 'A body was sent. Send none: the filters are query parameters.',
+        field: '',
+        location: 'body',
+      },
+    ],
     close: true,
   });
 
@@ -20,18 +28,31 @@ const TARGET = /^(?:\/|https?:\/\/[!-"$-.0-~]|\*$)[!-"$-~]*$/i;
 /** What is wrong with the frame of a request, in the order: version, size, host, target, body. */
 export function framingProblem(request: ServiceRequest): Problem | undefined {
   const { head, url = '', rawHeaders, httpVersion, method } = request;
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return malformed('The version of HTTP has to be 1.1 or 1.0.');
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    return malformed('The version of HTTP has to be 1.1 or 1.0.');
   if (url.length > MAX_TARGET_BYTES)
-    return new Problem('uri-too-long', { detail: `The request target has more than ${MAX_TARGET_BYTES} bytes.`, close: true });
+    return new Problem('uri-too-long', {
+      detail: `The request target has more than ${MAX_TARGET_BYTES} bytes.`,
+      close: true,
+    });
   if (rawHeaders.length > 2 * MAX_HEADERS)
-    return new Problem('headers-too-large', { detail: `The request has more than ${MAX_HEADERS} header lines.`, close: true });
+    return new Problem('headers-too-large', {
+      detail: `The request has more than ${MAX_HEADERS} header lines.`,
+      close: true,
+    });
   if (head.bytes > MAX_HEADER_BYTES)
-    return new Problem('headers-too-large', { detail: `The headers have more than ${MAX_HEADER_BYTES} bytes.`, close: true });
+    return new Problem('headers-too-large', {
+      detail: `The headers have more than ${MAX_HEADER_BYTES} bytes.`,
+      close: true,
+    });
   if (head.hosts > 1 || (head.hosts === 0 && httpVersion === '1.1'))
     return malformed('The request has to carry one Host header (RFC 9112 section 3.2).');
   if (!TARGET.test(url))
-    return malformed('The request target has to be visible ASCII in origin or absolute form. Percent-encode everything else.');
-  if (head.transferEncoding === undefined) return Number(head.contentLength ?? 0) > 0 && isBodiless(method) ? bodyProblem() : undefined;
+    return malformed(
+      'The request target has to be visible ASCII in origin or absolute form. Percent-encode everything else.',
+    );
+  if (head.transferEncoding === undefined)
+    return Number(head.contentLength ?? 0) > 0 && isBodiless(method) ? bodyProblem() : undefined;
   if (head.transferEncoding.toLowerCase() !== 'chunked' || httpVersion === '1.0')
     return malformed('The only transfer coding is chunked, in HTTP/1.1.');
   return undefined;

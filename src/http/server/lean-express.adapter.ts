@@ -10,7 +10,14 @@ import type { Admission } from './admission.js';
 import { Answer } from '../answer.js';
 import { Page } from '../page.js';
 import { ServiceRequest, ServiceResponse } from '../service-request.js';
-import { HEADERS_TIMEOUT_MS, KEEP_ALIVE_MS, PARSER_HEADER_BYTES, REQUEST_TIMEOUT_MS, STALLED_MS, TIMEOUT_CHECK_MS } from '../limits.js';
+import {
+  HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_MS,
+  PARSER_HEADER_BYTES,
+  REQUEST_TIMEOUT_MS,
+  STALLED_MS,
+  TIMEOUT_CHECK_MS,
+} from '../limits.js';
 import type { Replies } from '../replies.js';
 
 const ALLOW = ['Allow', 'GET, HEAD, OPTIONS'];
@@ -31,7 +38,8 @@ export class LeanExpressAdapter extends ExpressAdapter {
       [ServiceRequest, app.request],
       [ServiceResponse, app.response],
     ] as const) {
-      if (!Object.prototype.isPrototypeOf.call(expressOne, ours.prototype)) Object.setPrototypeOf(ours.prototype, expressOne);
+      if (!Object.prototype.isPrototypeOf.call(expressOne, ours.prototype))
+        Object.setPrototypeOf(ours.prototype, expressOne);
     }
     app.request = Request.prototype as unknown as Express['request'];
     app.response = Response.prototype as unknown as Express['response'];
@@ -58,18 +66,27 @@ export class LeanExpressAdapter extends ExpressAdapter {
       .route(path)
       .get(handler)
       .all((request, response, next) =>
-        this.otherMethod(request as unknown as ServiceRequest, response as unknown as ServiceResponse, next),
+        this.otherMethod(
+          request as unknown as ServiceRequest,
+          response as unknown as ServiceResponse,
+          next,
+        ),
       );
   }
 
   override reply(response: unknown, body: unknown, statusCode?: number): unknown {
     const { req: request } = response as ServiceResponse;
-    if (body instanceof Answer) return this.replies.answer(request, response as ServiceResponse, body);
+    if (body instanceof Answer)
+      return this.replies.answer(request, response as ServiceResponse, body);
     if (body instanceof Page) return this.replies.page(request, response as ServiceResponse, body);
     throw new Error(`a route answered neither an Answer nor a Page, with status ${statusCode}`);
   }
 
-  private otherMethod(request: ServiceRequest, response: ServiceResponse, next: NextFunction): void {
+  private otherMethod(
+    request: ServiceRequest,
+    response: ServiceResponse,
+    next: NextFunction,
+  ): void {
     if (request.method === 'OPTIONS') {
       response.writeHead(204, [...ALLOW, 'X-Request-Id', request.requestId]);
       response.end();

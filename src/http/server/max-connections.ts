@@ -8,5 +8,7 @@ interface Report {
 export function maxConnections(): number {
   const { userLimits } = process.report.getReport() as Report;
   const descriptors = Number(userLimits?.open_files?.soft);
-  return Number.isFinite(descriptors) ? Math.max(1, Math.min(MAX_CONNECTIONS, descriptors - RESERVED_DESCRIPTORS)) : MAX_CONNECTIONS;
+  return Number.isFinite(descriptors)
+    ? Math.max(1, Math.min(MAX_CONNECTIONS, descriptors - RESERVED_DESCRIPTORS))
+    : MAX_CONNECTIONS;
 }

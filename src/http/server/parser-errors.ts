@@ -14,14 +14,21 @@ interface ParserError extends Error {
 /** How long a client may take to read the last answer before the connection is cut. */
 const LINGER_MS = 1_000;
 
-export function answerParserErrors(server: Server, problems: ProblemRenderer, replies: Replies): void {
+export function answerParserErrors(
+  server: Server,
+  problems: ProblemRenderer,
+  replies: Replies,
+): void {
   server.on('clientError', (error: ParserError, socket: ServiceSocket) => {
     const problem = problemOf(error);
     const refuse = (): void =>
-      socket.writable && error.code !== 'ECONNRESET' ? end(socket, problems.bytes(problem)) : void socket.destroy();
+      socket.writable && error.code !== 'ECONNRESET'
+        ? end(socket, problems.bytes(problem))
+        : void socket.destroy();
     const { lastResponse: last } = socket;
     // No request had begun: there is nothing to answer, and a client that begins one now had better not take 408 for its answer
-    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0) return void socket.destroy();
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0)
+      return void socket.destroy();
     // More of what was refused already: cutting the connection now would take the answer away from the client
     if (socket.writableEnded && error.code !== 'ECONNRESET') return;
     if (!last || last.destroyed) return refuse();
@@ -36,7 +43,10 @@ export function answerParserErrors(server: Server, problems: ProblemRenderer, re
     end(
       socket,
       problems.bytes(
-        new Problem('method-not-allowed', { detail: 'This service is not a proxy.', headers: ['Allow', 'GET, HEAD, OPTIONS'] }),
+        new Problem('method-not-allowed', {
+          detail: 'This service is not a proxy.',
+          headers: ['Allow', 'GET, HEAD, OPTIONS'],
+        }),
       ),
     );
   });
@@ -53,11 +63,20 @@ function problemOf({ code, rawPacket }: ParserError): Problem {
     case 'HPE_HEADER_OVERFLOW':
       return isWithinRequestLine(rawPacket)
         ? new Problem('uri-too-long', { detail: 'The request target is too long.', close: true })
-        : new Problem('headers-too-large', { detail: 'The request line and the headers are too large.', close: true });
+        : new Problem('headers-too-large', {
+            detail: 'The request line and the headers are too large.',
+            close: true,
+          });
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Problem('request-timeout', { detail: 'The request did not arrive in time.', close: true });
+      return new Problem('request-timeout', {
+        detail: 'The request did not arrive in time.',
+        close: true,
+      });
     default:
-      return new Problem('malformed-request', { detail: 'The request breaks the rules of HTTP (RFC 9112).', close: true });
+      return new Problem('malformed-request', {
+        detail: 'The request breaks the rules of HTTP (RFC 9112).',
+        close: true,
+      });
   }
 }
 

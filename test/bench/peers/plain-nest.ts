@@ -33,7 +33,10 @@ class CredentialsGuard implements CanActivate {
     const key = await this.keys.findOneBy({ keyHash, revokedAt: IsNull() });
     if (!key) throw new UnauthorizedException();
     try {
-      await jwtVerify(String(headers.authorization).replace(/^Bearer /i, ''), jwks, { issuer: OAUTH_ISSUER, audience: OAUTH_AUDIENCE });
+      await jwtVerify(String(headers.authorization).replace(/^Bearer /i, ''), jwks, {
+        issuer: OAUTH_ISSUER,
+        audience: OAUTH_AUDIENCE,
+      });
     } catch {
       throw new UnauthorizedException();
     }
@@ -67,7 +70,10 @@ class OrderUpdateController {
 const entities = [ApiKey, AreaProperty, CodeListValue];
 
 @Module({
-  imports: [TypeOrmModule.forRoot({ type: 'postgres', url: DATABASE_URL, entities, poolSize: 10 }), TypeOrmModule.forFeature(entities)],
+  imports: [
+    TypeOrmModule.forRoot({ type: 'postgres', url: DATABASE_URL, entities, poolSize: 10 }),
+    TypeOrmModule.forFeature(entities),
+  ],
   controllers: [OrderUpdateController],
 })
 class PlainModule {}

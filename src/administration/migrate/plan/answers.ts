@@ -2,8 +2,14 @@ import type { Client } from 'pg';
 
 /** The three answers as callers see them. Lists keep their order. */
 export interface Answers {
-  readonly areas: Readonly<Record<string, readonly { readonly property: string; readonly values: readonly string[] }[]>>;
-  readonly records: readonly { readonly codeType: string; readonly code: string; readonly description: string }[];
+  readonly areas: Readonly<
+    Record<string, readonly { readonly property: string; readonly values: readonly string[] }[]>
+  >;
+  readonly records: readonly {
+    readonly codeType: string;
+    readonly code: string;
+    readonly description: string;
+  }[];
 }
 
 /** The answers as of the transaction of `client`: nothing where the tables are not there yet. */
@@ -11,7 +17,10 @@ export async function readAnswers(client: Client): Promise<Answers> {
   const { rows: tables } = await client.query(
     `select where to_regclass('area_property') is not null and to_regclass('communication_code') is not null`,
   );
-  const areas: Record<string, { property: string; values: string[] }[]> = { 'order-update': [], 'order-capture-v2': [] };
+  const areas: Record<string, { property: string; values: string[] }[]> = {
+    'order-update': [],
+    'order-capture-v2': [],
+  };
   if (tables.length === 0) return { areas, records: [] };
   const { rows } = await client.query<{ area: string; property: string; values: string[] }>(
     `select area, property, array(select value::text from code_list_value v where v.code_list = p.code_list order by v.position) as values

@@ -2,10 +2,18 @@ import { describe, expect, it } from '@jest/globals';
 import { compareAnswers } from './compare-answers.js';
 import type { Answers } from './answers.js';
 
-const list = (values: string[]): Answers => ({ areas: { 'order-update': [{ property: 'orderType', values }] }, records: [] });
-const record = (code: string, description: string): Answers => ({ areas: {}, records: [{ codeType: 'T', code, description }] });
+const list = (values: string[]): Answers => ({
+  areas: { 'order-update': [{ property: 'orderType', values }] },
+  records: [],
+});
+const record = (code: string, description: string): Answers => ({
+  areas: {},
+  records: [{ codeType: 'T', code, description }],
+});
 const told = (before: Answers, after: Answers): string[] =>
-  compareAnswers(before, after).map(({ kind, name, to }) => `${kind} ${name}${to === undefined ? '' : ` to ${to}`}`);
+  compareAnswers(before, after).map(
+    ({ kind, name, to }) => `${kind} ${name}${to === undefined ? '' : ` to ${to}`}`,
+  );
 
 describe('compareAnswers', () => {
   it.each([

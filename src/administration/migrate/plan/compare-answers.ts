@@ -21,7 +21,14 @@ export function compareAnswers(before: Answers, after: Answers): Change[] {
     ).map((change): Change => ({ ...change, what: 'property', area }));
     const values = now.flatMap(({ property, values: nowValues }) => {
       const oldValues = old.find((candidate) => candidate.property === property)?.values;
-      return oldValues ? compareLists(oldValues, nowValues).map((change): Change => ({ ...change, what: 'value', area, property })) : [];
+      return oldValues
+        ? compareLists(oldValues, nowValues).map((change): Change => ({
+            ...change,
+            what: 'value',
+            area,
+            property,
+          }))
+        : [];
     });
     return [...properties, ...values];
   });
@@ -39,7 +46,8 @@ function compareLists(before: readonly string[], after: readonly string[]): List
   const [gone, come] = [gaps(before, still, after), gaps(after, still, before)];
   const changes = gone.flatMap((names, at): ListChange[] => {
     const others = come[at] ?? [];
-    if (names.length === others.length) return names.map((name, index) => ({ kind: 'renamed', name, to: others[index] as string }));
+    if (names.length === others.length)
+      return names.map((name, index) => ({ kind: 'renamed', name, to: others[index] as string }));
     return [
       ...names.map((name): ListChange => ({ kind: 'removed', name })),
       ...others.map((name): ListChange => ({ kind: 'added', name })),
@@ -49,17 +57,31 @@ function compareLists(before: readonly string[], after: readonly string[]): List
   return [...changes, ...moved.map((name): ListChange => ({ kind: 'moved', name }))];
 }
 
-function longestCommonOrder(before: readonly string[], after: readonly string[]): readonly string[] {
+function longestCommonOrder(
+  before: readonly string[],
+  after: readonly string[],
+): readonly string[] {
   const best: string[][] = []; // for each name of `after`, the longest run that ends with it
   for (const name of after) {
     const runs = best.filter((run) => before.indexOf(run.at(-1) as string) < before.indexOf(name));
-    best.push(before.includes(name) ? [...runs.reduce((longest, run) => (run.length > longest.length ? run : longest), []), name] : []);
+    best.push(
+      before.includes(name)
+        ? [
+            ...runs.reduce((longest, run) => (run.length > longest.length ? run : longest), []),
+            name,
+          ]
+        : [],
+    );
   }
   return best.reduce((longest, run) => (run.length > longest.length ? run : longest), []);
 }
 
 /** The names before, between and behind those that stand still, without those that the other list holds too. */
-function gaps(names: readonly string[], still: readonly string[], other: readonly string[]): string[][] {
+function gaps(
+  names: readonly string[],
+  still: readonly string[],
+  other: readonly string[],
+): string[][] {
   const found: string[][] = [[]];
   for (const name of names) {
     if (still.includes(name)) found.push([]);
@@ -70,7 +92,9 @@ function gaps(names: readonly string[], still: readonly string[], other: readonl
 
 function compareRecords(before: Answers, after: Answers): Change[] {
   const nameOf = ({ codeType, code }: Answers['records'][number]): string => `${codeType} ${code}`;
-  const old = new Map(before.records.map((record) => [JSON.stringify([record.codeType, record.code]), record]));
+  const old = new Map(
+    before.records.map((record) => [JSON.stringify([record.codeType, record.code]), record]),
+  );
   const changes: Change[] = [];
   const common = { what: 'record', area: 'order-scheduling' } as const;
   for (const record of after.records) {
@@ -78,7 +102,15 @@ function compareRecords(before: Answers, after: Answers): Change[] {
     const former = old.get(key);
     old.delete(key);
     if (!former) changes.push({ ...common, kind: 'added', name: nameOf(record) });
-    else if (former.description !== record.description) changes.push({ ...common, kind: 'changed', name: nameOf(record) });
+    else if (former.description !== record.description)
+      changes.push({ ...common, kind: 'changed', name: nameOf(record) });
   }
-  return [...changes, ...[...old.values()].map((record): Change => ({ ...common, kind: 'removed', name: nameOf(record) }))];
+  return [
+    ...changes,
+    ...[...old.values()].map((record): Change => ({
+      ...common,
+      kind: 'removed',
+      name: nameOf(record),
+    })),
+  ];
 }

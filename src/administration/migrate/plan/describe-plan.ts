@@ -8,19 +8,28 @@ const DANGERS: Partial<Record<Change['kind'], string>> = {
   moved: 'clients that go by position read another one',
 };
 
-export const canBreakClients = ({ changes }: Plan): boolean => changes.some(({ kind }) => kind in DANGERS);
+export const canBreakClients = ({ changes }: Plan): boolean =>
+  changes.some(({ kind }) => kind in DANGERS);
 
 /** What callers would see change, for people. */
 export function describePlan({ migrations, changes }: Plan): string {
   if (migrations.length === 0) return 'No migration is pending.';
   const lines = [`Pending: ${migrations.join(', ')}`];
   for (const area of new Set(changes.map((change) => change.area))) {
-    lines.push('', area, ...changes.filter((change) => change.area === area).map((change) => `  ${describeChange(change)}`));
+    lines.push(
+      '',
+      area,
+      ...changes
+        .filter((change) => change.area === area)
+        .map((change) => `  ${describeChange(change)}`),
+    );
   }
   if (changes.length === 0) lines.push('', 'Callers see no difference.');
   lines.push(
     '',
-    canBreakClients({ migrations, changes }) ? 'WARNING: this can break clients (lines with "!").' : 'Nothing here breaks clients.',
+    canBreakClients({ migrations, changes })
+      ? 'WARNING: this can break clients (lines with "!").'
+      : 'Nothing here breaks clients.',
     'Nothing was changed: this was a plan.',
   );
   return lines.join('\n');
