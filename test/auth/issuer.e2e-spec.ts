@@ -4,9 +4,10 @@ import { type Fault, Issuer } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
 import { expectProblem } from '../support/problem.js';
 import { RunningService, until } from '../support/service.js';
-import { OPERATIONS, World } from '../support/world.js';
+import { PATHS } from '../support/paths.js';
+import { World } from '../support/world.js';
 
-const PATH = OPERATIONS[0];
+const PATH = PATHS.orderUpdate;
 let world: World | undefined;
 afterEach(async () => {
   await world?.close();

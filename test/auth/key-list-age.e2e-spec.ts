@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { expectProblem } from '../support/problem.js';
 import { Proxy } from '../support/proxy.js';
 import { RunningService, until } from '../support/service.js';
-import { OPERATIONS, World } from '../support/world.js';
+import { PATHS } from '../support/paths.js';
+import { World } from '../support/world.js';
 
 describe('API_KEY_MAX_AGE_SECONDS', () => {
   it('is how long keys count while the database is away: then 503, never 401, and 200 again on its return', async () => {
@@ -14,7 +15,7 @@ describe('API_KEY_MAX_AGE_SECONDS', () => {
       API_KEY_MAX_AGE_SECONDS: '10',
     });
     const ask = async () => {
-      const response = await fetch(service.url + OPERATIONS[0], {
+      const response = await fetch(service.url + PATHS.orderUpdate, {
         headers: { 'Api-Key': world.key.key, Authorization: world.token },
       });
       return { status: response.status, headers: response.headers, text: await response.text() };

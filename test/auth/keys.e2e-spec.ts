@@ -4,7 +4,8 @@ import { issueKey } from '../support/keys.js';
 import { expectProblem } from '../support/problem.js';
 import { exchange } from '../support/raw.js';
 import { until } from '../support/service.js';
-import { OPERATIONS, World } from '../support/world.js';
+import { ALL_PATHS, PATHS } from '../support/paths.js';
+import { World } from '../support/world.js';
 
 let world: World;
 const special = {
@@ -33,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => world?.close());
 
 async function expectRefused(headers: Record<string, string | undefined>): Promise<void> {
-  for (const path of OPERATIONS) {
+  for (const path of ALL_PATHS) {
     const reply = await world.get(path, { headers });
     const body = expectProblem(reply, 'invalid-credentials');
     expect({
@@ -78,7 +79,7 @@ describe('an API key', () => {
   it.each([['Api_Key'], ['X-Api-Key'], ['ApiKey'], ['Cookie']])(
     'is not looked for in %s',
     async (name) => {
-      const reply = await world.get(OPERATIONS[0], {
+      const reply = await world.get(PATHS.orderUpdate, {
         headers: { 'Api-Key': undefined, [name]: world.key.key },
       });
       expect(expectProblem(reply, 'missing-credentials').issues).toEqual([
@@ -92,12 +93,12 @@ describe('an API key', () => {
   );
 
   it('in the query counts for nothing, and is in no log', async () => {
-    const reply = await world.get(`${OPERATIONS[0]}?Api-Key=${world.key.key}`, {
+    const reply = await world.get(`${PATHS.orderUpdate}?Api-Key=${world.key.key}`, {
       headers: { 'Api-Key': undefined },
     });
     expectProblem(reply, 'missing-credentials');
     const { text } = await world.get(
-      `${OPERATIONS[2]}?api_key=${world.key.key}&code=${world.key.key}&code=${world.token}`,
+      `${PATHS.communicationCodes}?api_key=${world.key.key}&code=${world.key.key}&code=${world.token}`,
     );
     expect(`${text}${world.service.output}`).not.toContain(world.key.key);
     expect(`${text}${world.service.output}`).not.toContain(world.token);
@@ -105,27 +106,30 @@ describe('an API key', () => {
 
   it.each(['API-KEY', 'api-key', 'aPi-KeY'])('is found under %s', async (name) => {
     expect(
-      (await world.get(OPERATIONS[0], { headers: { 'Api-Key': undefined, [name]: world.key.key } }))
-        .status,
+      (
+        await world.get(PATHS.orderUpdate, {
+          headers: { 'Api-Key': undefined, [name]: world.key.key },
+        })
+      ).status,
     ).toBe(200);
   });
 
   it('taken over from another system works by its hash', async () => {
     expect(
-      (await world.get(OPERATIONS[0], { headers: { 'Api-Key': special.foreign } })).status,
+      (await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': special.foreign } })).status,
     ).toBe(200);
   });
 
   it('in the table counts, however it is spelled', async () => {
     expect(
-      (await world.get(OPERATIONS[0], { headers: { 'Api-Key': special.ownSpelling } })).status,
+      (await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': special.ownSpelling } })).status,
     ).toBe(200);
   });
 
   it('issued and revoked by plain SQL counts within a second, also beside an open migration', async () => {
     const { id, key } = await issueKey(world.database);
     const statusOf = async (): Promise<number> =>
-      (await world.get(OPERATIONS[0], { headers: { 'Api-Key': key } })).status;
+      (await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': key } })).status;
     await until(async () => (await statusOf()) === 200, { timeoutMs: 1_000 });
     await world.database.query(`update api_key set revoked_at = now() where id = $1`, [id]);
     await until(async () => (await statusOf()) === 401, { timeoutMs: 1_000 });
@@ -143,7 +147,7 @@ describe('both credentials', () => {
     ['Bearer alone', { Authorization: 'Bearer' }, ['Authorization']],
     ['Bearer and a space', { Authorization: 'bearer ' }, ['Authorization']],
   ])('are needed: %s is not enough', async (_name, headers, fields) => {
-    for (const path of OPERATIONS) {
+    for (const path of ALL_PATHS) {
       const reply = await world.get(path, { headers });
       expect(
         expectProblem(reply, 'missing-credentials').issues?.map(({ field, location }) => ({
@@ -158,7 +162,7 @@ describe('both credentials', () => {
   });
 
   it('are both named when both are wrong', async () => {
-    const reply = await world.get(OPERATIONS[0], {
+    const reply = await world.get(PATHS.orderUpdate, {
       headers: { 'Api-Key': 'wrong', Authorization: 'Bearer a.b.c' },
     });
     expect(expectProblem(reply, 'invalid-credentials').issues?.map(({ field }) => field)).toEqual([
@@ -190,7 +194,7 @@ describe('both credentials', () => {
         `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\nauthorization: Basic x\r\n`,
     ],
   ])('are refused where %s is sent twice', async (field, headers) => {
-    for (const path of OPERATIONS) {
+    for (const path of ALL_PATHS) {
       const { responses } = await exchange(
         world.service.port,
         `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers()}\r\n`,

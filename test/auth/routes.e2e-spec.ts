@@ -13,7 +13,7 @@ import { createLog } from '../../src/telemetry/log.js';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
 import { expectProblem } from '../support/problem.js';
-import { OPERATIONS } from '../support/world.js';
+import { ALL_PATHS } from '../support/paths.js';
 
 const OPEN = /^\/(docs|openapi\.json|problems)(\/|$)/;
 
@@ -53,7 +53,7 @@ afterAll(async () => {
 
 describe('every route of the application', () => {
   it('is one of the three operations, or a page that is open on purpose', () => {
-    expect(paths.filter((path) => !OPEN.test(path)).toSorted()).toEqual([...OPERATIONS].toSorted());
+    expect(paths.filter((path) => !OPEN.test(path)).toSorted()).toEqual([...ALL_PATHS].toSorted());
   });
 
   it('lets no anonymous caller in, unless it is such a page', async () => {

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SignJWT, exportSPKI, importJWK, type CryptoKey } from 'jose';
 import { type SigningKey, signingKey } from '../support/issuer.js';
 import { expectProblem } from '../support/problem.js';
-import { OPERATIONS, World } from '../support/world.js';
+import { ALL_PATHS, PATHS } from '../support/paths.js';
+import { World } from '../support/world.js';
 
 let world: World;
 let stranger: SigningKey;
@@ -44,7 +45,7 @@ const resigned = async (
 
 /** A token that must be refused: the same 401 on every operation, and no byte of it anywhere. */
 async function expectRefused(authorization: string, { invalidToken = true } = {}): Promise<void> {
-  for (const path of OPERATIONS) {
+  for (const path of ALL_PATHS) {
     const reply = await world.get(path, { headers: { Authorization: authorization } });
     const { issues } = expectProblem(reply, 'invalid-credentials');
     expect(issues).toEqual([
@@ -115,7 +116,7 @@ describe('an access token is accepted', () => {
         `Bearer ${await world.issuer.token({ header: { typ: 'JWT' }, claims: { typ: 'Bearer', azp: 'x', nonce: 'n', scope: 'openid', auth_time: now() } })}`,
     ],
   ])('%s', async (_name, authorization) => {
-    for (const path of OPERATIONS)
+    for (const path of ALL_PATHS)
       expect(
         (await world.get(path, { headers: { Authorization: await authorization() } })).status,
       ).toBe(200);
@@ -336,7 +337,7 @@ describe('a token that is warm in the cache', () => {
     const seen: number[] = [];
     while (Date.now() / 1000 < exp + 31.5) {
       const before = Date.now() / 1000;
-      const { status } = await world.get(OPERATIONS[0], { headers });
+      const { status } = await world.get(PATHS.orderUpdate, { headers });
       if (before >= exp + 30) expect(status).toBe(401);
       if (Date.now() / 1000 < exp + 30) expect(status).toBe(200);
       seen.push(status);

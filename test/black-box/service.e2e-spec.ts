@@ -6,14 +6,15 @@ import { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-keys/api-key.js';
 import { expectProblem } from '../support/problem.js';
 import { until } from '../support/service.js';
-import { OPERATIONS, SAMPLES, World } from '../support/world.js';
+import { ALL_PATHS, PATHS } from '../support/paths.js';
+import { SAMPLES, World } from '../support/world.js';
 
 const fixture = (name: string): string =>
   readFileSync(
     join(import.meta.dirname, '..', 'fixtures', `${name}.supported-values.json`),
     'utf8',
   );
-const [UPDATE, CAPTURE, CODES] = OPERATIONS;
+const { orderUpdate: UPDATE, orderCaptureV2: CAPTURE, communicationCodes: CODES } = PATHS;
 
 let world: World | undefined;
 let base: string;
@@ -84,7 +85,7 @@ describe('the running service', () => {
     });
   });
 
-  it.each(OPERATIONS)('answers 304 to the entity tag of %s', async (path) => {
+  it.each(ALL_PATHS)('answers 304 to the entity tag of %s', async (path) => {
     const { headers } = await get(path);
     expect(await get(path, { ...good, 'If-None-Match': headers.get('etag') ?? '' })).toMatchObject({
       status: 304,

@@ -5,7 +5,7 @@ import { type TestDatabase, createDatabase } from '../support/database.js';
 import { issueKey } from '../support/keys.js';
 import { freePort } from '../support/postgres-server.js';
 import { RunningService } from '../support/service.js';
-import { OPERATIONS } from '../support/world.js';
+import { ALL_PATHS } from '../support/paths.js';
 
 const AUDIENCE = 'https://orders.example';
 const REDIRECT = 'http://127.0.0.1:3000/docs/oauth2-redirect.html';
@@ -93,7 +93,7 @@ describe('the authorization code grant with PKCE', () => {
     });
     const { key } = await issueKey(database);
     await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'keys');
-    for (const path of OPERATIONS) {
+    for (const path of ALL_PATHS) {
       let status = 0;
       for (let tries = 0; status !== 200 && tries < 100; tries++)
         status = (

@@ -3,7 +3,8 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { problemTypes } from '../../src/problems/problem-types.js';
 import type { OpenApiDocument } from '../support/contract.js';
 import { expectProblem } from '../support/problem.js';
-import { OPERATIONS, World } from '../support/world.js';
+import { ALL_PATHS } from '../support/paths.js';
+import { World } from '../support/world.js';
 
 let world: World;
 let document: OpenApiDocument;
@@ -19,7 +20,7 @@ describe('GET /openapi.json', () => {
   it('describes the three operations and where to sign in', () => {
     expect({ version: document.openapi, paths: Object.keys(document.paths).toSorted() }).toEqual({
       version: '3.1.0',
-      paths: [...OPERATIONS].toSorted(),
+      paths: [...ALL_PATHS].toSorted(),
     });
     expect(
       document.components.securitySchemes['accessToken']?.flows?.authorizationCode,
@@ -48,7 +49,7 @@ describe('GET /openapi.json', () => {
       Authorization: `Bearer ${await world.issuer.token({ claims: { scope: 'lookups.read' } })}`,
     };
     const statuses = new Set<number>();
-    for (const path of OPERATIONS) {
+    for (const path of ALL_PATHS) {
       const answer = await world.get(path, { headers: good });
       const replies = [
         answer,

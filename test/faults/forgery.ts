@@ -4,7 +4,7 @@ import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { generate } from '../bench/generate.js';
 import { requestTo } from '../support/reader.js';
 import { Traffic, type TrafficReport } from '../support/traffic.js';
-import { OPERATIONS } from '../support/world.js';
+import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { median, residentMebibytes } from './figures.js';
 import { Stage } from '../support/stage.js';
 
@@ -42,7 +42,7 @@ export async function forgery(): Promise<string> {
   const good = async (seconds: number): Promise<TrafficReport> => {
     const traffic = new Traffic(() => service.url, stage.credentials, {
       perSecond: GOOD_PER_SECOND,
-      mix: OPERATIONS.map((path) => ({ path, status: 200 })),
+      mix: ALL_PATHS.map((path) => ({ path, status: 200 })),
     });
     await pause(seconds * 1000);
     return traffic.stop();
@@ -62,7 +62,7 @@ export async function forgery(): Promise<string> {
           connections: 64,
           seconds: SECONDS,
           requests: Array.from({ length: SECONDS * PER_SECOND }, (_, at) =>
-            requestTo(OPERATIONS[0], headers(at)),
+            requestTo(PATHS.orderUpdate, headers(at)),
           ),
           once: false,
           hasBody: true,

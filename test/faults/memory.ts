@@ -1,7 +1,7 @@
 import { KeyObject, randomUUID, sign } from 'node:crypto';
 import { generate } from '../bench/generate.js';
 import { requestTo } from '../support/reader.js';
-import { OPERATIONS } from '../support/world.js';
+import { ALL_PATHS } from '../support/paths.js';
 import { residentMebibytes } from './figures.js';
 import { Stage } from '../support/stage.js';
 
@@ -23,7 +23,7 @@ export async function memory(requests = 1_000_000): Promise<string> {
   };
   const { key, token } = stage.credentials;
   const request = (bearer: string, at: number): string =>
-    requestTo(OPERATIONS[at % OPERATIONS.length] as string, {
+    requestTo(ALL_PATHS[at % ALL_PATHS.length] as string, {
       'Api-Key': key,
       Authorization: `Bearer ${bearer}`,
     });

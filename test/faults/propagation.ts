@@ -1,5 +1,5 @@
 import { Agent, get } from 'node:http';
-import { OPERATIONS } from '../support/world.js';
+import { PATHS } from '../support/paths.js';
 import { Stage } from '../support/stage.js';
 import { quantiles } from './figures.js';
 
@@ -12,7 +12,7 @@ export async function propagation(): Promise<string> {
   const ask = (base: string): Promise<string> =>
     new Promise((resolve, reject) => {
       const headers = { 'Api-Key': stage.credentials.key, Authorization: stage.credentials.token };
-      get(base + OPERATIONS[0], { agent, headers }, (response) => {
+      get(base + PATHS.orderUpdate, { agent, headers }, (response) => {
         let text = '';
         response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
         response.once('end', () => resolve(text));

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '../support/problem.js';
 import { exchange } from '../support/raw.js';
 import { RunningService, until } from '../support/service.js';
-import { OPERATIONS, World } from '../support/world.js';
+import { PATHS } from '../support/paths.js';
+import { World } from '../support/world.js';
 
 const MEBIBYTE = 1024;
 let world: World;
@@ -34,27 +35,27 @@ const resident = (pid: number): number =>
 describe('an answer that its client does not read', () => {
   it('costs no copy of it, however many such clients there are', async () => {
     const { port, pid } = world.service;
-    await world.get(OPERATIONS[2]);
+    await world.get(PATHS.communicationCodes);
     const before = resident(pid);
     const clients = await Promise.all(Array.from({ length: 100 }, () => open(port)));
-    for (const client of clients) client.pause().write(request(OPERATIONS[2]));
+    for (const client of clients) client.pause().write(request(PATHS.communicationCodes));
     await until(
       async () =>
         (await world.service.metric(
-          `order_lookup_http_requests_total{operation="${OPERATIONS[2]}",status="200"}`,
+          `order_lookup_http_requests_total{operation="${PATHS.communicationCodes}",status="200"}`,
         )) > 100,
     );
-    expect((await world.get(OPERATIONS[0])).status).toBe(200);
+    expect((await world.get(PATHS.orderUpdate)).status).toBe(200);
     expect(resident(pid) - before).toBeLessThan(100 * MEBIBYTE); // 100 copies would be 300 MiB
     for (const client of clients) client.destroy();
   });
 
   it('may be reset in the middle without a word in the log', async () => {
     const client = await open(world.service.port);
-    client.write(request(OPERATIONS[2]));
+    client.write(request(PATHS.communicationCodes));
     await once(client, 'data');
     client.resetAndDestroy();
-    expect((await world.get(OPERATIONS[0])).status).toBe(200);
+    expect((await world.get(PATHS.orderUpdate)).status).toBe(200);
     expect(
       world.service.lines.filter(({ level }) => level === 'error' || level === 'fatal'),
     ).toEqual([]);
@@ -71,7 +72,7 @@ describe('more connections than descriptors allow', () => {
       await service.ready();
       const idle = await Promise.all(Array.from({ length: 448 }, () => open(service.port)));
       await until(async () => (await service.metric('order_lookup_connections')) >= 448);
-      const { responses, closed } = await exchange(service.port, request(OPERATIONS[0]));
+      const { responses, closed } = await exchange(service.port, request(PATHS.orderUpdate));
       const [response] = responses;
       expectProblem(response as NonNullable<typeof response>, 'overloaded');
       expect({ closed, later: Number(response?.headers.get('retry-after')) > 0 }).toEqual({
@@ -82,7 +83,7 @@ describe('more connections than descriptors allow', () => {
       for (const socket of idle) socket.destroy();
       await until(
         async () =>
-          (await exchange(service.port, request(OPERATIONS[0]), { quietMs: 50 })).responses[0]
+          (await exchange(service.port, request(PATHS.orderUpdate), { quietMs: 50 })).responses[0]
             ?.status === 200,
       );
     } finally {

@@ -2,9 +2,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { ProblemSlug } from '../../src/problems/problem-types.js';
 import { expectProblem } from '../support/problem.js';
 import { exchange } from '../support/raw.js';
-import { OPERATIONS, World } from '../support/world.js';
+import { PATHS } from '../support/paths.js';
+import { World } from '../support/world.js';
 
-const PATH = OPERATIONS[0];
+const PATH = PATHS.orderUpdate;
 let world: World;
 let credentials: string;
 
@@ -310,7 +311,11 @@ describe('what RFC 9112 allows', () => {
     ['an empty line before the request', () => `\r\n${good()}`, [200]],
     [
       'pipelined requests',
-      () => good() + good(`GET ${OPERATIONS[1]} HTTP/1.1`) + good(`GET /nothing HTTP/1.1`) + good(),
+      () =>
+        good() +
+        good(`GET ${PATHS.orderCaptureV2} HTTP/1.1`) +
+        good(`GET /nothing HTTP/1.1`) +
+        good(),
       [200, 200, 404, 200],
     ],
     [
@@ -330,7 +335,7 @@ describe('what RFC 9112 allows', () => {
 
   it('pipelined requests are answered in order before a bad one is refused', async () => {
     const { responses, closed } = await send(
-      `${good()}${good(`GET ${OPERATIONS[2]} HTTP/1.1`)}nonsense\r\n\r\n`,
+      `${good()}${good(`GET ${PATHS.communicationCodes} HTTP/1.1`)}nonsense\r\n\r\n`,
     );
     expect({ statuses: responses.map(({ status }) => status), closed }).toEqual({
       statuses: [200, 200, 400],

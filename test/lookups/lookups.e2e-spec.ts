@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '../support/problem.js';
-import { OPERATIONS, World } from '../support/world.js';
+import { ALL_PATHS, PATHS } from '../support/paths.js';
+import { World } from '../support/world.js';
 
 const fixture = (name: string): string =>
   readFileSync(join(import.meta.dirname, '..', 'fixtures', name), 'utf8');
@@ -113,7 +114,7 @@ describe(`GET ${CODES}`, () => {
   });
 });
 
-describe.each(OPERATIONS)('%s', (path) => {
+describe.each(ALL_PATHS)('%s', (path) => {
   it('answers HEAD like GET without the body', async () => {
     const [get, head] = [await world.get(path), await world.get(path, { method: 'HEAD' })];
     expect(head).toMatchObject({ status: 200, text: '' });
@@ -168,7 +169,7 @@ describe('X-Request-Id', () => {
   it('is taken over when it is a UUID', async () => {
     const id = '0b6c4f3e-7d0a-4a52-9c0f-2f6f7e3b8a11';
     expect(
-      (await world.get(OPERATIONS[0], { headers: { 'X-Request-Id': id } })).headers.get(
+      (await world.get(PATHS.orderUpdate, { headers: { 'X-Request-Id': id } })).headers.get(
         'x-request-id',
       ),
     ).toBe(id);
@@ -176,7 +177,7 @@ describe('X-Request-Id', () => {
 
   it('is made anew when it is not', async () => {
     expect(
-      (await world.get(OPERATIONS[0], { headers: { 'X-Request-Id': 'x y' } })).headers.get(
+      (await world.get(PATHS.orderUpdate, { headers: { 'X-Request-Id': 'x y' } })).headers.get(
         'x-request-id',
       ),
     ).toMatch(/^[0-9a-f-]{36}$/);

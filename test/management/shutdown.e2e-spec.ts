@@ -5,7 +5,8 @@ import { run } from '../support/program.js';
 import { expectProblem } from '../support/problem.js';
 import { RunningService, until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
-import { OPERATIONS, World } from '../support/world.js';
+import { PATHS } from '../support/paths.js';
+import { World } from '../support/world.js';
 
 let world: World | undefined;
 afterEach(async () => {
@@ -20,7 +21,7 @@ describe('SIGTERM', () => {
     const ask = (): Promise<{ status: number | undefined; connection: string | undefined }> =>
       new Promise((resolve, reject) => {
         get(
-          here.service.url + OPERATIONS[0],
+          here.service.url + PATHS.orderUpdate,
           { agent, headers: { 'Api-Key': here.key.key, Authorization: here.token } },
           (response) => {
             response
@@ -83,7 +84,7 @@ describe('the log', () => {
   it('has the line of a failed request under the id of its problem document', async () => {
     world = await World.create();
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-    const reply = await world.get(`${OPERATIONS[2]}?x=1`, { headers: { traceparent } });
+    const reply = await world.get(`${PATHS.communicationCodes}?x=1`, { headers: { traceparent } });
     const { instance } = expectProblem(reply, 'invalid-query');
     const line = await world.service.waitForLog(
       ({ requestId }) => instance === `urn:uuid:${String(requestId)}`,
@@ -92,7 +93,7 @@ describe('the log', () => {
       level: 'info',
       time: expect.stringMatching(/^\d{4}-.*Z$/),
       requestId: instance.slice(9),
-      operation: OPERATIONS[2],
+      operation: PATHS.communicationCodes,
       method: 'GET',
       status: 400,
       durationMs: expect.any(Number),
@@ -106,22 +107,22 @@ describe('the log', () => {
 
   it('has a line for each request at the level debug', async () => {
     world = await World.create({ LOG_LEVEL: 'debug' });
-    const { headers } = await world.get(OPERATIONS[1]);
+    const { headers } = await world.get(PATHS.orderCaptureV2);
     const line = await world.service.waitForLog(
       ({ requestId }) => requestId === headers.get('x-request-id'),
     );
-    expect(line).toMatchObject({ level: 'debug', operation: OPERATIONS[1], status: 200 });
+    expect(line).toMatchObject({ level: 'debug', operation: PATHS.orderCaptureV2, status: 200 });
   });
 });
 
 describe('the management port', () => {
   it('counts requests and refusals without a word of who asked', async () => {
     world = await World.create();
-    await world.get(OPERATIONS[0]);
-    await world.get(OPERATIONS[0], { headers: { 'Api-Key': 'wrong' } });
+    await world.get(PATHS.orderUpdate);
+    await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': 'wrong' } });
     const text = await (await fetch(`${world.service.managementUrl}/metrics`)).text();
     expect(text).toContain(
-      `order_lookup_http_requests_total{operation="${OPERATIONS[0]}",status="200"} 1`,
+      `order_lookup_http_requests_total{operation="${PATHS.orderUpdate}",status="200"} 1`,
     );
     expect(text).toContain(
       'order_lookup_credentials_refused_total{credential="api_key",reason="unknown"} 1',
@@ -130,7 +131,7 @@ describe('the management port', () => {
     expect(text).not.toContain(world.key.id);
   });
 
-  it.each(['/', '/health', '/docs', OPERATIONS[0]])('has nothing at %s', async (path) => {
+  it.each(['/', '/health', '/docs', PATHS.orderUpdate])('has nothing at %s', async (path) => {
     world = await World.create();
     expect((await fetch(world.service.managementUrl + path)).status).toBe(404);
   });

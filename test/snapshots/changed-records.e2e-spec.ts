@@ -3,9 +3,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { type LogLine, RunningService, until } from '../support/service.js';
-import { OPERATIONS, World } from '../support/world.js';
+import { PATHS } from '../support/paths.js';
+import { World } from '../support/world.js';
 
-const [UPDATE, , CODES] = OPERATIONS;
+const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 let world: World;
 beforeAll(async () => {
   world = await World.create();

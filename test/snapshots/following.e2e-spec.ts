@@ -4,9 +4,10 @@ import { flipCodes } from '../support/flipping.js';
 import { Proxy } from '../support/proxy.js';
 import { RunningService, until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
-import { OPERATIONS, World } from '../support/world.js';
+import { ALL_PATHS, PATHS } from '../support/paths.js';
+import { World } from '../support/world.js';
 
-const [UPDATE, CAPTURE] = OPERATIONS;
+const { orderUpdate: UPDATE, orderCaptureV2: CAPTURE } = PATHS;
 let world: World | undefined;
 const others: RunningService[] = [];
 let proxy: Proxy | undefined;
@@ -75,7 +76,7 @@ describe('a committed change', () => {
         ),
       );
     }
-    for (const path of OPERATIONS) {
+    for (const path of ALL_PATHS) {
       const [first, ...rest] = await Promise.all(
         services.map((service) => ask(here, service, path)),
       );

@@ -2,9 +2,9 @@ import type { TestDatabase } from './database.js';
 import { Reader, requestTo } from './reader.js';
 import { RunningService, until } from './service.js';
 import { type Credentials, entityTagOf } from './traffic.js';
-import { OPERATIONS } from './world.js';
+import { ALL_PATHS, PATHS } from './paths.js';
 
-const PATHS = [...OPERATIONS, `${OPERATIONS[2]}?codeType=T1`];
+const TARGETS = [...ALL_PATHS, `${PATHS.communicationCodes}?codeType=T1`];
 /** Turns every code of one set into that of the other, in one transaction. */
 const FLIP = ['code_list_value.value', 'communication_code.code', 'communication_code.description']
   .map((name) => name.split('.') as [string, string])
@@ -34,7 +34,7 @@ export async function flipCodes(
   { key, token }: Credentials,
   wanted: number,
 ): Promise<Flipping> {
-  const requests = PATHS.map((path) =>
+  const requests = TARGETS.map((path) =>
     requestTo(path, { 'Api-Key': key, Authorization: `Bearer ${token}` }),
   );
   await database.query('delete from communication_code');
@@ -78,10 +78,10 @@ export async function flipCodes(
       const which = expected[at]?.findIndex(({ bytes }) => bytes.equals(body)) ?? -1;
       if (status !== 200 || which < 0)
         state.faults.push(
-          `${PATHS[at]}: status ${status}, a body of neither set: ${body.toString().slice(0, 300)}`,
+          `${TARGETS[at]}: status ${status}, a body of neither set: ${body.toString().slice(0, 300)}`,
         );
       else if (etag !== expected[at]?.[which]?.etag)
-        state.faults.push(`${PATHS[at]}: the entity tag ${etag} is not that of the body`);
+        state.faults.push(`${TARGETS[at]}: the entity tag ${etag} is not that of the body`);
       else state.seen[which as 0 | 1]++;
       state.replies++;
     }

@@ -1,7 +1,7 @@
 import { until } from './service.js';
 import type { Stage } from './stage.js';
 import { Traffic, type TrafficReport } from './traffic.js';
-import { OPERATIONS } from './world.js';
+import { PATHS } from './paths.js';
 
 export interface Outage {
   readonly traffic: TrafficReport;
@@ -42,7 +42,7 @@ export async function outlive(
     const headers = { 'Api-Key': credentials.key, Authorization: `Bearer ${credentials.token}` };
     await until(async () => {
       const bodies = await Promise.all(
-        replicas.map(async ({ url }) => (await fetch(url + OPERATIONS[0], { headers })).text()),
+        replicas.map(async ({ url }) => (await fetch(url + PATHS.orderUpdate, { headers })).text()),
       );
       return bodies.every((body) => body.includes(value));
     });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
-import { OPERATIONS } from './world.js';
+import { ALL_PATHS, PATHS } from './paths.js';
 
 /** A request of the mix, and what makes its answer the right one. */
 interface Call {
@@ -14,23 +14,23 @@ interface Call {
 
 /** Every kind of answer that callers are used to. */
 const MIX: readonly Call[] = [
-  ...OPERATIONS.map((path) => ({ path, status: 200 })),
-  { path: `${OPERATIONS[2]}?codeType=SAMPLE-STATUS&code=S1`, status: 200 },
-  { path: OPERATIONS[0], method: 'HEAD', status: 200 },
-  { path: OPERATIONS[1], headers: { 'If-None-Match': '*' }, status: 304 },
+  ...ALL_PATHS.map((path) => ({ path, status: 200 })),
+  { path: `${PATHS.communicationCodes}?codeType=SAMPLE-STATUS&code=S1`, status: 200 },
+  { path: PATHS.orderUpdate, method: 'HEAD', status: 200 },
+  { path: PATHS.orderCaptureV2, headers: { 'If-None-Match': '*' }, status: 304 },
   {
-    path: OPERATIONS[0],
+    path: PATHS.orderUpdate,
     headers: { 'Api-Key': 'wrong' },
     status: 401,
     problem: 'invalid-credentials',
   },
   {
-    path: OPERATIONS[1],
+    path: PATHS.orderCaptureV2,
     headers: { Authorization: 'Bearer a.b.c' },
     status: 401,
     problem: 'invalid-credentials',
   },
-  { path: `${OPERATIONS[2]}?codetype=x`, status: 400, problem: 'invalid-query' },
+  { path: `${PATHS.communicationCodes}?codetype=x`, status: 400, problem: 'invalid-query' },
   { path: '/nothing', status: 404, problem: 'not-found' },
 ];
 /** An answer that comes later has failed. */

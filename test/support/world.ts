@@ -4,12 +4,6 @@ import { Issuer } from './issuer.js';
 import { type IssuedKey, issueKey } from './keys.js';
 import { RunningService } from './service.js';
 
-export const OPERATIONS = [
-  '/orders-update-api/supported-values',
-  '/orders-api-v2/v2/supported-values',
-  '/order-scheduling/communication-codes',
-] as const;
-
 export const SAMPLES = `insert into communication_code (code_type, code, description) values
   ('SAMPLE-STATUS', 'S1', 'Sample: order received'), ('SAMPLE-STATUS', 'S2', 'Sample: "on the way" – größer'),
   ('SAMPLE-USAGE', 'S1', 'Sample: same code, other type'), ('SAMPLE-USAGE', 'a\\b"c', 'Sample: special characters'), ('SAMPLE-usage', 'é𝄞', 'Sample: beyond ASCII')`;

@@ -1,0 +1,8 @@
+/** The paths of the three operations, as the interface document has them. */
+export const PATHS = {
+  orderUpdate: '/orders-update-api/supported-values',
+  orderCaptureV2: '/orders-api-v2/v2/supported-values',
+  communicationCodes: '/order-scheduling/communication-codes',
+} as const;
+
+export const ALL_PATHS = Object.values(PATHS);
