@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { runCommand } from './administration/command/connect.js';
-import { doctor } from './administration/doctor/doctor.command.js';
+import { runProgram } from './administration/frame/run-program.js';
+import { doctor } from './administration/doctor/doctor.program.js';
 
-await runCommand(() => doctor(process.argv.slice(2)));
+await runProgram(doctor, process.argv.slice(2));

@@ -1,4 +1,4 @@
-import { runCommand } from './administration/command/connect.js';
-import { keys } from './administration/keys/keys.command.js';
+import { runProgram } from './administration/frame/run-program.js';
+import { keys } from './administration/keys/keys.program.js';
 
-await runCommand(() => keys(process.argv.slice(2)));
+await runProgram(keys, process.argv.slice(2));

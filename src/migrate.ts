@@ -1,4 +1,4 @@
-import { runCommand } from './administration/command/connect.js';
-import { migrate } from './administration/migrate/migrate.command.js';
+import { runProgram } from './administration/frame/run-program.js';
+import { migrate } from './administration/migrate/migrate.program.js';
 
-await runCommand(() => migrate(process.argv.slice(2)));
+await runProgram(migrate, process.argv.slice(2));

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MIGRATIONS } from '../administration/migrate/migrations.js';
-import { connect } from '../administration/command/connect.js';
+import { connect } from '../administration/frame/connect.js';
 import { runMigrations } from '../administration/migrate/migration-run.js';
 import { ConfigurationError, readConfiguration } from '../configuration/read-configuration.js';
 import { endOn } from '../bootstrap/signals.js';

@@ -30,7 +30,7 @@ const doctor = (input = '', environment: Record<string, string> = {}): Promise<O
 
 async function expectFault(outcome: Promise<Outcome>, said: RegExp): Promise<void> {
   const { status, stdout, stderr } = await outcome;
-  expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+  expect({ status, stderr }).toEqual({ status: 2, stderr: '' });
   expect(stdout).toMatch(said);
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { runner } from 'node-pg-migrate';
 import type { Client, DatabaseError } from 'pg';
 import { describe } from '../../telemetry/repeated-failure.js';
-import { AdministrationError } from '../command/connect.js';
+import { AdministrationError } from '../frame/administration-error.js';
 import { assertNoTransactionControl, migrationNames } from './migrations.js';
 import { lineAt, statementsOf } from './sql-statements.js';
 

@@ -1,6 +1,6 @@
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { AdministrationError } from '../command/connect.js';
+import { AdministrationError } from '../frame/administration-error.js';
 import { statementsOf } from './sql-statements.js';
 
 /** The folder of migrations, beside dist/ or src/, whatever the current folder is. */

@@ -1,39 +1,56 @@
 import { once } from 'node:events';
-import { parseArgs } from 'node:util';
 import type { Client } from 'pg';
 import type { Configuration } from '../../configuration/configuration.js';
 import { ConfigurationError, readConfiguration } from '../../configuration/read-configuration.js';
 import { describe } from '../../telemetry/repeated-failure.js';
-import { AdministrationError, connect } from '../command/connect.js';
+import { AdministrationError } from '../frame/administration-error.js';
+import { type Program, command } from '../frame/command.js';
+import { connect } from '../frame/connect.js';
 import { examineDatabase } from './database.js';
 import { type Finding, fault, ok, warning } from './finding.js';
 import { examineIssuer } from './issuer.js';
 import { examineKey } from './key.js';
 import { examineToken } from './token.js';
 
-const USAGE = `Usage: doctor
-  Asks what an operator would ask first: configuration, database, migrations, role, issuer, clocks.
-  An API key, an access token, or both, a line each, are taken from standard input and examined too:
-    printf '%s\\n' "$KEY" "$TOKEN" | npm run doctor
-  It changes nothing. Status 1 where something keeps the service from working.`;
 /** How long standard input may say nothing before the doctor goes on without it. */
 const INPUT_MS = 500;
 const MAX_INPUT_CHARACTERS = 64 * 1024;
 
-/** @returns the status to exit with */
-export async function doctor(words: string[]): Promise<number> {
-  const { values } = parseArgs({
-    args: words,
-    options: { help: { type: 'boolean', default: false } },
-  });
-  if (values.help) return print(USAGE);
-  const { tokens, keys } = sorted(await standardInput());
-  const found: Finding[] = [];
-  const tell = (...findings: Finding[]): void => {
-    for (const finding of findings) print(inWords(finding));
-    found.push(...findings);
-  };
+export const doctor: Program = {
+  name: 'doctor',
+  commands: {
+    '': command({
+      usage: '[--json]',
+      summary: 'asks what an operator would ask first: configuration, database, issuer, clocks',
+      options: { json: { type: 'boolean' } },
+      run: async ({ json }) => {
+        const found: Finding[] = [];
+        await examine((...findings) => {
+          found.push(...findings);
+          // Those that follow may take a while
+          if (!json) for (const finding of findings) process.stdout.write(`${inWords(finding)}\n`);
+        });
+        const faults = found.filter(({ state }) => state === 'fault').length;
+        return {
+          text:
+            faults === 0
+              ? '\nNothing keeps the service from working.'
+              : `\n${faults} thing${faults === 1 ? ' keeps' : 's keep'} the service from working.`,
+          json: found,
+          found: faults > 0,
+        };
+      },
+    }),
+  },
+  notes: `An API key, an access token, or both, a line each, are taken from standard input and examined too:
+  printf '%s\\n' "$KEY" "$TOKEN" | npm run doctor
+It changes nothing. Status 2 where something keeps the service from working.`,
+};
 
+type Tell = (...findings: Finding[]) => void;
+
+async function examine(tell: Tell): Promise<void> {
+  const { tokens, keys } = sorted(await standardInput());
   const configuration = examineConfiguration(tell);
   const client = await examineConnection(tell);
   if (client) {
@@ -56,17 +73,9 @@ export async function doctor(words: string[]): Promise<number> {
       );
   } else if (tokens.length > 0)
     tell(unexamined('access token', 'the configuration is not complete'));
-
-  const faults = found.filter(({ state }) => state === 'fault').length;
-  print(
-    faults === 0
-      ? '\nNothing keeps the service from working.'
-      : `\n${faults} thing${faults === 1 ? ' keeps' : 's keep'} the service from working.`,
-  );
-  return faults === 0 ? 0 : 1;
 }
 
-function examineConfiguration(tell: (...findings: Finding[]) => void): Configuration | undefined {
+function examineConfiguration(tell: Tell): Configuration | undefined {
   try {
     const configuration = readConfiguration(process.env);
     tell(ok('configuration', 'complete'));
@@ -82,9 +91,7 @@ function examineConfiguration(tell: (...findings: Finding[]) => void): Configura
   }
 }
 
-async function examineConnection(
-  tell: (...findings: Finding[]) => void,
-): Promise<Client | undefined> {
+async function examineConnection(tell: Tell): Promise<Client | undefined> {
   if (!process.env['DATABASE_URL']) return undefined; // said by the configuration
   try {
     return await connect();
@@ -130,8 +137,3 @@ function sorted(input: string): { tokens: string[]; keys: string[] } {
 
 const inWords = ({ state, subject, said, remedy }: Finding): string =>
   `${state.padEnd(7)}  ${subject.padEnd(13)}  ${said}${remedy ? `\n${' '.repeat(24)}→ ${remedy}` : ''}`;
-
-function print(text: string): number {
-  process.stdout.write(`${text}\n`);
-  return 0;
-}

@@ -1,4 +1,4 @@
-import { Client, DatabaseError } from 'pg';
+import { Client } from 'pg';
 import {
   SERVER_QUERY,
   type ServerFacts,
@@ -6,12 +6,10 @@ import {
   clientOptions,
 } from '../../database/session.js';
 import { describe } from '../../telemetry/repeated-failure.js';
+import { AdministrationError } from './administration-error.js';
 
 /** Longer than the service's: nobody else is served meanwhile, and a command that is run once has no second attempt. */
 const CONNECT_TIMEOUT_MS = 10_000;
-
-/** A fault of the operator's surroundings or input: told in one line, without a stack. */
-export class AdministrationError extends Error {}
 
 /**
  * A session with the database that DATABASE_URL names.
@@ -50,26 +48,12 @@ export async function connect(environment: NodeJS.ProcessEnv = process.env): Pro
   }
 }
 
-const UNDEFINED_TABLE = '42P01';
-
-/** Runs a command and ends the process with its status; a fault of the operator's or the database's is told without a stack, with status 1. */
-export async function runCommand(command: () => Promise<number | void>): Promise<void> {
+/** Connects, works, and ends the session whatever the work came to. */
+export async function withDatabase<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  const client = await connect();
   try {
-    process.exitCode = (await command()) ?? 0;
-  } catch (error) {
-    const known =
-      error instanceof AdministrationError ||
-      (error as NodeJS.ErrnoException).code?.startsWith('ERR_PARSE_ARGS');
-    const refusal =
-      error instanceof DatabaseError
-        ? `PostgreSQL refused this: ${error.message}${remedyOf(error)}`
-        : undefined;
-    process.stderr.write(
-      `${refusal ?? (known ? (error as Error).message : ((error as Error).stack ?? String(error)))}\n`,
-    );
-    process.exitCode = 1;
+    return await work(client);
+  } finally {
+    await client.end();
   }
 }
-
-const remedyOf = ({ code }: DatabaseError): string =>
-  code === UNDEFINED_TABLE ? '. Apply the migrations first: migrate up' : '';

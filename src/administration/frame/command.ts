@@ -1,0 +1,46 @@
+import type { ParseArgsConfig, parseArgs } from 'node:util';
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+type Values<O extends Options> = ReturnType<
+  typeof parseArgs<{ options: O; strict: true }>
+>['values'];
+
+/** What a command came to. */
+export interface Outcome {
+  /** For people. Ends without a newline, unless every byte counts: then `exact`. */
+  readonly text: string;
+  /** For programs, where the command has the option `json`. */
+  readonly json?: unknown;
+  /** `text` is written as it is: no newline follows. */
+  readonly exact?: boolean;
+  /** The command did its work and found what its caller should stop for: status 2. */
+  readonly found?: boolean;
+}
+
+export interface Command {
+  /** Its operands and options, such as `NAME [--from FILE.csv]`. */
+  readonly usage: string;
+  /** What it does, in half a sentence. */
+  readonly summary: string;
+  readonly options: Options;
+  /** The smallest and the largest number of words that are not options. */
+  readonly operands: readonly [number, number];
+  run(values: Readonly<Record<string, unknown>>, operands: readonly string[]): Promise<Outcome>;
+}
+
+/** A program such as `migrate`: its commands by the word that follows its name. One that is known by its name alone has the word ''. */
+export interface Program {
+  readonly name: string;
+  readonly commands: Readonly<Record<string, Command>>;
+  /** What else `--help` says. */
+  readonly notes: string;
+}
+
+/** Options are those of parseArgs; `run` gets their values by type. `help` is every command's. */
+export const command = <const O extends Options>(definition: {
+  usage?: string;
+  summary: string;
+  options?: O;
+  operands?: readonly [number, number];
+  run: (values: Values<O>, operands: readonly string[]) => Promise<Outcome>;
+}): Command => ({ usage: '', options: {}, operands: [0, 0], ...definition }) as unknown as Command;

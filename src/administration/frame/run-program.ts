@@ -1,0 +1,84 @@
+import { parseArgs } from 'node:util';
+import { DatabaseError } from 'pg';
+import { describe } from '../../telemetry/repeated-failure.js';
+import { AdministrationError } from './administration-error.js';
+import type { Command, Outcome, Program } from './command.js';
+
+/** The status of a process: done, failed, and done with something found that its caller should stop for. */
+const [DONE, FAILED, FOUND] = [0, 1, 2];
+const UNDEFINED_TABLE = '42P01';
+
+/** Runs the command that `words` ask for, and sets the status of the process. Whatever fails is told in a sentence on standard error. */
+export async function runProgram(program: Program, words: readonly string[]): Promise<void> {
+  // Whoever reads the output may have enough of it, as `head` has
+  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
+    process.exit(code === 'EPIPE' ? DONE : FAILED),
+  );
+  try {
+    const { text, found } = await outcomeOf(program, words);
+    process.stdout.write(text);
+    process.exitCode = found ? FOUND : DONE;
+  } catch (error) {
+    process.stderr.write(`${sentenceOf(error)}\n`);
+    process.exitCode = FAILED;
+  }
+}
+
+async function outcomeOf(program: Program, words: readonly string[]): Promise<Outcome> {
+  if (words.includes('--help')) return { text: `${usageOf(program)}\n` };
+  const [name, rest] = '' in program.commands ? ['', words] : [words[0] ?? '', words.slice(1)];
+  const command = Object.hasOwn(program.commands, name) ? program.commands[name] : undefined;
+  if (!command)
+    throw new AdministrationError(
+      `${name === '' ? 'A command is missing' : `"${name}" is not a command of ${program.name}`}: ${Object.keys(program.commands).join(', ')}. ${program.name} --help explains them.`,
+    );
+  const { values, positionals } = parsed(program, name, command, rest);
+  const outcome = await command.run(values, positionals);
+  const text = values['json'] ? JSON.stringify(outcome.json) : outcome.text;
+  return { ...outcome, text: outcome.exact ? text : `${text}\n` };
+}
+
+function parsed(
+  program: Program,
+  name: string,
+  { options, operands: [least, most], usage }: Command,
+  words: readonly string[],
+): { values: Record<string, unknown>; positionals: string[] } {
+  const remedy = `Usage: ${[program.name, name, usage].filter(Boolean).join(' ')}`;
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...words],
+      options,
+      allowPositionals: true,
+    });
+    if (positionals.length < least) throw new Error('An operand is missing');
+    if (positionals.length > most) throw new Error(`"${positionals[most]}" is one word too many`);
+    return { values, positionals };
+  } catch (error) {
+    throw new AdministrationError(`${describe(error).replace(/\.( .*)?$/s, '')}. ${remedy}`);
+  }
+}
+
+function usageOf({ name, commands, notes }: Program): string {
+  const rows = Object.entries(commands).map(([word, { usage, summary }]) => [
+    [name, word, usage].filter(Boolean).join(' '),
+    summary,
+  ]);
+  return [
+    'Usage:',
+    ...rows.flatMap(([usage, summary]) => [`  ${usage}`, `      ${summary}`]),
+    notes,
+  ]
+    .filter(Boolean)
+    .join('\n');
+}
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof AdministrationError) return error.message;
+  if (error instanceof DatabaseError)
+    return `PostgreSQL refused this: ${error.message}${error.code === UNDEFINED_TABLE ? '. Apply the migrations first: migrate up' : ''}`;
+  // A fault of ours: its stack is for whoever mends it
+  return process.env['LOG_LEVEL'] === 'debug' && error instanceof Error
+    ? (error.stack ?? error.message)
+    : describe(error);
+}

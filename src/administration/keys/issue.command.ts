@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
+import { AdministrationError } from '../frame/administration-error.js';
+import { command } from '../frame/command.js';
+import { withDatabase } from '../frame/connect.js';
+import { literal } from '../frame/literal.js';
+import { momentIn } from './duration.js';
+
+export const issue = command({
+  usage: '--client NAME [--expires-in 90d] [--json | --sql]',
+  summary: 'makes a key, stores its hash and prints the key once',
+  options: {
+    client: { type: 'string' },
+    'expires-in': { type: 'string' },
+    json: { type: 'boolean' },
+    sql: { type: 'boolean' },
+  },
+  async run({ client: name = '', 'expires-in': expiresIn, json, sql }) {
+    if (name.trim() !== name || name === '' || name.length > 128 || /\p{Cc}/u.test(name))
+      throw new AdministrationError(
+        '--client is missing or not a name: give the client that the key is for, 1 to 128 characters, such as --client "Acme TMS".',
+      );
+    if (json && sql)
+      throw new AdministrationError('--json and --sql exclude each other: choose one.');
+    const expiresAt = expiresIn === undefined ? null : momentIn('--expires-in', expiresIn);
+    const key = generateApiKey();
+    const row = { id: randomUUID(), client: name, hash: hashApiKey(key), expiresAt };
+    if (sql) {
+      process.stderr.write(`Key of ${name}, shown this once: ${key}\n`);
+      return {
+        text: `insert into api_key (id, client, key_hash, expires_at) values (${literal(row.id)}, ${literal(name)}, '\\x${row.hash}', ${literal(expiresAt)});`,
+      };
+    }
+    await withDatabase((client) =>
+      client.query(
+        `insert into api_key (id, client, key_hash, expires_at) values ($1, $2, decode($3, 'hex'), $4)`,
+        [row.id, name, row.hash, expiresAt],
+      ),
+    );
+    return {
+      text: `Key of ${name}, shown this once:\n\n  ${key}\n\nIts id is ${row.id}; it ${expiresAt ? `expires at ${expiresAt}` : 'does not expire'}.`,
+      json: { id: row.id, client: name, key, expiresAt },
+    };
+  },
+});
