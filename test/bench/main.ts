@@ -1,4 +1,4 @@
-// `npm run bench [-- --quick]`: each server in a process of its own, interleaved rounds, medians, and ratios within this one run.
+// `npm run bench [-- --quick] [--only PATTERN] [--json FILE] [--against FILE]`: each server in a process of its own, interleaved rounds, medians, and ratios within this one run.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
@@ -9,13 +9,32 @@ import { startMigratedPostgres } from '../support/migrated-postgres.js';
 import { freePort } from '../support/postgres-server.js';
 import { changeEverySecond, fill } from './database.js';
 import { filterOf, newFilters } from './filters.js';
+import { compareWith, saveRun } from './compare.js';
 import { type Measurement, type Scenario, measure } from './load.js';
 import { type OverloadMeasurement, measureOverload } from './overload.js';
 import { Server } from './process.js';
-import { RELOADING, SLEEPS, STEADY, WRITING, filterScenario, report } from './report.js';
+import {
+  type Findings,
+  RELOADING,
+  SLEEPS,
+  STEADY,
+  WRITING,
+  filterScenario,
+  ratiosOf,
+  report,
+} from './report.js';
 
-const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
-const { quick } = values;
+const {
+  values: { quick, only = '', json, against },
+} = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    /** A regular expression: the scenarios to measure, beside those of node:http. */
+    only: { type: 'string' },
+    json: { type: 'string' },
+    against: { type: 'string' },
+  },
+});
 const MIDDLE = 100_000;
 const [rounds, seconds, many, newTokens] = quick
   ? [3, 0.8, MIDDLE, 1_000]
@@ -118,7 +137,7 @@ try {
     status: 200,
     ...rest,
   });
-  const scenarios: Scenario[] = [
+  const all: Scenario[] = [
     lookup('node:http, no credentials', '/', { server: floor, headers: {} }),
     lookup('ours: 200 order update', UPDATE),
     lookup('ours: 200 order capture', '/orders-api-v2/v2/supported-values'),
@@ -159,8 +178,10 @@ try {
     'ours: 304',
     'ours: 401 wrong key',
   ];
-  for (const scenario of scenarios.filter(({ name }) => floors.includes(name)))
-    scenarios.push({ ...scenario, name: `${scenario.name}${SLEEPS}`, sleeps: true });
+  for (const scenario of all.filter(({ name }) => floors.includes(name)))
+    all.push({ ...scenario, name: `${scenario.name}${SLEEPS}`, sleeps: true });
+  const wanted = new RegExp(only);
+  const scenarios = all.filter(({ name, server }) => server === floor || wanted.test(name));
   const results = new Map<string, Measurement[]>(scenarios.map(({ name }) => [name, []]));
   let longestTurn = 0;
   for (let round = 0; round <= rounds; round++) {
@@ -180,20 +201,22 @@ try {
     process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
   }
   const overload: OverloadMeasurement[] = [];
-  for (const connections of [CONNECTIONS, 1_024])
+  for (const connections of only === '' ? [CONNECTIONS, 1_024] : [])
     overload.push(await measureOverload(few.server, UPDATE, good, connections, seconds));
   const [cpu] = cpus();
-  process.stdout.write(
-    report({
-      results,
-      overload,
-      longestTurn,
-      many,
-      bytesForCode: ((memory.large - memory.empty) * 1024 * 1024) / many,
-      peaks: servers.map(({ name, memory: { peak } }) => [name, peak] as const),
-      machine: `${cpu?.model}, ${cpus().length} cores, Node.js ${process.versions.node}, ${CONNECTIONS} connections, ${rounds} rounds of ${seconds} s`,
-    }),
-  );
+  const machine = `${cpu?.model}, ${cpus().length} cores, Node.js ${process.versions.node}, ${CONNECTIONS} connections, ${rounds} rounds of ${seconds} s`;
+  const findings: Findings = {
+    results,
+    overload,
+    longestTurn,
+    many,
+    bytesForCode: ((memory.large - memory.empty) * 1024 * 1024) / many,
+    peaks: servers.map(({ name, memory: { peak } }) => [name, peak] as const),
+    machine,
+  };
+  process.stdout.write(report(findings));
+  if (json) saveRun(json, machine, ratiosOf(findings));
+  if (against) process.stdout.write(compareWith(against, ratiosOf(findings)));
 } finally {
   for (const server of servers) server.stop();
   await issuer.close();
