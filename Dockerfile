@@ -1,16 +1,16 @@
 # The image of the service, and the stages that docker-compose uses for the local issuer and the end-to-end tests.
 
-FROM node:24-bookworm-slim AS dependencies
+FROM node:26.10.0-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
 
 FROM dependencies AS build
-COPY tsconfig.json tsconfig.build.json nest-cli.json ./
+COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 RUN npm run build
 
-FROM node:24-bookworm-slim AS production-dependencies
+FROM node:26.10.0-bookworm-slim AS production-dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # Without type declarations, source maps and the compiler, an optional peer: half of the size, and nothing that runs
@@ -35,7 +35,7 @@ CMD ["node", "--experimental-vm-modules", "node_modules/jest/bin/jest.js", "--ca
 FROM build AS dist
 RUN rm -rf dist/demo && find dist -name '*.map' -delete
 
-FROM node:24-bookworm-slim AS service
+FROM node:26.10.0-bookworm-slim AS service
 WORKDIR /app
 ENV NODE_ENV=production
 COPY package.json ./

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import './quiet-oidc-provider.js';
 import { type JWK, exportJWK, exportPKCS8, generateKeyPair, importPKCS8 } from 'jose';
 import { type ClientMetadata, Provider } from 'oidc-provider';
 import { signInPage } from './sign-in-page.js';
