@@ -1,4 +1,4 @@
-// What a request may cost (README, "Limits"). Node's own limit on the header is set higher, so that the answer can say which part is too long.
+// What a request may cost (docs/integrators.md, "Limits"). Node's own limit on the header is set higher, so that the answer can say which part is too long.
 
 /** Bytes of the request target. */
 export const MAX_TARGET_BYTES = 8_000;

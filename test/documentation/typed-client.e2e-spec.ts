@@ -1,9 +1,9 @@
-// The typed client of README.md, made, compiled and run as it stands there; only the address is that of the service of this test.
+// The typed client of docs/integrators.md, made, compiled and run as it stands there; only the address is that of the service of this test.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Outcome, PROJECT, shell } from '../support/program.js';
-import { readmeBlocks } from '../support/readme.js';
+import { blocksOf } from '../support/documentation.js';
 import { World } from '../support/world.js';
 
 let world: World;
@@ -25,10 +25,10 @@ afterAll(async () => {
 const here = (command: string, environment = {}): Promise<Outcome> =>
   shell(command, folder, environment);
 
-it('the typed client of README.md compiles and prints the codes', async () => {
-  const [command, program] = readmeBlocks('A typed client').map(({ text }) =>
-    text.replaceAll('http://127.0.0.1:3000', world.service.url),
-  );
+it('the typed client of docs/integrators.md compiles and prints the codes', async () => {
+  const [command, program] = blocksOf('docs/integrators.md')
+    .filter(({ heading }) => heading === 'A typed client')
+    .map(({ text }) => text.replaceAll('http://127.0.0.1:3000', world.service.url));
   expect(await here(command ?? '')).toMatchObject({ status: 0 });
   await writeFile(join(folder, 'codes.ts'), program ?? '');
   const compilerOptions = { strict: true, module: 'nodenext', target: 'es2023', types: ['node'] };

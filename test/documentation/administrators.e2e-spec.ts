@@ -1,0 +1,18 @@
+import { expect, it } from '@jest/globals';
+import { type PageWalk, walkThrough } from '../support/page-walk.js';
+
+const lists = async (walk: PageWalk): Promise<Record<string, string[]>> => {
+  const rows = await walk.world.database.query<{ name: string; values: string[] }>(
+    `select code_list as name, array_agg(value::text order by position) as values from code_list_value group by code_list`,
+  );
+  return Object.fromEntries(rows.map(({ name, values }) => [name, values]));
+};
+
+walkThrough('docs/administrators.md', (walk) => {
+  it('leaves the lists as they were, but for the value that it added', async () => {
+    const after = await lists(walk());
+    expect(after['orderType']).toEqual(['Standard', 'Return', 'Transfer']);
+    await walk().run('npm run migrate -- down');
+    expect((await lists(walk()))['orderType']).toEqual(['Standard', 'Return']);
+  });
+});
