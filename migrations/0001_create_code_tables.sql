@@ -18,13 +18,21 @@ create table code_list_value (
   code_list text collate "C" not null,
   value text collate "C" not null,
   position int not null,
+  valid_from timestamptz,
+  valid_until timestamptz,
   constraint code_list_value_is_unique_in_its_list primary key (code_list, value),
   constraint code_list_value_names_a_list foreign key (code_list) references code_list (name) on update cascade on delete cascade,
   constraint code_list_value_is_clean_text_of_256_characters check (is_clean(value, 256)),
   constraint code_list_value_position_is_positive check (position > 0),
-  constraint code_list_value_position_is_unique_in_its_list unique (code_list, position) deferrable initially deferred
+  constraint code_list_value_position_is_unique_in_its_list unique (code_list, position) deferrable initially deferred,
+  constraint code_list_value_ends_after_it_begins check (valid_until > valid_from),
+  -- so that neither infinity nor a date beyond JavaScript's range has to be told to anyone
+  constraint code_list_value_begins_in_the_years_1_to_9999 check (valid_from >= '0001-01-01z' and valid_from < '10000-01-01z'),
+  constraint code_list_value_ends_in_the_years_1_to_9999 check (valid_until >= '0001-01-01z' and valid_until < '10000-01-01z')
 );
 comment on column code_list_value.position is 'Order in the answer; a value without one goes to the end';
+comment on column code_list_value.valid_from is 'Served from this moment on; null means always';
+comment on column code_list_value.valid_until is 'Served until just before this moment; null means for ever';
 
 create table area_property (
   area text collate "C" not null,
@@ -44,12 +52,19 @@ create table communication_code (
   code_type text collate "C" not null,
   code text collate "C" not null,
   description text not null,
+  valid_from timestamptz,
+  valid_until timestamptz,
   constraint communication_code_is_unique primary key (code_type, code),
   constraint communication_code_type_is_clean_text_of_256_characters check (is_clean(code_type, 256)),
   constraint communication_code_is_clean_text_of_256_characters check (is_clean(code, 256)),
-  constraint communication_code_description_is_clean_text_of_1024_characters check (is_clean(description, 1024))
+  constraint communication_code_description_is_clean_text_of_1024_characters check (is_clean(description, 1024)),
+  constraint communication_code_ends_after_it_begins check (valid_until > valid_from),
+  constraint communication_code_begins_in_the_years_1_to_9999 check (valid_from >= '0001-01-01z' and valid_from < '10000-01-01z'),
+  constraint communication_code_ends_in_the_years_1_to_9999 check (valid_until >= '0001-01-01z' and valid_until < '10000-01-01z')
 );
 create unique index communication_code_by_code on communication_code (code, code_type);
+comment on column communication_code.valid_from is 'Served from this moment on; null means always';
+comment on column communication_code.valid_until is 'Served until just before this moment; null means for ever';
 
 create table api_key (
   id uuid not null default gen_random_uuid() constraint api_key_id_is_unique primary key,

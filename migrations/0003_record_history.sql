@@ -1,20 +1,63 @@
 -- Up Migration
 
-create table history (
-  id bigint not null generated always as identity constraint history_id_is_unique primary key,
-  changed_at timestamptz not null default clock_timestamp(),
+-- Who changed what, and when. The tables are the auditors' (deploy/database/1-roles.sql): whoever runs migrations cannot rewrite them.
+create table recorded_transaction (
+  begun_at timestamptz not null default now(),
   transaction_id xid8 not null default pg_current_xact_id(),
+  -- The moment of its commit, to less than a second
+  committed_at timestamptz,
   database_user text not null default session_user,
   application text not null default coalesce(current_setting('application_name', true), ''),
+  -- The file that the runner applied or undid, and the person who ran it, as the session says: order_lookup.migration, order_lookup.person
+  migration text default nullif(current_setting('order_lookup.migration', true), ''),
+  person text default nullif(current_setting('order_lookup.person', true), ''),
+  constraint recorded_transaction_is_unique primary key (begun_at, transaction_id)
+);
+comment on table recorded_transaction is 'Every transaction that changed a code or a key, written by trigger alone';
+
+create table history (
+  id bigint not null generated always as identity constraint history_id_is_unique primary key,
+  begun_at timestamptz not null default now(),
+  transaction_id xid8 not null default pg_current_xact_id(),
   table_name text not null,
   operation text not null,
   old_row jsonb,
   new_row jsonb
 );
-comment on table history is 'Every change to a code or a key, written by trigger alone';
+comment on table history is 'Every change to a code or a key, written by trigger alone. Keep it for a year at least; older rows may be deleted';
+create index history_by_transaction on history (begun_at, transaction_id);
+
+create view change_history as
+  select h.id, t.committed_at, h.transaction_id, t.database_user, t.application, t.migration, t.person, h.table_name, h.operation, h.old_row, h.new_row
+  from history h left join recorded_transaction t using (begun_at, transaction_id) order by h.id;
+
+-- A deferred constraint trigger is the last thing to run before the commit.
+create function note_commit() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
+begin
+  update public.recorded_transaction set committed_at = clock_timestamp()
+   where (begun_at, transaction_id) = (new.begun_at, new.transaction_id);
+  return null;
+end $$;
+create constraint trigger note_commit after insert or update on recorded_transaction deferrable initially deferred
+  for each row when (new.committed_at is null) execute function note_commit();
+
+create function note_transaction() returns void language plpgsql as $$
+begin
+  insert into public.recorded_transaction default values on conflict do nothing;
+  if found then
+    -- Where the transaction said "set constraints all immediate", the time of its commit was taken too early
+    set constraints public.note_commit deferred;
+    update public.recorded_transaction set committed_at = null
+     where (begun_at, transaction_id) = (now(), pg_current_xact_id()) and committed_at is not null;
+  end if;
+end $$;
 
 -- For each statement, with its rows as sets, so that loading many codes costs little. Hashes of keys stay out.
-create function record_history() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
+create function record_change() returns trigger language plpgsql security definer
+  set search_path = pg_catalog, public, pg_temp set timezone = 'UTC' as $$
+declare
+  changed bigint;
+  extent text := 'records';
 begin
   if tg_op = 'INSERT' then
     insert into public.history (table_name, operation, new_row) select tg_table_name, tg_op, to_jsonb(n) - 'key_hash' from new_rows n;
@@ -28,36 +71,142 @@ begin
       join (select to_jsonb(r) - 'key_hash' as new_row, to_jsonb(r) as whole, row_number() over () as at from new_rows r) n using (at)
      where o.whole is distinct from n.whole; -- with the hash, so that an exchanged key is on record
   else
-    insert into public.history (table_name, operation) values (tg_table_name, tg_op);
+    -- One line for the statement, and one for each row that it is about to take away
+    execute format(
+      'insert into public.history (table_name, operation, old_row)
+       select %1$L, %2$L, null union all (select %1$L, %2$L, to_jsonb(r) - ''key_hash'' from %3$I.%1$I r)',
+      tg_table_name, tg_op, tg_table_schema);
   end if;
+  get diagnostics changed = row_count;
+  if changed = 0 then
+    return null;
+  end if;
+  perform public.note_transaction();
+  if tg_table_name = 'communication_code' then
+    if tg_op = 'TRUNCATE' or changed > 1000 then
+      extent := 'everything'; -- to name so many would cost more than it saves
+    elsif tg_op = 'INSERT' then
+      insert into public.changed_code (code_type, code) select code_type, code from new_rows;
+    elsif tg_op = 'DELETE' then
+      insert into public.changed_code (code_type, code) select code_type, code from old_rows;
+    else
+      insert into public.changed_code (code_type, code) select code_type, code from old_rows union select code_type, code from new_rows;
+    end if;
+  end if;
+  perform public.note_change(tg_argv[0], extent);
   return null;
 end $$;
--- Whoever may create tables could otherwise write history by a table of their own.
-revoke execute on function record_history from public;
+
+-- What the completeness of the record depends on, table by table: which table and file it is, its columns, and its triggers. A trigger that
+-- is switched off and on again has another xmin.
+create view record_state as
+  select c.relname::text as table_name,
+    concat_ws(' ', c.oid, c.relfilenode,
+      (select string_agg(a.attnum::text, ',' order by a.attname) from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped),
+      (select string_agg(concat_ws(' ', t.tgname, t.tgenabled, t.xmin, hashtextextended(f.prosrc, 0)), ',' order by t.tgname)
+         from pg_trigger t join pg_proc f on f.oid = t.tgfoid where t.tgrelid = c.oid and not t.tgisinternal)) as state
+  from pg_class c
+  where c.relnamespace = to_regnamespace('public') and c.relkind = 'r'
+    and c.relname = any (array['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key',
+      'revision', 'changed_code', 'recorded_transaction', 'history']);
+
+-- The state in which each table was when the record was last known to be complete.
+create table recorded_table (
+  table_name text constraint recorded_table_is_unique primary key,
+  state text not null
+);
+comment on table recorded_table is 'In which state of each table the record of changes is complete, written by functions alone';
+
+-- Where the record of changes may lack some: the triggers of a table were switched off, or it was rewritten, or history was deleted.
+create view record_gap as
+  select r.table_name, r.state as expected, s.state as actual
+  from recorded_table r left join record_state s using (table_name) where s.state is distinct from r.state;
+
+-- What the service compares: two contents of a topic are the same where all three columns are.
+create view content_identity as
+  select topic, sum(transactions)::text as transactions, bit_xor(stamp)::text as stamps,
+    (select hashtextextended(string_agg(table_name || ' ' || state, ',' order by table_name), 0)::text from record_state) as state
+  from revision group by topic;
+
+-- TRUNCATE gives a table a new file, but is on record.
+create function acknowledge_truncation() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
+begin
+  update public.recorded_table r set state = s.state from public.record_state s where (r.table_name, s.table_name) = (tg_table_name, tg_table_name);
+  return null;
+end $$;
+
+-- What is older than a year may be deleted. To delete more leaves a gap.
+create function guard_history() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
+begin
+  if tg_op = 'DELETE' then
+    perform from deleted where begun_at > now() - interval '1 year' limit 1;
+    if not found then
+      return null;
+    end if;
+  end if;
+  update public.recorded_table set state = format('%s by %s at %s', tg_op, session_user, now()) where table_name = tg_table_name;
+  return null;
+end $$;
 
 do $$
-declare name text;
+declare
+  name text;
+  topic text;
 begin
   foreach name in array array['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'] loop
-    execute format('create trigger record_insert after insert on %I referencing new table as new_rows for each statement execute function record_history()', name);
-    execute format('create trigger record_update after update on %I referencing old table as old_rows new table as new_rows for each statement execute function record_history()', name);
-    execute format('create trigger record_delete after delete on %I referencing old table as old_rows for each statement execute function record_history()', name);
-    execute format('create trigger record_truncate after truncate on %I for each statement execute function record_history()', name);
+    topic := case name when 'api_key' then 'keys' else 'codes' end;
+    execute format('create trigger record_insert after insert on %I referencing new table as new_rows for each statement execute function record_change(%L)', name, topic);
+    execute format('create trigger record_update after update on %I referencing old table as old_rows new table as new_rows for each statement execute function record_change(%L)', name, topic);
+    execute format('create trigger record_delete after delete on %I referencing old table as old_rows for each statement execute function record_change(%L)', name, topic);
+    execute format('create trigger record_truncate before truncate on %I for each statement execute function record_change(%L)', name, topic);
+    execute format('create trigger acknowledge_truncation after truncate on %I for each statement execute function acknowledge_truncation()', name);
+  end loop;
+  foreach name in array array['recorded_transaction', 'history'] loop
+    execute format('create trigger guard_delete after delete on %I referencing old table as deleted for each statement execute function guard_history()', name);
+    execute format('create trigger guard_truncate after truncate on %I for each statement execute function guard_history()', name);
+  end loop;
+  create trigger guard_update after update on history for each statement execute function guard_history();
+  -- Also in a session whose session_replication_role is replica, as some tools that load data have it
+  foreach name in array array['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key',
+      'revision', 'changed_code', 'recorded_transaction', 'history'] loop
+    execute (select string_agg(format('alter table %I enable always trigger %I', name, tgname), ';')
+      from pg_trigger where tgrelid = name::regclass and not tgisinternal);
   end loop;
 end $$;
 
-create view change_history as
-  select id, changed_at, transaction_id, database_user, application, table_name, operation, old_row, new_row from history order by id;
+-- Every replica reads everything anew, and the record counts as complete from here on: gaps are on record. For the end of each migration run.
+create function raise_every_topic() returns void language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
+begin
+  insert into public.history (table_name, operation, old_row, new_row)
+  select table_name, 'GAP', jsonb_build_object('state', expected), jsonb_build_object('state', actual) from public.record_gap;
+  if found then
+    perform public.note_transaction();
+  end if;
+  update public.recorded_table r set state = s.state from public.record_state s where s.table_name = r.table_name and s.state <> r.state;
+  perform public.note_change(topic, 'everything') from unnest(array['codes', 'keys']) as topic;
+end $$;
+
+insert into recorded_table (table_name, state) select table_name, state from record_state;
+select raise_every_topic();
+-- Whoever may create tables could otherwise write history by a table of their own, and whoever may connect have everything read anew.
+revoke execute on function note_commit, note_transaction, record_change, acknowledge_truncation, guard_history, raise_every_topic from public;
+-- The roles of production: the record of changes becomes the auditors'.
+do $$ begin
+  if to_regprocedure('public.hand_over_record()') is not null then
+    perform public.hand_over_record();
+  end if;
+end $$;
 
 -- Down Migration
 
-drop view change_history;
+drop view content_identity, record_gap, record_state, change_history;
 do $$
 declare name text;
 begin
   foreach name in array array['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'] loop
-    execute format('drop trigger record_insert on %I; drop trigger record_update on %I; drop trigger record_delete on %I; drop trigger record_truncate on %I', name, name, name, name);
+    execute format('drop trigger record_insert on %1$I; drop trigger record_update on %1$I; drop trigger record_delete on %1$I;
+      drop trigger record_truncate on %1$I; drop trigger acknowledge_truncation on %1$I', name);
   end loop;
 end $$;
-drop function record_history;
-drop table history;
+drop table recorded_table, history, recorded_transaction;
+drop function raise_every_topic, guard_history, acknowledge_truncation, record_change, note_transaction, note_commit;

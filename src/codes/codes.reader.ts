@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import type { Reading } from '../snapshots/followed-snapshot.js';
-import { readRevision } from '../snapshots/read-revision.js';
+import { revisionOf } from '../snapshots/read-revision.js';
 import { readTransaction } from '../database/read-transaction.js';
 import type { Answer } from '../http/answer.js';
 import {
@@ -30,7 +30,7 @@ export class CodesReader {
   /** @param former what was read before, on which the reading may build */
   read(former: CodesSnapshot | undefined): Promise<Reading<CodesSnapshot>> {
     return readTransaction(this.dataSource, async (manager) => {
-      const revision = await readRevision(manager, 'codes');
+      await lockTables(manager);
       const horizon = await readHorizon(manager);
       const changes = await readChangedRecords(manager, horizon, former?.horizon);
       const communicationCodes =
@@ -39,9 +39,15 @@ export class CodesReader {
           : await readCommunicationCodes(manager);
       assertSize(communicationCodes.bytes);
       return {
-        revision,
+        revision: revisionOf(horizon),
         value: { supportedValues: await readSupportedValues(manager), communicationCodes, horizon },
       };
     });
   }
 }
+
+/** A reader whose snapshot is older than a TRUNCATE or a rewritten table would find it empty, so it takes its snapshot after its locks. */
+const lockTables = (manager: EntityManager): Promise<unknown> =>
+  manager.query(
+    'lock table area_property, code_list_value, communication_code in access share mode',
+  );

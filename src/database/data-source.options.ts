@@ -2,19 +2,10 @@ import type { DataSourceOptions } from 'typeorm';
 import { ApiKey } from './entities/api-key.entity.js';
 import { AreaProperty } from './entities/area-property.entity.js';
 import { CodeListValue } from './entities/code-list-value.entity.js';
-import { CommunicationCodeChange } from './entities/communication-code-change.entity.js';
 import { CommunicationCode } from './entities/communication-code.entity.js';
-import { Revision } from './entities/revision.entity.js';
 import { CONNECT_TIMEOUT_MS, QUERY_TIMEOUT_MS, clientOptions } from './session.js';
 
-export const entities = [
-  CodeListValue,
-  AreaProperty,
-  CommunicationCode,
-  CommunicationCodeChange,
-  ApiKey,
-  Revision,
-];
+export const entities = [CodeListValue, AreaProperty, CommunicationCode, ApiKey];
 
 /** Two sessions: a list of keys is read while a long list of codes is. With the listening one that makes three for each replica. */
 export const dataSourceOptions = (databaseUrl: string): DataSourceOptions => ({

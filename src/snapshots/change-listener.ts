@@ -5,7 +5,7 @@ import { Client, type QueryResult } from 'pg';
 import type { Log } from '../telemetry/log.js';
 import { databaseUp, listenerUp } from '../telemetry/metrics.js';
 import { RepeatedFailure } from '../telemetry/repeated-failure.js';
-import type { Topic } from '../database/entities/revision.entity.js';
+import { IDENTITY_COLUMNS, type Identity, type Topic, revisionOf } from './read-revision.js';
 import {
   SESSION_LIMITS,
   SERVER_QUERY,
@@ -27,11 +27,7 @@ export interface Follower {
   announce(topic: Topic, revision: string): void;
 }
 
-interface Heartbeat {
-  topic: Topic;
-  revision: string;
-  listening: boolean;
-}
+type Heartbeat = Identity & { readonly listening: boolean };
 
 export class ChangeListener {
   private readonly failure: RepeatedFailure;
@@ -112,8 +108,8 @@ export class ChangeListener {
 
   private async beat(client: Client): Promise<void> {
     const { rows }: QueryResult<Heartbeat> = await client.query<Heartbeat>(
-      `select topic, sum(value)::text as revision, exists (select from pg_listening_channels() as channel where channel = '${CHANNEL}') as listening
-       from revision group by topic`,
+      `select ${IDENTITY_COLUMNS}, exists (select from pg_listening_channels() as channel where channel = '${CHANNEL}') as listening
+       from content_identity`,
     );
     this.failure.succeeded();
     databaseUp.set(1);
@@ -125,7 +121,7 @@ export class ChangeListener {
       );
       await client.query(`listen ${CHANNEL}`);
     }
-    for (const { topic, revision } of rows) this.follower.announce(topic, revision);
+    for (const row of rows) this.follower.announce(row.topic, revisionOf(row));
   }
 
   private async pause(milliseconds: number): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Log } from '../telemetry/log.js';
 import { snapshotAge, snapshotReloads, snapshotRevision } from '../telemetry/metrics.js';
 import { RepeatedFailure, describe } from '../telemetry/repeated-failure.js';
-import type { Topic } from '../database/entities/revision.entity.js';
+import type { Topic } from './read-revision.js';
 
 /** Least time between the starts of two reloads, so that a storm of changes makes a few reloads a second. */
 const SPACING_MS = 200;
@@ -92,11 +92,11 @@ export class FollowedSnapshot<T> {
       );
       this.value = value;
       this.loaded = this.invalidations === invalidations ? revision : undefined;
-      this.wanted = BigInt(this.wanted ?? 0) > BigInt(revision) ? this.wanted : revision;
+      if (this.wanted === asked) this.wanted = revision; // else something was announced meanwhile
       this.confirmedAt = startedAt;
       this.failure.succeeded();
       snapshotReloads.inc({ topic: this.topic, result: 'loaded' });
-      snapshotRevision.set({ topic: this.topic }, Number(revision));
+      snapshotRevision.set({ topic: this.topic }, Number(revision.split(' ')[0]));
       this.log.info(
         { topic: this.topic, revision, durationMs: Math.round(performance.now() - startedAt) },
         'snapshot: loaded',

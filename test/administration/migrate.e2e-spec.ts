@@ -156,7 +156,7 @@ describe('migrate', () => {
   it('creates the next migration from a template', async () => {
     database = await createDatabase();
     expect((await migrate('new', 'add_order_type')).stdout).toMatch(
-      /^created .*\/0006_add_order_type\.sql\n$/,
+      /^created .*\/0005_add_order_type\.sql\n$/,
     );
     expect(await migrate('new', 'Bad-Name')).toMatchObject({
       status: 1,

@@ -114,6 +114,33 @@ describe('the tables refuse what the service could not serve', () => {
       'code_list_value_names_a_list',
     ],
     [...code('taken'), 'communication_code_is_unique'],
+    ...(
+      [
+        [
+          `insert into code_list_value (code_list, value, valid_from, valid_until) values ('orderType', 'X', `,
+          'code_list_value',
+        ],
+        [
+          `insert into communication_code (code_type, code, description, valid_from, valid_until) values ('X', 'X', 'X', `,
+          'communication_code',
+        ],
+      ] as const
+    ).flatMap(([insert, table]) =>
+      (
+        [
+          [`null, $1)`, 'infinity', 'ends_in_the_years_1_to_9999'],
+          [`null, $1)`, '10000-01-01T00:00:00Z', 'ends_in_the_years_1_to_9999'],
+          [`$1, null)`, '-infinity', 'begins_in_the_years_1_to_9999'],
+          [`$1, null)`, '0001-12-31T23:59:59Z BC', 'begins_in_the_years_1_to_9999'],
+          [`$1, null)`, '10000-01-01T00:00:00Z', 'begins_in_the_years_1_to_9999'],
+          [`$1, '2030-01-01')`, '2030-01-01', 'ends_after_it_begins'],
+          [`$1, '2030-01-01')`, '2030-01-02', 'ends_after_it_begins'],
+        ] as const
+      ).map(
+        ([values, moment, constraint]) =>
+          [insert + values, moment, `${table}_${constraint}`] as const,
+      ),
+    ),
     ...['', '1st', ' a', 'a b', 'a'.repeat(65), 'ü'].map(
       (name) => [...list(name), 'code_list_name_is_a_short_identifier'] as const,
     ),

@@ -17,7 +17,13 @@ beforeEach(async () => {
 });
 afterAll(() => database.drop());
 
-const code = (name: string, description: string) => ({ code_type: 'T', code: name, description });
+const code = (name: string, description: string) => ({
+  code_type: 'T',
+  code: name,
+  description,
+  valid_from: null,
+  valid_until: null,
+});
 const INSERT = `insert into communication_code (code_type, code, description) values ('T', 'a', '1'), ('T', 'b', '2')`;
 
 describe('change_history', () => {
@@ -34,25 +40,60 @@ describe('change_history', () => {
       { ...table, operation: 'UPDATE', old_row: code('b', '2'), new_row: code('bx', '9') },
       { ...table, operation: 'DELETE', old_row: code('ax', '9'), new_row: null },
       { ...table, operation: 'TRUNCATE', old_row: null, new_row: null },
+      { ...table, operation: 'TRUNCATE', old_row: code('bx', '9'), new_row: null },
     ]);
   });
 
-  it('tells when, in which transaction, which user and which application', async () => {
-    const [before] = await database.query<{ now: Date }>('select clock_timestamp() as now');
-    await database.query(INSERT);
-    const rows = (await history('changed_at, transaction_id, database_user, application')) as {
-      changed_at: Date;
-      transaction_id: string;
-    }[];
-    expect(rows).toEqual(
-      Array(2).fill({
-        changed_at: expect.any(Date),
-        transaction_id: rows[0]?.transaction_id,
-        database_user: 'postgres',
-        application: 'tests',
-      }),
+  it.each([
+    ['', `select pg_sleep(0.3)`],
+    ['set constraints all immediate', `select pg_sleep(0.3)`],
+    ['', `select pg_sleep(0.3); set constraints all immediate`],
+  ])('tells the moment of the commit (%s; …; %s)', async (first, last) => {
+    await database.query(`begin; ${first}; ${INSERT}; ${last}; commit`);
+    const [row] = await database.query<{ after: number; before: number }>(
+      `select extract(epoch from committed_at - begun_at)::float as after, extract(epoch from clock_timestamp() - committed_at)::float as before
+       from recorded_transaction order by begun_at desc limit 1`,
     );
-    expect(rows[0]?.changed_at.getTime()).toBeGreaterThanOrEqual(before?.now.getTime() ?? Infinity);
+    expect(row?.after).toBeGreaterThanOrEqual(0.3);
+    expect(row?.before).toBeLessThan(0.3);
+  });
+
+  it('tells who: user, application, migration and person', async () => {
+    await database.query(
+      `begin; set local order_lookup.migration = '0042_add_codes'; set local order_lookup.person = 'Ada'; ${INSERT}; commit`,
+    );
+    await database.query(`delete from communication_code`);
+    const who = { database_user: 'postgres', application: 'tests' };
+    expect(await history('database_user, application, migration, person')).toEqual([
+      ...Array(2).fill({ ...who, migration: '0042_add_codes', person: 'Ada' }),
+      ...Array(2).fill({ ...who, migration: null, person: null }),
+    ]);
+  });
+
+  it('tells rows in the same words whatever the session has set', async () => {
+    const insert = `insert into communication_code values ('T', 'a', '1', '2030-01-01T00:00:00z', '2031-01-01T00:00:00z')`;
+    await database.query(
+      `begin; set local timezone = 'Asia/Tokyo'; set local datestyle = 'German'; set local search_path = pg_temp;
+       ${insert.replace('communication_code', 'public.communication_code')}; commit`,
+    );
+    expect(await history('new_row')).toEqual([
+      {
+        new_row: {
+          ...code('a', '1'),
+          valid_from: '2030-01-01T00:00:00+00:00',
+          valid_until: '2031-01-01T00:00:00+00:00',
+        },
+      },
+    ]);
+  });
+
+  it('is trimmed by an index', async () => {
+    const indexes = await database.query(
+      `select distinct tablename from pg_indexes where indexdef like '%(begun_at, transaction_id)' order by tablename`,
+    );
+    expect(indexes.map(({ tablename }) => tablename as string)).toEqual(
+      expect.arrayContaining(['history', 'recorded_transaction']),
+    );
   });
 
   it('never holds the hash of a key, and tells that one was exchanged', async () => {

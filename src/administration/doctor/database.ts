@@ -7,10 +7,11 @@ import { type Finding, clockFinding, fault, ok, warning } from './finding.js';
 /** The tables and views that the service reads. */
 const TABLES = [
   'revision',
+  'changed_code',
+  'content_identity',
   'area_property',
   'code_list_value',
   'communication_code',
-  'communication_code_change',
   'api_key',
 ];
 

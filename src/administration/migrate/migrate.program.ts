@@ -1,7 +1,7 @@
 import { AdministrationError } from '../frame/administration-error.js';
 import { type Program, command } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
-import { appliedMigrations, runMigrations } from './migration-run.js';
+import { appliedMigrations, raiseEveryTopic, runMigrations } from './migration-run.js';
 import { MIGRATIONS, createMigration, migrationNames } from './migrations.js';
 import { canBreakClients, describePlan } from './plan/describe-plan.js';
 import { planMigrations } from './plan/plan-migrations.js';
@@ -9,9 +9,11 @@ import { planMigrations } from './plan/plan-migrations.js';
 const up = command({
   summary: 'applies the migrations that are pending',
   run: () =>
-    withDatabase(async (client) =>
-      report('applied', await runMigrations(client, MIGRATIONS, 'up', Infinity)),
-    ),
+    withDatabase(async (client) => {
+      const done = await runMigrations(client, MIGRATIONS, 'up', Infinity);
+      await raiseEveryTopic(client);
+      return report('applied', done);
+    }),
 });
 
 const down = command({
@@ -23,9 +25,11 @@ const down = command({
       throw new AdministrationError(
         `"${count}" is not a number of migrations to undo: 1 or more is needed.`,
       );
-    return withDatabase(async (client) =>
-      report('undone', await runMigrations(client, MIGRATIONS, 'down', Number(count))),
-    );
+    return withDatabase(async (client) => {
+      const done = await runMigrations(client, MIGRATIONS, 'down', Number(count));
+      await raiseEveryTopic(client);
+      return report('undone', done);
+    });
   },
 });
 

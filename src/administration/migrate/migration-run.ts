@@ -27,6 +27,14 @@ export async function appliedMigrations(client: Client): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
+/** Every replica reads everything anew after a run, whatever it did to the triggers that tell of changes. */
+export async function raiseEveryTopic(client: Client): Promise<void> {
+  const { rows } = await client.query<{ there: boolean }>(
+    `select to_regprocedure('public.raise_every_topic()') is not null as there`,
+  );
+  if (rows[0]?.there) await client.query('select public.raise_every_topic()');
+}
+
 /**
  * Runs migrations, each in a transaction of its own, under the runner's advisory lock: runs at the same time take turns.
  * @param through changes how statements reach the database; a plan keeps them from being committed

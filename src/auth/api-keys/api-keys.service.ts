@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { Configuration } from '../../configuration/configuration.js';
 import { ApiKey } from '../../database/entities/api-key.entity.js';
 import { FollowedSnapshot, type Reading } from '../../snapshots/followed-snapshot.js';
-import { readRevision } from '../../snapshots/read-revision.js';
+import { readIdentity, revisionOf } from '../../snapshots/read-revision.js';
 import { readTransaction } from '../../database/read-transaction.js';
 import type { Caller } from '../../http/service-request.js';
 import { LOG, type Log } from '../../telemetry/log.js';
@@ -49,7 +49,7 @@ export class ApiKeysService {
 
   private read(): Promise<Reading<KeyList>> {
     return readTransaction(this.dataSource, async (manager) => {
-      const revision = await readRevision(manager, 'keys');
+      const revision = revisionOf(await readIdentity(manager, 'keys'));
       const keys = await manager.getRepository(ApiKey).find();
       return {
         revision,

@@ -1,39 +1,32 @@
-// After a change only what changed is read again: the triggers of the history record which rows each transaction touched. So a reload costs
-// the same whatever the number of codes, and leaves the callers in peace.
+// After a change only what changed is read again: the triggers note which codes each transaction touched. So a reload costs the same whatever
+// the number of codes, and leaves the callers in peace. It is done only where the stamps prove that no transaction is missing.
 import type { EntityManager } from 'typeorm';
-import { CommunicationCodeChange } from '../../database/entities/communication-code-change.entity.js';
 import { CommunicationCode } from '../../database/entities/communication-code.entity.js';
 import { RECORD, UNSERVABLE, assertServable } from './record-columns.js';
 import type { Key } from './record-key.js';
 import type { RecordChange } from './record-page.js';
+import { type Identity, readIdentity } from '../../snapshots/read-revision.js';
 
 /** With more changes than these, everything is read anew. */
 const MOST_CHANGES = 1_000;
 
-/** Up to where a reading saw the table. */
-export interface Horizon {
-  /** Every transaction below this number was over, so that the reading saw what it committed. A 64-bit number as text. */
-  readonly transaction: string;
-  /** No transaction from this number on had begun. A history that was restored from another server may hold some. */
-  readonly next: string;
-  /** Names this very table on this very run of the server: the numbers of another one mean nothing. */
-  readonly table: string;
+/** Up to where a reading saw the codes. */
+export interface Horizon extends Identity {
+  /** The transactions that it saw, as pg_current_snapshot() has it. */
+  readonly snapshot: string;
 }
-
-type Touched = Key | { readonly codeType: null };
 
 /** The horizon of the transaction of `manager`. */
 export async function readHorizon(manager: EntityManager): Promise<Horizon> {
-  const [horizon] = await manager.query<Horizon[]>(
-    `select pg_snapshot_xmin(pg_current_snapshot())::text as transaction, pg_snapshot_xmax(pg_current_snapshot())::text as next,
-      'communication_code'::regclass::oid || ' ' || pg_postmaster_start_time() as table`,
+  const identity = await readIdentity(manager, 'codes');
+  const [row] = await manager.query<{ snapshot: string }[]>(
+    'select pg_current_snapshot()::text as snapshot',
   );
-  if (!horizon) throw new Error('the horizon of the transaction cannot be read');
-  return horizon;
+  return { ...identity, snapshot: row?.snapshot ?? '' };
 }
 
 /**
- * What may have changed since a former horizon, as it is now. Undefined where that is too much, or cannot be told: read everything.
+ * What may have changed since a former horizon, as it is now. Undefined where that is too much, or cannot be proved: read everything.
  * Without a former one this asks all the same, so that whoever may not see the changes learns it at the start.
  */
 export async function readChangedRecords(
@@ -41,25 +34,38 @@ export async function readChangedRecords(
   now: Horizon,
   former = now,
 ): Promise<RecordChange[] | undefined> {
-  const touched = await manager
-    .getRepository(CommunicationCodeChange)
-    .createQueryBuilder('c')
-    .select('c.codeType', 'codeType')
-    .addSelect('c.code', 'code')
-    .where('c.transactionId >= :transaction and c.transactionId < :next', {
-      transaction: former.transaction,
-      next: now.next,
-    })
-    .orderBy('c.transactionId', 'DESC')
-    .limit(MOST_CHANGES + 1)
-    .getRawMany<Touched>();
-  if (former.table !== now.table || touched.length > MOST_CHANGES || touched.some(isTruncation))
+  const [since] = await manager.query<Since[]>(
+    `select count(*)::text as transactions, coalesce(bit_xor(stamp), 0)::text as stamps,
+       coalesce(bool_or(extent = 'everything'), false) as everything
+     from revision
+     where topic = 'codes' and extent <> 'folded' and not pg_visible_in_snapshot(transaction_id, $1::pg_snapshot)`,
+    [former.snapshot],
+  );
+  const touched = await manager.query<Key[]>(
+    `select distinct c.code_type as "codeType", c.code
+     from revision r join changed_code c using (begun_at, transaction_id)
+     where r.topic = 'codes' and r.extent <> 'folded' and not pg_visible_in_snapshot(r.transaction_id, $1::pg_snapshot)
+     limit ${MOST_CHANGES + 1}`,
+    [former.snapshot],
+  );
+  if (!since || since.everything || touched.length > MOST_CHANGES || !leadsTo(former, since, now))
     return undefined;
-  const keys = new Map((touched as Key[]).map((key) => [nameOf(key), key]));
   const present =
-    keys.size > 0 ? await readPresent(manager, [...keys.values()]) : new Map<string, Buffer>();
-  return [...keys].map(([name, key]) => ({ key, json: present.get(name) }));
+    touched.length > 0 ? await readPresent(manager, touched) : new Map<string, Buffer>();
+  return touched.map((key) => ({ key, json: present.get(nameOf(key)) }));
 }
+
+interface Since {
+  transactions: string;
+  stamps: string;
+  everything: boolean;
+}
+
+/** Whether exactly the transactions `since` make the present content of the former one: their stamps are random, so nothing else adds up. */
+const leadsTo = (former: Identity, since: Since, now: Identity): boolean =>
+  former.state === now.state &&
+  BigInt(former.transactions) + BigInt(since.transactions) === BigInt(now.transactions) &&
+  (BigInt(former.stamps) ^ BigInt(since.stamps)) === BigInt(now.stamps);
 
 /** The JSON of those records of `keys` that there are. */
 async function readPresent(
@@ -83,5 +89,4 @@ async function readPresent(
   return records;
 }
 
-const isTruncation = ({ codeType }: Touched): boolean => codeType === null;
 const nameOf = ({ codeType, code }: Key): string => JSON.stringify([codeType, code]);
