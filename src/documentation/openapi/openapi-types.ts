@@ -8,3 +8,4 @@ type Components = NonNullable<OpenAPIObject['components']>;
 /** Parts of an OpenAPI document that the package does not name itself. */
 export type SchemaObject = Exclude<NonNullable<Components['schemas']>[string], Reference>;
 export type ResponseObject = Exclude<NonNullable<Components['responses']>[string], Reference>;
+export type Headers = NonNullable<ResponseObject['headers']>;

@@ -4,6 +4,7 @@ import type { Configuration } from '../../configuration/configuration.js';
 import type { ProblemRenderer } from '../../problems/problem-details.js';
 import type { ProblemSlug } from '../../problems/problem-types.js';
 import { problemResponses } from './problem-responses.js';
+import { RATE_LIMIT, REQUEST_ID, text } from './response-headers.js';
 import { schemas } from './schemas.js';
 
 const DESCRIPTION = `Three read-only lookups: which codes an order may hold.
@@ -30,7 +31,6 @@ export function createOpenApiDocument(
     .setTitle('Order Lookup Services')
     .setVersion('1.0.0')
     .setDescription(DESCRIPTION)
-    .setLicense('Proprietary', `${problems.baseAddress || '.'}/docs`)
     .addServer(PUBLIC_BASE_URL || '/')
     .addTag('order update', 'Supported values of the order update area')
     .addTag('order capture', 'Supported values of the order capture area, version 2')
@@ -48,7 +48,8 @@ export function createOpenApiDocument(
     .addOAuth2(
       {
         type: 'oauth2',
-        description: 'Access token of the OAuth 2.0 provider: authorization code grant with PKCE.',
+        description:
+          'Access token of the OAuth 2.0 provider: a JWT, checked by RFC8725. Authorization code grant with PKCE.',
         flows: {
           authorizationCode: {
             authorizationUrl: OAUTH_ISSUER,
@@ -67,17 +68,21 @@ export function createOpenApiDocument(
   for (const [path, item] of Object.entries(document.paths)) {
     if (!item.get) continue;
     const takesQuery = path.endsWith('communication-codes');
-    item.get.responses['304'] = {
-      description: 'Not Modified: the caller has this representation already',
-      headers: { ETag: { description: 'As sent with 200', schema: { type: 'string' } } },
-    };
+    const headers = { ETag: text('Changes with the content alone'), 'X-Request-Id': REQUEST_ID };
     Object.assign(
       item.get.responses,
+      { 200: { ...item.get.responses['200'], headers: { ...headers, ...RATE_LIMIT } } },
+      { 304: { description: 'Not Modified: the caller has this representation already', headers } },
       problemResponses(problems, [...NOT_HERE, ...METHODS, ...(takesQuery ? [] : QUERY_PROBLEMS)]),
     );
     item.get.security = [
       { apiKey: [], accessToken: OAUTH_REQUIRED_SCOPE ? [OAUTH_REQUIRED_SCOPE] : [] },
     ];
   }
-  return { ...document, components: { ...document.components, schemas } };
+  const license = { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' }; // SPDX, since OpenAPI 3.1
+  return {
+    ...document,
+    info: { ...document.info, license },
+    components: { ...document.components, schemas },
+  };
 }

@@ -1,8 +1,9 @@
 import { STATUS_CODES } from 'node:http';
-import type { ResponseObject } from './openapi-types.js';
+import type { Headers, ResponseObject } from './openapi-types.js';
 import { type ProblemSlug, problemTypes } from '../../problems/problem-types.js';
 import { type ProblemRenderer } from '../../problems/problem-details.js';
 import { exampleOf } from './problem-example.js';
+import { RATE_LIMIT, REQUEST_ID, RETRY_AFTER, text } from './response-headers.js';
 
 const slugs = Object.keys(problemTypes) as ProblemSlug[];
 
@@ -32,10 +33,7 @@ function responseOf(
   return {
     description: `${STATUS_CODES[status]}: ${slugsOfStatus.map((slug) => problemTypes[slug].title).join('; ')}`,
     headers: {
-      'X-Request-Id': {
-        description: 'Id of the request, as in instance',
-        schema: { type: 'string', format: 'uuid' },
-      },
+      'X-Request-Id': REQUEST_ID,
       ...headersOf(status),
     },
     content: {
@@ -52,17 +50,11 @@ function responseOf(
   };
 }
 
-function headersOf(status: number): NonNullable<ResponseObject['headers']> {
+function headersOf(status: number): Headers {
   if (status === 401 || status === 403)
-    return {
-      'WWW-Authenticate': {
-        description: 'A challenge for each scheme (RFC 9110, RFC 6750)',
-        schema: { type: 'string' },
-      },
-    };
-  if (status === 429 || status === 503)
-    return { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer' } } };
-  if (status === 405)
-    return { Allow: { description: 'The methods that are allowed', schema: { type: 'string' } } };
+    return { 'WWW-Authenticate': text('A challenge for each scheme (RFC 9110, RFC 6750)') };
+  if (status === 429) return { ...RATE_LIMIT, 'Retry-After': RETRY_AFTER };
+  if (status === 503) return { 'Retry-After': RETRY_AFTER };
+  if (status === 405) return { Allow: text('The methods that are allowed') };
   return {};
 }

@@ -1,5 +1,12 @@
 import type { SchemaObject } from './openapi-types.js';
-import { supportedValuesSchema } from './supported-values.schema.js';
+import { CLEAN, supportedValuesSchema } from './supported-values.schema.js';
+
+/** Free text of a problem document, which is written for people. */
+const text = (description: string, maxLength = 1_024): SchemaObject => ({
+  type: 'string',
+  maxLength,
+  description,
+});
 
 /** The resources of the interface document, by the names that the OpenAPI document gives them. */
 export const schemas: Record<string, SchemaObject> = {
@@ -21,13 +28,14 @@ export const schemas: Record<string, SchemaObject> = {
     required: ['codeType', 'code', 'description'],
     properties: {
       codeType: {
-        type: 'string',
+        ...CLEAN,
         description: 'Code type of the record; defines its usage category.',
         examples: ['SAMPLE-APPOINTMENT'],
       },
-      code: { type: 'string', description: 'Code of the record.', examples: ['CONFIRMED'] },
+      code: { ...CLEAN, description: 'Code of the record.', examples: ['CONFIRMED'] },
       description: {
-        type: 'string',
+        ...CLEAN,
+        maxLength: 1_024,
         description: 'Description of the communication code.',
         examples: ['Sample: the consumer confirmed the appointment'],
       },
@@ -53,28 +61,33 @@ export const schemas: Record<string, SchemaObject> = {
       type: {
         type: 'string',
         format: 'uri-reference',
+        maxLength: 2_048,
         description: 'Identifies the problem type. The address explains it.',
       },
-      title: { type: 'string', description: 'Summary; the same for each occurrence of the type.' },
+      title: text('Summary; the same for each occurrence of the type.', 128),
       status: {
         type: 'integer',
+        format: 'int32',
         minimum: 100,
         maximum: 599,
         description: 'Status code of this occurrence.',
       },
-      detail: { type: 'string', description: 'What happened in this occurrence.' },
+      detail: text('What happened in this occurrence.'),
       instance: {
         type: 'string',
         format: 'uri-reference',
+        maxLength: 45,
         description: 'urn:uuid of the request, the same as in X-Request-Id and in our log.',
       },
       dateTime: {
         type: 'string',
         format: 'date-time',
+        maxLength: 24,
         description: 'When the problem occurred (RFC 3339).',
       },
       issues: {
         type: 'array',
+        maxItems: 20,
         items: { $ref: '#/components/schemas/Issue' },
         description: 'Every fault of the request, 20 at most. Left out where there is none.',
       },
@@ -84,17 +97,10 @@ export const schemas: Record<string, SchemaObject> = {
     type: 'object',
     required: ['description', 'field', 'location'],
     properties: {
-      description: { type: 'string' },
-      field: {
-        type: 'string',
-        description: 'Name of the field in error; a JSON Pointer where the location is body.',
-      },
+      description: text('What is wrong, and how to mend it.'),
+      field: text('Name of the field in error; a JSON Pointer where the location is body.', 256),
       location: { type: 'string', enum: ['body', 'header', 'path', 'query'], default: 'body' },
-      value: {
-        type: 'string',
-        maxLength: 256,
-        description: 'What was sent, at most 256 characters. Never a credential.',
-      },
+      value: text('What was sent, at most 256 characters. Never a credential.', 256),
     },
   },
 };

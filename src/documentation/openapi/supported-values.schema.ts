@@ -1,5 +1,13 @@
 import type { SchemaObject } from './openapi-types.js';
 
+/** What the constraints of the tables let through: nothing empty, nothing padded. */
+export const CLEAN = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 256,
+  pattern: String.raw`^\S(.*\S)?$`,
+} as const;
+
 /** The lists of the interface document. They are examples, not closed enumerations: a new code must not break a compiled client. */
 const COMMON: Record<string, string[]> = {
   preferredContactMethod: ['Phone', 'Email', 'Text'],
@@ -41,10 +49,10 @@ export function supportedValuesSchema(commentProperty: string, comments: string[
     properties: Object.fromEntries(
       Object.entries(lists).map(([name, values]) => [
         name,
-        { type: 'array', items: { type: 'string' }, examples: [values] },
+        { type: 'array', items: CLEAN, examples: [values] },
       ]),
     ),
-    additionalProperties: { type: 'array', items: { type: 'string' } },
+    additionalProperties: { type: 'array', items: CLEAN },
     example: lists,
   };
 }
