@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { CHANNEL } from '../../snapshots/change-listener.js';
-import { appliedMigrations } from '../migrate/migration-run.js';
-import { MIGRATIONS, migrationNames } from '../migrate/migrations.js';
+import { appliedMigrations, compareWithApplied, faultOf } from '../migrate/applied-migrations.js';
+import { MIGRATIONS, readMigrations } from '../migrate/read-migrations.js';
 import { type Finding, clockFinding, fault, ok, warning } from './finding.js';
 
 /** The tables and views that the service reads. */
@@ -38,23 +38,22 @@ export async function examineDatabase(client: Client): Promise<Finding[]> {
 }
 
 async function examineMigrations(client: Client): Promise<Finding> {
-  const applied = await appliedMigrations(client);
-  const names = await migrationNames(MIGRATIONS);
-  const pending = names.filter((name) => !applied.includes(name));
-  const unknown = applied.filter((name) => !names.includes(name));
+  const files = await readMigrations(MIGRATIONS);
+  const { applied, pending } = compareWithApplied(files, await appliedMigrations(client));
   if (pending.length > 0)
     return fault(
       'migrations',
-      `pending: ${pending.join(', ')}`,
+      `pending: ${pending.map(({ name }) => name).join(', ')}`,
       'As the owner of the tables: migrate plan, then migrate up.',
     );
-  if (unknown.length > 0)
+  const faults = applied.map(faultOf).filter((said) => said !== undefined);
+  if (faults.length > 0)
     return warning(
       'migrations',
-      `applied, but not in this release: ${unknown.join(', ')}`,
-      'Roll out the release that they belong to; its migrations have to suit this one meanwhile.',
+      faults.join(' '),
+      'Where they belong to a newer release: roll it out; its migrations have to suit this one meanwhile.',
     );
-  return ok('migrations', `all ${names.length} are applied`);
+  return ok('migrations', `all ${files.length} are applied`);
 }
 
 async function examineRole(client: Client, role: string): Promise<Finding | undefined> {

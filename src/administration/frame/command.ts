@@ -15,6 +15,8 @@ export interface Outcome {
   readonly exact?: boolean;
   /** The command did its work and found what its caller should stop for: status 2. */
   readonly found?: boolean;
+  /** The command told its result, and that is a failure: status 1. */
+  readonly failed?: boolean;
 }
 
 export interface Command {

@@ -15,9 +15,9 @@ export async function runProgram(program: Program, words: readonly string[]): Pr
     process.exit(code === 'EPIPE' ? DONE : FAILED),
   );
   try {
-    const { text, found } = await outcomeOf(program, words);
+    const { text, found, failed } = await outcomeOf(program, words);
     process.stdout.write(text);
-    process.exitCode = found ? FOUND : DONE;
+    process.exitCode = failed ? FAILED : found ? FOUND : DONE;
   } catch (error) {
     process.stderr.write(`${sentenceOf(error)}\n`);
     process.exitCode = FAILED;

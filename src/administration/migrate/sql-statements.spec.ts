@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { lineAt, statementsOf } from './sql-statements.js';
+import { isTransactionControl, statementsOf } from './sql-statements.js';
 
 const texts = (sql: string): string[] => statementsOf(sql).map(({ text }) => text);
 
@@ -22,6 +22,14 @@ describe('statementsOf', () => {
       `-- a; b\nselect 1; /* it's /* nested; */ commit; */ select 2`,
       ['select 1', 'select 2'],
     ],
+    ['comments three deep', `/* /* /* ; */ */ ; */ commit; select 2`, ['commit', 'select 2']],
+    [
+      'a comment, string or body that is not closed, which the server refuses',
+      `select 1; /* commit; select 2`,
+      ['select 1', '/* commit; select 2'],
+    ],
+    ['names with dollars', 'select a$b$c; select 1 as b$b$', ['select a$b$c', 'select 1 as b$b$']],
+    ['prefixed names', `select nameE'\\'; select 2`, [`select nameE'\\'`, 'select 2']],
     [
       'bodies in standard SQL',
       'create function f() begin atomic select case when true then 1 end; end; select 2',
@@ -32,8 +40,37 @@ describe('statementsOf', () => {
     expect(texts(sql)).toEqual(statements);
   });
 
-  it('tells where a statement begins', () => {
-    const sql = '-- first\n\nselect 1;\n  select 2;';
-    expect(statementsOf(sql).map(({ start }) => lineAt(sql, start))).toEqual([3, 4]);
+  it('tells the line on which a statement begins', () => {
+    const sql = '-- first\n\nselect 1;\n  select\n 2; /*\n*/ select 3';
+    expect(statementsOf(sql).map(({ line }) => line)).toEqual([3, 4, 6]);
+    expect(statementsOf(sql, 10).map(({ line }) => line)).toEqual([12, 13, 15]);
+  });
+
+  it('splits 10 MB within two seconds', () => {
+    const row = `('a type', 'a code', 'what it means, with it''s quotes; and more', null),\n`;
+    const sql = `insert into t values ${row.repeat(130_000)} (1); select 1;`;
+    const begun = performance.now();
+    expect(statementsOf(sql)).toHaveLength(2);
+    expect(performance.now() - begun).toBeLessThan(2_000);
+  });
+});
+
+describe('isTransactionControl', () => {
+  it.each([
+    ['commit', true],
+    ['Commit and chain', true],
+    ['end', true],
+    ['rollback', true],
+    ['abort', true],
+    ['start /* a */ transaction', true],
+    [`prepare transaction 'x'`, true],
+    ['rollback to here', false],
+    ['rollback work to savepoint here', false],
+    ['savepoint here', false],
+    ['prepare x as select 1', false],
+    ['select 1', false],
+    ['comments on', false],
+  ])('%s: %s', (text, expected) => {
+    expect(isTransactionControl({ text, line: 1 })).toBe(expected);
   });
 });

@@ -1,44 +1,77 @@
-// Tells an administrator which statement of a file failed, and finds a COMMIT before it runs. What runs is the file as a whole.
+// Splits a script into statements, so that each can be sent by itself: the server takes no message of two, so what it runs is what was
+// looked at here. A script that is split wrongly is refused by the server as a fault of syntax.
 const TOKEN = new RegExp(
   [
-    /--[^\n]*/, // comments; those between slashes may hold another
-    /\/\*(?:\/\*[\s\S]*?\*\/|(?!\*\/)[\s\S])*\*\//,
-    /[eE]'(?:[^'\\]|\\[\s\S]|'')*'/,
-    /'(?:[^']|'')*'/,
-    /"(?:[^"]|"")*"/,
-    /(\$(?:[A-Za-z_]\w*)?\$)[\s\S]*?\1/,
-    /\w[\w$]*/,
+    /--[^\n\r]*/,
+    /\/\*/, // comments nest: the end is looked for below
+    /[eE]'(?:[^'\\]+|\\[^]|'')*'/,
+    /'[^']*'/, // 'it''s' is two of them
+    /"[^"]*"/,
+    /(\$(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$)[^]*?\1/,
+    /[\w\u0080-\uffff][\w$\u0080-\uffff]*/,
     /\s+/,
-    /[\s\S]/,
+    /[^]/,
   ]
     .map(({ source }) => source)
     .join('|'),
   'g',
 );
+const COMMENT_BOUND = /\/\*|\*\//g;
+/** `rollback to` a savepoint of its own is a migration's own affair. */
+const TRANSACTION_CONTROL =
+  /^(begin|commit|end|rollback|abort|start\s+transaction|prepare\s+transaction)\b(?!\s+(work\s+|transaction\s+)?to\b)/i;
 
-interface Statement {
+export interface Statement {
+  /** Without comments and blanks around it, and without its semicolon. */
   readonly text: string;
-  /** Index of its first character. */
-  readonly start: number;
+  /** The line, from 1, on which it begins. */
+  readonly line: number;
 }
 
-/** The statements of a script, without the comments and blanks before them. */
-export function statementsOf(sql: string): Statement[] {
+/** The statements of a script whose first line has the number `line` in its file. */
+export function statementsOf(sql: string, line = 1): Statement[] {
   const statements: Statement[] = [];
-  let [text, start, depth, last] = ['', 0, 0, ''];
-  for (const { 0: token, index } of sql.matchAll(TOKEN)) {
-    if (token === ';' && depth === 0) {
-      if (text !== '') statements.push({ text: text.trim(), start });
-      [text, last] = ['', ''];
-    } else if (text !== '' || !/^(--|\/\*|\s)/.test(token)) {
-      if (text === '') start = index;
-      text += token;
-      depth = depthAfter(token.toLowerCase(), last, depth);
-      if (/^\w/.test(token)) last = token.toLowerCase();
+  let [start, end, depth, last, counted] = [-1, 0, 0, '', 0];
+  const finish = (): void => {
+    if (start < 0) return;
+    line += newlines(sql, counted, start);
+    statements.push({ text: sql.slice(start, end), line });
+    [counted, start, last] = [start, -1, ''];
+  };
+  TOKEN.lastIndex = 0;
+  for (let match = TOKEN.exec(sql); match; match = TOKEN.exec(sql)) {
+    const [token] = match;
+    if (token === '/*') {
+      const closed = endOfComment(sql, match.index);
+      TOKEN.lastIndex = closed ?? sql.length;
+      if (closed !== undefined) continue; // one that is not closed is left to the server, which refuses it
+    }
+    if (token === ';' && depth === 0) finish();
+    else if (!/^(--|\s)/.test(token)) {
+      if (start < 0) start = match.index;
+      end = TOKEN.lastIndex;
+      if (/^\w/.test(token)) {
+        depth = depthAfter(token.toLowerCase(), last, depth);
+        last = token.toLowerCase();
+      }
     }
   }
-  if (text.trim() !== '') statements.push({ text: text.trim(), start });
+  finish();
   return statements;
+}
+
+/** Whether it begins or ends a transaction. The comments between its first words count as blanks. */
+export const isTransactionControl = ({ text }: Statement): boolean =>
+  TRANSACTION_CONTROL.test(text.slice(0, 1000).replaceAll(/--[^\n\r]*|\/\*[^]*?\*\//g, ' '));
+
+function endOfComment(sql: string, start: number): number | undefined {
+  COMMENT_BOUND.lastIndex = start;
+  let depth = 0;
+  for (let bound = COMMENT_BOUND.exec(sql); bound; bound = COMMENT_BOUND.exec(sql)) {
+    depth += bound[0] === '/*' ? 1 : -1;
+    if (depth === 0) return COMMENT_BOUND.lastIndex;
+  }
+  return undefined;
 }
 
 /** A function's body in standard SQL, `begin atomic … end`, has semicolons of its own. */
@@ -48,6 +81,9 @@ function depthAfter(word: string, last: string, depth: number): number {
   return depth > 0 && word === 'end' ? depth - 1 : depth;
 }
 
-/** The line, from 1, on which the character at `index` stands. */
-export const lineAt = (text: string, index: number): number =>
-  text.slice(0, index).split('\n').length;
+function newlines(text: string, from: number, to: number): number {
+  let count = 0;
+  for (let at = text.indexOf('\n', from); at >= 0 && at < to; at = text.indexOf('\n', at + 1))
+    count++;
+  return count;
+}

@@ -8,31 +8,36 @@ const DANGERS: Partial<Record<Change['kind'], string>> = {
   moved: 'clients that go by position read another one',
 };
 
-export const canBreakClients = ({ changes }: Plan): boolean =>
+export const canBreakClients = (changes: readonly Change[]): boolean =>
   changes.some(({ kind }) => kind in DANGERS);
 
 /** What callers would see change, for people. */
-export function describePlan({ migrations, changes }: Plan): string {
+export function describePlan({
+  migrations,
+  changes,
+}: Pick<Plan, 'migrations' | 'changes'>): string {
   if (migrations.length === 0) return 'No migration is pending.';
-  const lines = [`Pending: ${migrations.join(', ')}`];
-  for (const area of new Set(changes.map((change) => change.area))) {
-    lines.push(
-      '',
-      area,
-      ...changes
-        .filter((change) => change.area === area)
-        .map((change) => `  ${describeChange(change)}`),
-    );
-  }
-  if (changes.length === 0) lines.push('', 'Callers see no difference.');
-  lines.push(
+  return [
+    `Pending: ${migrations.join(', ')}`,
+    ...describeChanges(changes),
     '',
-    canBreakClients({ migrations, changes })
+    canBreakClients(changes)
       ? 'WARNING: this can break clients (lines with "!").'
       : 'Nothing here breaks clients.',
     'Nothing was changed: this was a plan.',
-  );
-  return lines.join('\n');
+  ].join('\n');
+}
+
+/** Lines, area by area. */
+export function describeChanges(changes: readonly Change[]): string[] {
+  if (changes.length === 0) return ['', 'Callers see no difference.'];
+  return [...new Set(changes.map(({ area }) => area))].flatMap((area) => [
+    '',
+    area,
+    ...changes
+      .filter((change) => change.area === area)
+      .map((change) => `  ${describeChange(change)}`),
+  ]);
 }
 
 function describeChange({ kind, what, property, name, to }: Change): string {

@@ -1,35 +1,79 @@
 import type { Client } from 'pg';
-import { runMigrations } from '../migration-run.js';
+import {
+  type MigrationState,
+  appliedMigrations,
+  assertConsistent,
+  compareWithApplied,
+} from '../applied-migrations.js';
+import { failureOf } from '../failure.js';
+import type { Open } from '../migration-session.js';
+import { readMigrations } from '../read-migrations.js';
+import { apply, undo } from '../run-migrations.js';
 import { readAnswers } from './answers.js';
 import { type Change, compareAnswers } from './compare-answers.js';
+import { rehearse } from './rehearse.js';
 
 export interface Plan {
+  /** Names of the migrations, in the order in which they would run. */
   readonly migrations: readonly string[];
   readonly changes: readonly Change[];
+  /** Of the tables that hold keys and the record of changes: those that would be dropped. */
+  readonly lost: readonly string[];
 }
 
-/** Applies what is pending in one transaction, compares the answers before and after, and rolls back. */
-export async function planMigrations(client: Client, folder: string): Promise<Plan> {
-  await client.query('begin');
-  try {
-    const before = await readAnswers(client);
-    const migrations = await runMigrations(
-      client,
-      folder,
-      'up',
-      Infinity,
-      (query) =>
-        (...statement) =>
-          query(...(BOUNDARIES[String(statement[0])] ?? statement)),
-    );
-    return { migrations, changes: compareAnswers(before, await readAnswers(client)) };
-  } finally {
-    await client.query('rollback');
-  }
+/** What callers would see change if all that is pending was applied. Nothing is. */
+export const planMigrations = (folder: string, open: Open): Promise<Plan> =>
+  planSteps(folder, open, (client, state) => {
+    assertConsistent(state);
+    return state.pending.map((migration) => () => apply(client, migration));
+  });
+
+/** The same for undoing the last `count`. */
+export const planUndoing = (folder: string, open: Open, count: number): Promise<Plan> =>
+  planSteps(folder, open, (client, { applied }) =>
+    applied
+      .toReversed()
+      .slice(0, count)
+      .map((entry) => () => undo(client, entry)),
+  );
+
+type Steps = readonly (() => Promise<string>)[];
+
+async function planSteps(
+  folder: string,
+  open: Open,
+  stepsOf: (client: Client, state: MigrationState) => Steps,
+): Promise<Plan> {
+  const files = await readMigrations(folder);
+  const { before, after, ...plan } = await rehearse(open, async (client) => {
+    const steps = stepsOf(client, compareWithApplied(files, await appliedMigrations(client)));
+    const tables = await keptTables(client);
+    const answers = await readAnswers(client);
+    const migrations: string[] = [];
+    for (const step of steps) {
+      await client.query('set constraints all deferred');
+      const name = await step();
+      // As at its commit
+      await client.query('set constraints all immediate').catch((error: unknown) => {
+        throw failureOf(`${name}.sql`, undefined, error);
+      });
+      migrations.push(name);
+    }
+    const left = await keptTables(client);
+    return {
+      migrations,
+      before: answers,
+      after: await readAnswers(client),
+      lost: tables.filter((name) => !left.includes(name)),
+    };
+  });
+  return { ...plan, changes: compareAnswers(before, after) };
 }
 
-/** The runner's own BEGIN and COMMIT around each migration: here all share the transaction that is rolled back, and are checked as at a commit. */
-const BOUNDARIES: Record<string, [string]> = {
-  'BEGIN;': ['set constraints all deferred'],
-  'COMMIT;': ['set constraints all immediate'],
-};
+/** The tables whose contents no migration brings back, as far as they are there. */
+async function keptTables(client: Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select name from unnest(array['api_key', 'history']) as name where to_regclass('public.' || name) is not null`,
+  );
+  return rows.map(({ name }) => name);
+}

@@ -1,0 +1,73 @@
+// Runs migrations in one transaction that is never committed. It promises: nothing of anybody else's appears in it, since all is read in one
+// snapshot, taken while no other migration runs; and nobody who writes waits for it longer than a second.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Client, DatabaseError } from 'pg';
+import { AdministrationError } from '../../frame/administration-error.js';
+import { LOCK_CLASS, type Open, beginAlone } from '../migration-session.js';
+
+/** Whoever waits for the rehearsal this long makes it give way. */
+const PATIENCE_MS = 500;
+const LOOK_EVERY_MS = 100;
+const ATTEMPTS = 20;
+
+/** SQLSTATEs of what others may have caused, so that a newer snapshot can mend it: not serializable, deadlock, a key of theirs. */
+const WORTH_ANOTHER = ['40001', '40P01', '23505', '23503'];
+
+/** Sessions that wait for the one with the process id $1, or behind it in a queue; other runs of migrations may. */
+const WAITERS = `select from pg_locks where not granted and $1 = any (pg_blocking_pids(pid))
+  and clock_timestamp() - waitstart > $2 * interval '1 ms' and not (locktype = 'advisory' and classid = ${LOCK_CLASS})`;
+
+/** @throws what `work` threw, or an AdministrationError where others were kept waiting time and again */
+export async function rehearse<T>(open: Open, work: (client: Client) => Promise<T>): Promise<T> {
+  const guard = await open();
+  let former = '';
+  try {
+    for (let attempt = 1; ; attempt++) {
+      // Its transaction has the lock before the other one takes its snapshot
+      await beginAlone(guard);
+      const client = await open();
+      const watch = await watchFor(client, guard);
+      try {
+        return await work(client);
+      } catch (error) {
+        const { code = '', message, detail } = ((error as Error).cause ?? error) as DatabaseError;
+        const said = `${message} ${detail}`;
+        // What comes again in a newer snapshot is no coincidence
+        if (!watch.gaveWay && (!WORTH_ANOTHER.includes(code) || said === former)) throw error;
+        if (attempt === ATTEMPTS)
+          throw new AdministrationError(
+            `Others write so much that this was withdrawn ${ATTEMPTS} times to keep nobody waiting. Run it at a quieter time, or against a copy of the database.`,
+          );
+        former = said;
+      } finally {
+        await watch.end();
+        await client.end();
+        await guard.query('rollback');
+      }
+      await pause(Math.random() * 100);
+    }
+  } finally {
+    await guard.end();
+  }
+}
+
+/** Begins the transaction of `client`, and looks by `guard` whether anyone waits for it; if so, its session is ended, whatever it is at. */
+async function watchFor(client: Client, guard: Client) {
+  await client.query('begin isolation level repeatable read, read write');
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const over = new AbortController();
+  const watch = { gaveWay: false, end: () => (over.abort(), looking) };
+  const looking = (async () => {
+    while (!over.signal.aborted) {
+      await pause(LOOK_EVERY_MS, undefined, { signal: over.signal }).catch(() => undefined);
+      if (over.signal.aborted) return;
+      const { rowCount } = await guard.query(WAITERS, [rows[0]?.pid, PATIENCE_MS]);
+      if (!rowCount) continue;
+      watch.gaveWay = true;
+      await guard.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+      return;
+    }
+  })();
+  looking.catch(() => undefined); // told by end()
+  return watch;
+}

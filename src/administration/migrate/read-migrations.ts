@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { AdministrationError } from '../frame/administration-error.js';
+import { splitByMarkers } from './markers.js';
+import { type Statement, isTransactionControl, statementsOf } from './sql-statements.js';
+
+/** The folder of migrations, beside dist/ or src/, whatever the current folder is. */
+export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migrations');
+
+/** A file that was found to be a migration as a whole. */
+export interface Migration {
+  /** Without .sql. */
+  readonly name: string;
+  /** SHA-256 of the file, its ends of line as \n. */
+  readonly checksum: string;
+  readonly up: readonly Statement[];
+  /** Empty where the migration has no way back. */
+  readonly down: readonly Statement[];
+}
+
+/** The four digits before a name. */
+export const numberOf = (name: string): number => Number(name.slice(0, 4));
+
+/** What a name says beside its number. */
+export const subjectOf = (name: string): string => name.slice(5);
+
+/** Names of all migrations, without .sql, in their order. */
+export async function migrationNames(folder: string): Promise<string[]> {
+  const files = (await readdir(folder)).filter((file) => !file.startsWith('.')).toSorted();
+  return namesOf(files);
+}
+
+/** @throws AdministrationError for a name that is none, or a number that is there twice */
+export function namesOf(files: readonly string[]): string[] {
+  const wrong = files.find((file) => !/^\d{4}_[a-z0-9_]+\.sql$/.test(file));
+  if (wrong)
+    throw new AdministrationError(
+      `${wrong} is not the name of a migration: NNNN_verb_object.sql is needed, such as 0042_add_order_type.sql.`,
+    );
+  const at = files.findIndex((file, index) => files[index + 1]?.slice(0, 4) === file.slice(0, 4));
+  if (at >= 0)
+    throw new AdministrationError(
+      `${files[at]} and ${files[at + 1]} have the same number. Give those that are not on the main branch the next free ones: migrate renumber --base main`,
+    );
+  return files.map((file) => basename(file, '.sql'));
+}
+
+/**
+ * All migrations in their order, each checked as far as that can be done without a database.
+ * @throws AdministrationError that names file and line
+ */
+export async function readMigrations(folder: string): Promise<Migration[]> {
+  const names = await migrationNames(folder);
+  return Promise.all(
+    names.map(async (name) => parseMigration(name, await readFile(join(folder, `${name}.sql`)))),
+  );
+}
+
+function parseMigration(name: string, bytes: Uint8Array): Migration {
+  const file = `${name}.sql`;
+  const text = decoded(file, bytes).replaceAll('\r\n', '\n');
+  const parts = splitByMarkers(file, text);
+  const [up, down] = [parts.up, parts.down].map((part) => statementsOf(part.sql, part.line));
+  for (const statement of [...(up ?? []), ...(down ?? [])])
+    if (isTransactionControl(statement))
+      throw new AdministrationError(
+        `${file}, line ${statement.line}: "${statement.text.split('\n')[0]}" begins or ends a transaction, and each migration runs in one already. Take the statement out.`,
+      );
+  if (!up?.length)
+    throw new AdministrationError(
+      `${file} has no statement below "-- Up Migration". Write what it is to do, or remove the file.`,
+    );
+  return { name, checksum: createHash('sha256').update(text).digest('hex'), up, down: down ?? [] };
+}
+
+function decoded(file: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes); // without a byte order mark
+  } catch {
+    throw new AdministrationError(`${file} is not in UTF-8. Save it in that encoding.`);
+  }
+}
