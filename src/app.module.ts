@@ -4,6 +4,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from './auth/auth.module.js';
 import { Configuration } from './configuration/configuration.js';
 import { dataSourceOptions } from './database/data-source.options.js';
+import { DatabaseModule } from './database/database.module.js';
 import { DocumentationModule } from './documentation/documentation.module.js';
 import { Overload } from './http/server/overload.js';
 import { ProblemFilter } from './http/problem.filter.js';
@@ -33,6 +34,7 @@ export class AppModule {
       module: AppModule,
       imports: [
         FoundationModule.of(foundation),
+        DatabaseModule,
         // Connected by the first reading, not here: the service starts without the database
         TypeOrmModule.forRoot({
           ...dataSourceOptions(configuration.DATABASE_URL),

@@ -8,6 +8,7 @@ import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import { JwksService } from '../auth/issuers/jwks.service.js';
 import { CodesService } from '../codes/codes.service.js';
 import { Configuration } from '../configuration/configuration.js';
+import { DatabaseClock } from '../database/database-clock.js';
 import { ChangeListener } from '../snapshots/change-listener.js';
 import { Overload } from '../http/server/overload.js';
 import { LOG, type Log } from '../telemetry/log.js';
@@ -24,6 +25,7 @@ export class LifecycleService implements OnApplicationBootstrap, OnModuleDestroy
     private readonly jwks: JwksService,
     private readonly overload: Overload,
     { DATABASE_URL }: Configuration,
+    clock: DatabaseClock,
     @Inject(LOG) log: Log,
   ) {
     const followed = { codes: codes.followed, keys: apiKeys.followed };
@@ -33,6 +35,7 @@ export class LifecycleService implements OnApplicationBootstrap, OnModuleDestroy
         reconnected: () => Object.values(followed).forEach((topic) => topic.invalidate()),
         announce: (topic, revision) => followed[topic].announce(revision),
       },
+      clock,
       log,
     );
   }

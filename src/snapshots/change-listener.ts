@@ -2,6 +2,7 @@
 // still registered, so that a lost notification, a swallowed connection or a pooler that forgets LISTEN costs five seconds, not for ever.
 // Notifications only wake it up: what changed is always asked from the database.
 import { Client, type QueryResult } from 'pg';
+import type { DatabaseClock } from '../database/database-clock.js';
 import type { Log } from '../telemetry/log.js';
 import { databaseUp, listenerUp } from '../telemetry/metrics.js';
 import { RepeatedFailure } from '../telemetry/repeated-failure.js';
@@ -27,7 +28,11 @@ export interface Follower {
   announce(topic: Topic, revision: string): void;
 }
 
-type Heartbeat = Identity & { readonly listening: boolean };
+type Heartbeat = Identity & {
+  readonly listening: boolean;
+  /** By the database's clock, in milliseconds since the epoch. */
+  readonly time: number;
+};
 
 export class ChangeListener {
   private readonly failure: RepeatedFailure;
@@ -39,6 +44,7 @@ export class ChangeListener {
   constructor(
     private readonly databaseUrl: string,
     private readonly follower: Follower,
+    private readonly clock: DatabaseClock,
     private readonly log: Log,
   ) {
     this.failure = new RepeatedFailure(log, 'database');
@@ -107,10 +113,12 @@ export class ChangeListener {
   }
 
   private async beat(client: Client): Promise<void> {
+    const asked = performance.now();
     const { rows }: QueryResult<Heartbeat> = await client.query<Heartbeat>(
-      `select ${IDENTITY_COLUMNS}, exists (select from pg_listening_channels() as channel where channel = '${CHANNEL}') as listening
+      `select ${IDENTITY_COLUMNS}, (extract(epoch from clock_timestamp()) * 1000)::float8 as time, exists (select from pg_listening_channels() as channel where channel = '${CHANNEL}') as listening
        from content_identity`,
     );
+    if (rows[0]) this.clock.measured(rows[0].time, asked);
     this.failure.succeeded();
     databaseUp.set(1);
     const listening = rows[0]?.listening === true;

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Configuration } from '../../configuration/configuration.js';
+import { DatabaseClock } from '../../database/database-clock.js';
 import { ApiKey } from '../../database/entities/api-key.entity.js';
 import { FollowedSnapshot, type Reading } from '../../snapshots/followed-snapshot.js';
 import { readIdentity, revisionOf } from '../../snapshots/read-revision.js';
@@ -27,6 +28,7 @@ export class ApiKeysService {
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
     private readonly configuration: Configuration,
+    private readonly clock: DatabaseClock,
     @Inject(LOG) log: Log,
   ) {
     this.followed = new FollowedSnapshot('keys', () => this.read(), log);
@@ -42,7 +44,7 @@ export class ApiKeysService {
     if (this.followed.age > this.configuration.API_KEY_MAX_AGE_SECONDS)
       return undecided('The list of API keys is too old.');
     if (!listed) return refused('unknown');
-    const now = Date.now();
+    const now = this.clock.now();
     if (listed.revokedAt <= now) return refused('revoked');
     return listed.expiresAt <= now ? refused('expired') : valid(listed);
   }
