@@ -1,9 +1,10 @@
 -- Up Migration
 
--- A text that callers may be given: not empty, not padded, no control characters (C0, DEL, C1, line and paragraph separators).
+-- Whether the service can return a text: not empty, no white space around it, no control characters (C0, DEL, C1, line and paragraph
+-- separators).
 create function is_clean(input text, most int) returns boolean
   language sql immutable strict parallel safe
-  -- In collation "C" \s is white space of ASCII alone, so that of Unicode is spelled out.
+  -- In collation "C" \s matches only ASCII white space, so the expression lists the white space of Unicode.
   as $$ select length(input) between 1 and most
     and input !~ '^[\s\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\ufeff]|[\s\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\ufeff]$'
     and input !~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]' $$;
@@ -12,7 +13,7 @@ create table code_list (
   name text collate "C" constraint code_list_is_unique primary key,
   constraint code_list_name_is_a_short_identifier check (name ~ '^[A-Za-z][A-Za-z0-9_-]{0,63}$')
 );
-comment on table code_list is 'A list of values, stored once whoever returns it';
+comment on table code_list is 'A list of values, stored once even if both areas return it';
 
 create table code_list_value (
   code_list text collate "C" not null,
@@ -26,13 +27,13 @@ create table code_list_value (
   constraint code_list_value_position_is_positive check (position > 0),
   constraint code_list_value_position_is_unique_in_its_list unique (code_list, position) deferrable initially deferred,
   constraint code_list_value_ends_after_it_begins check (valid_until > valid_from),
-  -- so that neither infinity nor a date beyond JavaScript's range has to be told to anyone
+  -- infinity and dates outside the range of JavaScript cannot be returned or scheduled
   constraint code_list_value_begins_in_the_years_1_to_9999 check (valid_from >= '0001-01-01z' and valid_from < '10000-01-01z'),
   constraint code_list_value_ends_in_the_years_1_to_9999 check (valid_until >= '0001-01-01z' and valid_until < '10000-01-01z')
 );
-comment on column code_list_value.position is 'Order in the answer; a value without one goes to the end';
-comment on column code_list_value.valid_from is 'Served from this moment on; null means always';
-comment on column code_list_value.valid_until is 'Served until just before this moment; null means for ever';
+comment on column code_list_value.position is 'Order in the answer; a value inserted without a position goes to the end';
+comment on column code_list_value.valid_from is 'Served from this moment on; null: no bound';
+comment on column code_list_value.valid_until is 'Served until just before this moment; null: no bound';
 
 create table area_property (
   area text collate "C" not null,
@@ -63,8 +64,8 @@ create table communication_code (
   constraint communication_code_ends_in_the_years_1_to_9999 check (valid_until >= '0001-01-01z' and valid_until < '10000-01-01z')
 );
 create unique index communication_code_by_code on communication_code (code, code_type);
-comment on column communication_code.valid_from is 'Served from this moment on; null means always';
-comment on column communication_code.valid_until is 'Served until just before this moment; null means for ever';
+comment on column communication_code.valid_from is 'Served from this moment on; null: no bound';
+comment on column communication_code.valid_until is 'Served until just before this moment; null: no bound';
 
 create table api_key (
   id uuid not null default gen_random_uuid() constraint api_key_id_is_unique primary key,
@@ -77,14 +78,14 @@ create table api_key (
   constraint api_key_hash_is_unique unique (key_hash),
   constraint api_key_hash_is_sha_256 check (octet_length(key_hash) = 32),
   constraint api_key_expires_after_it_is_created check (expires_at > created_at),
-  -- infinity and dates beyond JavaScript's range would make the whole list of keys unreadable
+  -- infinity and dates outside the range of JavaScript would make the whole list of keys unreadable
   constraint api_key_expiry_is_in_the_years_1_to_9999 check (expires_at between '0001-01-01z' and '9999-12-31z'),
   constraint api_key_revocation_is_in_the_years_1_to_9999 check (revoked_at between '0001-01-01z' and '9999-12-31z'),
   constraint api_key_creation_is_in_the_years_1_to_9999 check (created_at between '0001-01-01z' and '9999-12-31z')
 );
-comment on column api_key.key_hash is 'SHA-256 of the key, never the key';
+comment on column api_key.key_hash is 'SHA-256 of the key; the key itself is not stored';
 
--- A value or property without a position goes to the end. The lock makes two sessions that append at once take turns.
+-- A value or property without a position goes to the end. The lock serializes sessions that append at the same time.
 create function append_code_list_value() returns trigger
   language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
@@ -106,7 +107,7 @@ begin
   return new;
 end $$;
 create trigger append before insert on area_property for each row execute function append_area_property();
--- They run with the owner's rights, so that whoever may insert needs no other right and no search_path: for these two triggers alone.
+-- Both functions run with the owner's rights, so that a role needs only INSERT on the table. They are for these two triggers only.
 revoke execute on function append_code_list_value, append_area_property from public;
 
 -- Down Migration

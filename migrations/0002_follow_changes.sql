@@ -1,14 +1,15 @@
 -- Up Migration
 
--- The identity of a topic's content: how many transactions changed it, and the exclusive or of the random stamps that they left. Two contents
--- never have the same one, whatever was restored or lost in between, since a stamp never comes back. Writers do not wait for each other.
+-- The identity of a topic's content: the number of transactions that changed it, and the exclusive or of the random stamp of each. Two
+-- different contents never have the same identity, whatever was restored or lost between them, because a stamp is never used twice.
+-- Writers do not wait for each other.
 create table revision (
   topic text not null,
   transaction_id xid8 not null default pg_current_xact_id(),
-  -- Numbers of transactions come again on another server, but not at the same microsecond
+  -- Another server can use the same transaction number, but not in the same microsecond
   begun_at timestamptz not null default now(),
-  -- What changed: the communication codes in changed_code and any list (records), or anything (everything). Rows of several transactions
-  -- that are no longer told apart are folded into one, which leaves the identity as it is.
+  -- What changed. records: the communication codes in changed_code, and any list; everything: anything; folded: the row stands for several
+  -- old transactions, which leaves the identity as it is.
   extent text not null,
   transactions bigint not null default 1,
   stamp bigint not null default hashtextextended(gen_random_uuid()::text, 0),
@@ -16,9 +17,10 @@ create table revision (
   constraint revision_topic_is_known check (topic in ('codes', 'keys')),
   constraint revision_extent_is_known check (extent in ('records', 'everything', 'folded'))
 );
-comment on table revision is 'What tells one content from another, written by trigger alone';
+comment on table revision is 'The identity of the content of each topic; written by triggers only';
 
--- The communication codes that a transaction touched, by their former and their new keys. It goes when the transaction's revision is folded.
+-- The communication codes that a transaction changed, with their old and new keys. The rows are deleted when the transaction's revision is
+-- folded.
 create table changed_code (
   transaction_id xid8 not null default pg_current_xact_id(),
   begun_at timestamptz not null default now(),
@@ -26,13 +28,13 @@ create table changed_code (
   code text collate "C" not null
 );
 create index changed_code_by_transaction on changed_code (transaction_id, begun_at);
-comment on table changed_code is 'What the service reads again after a change, written by trigger alone';
+comment on table changed_code is 'The codes that the service reads again after a change; written by triggers only';
 
--- Folds what is older than ten minutes. Whoever loaded something older reads everything anew.
+-- Folds revisions that are older than ten minutes. A replica whose snapshot is older than that reads everything.
 create function fold_revisions(folded_topic text) returns void language plpgsql as $$
 declare
-  -- Rows that another transaction folds are left to it. In REPEATABLE READ even those that it folded since our snapshot are still seen, and
-  -- to lock one would fail: their xmax tells.
+  -- Rows that another transaction is folding are skipped. In REPEATABLE READ this transaction still sees rows that another one folded after
+  -- our snapshot, and locking such a row would fail: its xmax is set.
   old constant tid[] := array(
     select ctid from public.revision
      where topic = folded_topic and begun_at < now() - interval '10 minutes'
@@ -51,20 +53,21 @@ begin
   select folded_topic, 'folded', sum(transactions), bit_xor(stamp) from folded;
 end $$;
 
--- Notes that this transaction changed the topic: work of a constant size, and almost none after the first time.
+-- Records that this transaction changed the topic. The work does not depend on the size of the change; further calls in the same
+-- transaction do almost nothing.
 create function note_change(changed_topic text, changed_extent text) returns void language plpgsql as $$
 declare noted bigint;
 begin
   insert into public.revision (topic, extent) values (changed_topic, changed_extent) on conflict do nothing returning stamp into noted;
   if noted is not null then
     perform pg_notify('order_lookup_changed', changed_topic);
-    if noted & 31 = 0 then -- one of 32 transactions
+    if noted & 31 = 0 then -- in one of 32 transactions
       perform public.fold_revisions(changed_topic);
     end if;
   end if;
 end $$;
 
--- Whoever deletes from these tables takes away what tells contents apart: everything is read anew. Folding comes from a trigger itself.
+-- Deleting from these tables destroys the identity, so every replica has to read everything. Folding is exempt: it runs inside a trigger.
 create function guard_revisions() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   if pg_trigger_depth() = 1 then

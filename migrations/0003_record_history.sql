@@ -1,19 +1,21 @@
 -- Up Migration
 
--- Who changed what, and when. The tables are the auditors' (deploy/database/1-roles.sql): whoever runs migrations cannot rewrite them.
+-- Who changed what, and when. The role order_lookup_auditor owns these tables (deploy/database/1-roles.sql), so the role that runs
+-- migrations cannot rewrite them.
 create table recorded_transaction (
   begun_at timestamptz not null default now(),
   transaction_id xid8 not null default pg_current_xact_id(),
-  -- The moment of its commit, to less than a second
+  -- Time of the commit, exact to less than a second
   committed_at timestamptz,
   database_user text not null default session_user,
   application text not null default coalesce(current_setting('application_name', true), ''),
-  -- The file that the runner applied or undid, and the person who ran it, as the session says: order_lookup.migration, order_lookup.person
+  -- The migration that was applied or undone, and the person who ran it: from the session's settings order_lookup.migration and
+  -- order_lookup.person
   migration text default nullif(current_setting('order_lookup.migration', true), ''),
   person text default nullif(current_setting('order_lookup.person', true), ''),
   constraint recorded_transaction_is_unique primary key (begun_at, transaction_id)
 );
-comment on table recorded_transaction is 'Every transaction that changed a code or a key, written by trigger alone';
+comment on table recorded_transaction is 'Every transaction that changed a code or a key; written by triggers only';
 
 create table history (
   id bigint not null generated always as identity constraint history_id_is_unique primary key,
@@ -24,14 +26,14 @@ create table history (
   old_row jsonb,
   new_row jsonb
 );
-comment on table history is 'Every change to a code or a key, written by trigger alone. Keep it for a year at least; older rows may be deleted';
+comment on table history is 'Every change of a code or a key; written by triggers only. Rows older than a year may be deleted';
 create index history_by_transaction on history (begun_at, transaction_id);
 
 create view change_history as
   select h.id, t.committed_at, h.transaction_id, t.database_user, t.application, t.migration, t.person, h.table_name, h.operation, h.old_row, h.new_row
   from history h left join recorded_transaction t using (begun_at, transaction_id) order by h.id;
 
--- A deferred constraint trigger is the last thing to run before the commit.
+-- A deferred constraint trigger runs last before the commit.
 create function note_commit() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   update public.recorded_transaction set committed_at = clock_timestamp()
@@ -45,14 +47,14 @@ create function note_transaction() returns void language plpgsql as $$
 begin
   insert into public.recorded_transaction default values on conflict do nothing;
   if found then
-    -- Where the transaction said "set constraints all immediate", the time of its commit was taken too early
+    -- After "set constraints all immediate" the trigger ran at once, and took the time too early
     set constraints public.note_commit deferred;
     update public.recorded_transaction set committed_at = null
      where (begun_at, transaction_id) = (now(), pg_current_xact_id()) and committed_at is not null;
   end if;
 end $$;
 
--- For each statement, with its rows as sets, so that loading many codes costs little. Hashes of keys stay out.
+-- Runs once for each statement and handles its rows as a set, so that loading many codes costs little. Hashes of keys are left out.
 create function record_change() returns trigger language plpgsql security definer
   set search_path = pg_catalog, public, pg_temp set timezone = 'UTC' as $$
 declare
@@ -64,14 +66,14 @@ begin
   elsif tg_op = 'DELETE' then
     insert into public.history (table_name, operation, old_row) select tg_table_name, tg_op, to_jsonb(o) - 'key_hash' from old_rows o;
   elsif tg_op = 'UPDATE' then
-    -- The rows of both sets come in the same order, one for one
+    -- Both sets hold the same rows in the same order
     insert into public.history (table_name, operation, old_row, new_row)
     select tg_table_name, tg_op, o.old_row, n.new_row
       from (select to_jsonb(r) - 'key_hash' as old_row, to_jsonb(r) as whole, row_number() over () as at from old_rows r) o
       join (select to_jsonb(r) - 'key_hash' as new_row, to_jsonb(r) as whole, row_number() over () as at from new_rows r) n using (at)
-     where o.whole is distinct from n.whole; -- with the hash, so that an exchanged key is on record
+     where o.whole is distinct from n.whole; -- including the hash, so that a replaced key is recorded
   else
-    -- One line for the statement, and one for each row that it is about to take away
+    -- One row for the statement, and one for each row that it removes
     execute format(
       'insert into public.history (table_name, operation, old_row)
        select %1$L, %2$L, null union all (select %1$L, %2$L, to_jsonb(r) - ''key_hash'' from %3$I.%1$I r)',
@@ -84,7 +86,7 @@ begin
   perform public.note_transaction();
   if tg_table_name = 'communication_code' then
     if tg_op = 'TRUNCATE' or changed > 1000 then
-      extent := 'everything'; -- to name so many would cost more than it saves
+      extent := 'everything'; -- listing so many codes would cost more than reading everything
     elsif tg_op = 'INSERT' then
       insert into public.changed_code (code_type, code) select code_type, code from new_rows;
     elsif tg_op = 'DELETE' then
@@ -97,8 +99,8 @@ begin
   return null;
 end $$;
 
--- What the completeness of the record depends on, table by table: which table and file it is, its columns, and its triggers. A trigger that
--- is switched off and on again has another xmin.
+-- The state of each table on which a complete record depends: its oid and file, its columns, and its triggers. Disabling a trigger and
+-- enabling it again changes its xmin.
 create view record_state as
   select c.relname::text as table_name,
     concat_ws(' ', c.oid, c.relfilenode,
@@ -110,32 +112,32 @@ create view record_state as
     and c.relname = any (array['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key',
       'revision', 'changed_code', 'recorded_transaction', 'history']);
 
--- The state in which each table was when the record was last known to be complete.
+-- The state of each table when the record was last known to be complete.
 create table recorded_table (
   table_name text constraint recorded_table_is_unique primary key,
   state text not null
 );
-comment on table recorded_table is 'In which state of each table the record of changes is complete, written by functions alone';
+comment on table recorded_table is 'The state of each table in which the record of changes is complete; written by functions only';
 
--- Where the record of changes may lack some: the triggers of a table were switched off, or it was rewritten, or history was deleted.
+-- Tables for which the record of changes may be incomplete: triggers were disabled, the table was rewritten, or history was deleted.
 create view record_gap as
   select r.table_name, r.state as expected, s.state as actual
   from recorded_table r left join record_state s using (table_name) where s.state is distinct from r.state;
 
--- What the service compares: two contents of a topic are the same where all three columns are.
+-- What the service compares: two contents of a topic are the same if all three columns are equal.
 create view content_identity as
   select topic, sum(transactions)::text as transactions, bit_xor(stamp)::text as stamps,
     (select hashtextextended(string_agg(table_name || ' ' || state, ',' order by table_name), 0)::text from record_state) as state
   from revision group by topic;
 
--- TRUNCATE gives a table a new file, but is on record.
+-- TRUNCATE gives a table a new file, but record_truncate has recorded it.
 create function acknowledge_truncation() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   update public.recorded_table r set state = s.state from public.record_state s where (r.table_name, s.table_name) = (tg_table_name, tg_table_name);
   return null;
 end $$;
 
--- What is older than a year may be deleted. To delete more leaves a gap.
+-- History that is older than a year may be deleted. Deleting younger rows is recorded as a gap.
 create function guard_history() returns trigger language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   if tg_op = 'DELETE' then
@@ -166,7 +168,7 @@ begin
     execute format('create trigger guard_truncate after truncate on %I for each statement execute function guard_history()', name);
   end loop;
   create trigger guard_update after update on history for each statement execute function guard_history();
-  -- Also in a session whose session_replication_role is replica, as some tools that load data have it
+  -- Triggers fire also in a session with session_replication_role = replica, which some tools set to load data
   foreach name in array array['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key',
       'revision', 'changed_code', 'recorded_transaction', 'history'] loop
     execute (select string_agg(format('alter table %I enable always trigger %I', name, tgname), ';')
@@ -174,7 +176,8 @@ begin
   end loop;
 end $$;
 
--- Every replica reads everything anew, and the record counts as complete from here on: gaps are on record. For the end of each migration run.
+-- Makes every replica read everything. Writes the gaps into the history, and takes the record as complete from now on. Each migration run
+-- ends with it.
 create function raise_every_topic() returns void language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   insert into public.history (table_name, operation, old_row, new_row)
@@ -188,9 +191,10 @@ end $$;
 
 insert into recorded_table (table_name, state) select table_name, state from record_state;
 select raise_every_topic();
--- Whoever may create tables could otherwise write history by a table of their own, and whoever may connect have everything read anew.
+-- Otherwise a role that may create tables could attach these functions to its own table and write history, and any role could make every
+-- replica read everything.
 revoke execute on function note_commit, note_transaction, record_change, acknowledge_truncation, guard_history, raise_every_topic from public;
--- The roles of production: the record of changes becomes the auditors'.
+-- With the roles of production, order_lookup_auditor becomes the owner of the record of changes.
 do $$ begin
   if to_regprocedure('public.hand_over_record()') is not null then
     perform public.hand_over_record();

@@ -1,6 +1,6 @@
 -- Up Migration
 
--- The supported values of the interface document. A list that both areas return stands once.
+-- The supported values of the interface document. A list that both areas return is stored once.
 insert into code_list (name) values
   ('commentType'),
   ('commentTypeCodes'),
