@@ -1,6 +1,7 @@
 // `npm run faults -- NAME`: long runs that break the surroundings of the service and print what came of it. Their short forms are in the tests.
 import { flip } from './flip.js';
 import { forgery } from './forgery.js';
+import { gateway } from './gateway.js';
 import { memory } from './memory.js';
 import { outage } from './outage.js';
 import { propagation } from './propagation.js';
@@ -11,6 +12,7 @@ const runs: Record<string, (amount?: number) => Promise<string>> = {
   flip,
   outage,
   'rolling-restart': rollingRestart,
+  gateway,
   forgery,
   memory,
 };
@@ -18,7 +20,7 @@ const [name = '', amount] = process.argv.slice(2);
 const run = runs[name];
 if (!run || (amount !== undefined && !(Number(amount) > 0))) {
   console.error(
-    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage, requests of memory.`,
+    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage, requests of memory and gateway.`,
   );
   process.exit(1);
 }

@@ -11,30 +11,39 @@ const PROBE_MS = 500;
 /** Restarts each of three replicas ten times behind a balancer that asks for readiness, under 500 requests a second. Gives what failed. */
 export async function rollingRestart(): Promise<string> {
   const stage = await Stage.set(3);
-  const replicas = stage.replicas;
-  const balancer = new Balancer(replicas, PROBE_MS);
-  const traffic = new Traffic(balancer.target, stage.credentials, { perSecond: 500 });
-  const statuses: (number | null)[] = [];
-  const ends: number[] = [];
+  const balancer = new Balancer(stage.replicas, PROBE_MS);
   try {
-    for (let round = 0; round < ROUNDS || traffic.asked < REQUESTS; round++) {
-      for (let at = 0; at < replicas.length; at++) {
-        const old = replicas[at] as RunningService;
-        const startedAt = performance.now();
-        old.signal('SIGTERM');
-        statuses.push(await old.exited());
-        ends.push(performance.now() - startedAt);
-        replicas[at] = await stage.replica();
-      }
-    }
-    const { asked, failed, failures, p99, largest } = await traffic.stop();
-    return [
-      `${ends.length} restarts of ${replicas.length} replicas: ${failed} of ${asked} requests failed (p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms);`,
-      `every exit status 0: ${statuses.every((status) => status === 0) ? 'yes' : `no: ${statuses.join()}`}; longest end ${Math.round(Math.max(...ends))} ms`,
-      ...failures.slice(0, 5),
-    ].join('\n');
+    return await restartUnderTraffic(stage, balancer.target, REQUESTS);
   } finally {
     balancer.stop();
     await stage.strike();
   }
+}
+
+/** Restarts the replicas in turn, each on its port, ten times and until so many requests were sent. */
+export async function restartUnderTraffic(
+  stage: Stage,
+  target: () => string,
+  requests: number,
+): Promise<string> {
+  const { replicas } = stage;
+  const traffic = new Traffic(target, stage.credentials, { perSecond: 500 });
+  const statuses: (number | null)[] = [];
+  const ends: number[] = [];
+  for (let round = 0; round < ROUNDS || traffic.asked < requests; round++) {
+    for (let at = 0; at < replicas.length; at++) {
+      const old = replicas[at] as RunningService;
+      const startedAt = performance.now();
+      old.signal('SIGTERM');
+      statuses.push(await old.exited());
+      ends.push(performance.now() - startedAt);
+      replicas[at] = await stage.replica({ PORT: String(old.port) });
+    }
+  }
+  const { asked, failed, failures, p99, largest } = await traffic.stop();
+  return [
+    `${ends.length} restarts of ${replicas.length} replicas: ${failed} of ${asked} requests failed (p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms);`,
+    `every exit status 0: ${statuses.every((status) => status === 0) ? 'yes' : `no: ${statuses.join()}`}; longest end ${Math.round(Math.max(...ends))} ms`,
+    ...failures.slice(0, 5),
+  ].join('\n');
 }

@@ -33,10 +33,11 @@ export class Stage {
   }
 
   /** One more replica, ready. It is not in the list. */
-  async replica(): Promise<RunningService> {
+  async replica(environment: Record<string, string> = {}): Promise<RunningService> {
     const service = await RunningService.start({
       DATABASE_URL: this.database.urlOf('order_lookup_service'),
       ...this.issuer.environment,
+      ...environment,
     });
     await service.ready();
     return service;

@@ -33,7 +33,6 @@ const MIX: readonly Call[] = [
   { path: `${PATHS.communicationCodes}?codetype=x`, status: 400, problem: 'invalid-query' },
   { path: '/nothing', status: 404, problem: 'not-found' },
 ];
-/** An answer that comes later has failed. */
 const LIMIT_MS = 1_000;
 const TICK_MS = 10;
 
@@ -53,6 +52,13 @@ export interface TrafficReport {
   readonly largest: number;
 }
 
+interface TrafficOptions {
+  readonly perSecond?: number;
+  readonly mix?: readonly Call[];
+  /** An answer that comes later has failed. */
+  readonly limitMs?: number;
+}
+
 /** Mixed requests at a steady rate, whatever comes back. Whatever is not the right answer within a second has failed. */
 export class Traffic {
   private readonly agent = new Agent({ keepAlive: true, maxSockets: 64 });
@@ -61,6 +67,7 @@ export class Traffic {
   private readonly failures: string[] = [];
   private readonly startedAt = performance.now();
   private readonly timer: NodeJS.Timeout;
+  private readonly limitMs: number;
   asked = 0;
   failed = 0;
 
@@ -68,8 +75,9 @@ export class Traffic {
   constructor(
     private readonly target: () => string,
     private readonly credentials: Credentials,
-    { perSecond = 200, mix = MIX }: { perSecond?: number; mix?: readonly Call[] } = {},
+    { perSecond = 200, mix = MIX, limitMs = LIMIT_MS }: TrafficOptions = {},
   ) {
+    this.limitMs = limitMs;
     this.timer = setInterval(() => {
       const due = ((performance.now() - this.startedAt) / 1000) * perSecond;
       while (this.asked < due) {
@@ -110,7 +118,7 @@ export class Traffic {
     this.latencies.push(milliseconds);
     const wrong =
       fault ??
-      (milliseconds > LIMIT_MS ? `answered after ${Math.round(milliseconds)} ms` : undefined);
+      (milliseconds > this.limitMs ? `answered after ${Math.round(milliseconds)} ms` : undefined);
     if (wrong === undefined) return;
     this.failed++;
     if (this.failures.length < 100)
