@@ -29,7 +29,6 @@ export interface Foundation {
 export class AppModule {
   static on(foundation: Foundation): DynamicModule {
     const { configuration } = foundation;
-    const access = AuthModule.for(configuration);
     return {
       module: AppModule,
       imports: [
@@ -43,9 +42,9 @@ export class AppModule {
         OrderUpdateModule,
         OrderCaptureV2Module,
         OrderSchedulingModule,
-        access,
-        DocumentationModule.with(access),
-        ManagementModule.with(access),
+        AuthModule.forRoot(configuration),
+        DocumentationModule.forRoot(configuration),
+        ManagementModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ProblemFilter }],
     };

@@ -1,30 +1,35 @@
-import { Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
-import { Configuration } from '../configuration/configuration.js';
+import type { Configuration } from '../configuration/configuration.js';
 import { AccessTokensService } from './access-tokens/access-tokens.service.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import { CredentialsGuard } from './credentials.guard.js';
-import { JwksService } from './issuers/jwks.service.js';
+import { IssuersService } from './issuers/issuers.service.js';
+import { ProtectedResourceController } from './protected-resource/protected-resource.controller.js';
 import { RateLimitInterceptor } from './rate-limit.interceptor.js';
+import { Refusals } from './refusals.js';
 
 @Module({})
 export class AuthModule {
   /** The interceptor is there only where a limit is set: without it a request costs less. */
-  static for(configuration: Configuration) {
+  static forRoot({ RATE_LIMIT_PER_MINUTE }: Configuration): DynamicModule {
     const rateLimit =
-      configuration.RATE_LIMIT_PER_MINUTE > 0
+      RATE_LIMIT_PER_MINUTE > 0
         ? [{ provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor }]
         : [];
     return {
       module: AuthModule,
+      global: true,
+      controllers: [ProtectedResourceController],
       providers: [
         ApiKeysService,
         AccessTokensService,
-        JwksService,
+        IssuersService,
+        Refusals,
         { provide: APP_GUARD, useClass: CredentialsGuard },
         ...rateLimit,
       ],
-      exports: [ApiKeysService, JwksService],
+      exports: [ApiKeysService, IssuersService],
     };
   }
 }

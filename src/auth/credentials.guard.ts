@@ -1,5 +1,5 @@
 // Both headers stand between a stranger and the data. The guard is global and fails closed: a route that says nothing about credentials
-// refuses everyone who has none.
+// refuses everyone who has none. The key comes first: without a valid one no signature is checked, nobody waits, and the issuer is not asked.
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import type { Caller, ServiceRequest } from '../http/service-request.js';
@@ -8,7 +8,7 @@ import { AccessTokensService } from './access-tokens/access-tokens.service.js';
 import type { AccessToken } from './access-tokens/access-token.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import { isPublic } from './public.decorator.js';
-import { cannotVerify, insufficientScope, repeatedHeaders, unauthorized } from './refusals.js';
+import { Refusals } from './refusals.js';
 import type { Verdict } from './verdict.js';
 
 @Injectable()
@@ -16,6 +16,7 @@ export class CredentialsGuard implements CanActivate {
   constructor(
     private readonly apiKeys: ApiKeysService,
     private readonly accessTokens: AccessTokensService,
+    private readonly refusals: Refusals,
     private readonly configuration: Configuration,
   ) {}
 
@@ -23,32 +24,33 @@ export class CredentialsGuard implements CanActivate {
     if (isPublic(context)) return true;
     const request = context.getArgByIndex<ServiceRequest>(0);
     const { apiKey, apiKeys, authorization, authorizations } = request.head;
-    if (apiKeys > 1 || authorizations > 1) return rejected(repeatedHeaders(request.head));
+    if (apiKeys > 1 || authorizations > 1)
+      return rejected(this.refusals.repeatedHeaders(request.head));
     const key = this.apiKeys.verify(apiKey);
-    const token = this.accessTokens.verify(authorization);
+    if (key.kind !== 'valid')
+      return rejected(this.refusalOf(key, this.accessTokens.inspect(authorization)));
+    request.caller = key.holder;
+    const token = this.accessTokens.verify(authorization, key.holder.keyId);
     return token instanceof Promise
-      ? token.then((verdict) => this.decide(request, key, verdict))
-      : this.decide(request, key, token);
+      ? token.then((verdict) => this.decide(key, verdict))
+      : this.decide(key, token);
   }
 
-  private decide(
-    request: ServiceRequest,
-    key: Verdict<Caller>,
-    token: Verdict<AccessToken>,
-  ): true | Promise<never> {
-    if (key.kind === 'valid' && token.kind === 'valid') {
-      request.caller = key.holder;
-      return (
-        token.holder.isInScope ||
-        rejected(insufficientScope(this.configuration.OAUTH_REQUIRED_SCOPE))
-      );
-    }
+  private decide(key: Verdict<Caller>, token: Verdict<AccessToken>): true | Promise<never> {
+    if (token.kind !== 'valid') return rejected(this.refusalOf(key, token));
+    return (
+      token.holder.isInScope ||
+      rejected(this.refusals.insufficientScope(this.configuration.OAUTH_REQUIRED_SCOPE))
+    );
+  }
+
+  private refusalOf(key: Verdict<Caller>, token: Verdict<AccessToken>): Problem {
     // What is missing can be said whatever else is not at hand; a verdict that cannot be reached is never a refusal.
     if (key.kind !== 'missing' && token.kind !== 'missing') {
-      if (key.kind === 'undecided') return rejected(cannotVerify(key.detail));
-      if (token.kind === 'undecided') return rejected(cannotVerify(token.detail));
+      if (key.kind === 'undecided') return this.refusals.cannotVerify(key.detail);
+      if (token.kind === 'undecided') return this.refusals.cannotVerify(token.detail);
     }
-    return rejected(unauthorized(key, token));
+    return this.refusals.unauthorized(key, token);
   }
 }
 

@@ -1,6 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule, type Foundation } from '../app.module.js';
+import { WELL_KNOWN } from '../auth/protected-resource/protected-resource.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { createOpenApiDocument } from '../documentation/openapi/openapi.document.js';
 import { OpenApiService } from '../documentation/openapi/openapi.service.js';
@@ -13,12 +14,7 @@ import { type Log, nestLogger } from '../telemetry/log.js';
 
 /** What exists before Nest does. */
 export function createFoundation(configuration: Configuration, log: Log): Foundation {
-  const { BASE_PATH, PUBLIC_BASE_URL } = configuration;
-  const problems = new ProblemRenderer(
-    PUBLIC_BASE_URL !== '' && PUBLIC_BASE_URL.endsWith(BASE_PATH)
-      ? PUBLIC_BASE_URL
-      : PUBLIC_BASE_URL + BASE_PATH,
-  );
+  const problems = new ProblemRenderer(configuration.baseAddress);
   return {
     configuration,
     log,
@@ -37,7 +33,7 @@ export function prepare(
   configuration: Configuration,
 ): NestExpressApplication {
   const { BASE_PATH, CORS_ORIGINS } = configuration;
-  if (BASE_PATH) app.setGlobalPrefix(BASE_PATH);
+  if (BASE_PATH) app.setGlobalPrefix(BASE_PATH, { exclude: [`${WELL_KNOWN}{/*path}`] });
   if (CORS_ORIGINS.length > 0) {
     app.enableCors({
       origin: CORS_ORIGINS,

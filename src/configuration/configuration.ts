@@ -1,6 +1,15 @@
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsNotEmpty, Matches } from 'class-validator';
-import { Each, HttpUrl, IssuerUrl, PostgresUrl, WholeNumber } from './rules.js';
+import {
+  CommaSeparated,
+  Each,
+  HttpUrl,
+  IssuerUrls,
+  JwksUrl,
+  OtherPortThan,
+  PostgresUrl,
+  WholeNumber,
+} from './rules.js';
 
 const port = { min: 0, max: 65_535 };
 
@@ -15,6 +24,7 @@ export class Configuration {
   PORT = 3000;
 
   @WholeNumber(port)
+  @OtherPortThan('PORT')
   MANAGEMENT_PORT = 3001;
 
   @Matches(/^(\/[A-Za-z0-9._~-]+)*$/, {
@@ -23,14 +33,15 @@ export class Configuration {
   })
   BASE_PATH = '';
 
-  @HttpUrl({ optional: true })
+  @HttpUrl()
   PUBLIC_BASE_URL = '';
 
   @PostgresUrl()
   DATABASE_URL = '';
 
-  @IssuerUrl()
-  OAUTH_ISSUER = '';
+  @CommaSeparated()
+  @IssuerUrls()
+  OAUTH_ISSUER: string[] = [];
 
   @IsNotEmpty({
     message:
@@ -38,7 +49,7 @@ export class Configuration {
   })
   OAUTH_AUDIENCE = '';
 
-  @IssuerUrl({ optional: true })
+  @JwksUrl()
   OAUTH_JWKS_URI = '';
 
   @Matches(/^[\x21\x23-\x5b\x5d-\x7e]*$/, {
@@ -65,18 +76,35 @@ export class Configuration {
   @WholeNumber({ min: 0, max: 1_000_000 })
   RATE_LIMIT_PER_MINUTE = 0;
 
-  @Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' ? value.split(',').map((origin) => origin.trim()) : value,
-  )
+  @CommaSeparated()
   @Each(
-    /^https?:\/\/[^/\s"]+$/,
+    /^https?:\/\/[^/\s"@?#]+$/,
     'an origin such as https://portal.example.com (scheme and host, no path)',
   )
   CORS_ORIGINS: string[] = [];
+
+  @WholeNumber({ min: 0, max: 100 })
+  TRUSTED_PROXY_HOPS = 0;
+
+  @IsIn(['on', 'off'], { message: '$property is "$value": on or off is needed' })
+  DOCUMENTATION = 'on';
 
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
     message:
       '$property is "$value": one of fatal, error, warn, info, debug, trace, silent is needed',
   })
   LOG_LEVEL = 'info';
+
+  /** The address that paths with BASE_PATH are appended to, without a trailing slash; empty where it is not known. */
+  get serverAddress(): string {
+    const { PUBLIC_BASE_URL: url, BASE_PATH: path } = this;
+    return path !== '' && url !== '' && new URL(url).pathname.endsWith(path)
+      ? url.slice(0, -path.length)
+      : url;
+  }
+
+  /** The interface document's {base_url}, as far as it is known: at least BASE_PATH. */
+  get baseAddress(): string {
+    return this.serverAddress + this.BASE_PATH;
+  }
 }

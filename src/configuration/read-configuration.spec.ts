@@ -22,6 +22,7 @@ describe('readConfiguration', () => {
   it('takes the defaults for what is not set or empty', () => {
     expect(readConfiguration({ ...complete, PORT: '', UNRELATED: 'x' })).toMatchObject({
       ...complete,
+      OAUTH_ISSUER: ['https://login.example'],
       HOST: '0.0.0.0',
       PORT: 3000,
       MANAGEMENT_PORT: 3001,
@@ -76,6 +77,28 @@ describe('readConfiguration', () => {
       'loud',
       'LOG_LEVEL is "loud": one of fatal, error, warn, info, debug, trace, silent is needed',
     ],
+    ['DOCUMENTATION', 'no', 'DOCUMENTATION is "no": on or off is needed'],
+    [
+      'TRUSTED_PROXY_HOPS',
+      '-1',
+      'TRUSTED_PROXY_HOPS is "-1": a whole number from 0 to 100 is needed',
+    ],
+    [
+      'MANAGEMENT_PORT',
+      '3000',
+      'MANAGEMENT_PORT is 3000, and so is PORT: two different ports are needed',
+    ],
+    ['OAUTH_ISSUER', 'https://a.example, b', 'OAUTH_ISSUER holds "b": an https address is needed'],
+    [
+      'OAUTH_ISSUER',
+      'https://a.example,https://a.example',
+      'OAUTH_ISSUER holds "https://a.example" twice: name each issuer once',
+    ],
+    [
+      'DATABASE_URL',
+      'postgres://u:%ZZ@db/x',
+      'DATABASE_URL holds a % that begins no percent-encoded UTF-8: write %25 for a percent sign',
+    ],
   ])('refuses %s=%s', (name, value, fault) => {
     expect(faults({ ...complete, [name]: value })).toEqual([fault]);
   });
@@ -96,10 +119,48 @@ describe('readConfiguration', () => {
     ).toEqual([]);
   });
 
-  it('never quotes the password of DATABASE_URL', () => {
-    expect(
-      faults({ ...complete, DATABASE_URL: 'mysql://reader:secret@db/x' }).join(),
-    ).not.toContain('secret');
+  it('takes several issuers, but a key set for a single one only', () => {
+    const several = { ...complete, OAUTH_ISSUER: 'https://a.example , https://b.example/' };
+    expect(readConfiguration(several).OAUTH_ISSUER).toEqual([
+      'https://a.example',
+      'https://b.example/',
+    ]);
+    expect(faults({ ...several, OAUTH_JWKS_URI: 'https://a.example/jwks' })).toEqual([
+      'OAUTH_JWKS_URI is set, and OAUTH_ISSUER names several issuers: leave it out, so that the keys of each are found by its metadata',
+    ]);
+  });
+
+  it.each(
+    ['DATABASE_URL', 'OAUTH_ISSUER', 'OAUTH_JWKS_URI', 'PUBLIC_BASE_URL', 'CORS_ORIGINS'].flatMap(
+      (name) =>
+        [
+          'https://alice:s3cret@host.example',
+          'https://:s3cret@host.example/x/',
+          'https://s3cret@host.example',
+          'alice:s3cret@host.example',
+          'https//alice:s3cret@host.example',
+          'https://alice:s3c@s3cret@host.example',
+          'ftp://host.example/?password=s3cret',
+        ].map((value) => [name, value]),
+    ),
+  )('refuses %s=%s and quotes no password', (name = '', value = '') => {
+    const found = faults({ ...complete, [name]: value });
+    expect(found).toEqual([expect.stringContaining(`${name} `)]);
+    expect(found[0]).not.toMatch(/s3c|alice/);
+  });
+
+  it.each([
+    ['', '', '', ''],
+    ['', '/lookups', '', '/lookups'],
+    ['https://x.example', '', 'https://x.example', 'https://x.example'],
+    ['https://x.example', '/lookups', 'https://x.example', 'https://x.example/lookups'],
+    ['https://x.example/lookups', '/lookups', 'https://x.example', 'https://x.example/lookups'],
+    ['https://lookups', '/lookups', 'https://lookups', 'https://lookups/lookups'],
+    ['https://x.example/gw', '/a', 'https://x.example/gw', 'https://x.example/gw/a'],
+    ['https://x.example/gw/a', '/a', 'https://x.example/gw', 'https://x.example/gw/a'],
+  ])('PUBLIC_BASE_URL=%s with BASE_PATH=%s', (PUBLIC_BASE_URL, BASE_PATH, server, base) => {
+    const read = readConfiguration({ ...complete, PUBLIC_BASE_URL, BASE_PATH });
+    expect([read.serverAddress, read.baseAddress]).toEqual([server, base]);
   });
 
   it('reads exactly the variables of .env.example', () => {

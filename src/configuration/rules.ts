@@ -1,6 +1,7 @@
 // What a variable may hold, as class-validator rules whose sentences name the variable, what was found and what is needed.
 import { Transform } from 'class-transformer';
 import { ValidateBy, type ValidationArguments } from 'class-validator';
+import { databaseUrlFault } from './database-url.js';
 
 function rule(
   name: string,
@@ -38,52 +39,81 @@ export function WholeNumber({ min, max }: { min: number; max: number }): Propert
   };
 }
 
+/** A list in one variable; blanks around the commas do not count. */
+export const CommaSeparated = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' ? value.split(',').map((entry) => entry.trim()) : value,
+  );
+
+/** What was found, without what may be a secret: what stands before an `@`, and a query. */
+const quoted = (value: unknown): string =>
+  `"${String(value)
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1***@')
+    .replace(/[?#].*$/s, (rest) => `${rest[0]}***`)}"`;
+
+/** A port that another server of the process does not have. 0 lets the system choose. */
+export const OtherPortThan = (other: string): PropertyDecorator =>
+  rule('otherPort', (value, settings) =>
+    typeof value === 'number' && value !== 0 && value === settings[other]
+      ? `is ${value}, and so is ${other}: two different ports are needed`
+      : undefined,
+  );
+
 /** An absolute http or https address without user, query, fragment and trailing slash. */
-export const HttpUrl = ({ optional = false } = {}): PropertyDecorator =>
+export const HttpUrl = (): PropertyDecorator =>
   rule('httpUrl', (value) => {
-    if (optional && value === '') return undefined;
+    if (value === '') return undefined;
     const url = parse(value);
-    const fits =
-      url &&
-      /^https?:$/.test(url.protocol) &&
-      !url.username &&
-      !url.search &&
-      !url.hash &&
-      !String(value).endsWith('/');
+    const fits = url && /^https?:\/\/[^@?#]+[^/@?#]$/i.test(value as string);
     return fits
       ? undefined
-      : `is "${String(value)}": an http or https address without a trailing slash is needed, such as https://orders.example.com`;
+      : `is ${quoted(value)}: an http or https address without user, query and trailing slash is needed, such as https://orders.example.com`;
   });
 
-/** An address of the issuer: https, or http on a loopback address, or http anywhere with OAUTH_ALLOW_HTTP. */
-export const IssuerUrl = ({ optional = false } = {}): PropertyDecorator =>
-  rule('issuerUrl', (value, settings) => {
-    if (value === '')
-      return optional
-        ? undefined
-        : 'is not set: the exact issuer (the iss claim) of the OAuth 2.0 provider is needed, such as https://login.example.com';
-    const url = parse(value);
-    if (!url || !/^https?:$/.test(url.protocol) || url.username || url.hash)
-      return `is "${String(value)}": an https address is needed`;
-    if (url.protocol === 'https:' || isLoopback(url) || settings['OAUTH_ALLOW_HTTP'] === true)
-      return undefined;
-    return `is "${String(value)}": https is needed, since anyone on the way could replace the keys; on a test network set OAUTH_ALLOW_HTTP=true`;
+/** What is wrong with an address of an issuer: it has to be https, or http on a loopback address, or http anywhere with OAUTH_ALLOW_HTTP. */
+function issuerUrlFault(value: string, settings: Record<string, unknown>): string | undefined {
+  const url = parse(value);
+  if (!url || !/^https?:$/.test(url.protocol))
+    return `${quoted(value)}: an https address is needed`;
+  if (/[@#]/.test(value))
+    return `${quoted(value)}: an address without user, password and fragment is needed`;
+  if (url.protocol === 'https:' || isLoopback(url) || settings['OAUTH_ALLOW_HTTP'] === true)
+    return undefined;
+  return `${quoted(value)}: https is needed, since anyone on the way could replace the keys; on a test network set OAUTH_ALLOW_HTTP=true`;
+}
+
+/** The issuers, one or several. */
+export const IssuerUrls = (): PropertyDecorator =>
+  rule('issuerUrls', (value, settings) => {
+    const issuers = value as string[];
+    if (issuers.length === 0)
+      return 'is not set: the exact issuer (the iss claim) of the OAuth 2.0 provider is needed, such as https://login.example.com';
+    const faults = issuers.map((issuer) => issuerUrlFault(issuer, settings));
+    const fault = faults.find((found) => found !== undefined);
+    if (fault !== undefined) return `${issuers.length > 1 ? 'holds' : 'is'} ${fault}`;
+    const twice = issuers.find((issuer, at) => issuers.indexOf(issuer) !== at);
+    return twice === undefined ? undefined : `holds ${quoted(twice)} twice: name each issuer once`;
   });
 
-/** A connection string of PostgreSQL. It holds a password, so the sentence never quotes it. */
+/** The address of the key set, where discovery is not wanted. */
+export const JwksUrl = (): PropertyDecorator =>
+  rule('jwksUrl', (value, settings) => {
+    if (value === '') return undefined;
+    if ((settings['OAUTH_ISSUER'] as string[]).length > 1)
+      return 'is set, and OAUTH_ISSUER names several issuers: leave it out, so that the keys of each are found by its metadata';
+    const fault = issuerUrlFault(value as string, settings);
+    return fault && `is ${fault}`;
+  });
+
+/** A connection string of PostgreSQL. */
 export const PostgresUrl = (): PropertyDecorator =>
-  rule('postgresUrl', (value) => {
-    const form =
-      'a connection string such as postgres://user:password@host:5432/database is needed';
-    if (value === '') return `is not set: ${form}`;
-    return /^postgres(ql)?:$/.test(parse(value)?.protocol ?? '')
-      ? undefined
-      : `is not a connection string of PostgreSQL: ${form}`;
-  });
+  rule('postgresUrl', (value) => databaseUrlFault(value as string));
 
 /** A list whose every entry matches. */
 export const Each = (pattern: RegExp, needed: string): PropertyDecorator =>
   rule('each', (value) => {
     const wrong = (value as string[]).find((entry) => !pattern.test(entry));
-    return wrong === undefined ? undefined : `holds "${wrong}": each entry has to be ${needed}`;
+    return wrong === undefined
+      ? undefined
+      : `holds ${quoted(wrong)}: each entry has to be ${needed}`;
   });

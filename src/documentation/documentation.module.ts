@@ -1,16 +1,16 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import type { Configuration } from '../configuration/configuration.js';
 import { DocsController } from './docs/docs.controller.js';
 import { OpenApiService } from './openapi/openapi.service.js';
 import { ProblemsController } from './problem-pages/problems.controller.js';
 
 @Module({})
 export class DocumentationModule {
-  /** @param access the module that knows the issuer, as the application configured it */
-  static with(access: DynamicModule): DynamicModule {
+  /** The pages of problem types stay where documentation is not wanted: every problem names one. */
+  static forRoot({ DOCUMENTATION }: Configuration): DynamicModule {
     return {
       module: DocumentationModule,
-      imports: [access],
-      controllers: [DocsController, ProblemsController],
+      controllers: [...(DOCUMENTATION === 'on' ? [DocsController] : []), ProblemsController],
       providers: [OpenApiService],
       exports: [OpenApiService],
     };

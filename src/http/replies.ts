@@ -106,7 +106,7 @@ export class Replies {
   finished(request: ServiceRequest, status: number, problem?: Problem, cause?: unknown): void {
     const { operation } = request;
     const milliseconds = performance.now() - request.startedAt;
-    countRequest(operation, status, milliseconds / 1000);
+    countRequest(operation, status, milliseconds / 1000, request.caller?.client);
     const level = status >= 500 ? 'error' : status >= 400 ? 'info' : 'debug';
     if (!this.log.isLevelEnabled(level)) return;
     const { requestId, method, caller, head } = request;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
-import { JwksService } from '../auth/issuers/jwks.service.js';
+import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { CodesService } from '../codes/codes.service.js';
 
 /** Whether the process can answer callers. The database need not be there at the moment: its outage must not pull all replicas out at once. */
@@ -11,7 +11,7 @@ export class HealthService {
   constructor(
     private readonly codes: CodesService,
     private readonly apiKeys: ApiKeysService,
-    private readonly jwks: JwksService,
+    private readonly issuers: IssuersService,
   ) {}
 
   stop(): void {
@@ -28,7 +28,7 @@ export class HealthService {
       ...(this.apiKeys.followed.current
         ? []
         : ['The API keys have not been read from the database yet.']),
-      ...(this.jwks.current ? [] : ['The signing keys of the issuer are not at hand.']),
+      ...(this.issuers.anyKeys ? [] : ['The signing keys of the issuer are not at hand.']),
     ];
   }
 }

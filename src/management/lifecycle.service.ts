@@ -5,7 +5,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
-import { JwksService } from '../auth/issuers/jwks.service.js';
+import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { CodesService } from '../codes/codes.service.js';
 import { Configuration } from '../configuration/configuration.js';
 import { DatabaseClock } from '../database/database-clock.js';
@@ -22,7 +22,7 @@ export class LifecycleService implements OnApplicationBootstrap, OnModuleDestroy
   constructor(
     private readonly codes: CodesService,
     private readonly apiKeys: ApiKeysService,
-    private readonly jwks: JwksService,
+    private readonly issuers: IssuersService,
     private readonly overload: Overload,
     { DATABASE_URL }: Configuration,
     clock: DatabaseClock,
@@ -42,13 +42,11 @@ export class LifecycleService implements OnApplicationBootstrap, OnModuleDestroy
 
   onApplicationBootstrap(): void {
     this.overload.start();
-    this.jwks.start();
     this.listener.start();
   }
 
   async onModuleDestroy(): Promise<void> {
     this.overload.stop();
-    this.jwks.stop();
     this.codes.followed.stop();
     this.apiKeys.followed.stop();
     await this.listener.stop();
@@ -58,7 +56,7 @@ export class LifecycleService implements OnApplicationBootstrap, OnModuleDestroy
   async metrics(): Promise<string> {
     this.codes.followed.measure();
     this.apiKeys.followed.measure();
-    this.jwks.measure();
+    this.issuers.measure();
     communicationCodes.set(this.codes.followed.current?.communicationCodes.count ?? 0);
     return registry.metrics();
   }

@@ -1,24 +1,30 @@
-import type { Observations, Tally } from './deferred-metrics.js';
-import { requestDuration, requests } from './metrics.js';
+import { type Observations, TallyTable } from './deferred-metrics.js';
+import { clientRequests, requestDuration, requests } from './metrics.js';
 
-interface Operation {
-  readonly durations: Observations;
-  readonly byStatus: Map<number, Tally>;
-}
+/** Names kept apart by the metric of clients: each takes as many series as it has statuses. */
+const MOST_CLIENTS = 1_000;
+const OTHER_CLIENTS = 'other';
 
-const operations = new Map<string, Operation>();
+const durations = new Map<string, Observations>();
+const byOperation = new TallyTable((operation, status) => requests.labels({ operation, status }));
+const byClient = new TallyTable((client, status) => clientRequests.labels({ client, status }));
 
-/** Takes note of an answered request. The name of the operation is the pattern of its route: one of a fixed set. */
-export function countRequest(name: string, status: number, seconds: number): void {
-  let operation = operations.get(name);
-  if (!operation)
-    operations.set(
-      name,
-      (operation = { durations: requestDuration.labels({ operation: name }), byStatus: new Map() }),
-    );
-  let tally = operation.byStatus.get(status);
-  if (!tally)
-    operation.byStatus.set(status, (tally = requests.labels({ operation: name, status })));
-  tally.inc();
-  operation.durations.observe(seconds);
+/**
+ * Takes note of an answered request.
+ * @param operation the pattern of its route: one of a fixed set
+ * @param client whose API key it had, where that is in force
+ */
+export function countRequest(
+  operation: string,
+  status: number,
+  seconds: number,
+  client?: string,
+): void {
+  byOperation.inc(operation, status);
+  let observed = durations.get(operation);
+  if (!observed) durations.set(operation, (observed = requestDuration.labels({ operation })));
+  observed.observe(seconds);
+  if (client === undefined) return;
+  const named = byClient.has(client) || byClient.size < MOST_CLIENTS;
+  byClient.inc(named ? client : OTHER_CLIENTS, status);
 }

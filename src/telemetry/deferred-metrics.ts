@@ -44,6 +44,30 @@ export class DeferredCounter<Label extends string> {
   }
 }
 
+/** Tallies by the values of two labels, each made when it is first needed. */
+export class TallyTable<Second extends string | number> {
+  private readonly rows = new Map<string, Map<Second, Tally>>();
+
+  constructor(private readonly create: (first: string, second: Second) => Tally) {}
+
+  /** How many values of the first label there are. */
+  get size(): number {
+    return this.rows.size;
+  }
+
+  has(first: string): boolean {
+    return this.rows.has(first);
+  }
+
+  inc(first: string, second: Second): void {
+    let row = this.rows.get(first);
+    if (!row) this.rows.set(first, (row = new Map()));
+    let tally = row.get(second);
+    if (!tally) row.set(second, (tally = this.create(first, second)));
+    tally.inc();
+  }
+}
+
 const MOST_DEFERRED = 256;
 
 /** Values observed for one set of labels. */

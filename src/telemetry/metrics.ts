@@ -15,6 +15,14 @@ const of = <Label extends string>(name: string, help: string, ...labelNames: Lab
 export const requests = new DeferredCounter(
   of('http_requests_total', 'Requests answered', 'operation', 'status'),
 );
+export const clientRequests = new DeferredCounter(
+  of(
+    'client_requests_total',
+    'Requests answered, by the client of their API key: at most 1,000 clients have names, the rest are other',
+    'client',
+    'status',
+  ),
+);
 export const requestDuration = new DeferredHistogram({
   ...of(
     'http_request_duration_seconds',
@@ -52,11 +60,18 @@ export const listenerUp = new Gauge(
   of('listener_up', '1 while notifications of changes are received'),
 );
 export const jwksAge = new Gauge(
-  of('jwks_age_seconds', 'Time since the key set of the issuer was last fetched'),
+  of('jwks_age_seconds', 'Time since the key set of the issuer was last fetched', 'issuer'),
 );
-export const jwksKeys = new Gauge(of('jwks_keys', 'Usable keys in the key set of the issuer'));
+export const jwksKeys = new Gauge(
+  of('jwks_keys', 'Usable keys in the key set of the issuer', 'issuer'),
+);
 export const jwksFetches = new Counter(
-  of('jwks_fetches_total', 'Fetches of the key set by result: loaded or failed', 'result'),
+  of(
+    'jwks_fetches_total',
+    'Fetches of the key set by result: loaded or failed',
+    'issuer',
+    'result',
+  ),
 );
 export const tokenCacheEntries = new Gauge(
   of('token_cache_entries', 'Verified access tokens remembered'),

@@ -20,7 +20,7 @@ export class Reader {
   }
 
   /** @param request the whole request, of a method whose answers have Content-Length and a body */
-  ask(request: string): Promise<RawReply> {
+  ask(request: string | Buffer): Promise<RawReply> {
     return new Promise((resolve, reject) => {
       let received: Buffer = Buffer.alloc(0);
       const onData = (chunk: Buffer): void => {

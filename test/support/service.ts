@@ -101,10 +101,13 @@ export class RunningService {
     await until(async () => (await fetch(`${this.managementUrl}/health/ready`)).status === 200);
   }
 
+  /** @param name of a metric, for the sum of its series, or of one series with its labels */
   async metric(name: string): Promise<number> {
     const text = await (await fetch(`${this.managementUrl}/metrics`)).text();
-    const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
-    return Number(line?.slice(name.length + 1));
+    const series = text
+      .split('\n')
+      .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
+    return series.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
   }
 
   signal(name: NodeJS.Signals): void {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Client } from 'pg';
+import type { KeySet } from '../../auth/issuers/key-set.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { ConfigurationError, readConfiguration } from '../../configuration/read-configuration.js';
 import { describe } from '../../telemetry/repeated-failure.js';
@@ -63,12 +64,16 @@ async function examine(tell: Tell): Promise<void> {
     }
   }
   if (configuration) {
-    const issuer = await examineIssuer(configuration);
-    tell(...issuer.findings);
+    const keySets = new Map<string, KeySet>();
+    for (const name of configuration.OAUTH_ISSUER) {
+      const issuer = await examineIssuer(name, configuration);
+      tell(...issuer.findings);
+      if (issuer.keys) keySets.set(name, issuer.keys);
+    }
     for (const token of tokens)
       tell(
-        issuer.keys
-          ? await examineToken(token, configuration, issuer.keys)
+        keySets.size > 0
+          ? await examineToken(token, configuration, keySets)
           : unexamined('access token', 'there are no keys to verify it with'),
       );
   } else if (tokens.length > 0)

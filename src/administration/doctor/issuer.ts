@@ -12,14 +12,17 @@ export interface IssuerExamination {
 }
 
 /** What an operator asks of the issuer: whether its metadata and its keys can be had, and whether its clock is ours. */
-export async function examineIssuer(configuration: Configuration): Promise<IssuerExamination> {
+export async function examineIssuer(
+  name: string,
+  configuration: Configuration,
+): Promise<IssuerExamination> {
   const findings: Finding[] = [];
   let address = configuration.OAUTH_JWKS_URI;
   try {
     if (address) findings.push(ok('discovery', 'not needed: OAUTH_JWKS_URI is set'));
     else {
-      address = (await discover(configuration)).jwks_uri;
-      findings.push(ok('discovery', `${configuration.OAUTH_ISSUER} names its keys at ${address}`));
+      address = (await discover(name, configuration)).jwks_uri;
+      findings.push(ok('discovery', `${name} names its keys at ${address}`));
     }
   } catch (error) {
     const remedy =

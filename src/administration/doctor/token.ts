@@ -1,12 +1,11 @@
-import { type JWTHeaderParameters, type JWTPayload, decodeJwt, decodeProtectedHeader } from 'jose';
-import {
-  CLOCK_SKEW_SECONDS,
-  isAccessTokenType,
-  isAnotherKind,
-  isDate,
-} from '../../auth/access-tokens/access-token.js';
 import { AccessTokensService } from '../../auth/access-tokens/access-tokens.service.js';
+import {
+  type UnverifiedToken,
+  decodeToken,
+  isDate,
+} from '../../auth/access-tokens/token-faults.js';
 import { ALGORITHMS, type KeySet } from '../../auth/issuers/key-set.js';
+import type { RefusalReason } from '../../auth/verdict.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { type Finding, fault, ok } from './finding.js';
 
@@ -16,135 +15,118 @@ const SUBJECT = 'access token';
 export async function examineToken(
   token: string,
   configuration: Configuration,
-  keys: KeySet,
+  keySets: ReadonlyMap<unknown, KeySet>,
 ): Promise<Finding> {
-  const jwks = { current: keys, lookFor: () => Promise.resolve() };
-  const verdict = await new AccessTokensService(configuration, jwks).verify(`Bearer ${token}`);
-  const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
-  if (verdict.kind !== 'valid') {
-    const reasons = reasonsAgainst(token, configuration, keys);
-    return (
-      reasons[0] ??
-      fault(
-        SUBJECT,
-        'the signature does not fit the key that it names',
-        'Ask the issuer for a new one; take it over whole.',
-      )
-    );
+  const issuers = {
+    get: (name: unknown) => {
+      const keys = keySets.get(name);
+      return keys && { keys, lookFor: () => Promise.resolve(true) };
+    },
+  };
+  const verdict = await new AccessTokensService(configuration, issuers).verify(
+    `Bearer ${token}`,
+    'doctor',
+  );
+  if (verdict.kind === 'refused') {
+    const decoded = decodeToken(token);
+    const explain = (decoded && explanations[verdict.reason]) ?? explainForm;
+    const keys = keySets.get(decoded?.claims.iss);
+    return fault(SUBJECT, ...explain({ token, configuration, keys, ...decoded }));
   }
-  const { expiresAt, isInScope } = verdict.holder;
-  if (!isInScope)
+  if (verdict.kind !== 'valid')
     return fault(
       SUBJECT,
-      `it lacks the scope ${scope}: 403`,
-      `Have the issuer grant ${scope} to the client, and ask for it.`,
+      'the keys of its issuer are not at hand',
+      'Mend what is said above first.',
     );
-  return ok(SUBJECT, `it passes, for another ${inWords(expiresAt - Date.now() / 1000)}`);
+  const { expiresAt, isInScope } = verdict.holder;
+  const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
+  return isInScope
+    ? ok(SUBJECT, `it passes, for another ${inWords(expiresAt - Date.now() / 1000)}`)
+    : fault(
+        SUBJECT,
+        `it lacks the scope ${scope}: 403`,
+        `Have the issuer grant ${scope} to the client, and ask for it.`,
+      );
 }
 
-function reasonsAgainst(token: string, configuration: Configuration, keys: KeySet): Finding[] {
+type Examined = Partial<UnverifiedToken> & {
+  readonly token: string;
+  readonly configuration: Configuration;
+  readonly keys: KeySet | undefined;
+};
+type Explanation = (examined: Examined) => [said: string, remedy: string];
+
+const explainForm: Explanation = ({ token }) => {
   const parts = token.split('.').length;
-  if (parts !== 3)
-    return [
-      fault(
-        SUBJECT,
-        `it has ${parts} part${parts === 1 ? '' : 's'}, a signed one has 3`,
-        'The issuer gave an opaque or encrypted token: have it issue JWT access tokens for OAUTH_AUDIENCE.',
-      ),
-    ];
-  try {
-    const header = decodeProtectedHeader(token) as JWTHeaderParameters;
-    return [
-      ...faultsOfHeader(header, configuration, keys),
-      ...faultsOfClaims(decodeJwt(token), configuration),
-    ];
-  } catch {
-    return [
-      fault(
-        SUBJECT,
+  return parts === 3
+    ? [
         'its header or its claims are not JSON in base64url',
         'Take the token over whole, from access_token.',
-      ),
-    ];
-  }
-}
+      ]
+    : [
+        `it has ${parts} part${parts === 1 ? '' : 's'}, a signed one has 3`,
+        'The issuer gave an opaque or encrypted token: have it issue JWT access tokens for OAUTH_AUDIENCE.',
+      ];
+};
 
-function* faultsOfHeader(
-  header: JWTHeaderParameters,
-  { OAUTH_TOKEN_TYPE }: Configuration,
-  keys: KeySet,
-): Generator<Finding> {
-  const { alg, kid, typ } = header;
-  if (!ALGORITHMS.includes(alg))
-    yield fault(
-      SUBJECT,
-      `its algorithm is ${said(alg)}`,
-      `Have the issuer sign with an asymmetric one: ${ALGORITHMS.join(', ')}.`,
-    );
-  if ('crit' in header || 'b64' in header)
-    yield fault(SUBJECT, 'its header has crit or b64', 'Have the issuer leave them out.');
-  if (!isAccessTokenType(header, OAUTH_TOKEN_TYPE))
-    yield fault(
-      SUBJECT,
-      `its typ is ${said(typ)}`,
-      OAUTH_TOKEN_TYPE
-        ? 'OAUTH_TOKEN_TYPE demands at+jwt.'
-        : 'Send the access token: at+jwt or JWT.',
-    );
-  if (kid !== undefined && !keys.kids.has(kid))
-    yield fault(
-      SUBJECT,
-      `its key id is ${said(kid)}, the issuer has ${[...keys.kids].join(', ')}`,
-      'It is of another issuer, or its key was withdrawn: ask for a new one.',
-    );
-  if (kid === undefined && keys.fingerprintOf(kid) === undefined)
-    yield fault(
-      SUBJECT,
-      'it names no key, and the issuer has several',
-      'Have the issuer put kid into the header.',
-    );
-}
+const explainDate =
+  (name: 'nbf' | 'iat'): Explanation =>
+  ({ claims: { [name]: date } = {} }) => [
+    `its ${name} is ${isDate(date) ? `${inWords(date - Date.now() / 1000)} ahead` : said(date)}`,
+    'Set the clocks of both machines by NTP.',
+  ];
 
-function* faultsOfClaims(
-  claims: JWTPayload,
-  { OAUTH_ISSUER, OAUTH_AUDIENCE }: Configuration,
-): Generator<Finding> {
-  const { iss, aud, exp, nbf, iat } = claims;
-  const now = Date.now() / 1000;
-  if (iss !== OAUTH_ISSUER)
-    yield fault(
-      SUBJECT,
-      `its iss is ${said(iss)}, OAUTH_ISSUER is ${said(OAUTH_ISSUER)}`,
-      'They have to be equal to the last character.',
-    );
-  if (![aud].flat().includes(OAUTH_AUDIENCE))
-    yield fault(
-      SUBJECT,
-      `its aud is ${said(aud)}, without OAUTH_AUDIENCE ${said(OAUTH_AUDIENCE)}`,
-      'Have the issuer put it in: an audience mapper in Keycloak, resource or audience elsewhere.',
-    );
-  if (!isDate(exp))
-    yield fault(
-      SUBJECT,
-      `its exp is ${said(exp)}`,
-      'Have the issuer put a date in: seconds since 1970.',
-    );
-  else if (now >= exp + CLOCK_SKEW_SECONDS)
-    yield fault(SUBJECT, `it expired ${inWords(now - exp)} ago`, 'Ask for a new one.');
-  for (const [name, value] of Object.entries({ nbf, iat }))
-    if (value !== undefined && !(isDate(value) && value <= now + CLOCK_SKEW_SECONDS))
-      yield fault(
-        SUBJECT,
-        `its ${name} is ${isDate(value) ? `${inWords(value - now)} ahead` : said(value)}`,
-        'Set the clocks of both machines by NTP.',
-      );
-  if (isAnotherKind(claims))
-    yield fault(
-      SUBJECT,
-      'it is an ID, refresh or logout token',
-      'Send access_token of the same answer.',
-    );
-}
+const explanations: Partial<Record<RefusalReason, Explanation>> = {
+  algorithm: ({ header }) => [
+    `its algorithm is ${said(header?.alg)}`,
+    `Have the issuer sign with an asymmetric one: ${ALGORITHMS.join(', ')}.`,
+  ],
+  critical: () => ['its header has crit or b64', 'Have the issuer leave them out.'],
+  'key-id': ({ header }) => [
+    `its key id is ${said(header?.kid)}`,
+    'Have the issuer give its keys names of at most 256 characters.',
+  ],
+  type: ({ header, configuration }) => [
+    `its typ is ${said(header?.typ)}`,
+    configuration.OAUTH_TOKEN_TYPE
+      ? 'OAUTH_TOKEN_TYPE demands at+jwt.'
+      : 'Send the access token: at+jwt or JWT.',
+  ],
+  issuer: ({ claims, configuration: { OAUTH_ISSUER } }) => [
+    `its iss is ${said(claims?.iss)}, OAUTH_ISSUER is ${OAUTH_ISSUER.map(said).join(', ')}`,
+    'They have to be equal to the last character.',
+  ],
+  audience: ({ claims, configuration: { OAUTH_AUDIENCE } }) => [
+    `its aud is ${said(claims?.aud)}, without OAUTH_AUDIENCE ${said(OAUTH_AUDIENCE)}`,
+    'Have the issuer put it in: an audience mapper in Keycloak, resource or audience elsewhere.',
+  ],
+  'no-expiry': ({ claims }) => [
+    `its exp is ${said(claims?.exp)}`,
+    'Have the issuer put a date in: seconds since 1970.',
+  ],
+  expired: ({ claims: { exp = 0 } = {} }) => [
+    `it expired ${inWords(Date.now() / 1000 - exp)} ago`,
+    'Ask for a new one.',
+  ],
+  'not-before': explainDate('nbf'),
+  'issued-at': explainDate('iat'),
+  'another-kind': () => [
+    'it is an ID, refresh or logout token',
+    'Send access_token of the same answer.',
+  ],
+  'unknown-key': ({ header, keys }) =>
+    header?.kid === undefined
+      ? ['it names no key, and the issuer has several', 'Have the issuer put kid into the header.']
+      : [
+          `its key id is ${said(header.kid)}, the issuer has ${[...(keys?.kids ?? [])].join(', ')}`,
+          'It is of another issuer, or its key was withdrawn: ask for a new one.',
+        ],
+  signature: () => [
+    'the signature does not fit the key that it names',
+    'Ask the issuer for a new one; take it over whole.',
+  ],
+};
 
 const said = (value: unknown): string =>
   value === undefined ? 'missing' : JSON.stringify(value).slice(0, 200);

@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { databaseUrlFault } from '../../configuration/database-url.js';
 import {
   SERVER_QUERY,
   type ServerFacts,
@@ -16,16 +17,9 @@ const CONNECT_TIMEOUT_MS = 10_000;
  * @throws AdministrationError that says what is wrong with the variable, the server or its version
  */
 export async function connect(environment: NodeJS.ProcessEnv = process.env): Promise<Client> {
-  const { DATABASE_URL: url } = environment;
-  if (!url)
-    throw new AdministrationError(
-      'DATABASE_URL is not set: a connection string such as postgres://user:password@host:5432/database is needed.',
-    );
-  if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
-    throw new AdministrationError(
-      'DATABASE_URL is not a connection string of PostgreSQL: postgres://user:password@host:5432/database is needed.',
-    );
-  }
+  const { DATABASE_URL: url = '' } = environment;
+  const fault = databaseUrlFault(url);
+  if (fault) throw new AdministrationError(`DATABASE_URL ${fault}.`);
   const { hostname, port, pathname } = new URL(url);
   const client = new Client({
     ...clientOptions(url),

@@ -1,127 +1,132 @@
 import { hash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  type JWTHeaderParameters,
-  type JWTPayload,
-  type JWTVerifyResult,
-  decodeProtectedHeader,
-  jwtVerify,
-} from 'jose';
+import { type JWTPayload, jwtVerify } from 'jose';
 import { Configuration } from '../../configuration/configuration.js';
+import { IssuersService } from '../issuers/issuers.service.js';
+import { ALGORITHMS, type KeySet } from '../issuers/key-set.js';
+import { type Verdict, refused, undecided, unverified, valid } from '../verdict.js';
 import {
   type AccessToken,
   CLOCK_SKEW_SECONDS,
-  isAccessTokenType,
-  isAnotherKind,
-  isDate,
+  type KeySource,
   hasScope,
   isInForce,
 } from './access-token.js';
 import { readBearer } from './bearer.js';
-import { JwksService } from '../issuers/jwks.service.js';
-import { ALGORITHMS, type KeySet } from '../issuers/key-set.js';
-import { TokenCache } from './token-cache.js';
 import { ConcurrencyLimit } from './concurrency-limit.js';
-import { type Verdict, refused, undecided, valid } from '../verdict.js';
+import { TokenCache } from './token-cache.js';
+import { type UnverifiedToken, decodeToken, faultsOf } from './token-faults.js';
 
-const MAX_KID_CHARACTERS = 256;
-/** New tokens looked at in one turn of the event loop, signatures verified at a time, and tokens that may wait for either. */
-const NEW_AT_ONCE = 2;
+/** Signatures verified at a time, and tokens that may wait for it. */
+const VERIFIED_AT_ONCE = 2;
 const MAX_WAITING = 2_000;
 
-/** The one verifier of access tokens (RFC 7519, RFC 8725, RFC 9068). */
+const NO_KEYS = 'The signing keys of the issuer are not at hand.';
+
+/** The one verifier of access tokens. */
 @Injectable()
 export class AccessTokensService {
   private readonly cache = new TokenCache();
-  private readonly turns = new ConcurrencyLimit(NEW_AT_ONCE, MAX_WAITING);
+  private readonly limit = new ConcurrencyLimit(VERIFIED_AT_ONCE, MAX_WAITING);
+  /** By digest: a token that many requests bring at once is verified once. */
+  private readonly verifying = new Map<string, Promise<Verdict<AccessToken>>>();
 
   constructor(
     private readonly configuration: Configuration,
-    @Inject(JwksService) private readonly jwks: Pick<JwksService, 'current' | 'lookFor'>,
+    @Inject(IssuersService)
+    private readonly issuers: { get(name: unknown): KeySource | undefined },
   ) {}
 
-  /** @param authorization the Authorization header, or undefined where there is none */
-  verify(authorization: string | undefined): Verdict<AccessToken> | Promise<Verdict<AccessToken>> {
+  /** What can be seen of the token of a caller who has no valid API key: costs nothing but decoding it. */
+  inspect(authorization: string | undefined): Verdict<AccessToken> {
     const token = readBearer(authorization);
     if (typeof token !== 'string') return token;
-    const keys = this.jwks.current;
-    if (!keys) return undecided('The signing keys of the issuer are not at hand.');
-    const digest = hash('sha256', token, 'base64url');
-    const known = this.cache.get(digest);
-    if (!known) return this.verifyNew(token, digest);
-    if (keys.holds(known.key)) return verdictOn(known);
-    this.cache.remove(digest);
-    return refused('unknown');
+    const decoded = this.decode(token);
+    return 'kind' in decoded ? decoded : unverified;
   }
 
-  private async verifyNew(token: string, digest: string): Promise<Verdict<AccessToken>> {
-    if (this.turns.isFull) return undecided('Too many new access tokens wait to be verified.');
-    await this.turns.take(nextTurn); // whoever has a known token comes first
-    const header = readHeader(token);
-    if (!header) return refused('malformed');
-    if (!isAccessTokenType(header, this.configuration.OAUTH_TOKEN_TYPE))
-      return refused('not-an-access-token');
-    const { kid } = header;
-    if (kid !== undefined && !this.jwks.current?.kids.has(kid)) await this.jwks.lookFor();
-    const keys = this.jwks.current;
-    if (!keys) return undecided('The signing keys of the issuer are not at hand.');
-    const key = keys.fingerprintOf(kid);
-    if (key === undefined) return refused('unknown');
-    const claims = await this.turns.take(() => this.verifiedClaims(token, keys));
-    if (!claims) return refused('signature');
-    if (isAnotherKind(claims)) return refused('not-an-access-token');
-    const { exp, nbf = 0, iat = 0 } = claims;
-    if (![exp, nbf, iat].every(isDate)) return refused('claims');
-    const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
-    const isInScope = scope === '' || hasScope(claims, scope);
-    const accessToken: AccessToken = {
-      expiresAt: exp as number,
-      notBefore: nbf,
-      issuedAt: iat,
-      isInScope,
-      key,
-    };
-    const verdict = verdictOn(accessToken);
-    if (verdict.kind === 'valid') this.cache.add(digest, accessToken);
+  /**
+   * @param authorization the Authorization header, or undefined where there is none
+   * @param caller id of an API key that is in force
+   */
+  verify(
+    authorization: string | undefined,
+    caller: string,
+  ): Verdict<AccessToken> | Promise<Verdict<AccessToken>> {
+    const token = readBearer(authorization);
+    if (typeof token !== 'string') return token;
+    const digest = hash('sha256', token, 'base64url');
+    const known = this.cache.get(digest);
+    if (!known) return this.verifyNew(token, digest, caller);
+    const { keys } = known.issuer;
+    if (!keys) return undecided(NO_KEYS);
+    if (keys.holds(known.key)) return verdictOn(known);
+    this.cache.remove(digest);
+    return refused('unknown-key');
+  }
+
+  private async verifyNew(
+    token: string,
+    digest: string,
+    caller: string,
+  ): Promise<Verdict<AccessToken>> {
+    const decoded = this.decode(token);
+    if ('kind' in decoded) return decoded;
+    const { kid } = decoded.header;
+    const issuer = this.issuers.get(decoded.claims.iss);
+    const isNewKey = kid !== undefined && issuer?.keys && !issuer.keys.kids.has(kid);
+    if (isNewKey && !(await issuer.lookFor(kid, caller)))
+      return undecided('Too many requests wait for the signing keys of the issuer.');
+    const keys = issuer?.keys;
+    if (!keys) return undecided(NO_KEYS);
+    const key = keys.nameOf(kid);
+    if (key === undefined) return refused('unknown-key');
+    let verdict = this.verifying.get(digest);
+    if (!verdict) {
+      if (this.limit.isFull) return undecided('Too many new access tokens wait to be verified.');
+      verdict = this.limit
+        .take(async () => {
+          const { claims } = decoded;
+          if (!(await this.isGenuine(token, claims.iss, keys))) return refused('signature');
+          const holder = this.holderOf(claims, issuer, key);
+          this.cache.add(digest, holder);
+          return verdictOn(holder);
+        })
+        .finally(() => this.verifying.delete(digest));
+      this.verifying.set(digest, verdict);
+    }
     return verdict;
   }
 
-  private async verifiedClaims(token: string, keys: KeySet): Promise<JWTPayload | undefined> {
+  private decode(token: string): UnverifiedToken | Verdict<never> {
+    const decoded = decodeToken(token);
+    if (!decoded) return refused('malformed');
+    const fault = faultsOf(decoded, this.configuration, Date.now() / 1000).next().value;
+    return fault ? refused(fault) : decoded;
+  }
+
+  private holderOf(claims: JWTPayload, issuer: KeySource, key: string): AccessToken {
+    const { exp = 0, nbf = 0, iat = 0 } = claims;
+    const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
+    const isInScope = scope === '' || hasScope(claims, scope);
+    return { expiresAt: exp, notBefore: nbf, issuedAt: iat, isInScope, issuer, key };
+  }
+
+  private async isGenuine(token: string, issuer = '', keys: KeySet): Promise<boolean> {
     try {
-      const { payload }: JWTVerifyResult = await jwtVerify(token, keys.resolve, {
+      await jwtVerify(token, keys.resolve, {
         algorithms: ALGORITHMS,
-        issuer: this.configuration.OAUTH_ISSUER,
+        issuer,
         audience: this.configuration.OAUTH_AUDIENCE,
         requiredClaims: ['exp'],
         clockTolerance: CLOCK_SKEW_SECONDS,
       });
-      return payload;
+      return true;
     } catch {
-      return undefined;
+      return false;
     }
   }
 }
 
 const verdictOn = (token: AccessToken): Verdict<AccessToken> =>
   isInForce(token, Date.now() / 1000) ? valid(token) : refused('expired');
-
-/**
- * The header of a signed token, if it is one that we can verify. `crit` and `b64` (RFC 7797) change what is signed, and are refused;
- * `jku`, `x5u`, `jwk` and `x5c` are never looked at: keys come from the issuer alone.
- */
-function readHeader(token: string): JWTHeaderParameters | undefined {
-  if (token.split('.').length !== 3) return undefined;
-  try {
-    const header = decodeProtectedHeader(token) as JWTHeaderParameters;
-    const { alg, kid } = header;
-    const readable =
-      ALGORITHMS.includes(alg) && !('crit' in header) && !('b64' in header) && !('enc' in header);
-    return readable &&
-      (kid === undefined || (typeof kid === 'string' && kid.length <= MAX_KID_CHARACTERS))
-      ? header
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}

@@ -36,7 +36,7 @@ export class ApiKeysService {
 
   /** @param key the Api-Key header, or undefined where there is none */
   verify(key: string | undefined): Verdict<Caller> {
-    if (key === undefined || key.trim() === '') return missing;
+    if (key === undefined || key === '') return missing;
     const list = this.followed.current;
     const listed = list?.get(hashApiKey(key));
     if (!listed && !hasValidChecksum(key)) return refused('malformed');

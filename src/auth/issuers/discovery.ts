@@ -19,18 +19,18 @@ function addresses(issuer: string): string[] {
 }
 
 /**
- * Finds the metadata of the configured issuer.
- * @throws Error where neither address gives metadata whose issuer is exactly ours (RFC 8414 section 3.3) with a safe jwks_uri
+ * Finds the metadata of an issuer.
+ * @throws Error where neither address gives metadata of exactly this issuer (RFC 8414 section 3.3) with a safe jwks_uri
  */
-export async function discover({
-  OAUTH_ISSUER,
-  OAUTH_ALLOW_HTTP,
-}: Configuration): Promise<IssuerMetadata> {
+export async function discover(
+  issuer: string,
+  { OAUTH_ALLOW_HTTP }: Pick<Configuration, 'OAUTH_ALLOW_HTTP'>,
+): Promise<IssuerMetadata> {
   let failure: unknown;
-  for (const address of addresses(OAUTH_ISSUER)) {
+  for (const address of addresses(issuer)) {
     try {
       const metadata = (await fetchJson(address)) as Partial<IssuerMetadata> & { issuer?: unknown };
-      if (metadata?.issuer !== OAUTH_ISSUER)
+      if (metadata?.issuer !== issuer)
         throw new Error(
           `${address} names the issuer ${JSON.stringify(metadata?.issuer)}: OAUTH_ISSUER has to be exactly that`,
         );
@@ -38,7 +38,7 @@ export async function discover({
       if (typeof jwksUri !== 'string' || !URL.canParse(jwksUri))
         throw new Error(`${address} has no jwks_uri`);
       const downgraded =
-        new URL(OAUTH_ISSUER).protocol === 'https:' && new URL(jwksUri).protocol !== 'https:';
+        new URL(issuer).protocol === 'https:' && new URL(jwksUri).protocol !== 'https:';
       if (downgraded && !OAUTH_ALLOW_HTTP)
         throw new Error(`${address} has a jwks_uri without https`);
       return metadata as IssuerMetadata;

@@ -1,4 +1,11 @@
-import { type CryptoKey, type JSONWebKeySet, type JWK, createLocalJWKSet, importJWK } from 'jose';
+import {
+  type CryptoKey,
+  type JSONWebKeySet,
+  type JWK,
+  calculateJwkThumbprint,
+  createLocalJWKSet,
+  importJWK,
+} from 'jose';
 
 /** Asymmetric signatures only (RFC 8725 section 3.1): with a MAC the verifier could sign, and a public key could pass for a secret. */
 export const ALGORITHMS = [
@@ -22,10 +29,10 @@ export interface KeySet {
   readonly resolve: ReturnType<typeof createLocalJWKSet>;
   readonly size: number;
   readonly kids: ReadonlySet<string>;
-  /** Whether a key with this material, and this id, is still in the set. */
-  holds(fingerprint: string): boolean;
-  /** Which key a token's header selects, as a name to remember. */
-  fingerprintOf(kid: string | undefined): string | undefined;
+  /** Whether the key of this name is still in the set. */
+  holds(name: string): boolean;
+  /** The key that a token's header selects, by a name that stands for its id and its material. */
+  nameOf(kid: string | undefined): string | undefined;
 }
 
 /**
@@ -40,20 +47,19 @@ export async function keySetOf(document: unknown): Promise<KeySet> {
   for (const key of keys.slice(0, MAX_KEYS)) if (await isUsable(key)) usable.push(key);
   if (usable.length === 0)
     throw new Error(`none of the ${keys.length} keys of the set can verify a signature`);
-  const fingerprints = new Map(usable.map((key) => [key.kid, fingerprint(key)]));
-  const known = new Set(fingerprints.values());
-  const only = usable.length === 1 ? fingerprint(usable[0] as JWK) : undefined;
+  const names = new Map<string | undefined, string>();
+  for (const key of usable)
+    names.set(key.kid, `${key.kid ?? ''} ${await calculateJwkThumbprint(key)}`);
+  const known = new Set(names.values());
+  const only = usable.length === 1 ? [...known][0] : undefined;
   return {
     resolve: createLocalJWKSet({ keys: usable }),
     size: usable.length,
     kids: new Set(usable.flatMap(({ kid }) => (kid === undefined ? [] : [kid]))),
     holds: (name) => known.has(name),
-    fingerprintOf: (kid) => (kid === undefined ? only : fingerprints.get(kid)),
+    nameOf: (kid) => (kid === undefined ? only : names.get(kid)),
   };
 }
-
-const fingerprint = ({ kid, kty, crv, n, e, x, y }: JWK): string =>
-  JSON.stringify([kid, kty, crv, n, e, x, y]);
 
 async function isUsable(key: JWK): Promise<boolean> {
   if (typeof key !== 'object' || key === null) return false;

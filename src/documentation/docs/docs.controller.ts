@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { Controller, Get, Param } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../../auth/public.decorator.js';
-import { JwksService } from '../../auth/issuers/jwks.service.js';
+import { IssuersService } from '../../auth/issuers/issuers.service.js';
 import { Page } from '../../http/page.js';
 import { Problem } from '../../problems/problem.js';
 import { DOCS_PAGE, INITIALIZER, STYLE } from './docs-page.js';
@@ -37,12 +37,12 @@ export class DocsController {
 
   constructor(
     private readonly openApi: OpenApiService,
-    private readonly jwks: JwksService,
+    private readonly issuers: IssuersService,
   ) {}
 
   @Get('docs')
-  async show(): Promise<Page> {
-    const { token_endpoint: tokenEndpoint } = (await this.jwks.describeIssuer()) ?? {};
+  show(): Page {
+    const { token_endpoint: tokenEndpoint } = this.issuers.first.describe() ?? {};
     const issuer =
       tokenEndpoint && URL.canParse(tokenEndpoint) ? ` ${new URL(tokenEndpoint).origin}` : '';
     return new Page(
@@ -60,7 +60,7 @@ export class DocsController {
   }
 
   @Get('openapi.json')
-  async document(): Promise<Page> {
-    return new Page('application/json', Buffer.from(JSON.stringify(await this.openApi.current())));
+  document(): Page {
+    return new Page('application/json', Buffer.from(JSON.stringify(this.openApi.current())));
   }
 }

@@ -23,7 +23,7 @@ const METHODS: readonly ProblemSlug[] = ['method-not-allowed'];
 /** The OpenAPI 3.1 document of the API. The issuer's addresses are filled in when they are known. */
 export function createOpenApiDocument(
   app: INestApplication,
-  { BASE_PATH, PUBLIC_BASE_URL, OAUTH_ISSUER, OAUTH_REQUIRED_SCOPE }: Configuration,
+  { BASE_PATH, serverAddress, OAUTH_ISSUER: [issuer = ''], OAUTH_REQUIRED_SCOPE }: Configuration,
   problems: ProblemRenderer,
 ): OpenAPIObject {
   const builder = new DocumentBuilder()
@@ -31,7 +31,7 @@ export function createOpenApiDocument(
     .setTitle('Order Lookup Services')
     .setVersion('1.0.0')
     .setDescription(DESCRIPTION)
-    .addServer(PUBLIC_BASE_URL || '/')
+    .addServer(serverAddress || '/')
     .addTag('order update', 'Supported values of the order update area')
     .addTag('order capture', 'Supported values of the order capture area, version 2')
     .addTag('order scheduling', 'Communication codes of the order scheduling area')
@@ -52,8 +52,8 @@ export function createOpenApiDocument(
           'Access token of the OAuth 2.0 provider: a JWT, checked by RFC8725. Authorization code grant with PKCE.',
         flows: {
           authorizationCode: {
-            authorizationUrl: OAUTH_ISSUER,
-            tokenUrl: OAUTH_ISSUER,
+            authorizationUrl: issuer,
+            tokenUrl: issuer,
             scopes: OAUTH_REQUIRED_SCOPE
               ? { [OAUTH_REQUIRED_SCOPE]: 'Needed for all operations' }
               : {},

@@ -1,22 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { JwksService } from '../../auth/issuers/jwks.service.js';
+import { IssuersService } from '../../auth/issuers/issuers.service.js';
 
-/** The OpenAPI document with the addresses of the issuer as its discovery gives them. */
+/** The OpenAPI document with the addresses of the first issuer, as far as its discovery has given them. */
 @Injectable()
 export class OpenApiService {
   private document: OpenAPIObject | undefined;
 
-  constructor(private readonly jwks: JwksService) {}
+  constructor(private readonly issuers: IssuersService) {}
 
   use(document: OpenAPIObject): void {
     this.document = document;
   }
 
-  async current(): Promise<OpenAPIObject> {
+  current(): OpenAPIObject {
     if (!this.document) throw new Error('the OpenAPI document was asked for before it was made');
     const document = structuredClone(this.document);
-    const issuer = await this.jwks.describeIssuer();
+    const issuer = this.issuers.first.describe();
     const scheme = document.components?.securitySchemes?.['accessToken'];
     const flow = scheme && 'flows' in scheme ? scheme.flows?.authorizationCode : undefined;
     if (flow && issuer?.authorization_endpoint && issuer.token_endpoint)

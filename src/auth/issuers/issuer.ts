@@ -1,0 +1,155 @@
+// The keys of an issuer are fetched in the background and kept, so that no request waits for the issuer and its outage is not ours: the last
+// good set stays for a day. jose's remote set refuses every token after ten minutes of outage, and does not pause after a failed fetch.
+import type { Configuration } from '../../configuration/configuration.js';
+import type { Log } from '../../telemetry/log.js';
+import { jwksFetches, jwksKeys } from '../../telemetry/metrics.js';
+import { RepeatedFailure } from '../../telemetry/repeated-failure.js';
+import { type IssuerMetadata, discover } from './discovery.js';
+import { FetchLimit } from './fetch-limit.js';
+import { fetchJson } from './fetch-json.js';
+import { type KeySet, keySetOf } from './key-set.js';
+
+/** How soon a key that the issuer withdrew is refused. */
+const REFRESH_MS = 60_000;
+/** The same while callers send key ids that are not in the set, and may not cause a fetch themselves. */
+const SOONER_MS = 30_000;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+/** How long a request waits for a fetch, and how many may wait. */
+const WAIT_MS = 2_000;
+const MOST_WAITING = 1_000;
+const MAX_AGE_MS = 24 * 3_600_000;
+
+/** One of the issuers that OAUTH_ISSUER names. Nothing here is shared with the others. */
+export class Issuer {
+  private keySet: KeySet | undefined;
+  private fetchedAt = 0;
+  private metadata: IssuerMetadata | undefined;
+  private moved = true;
+  private describedAt = -SOONER_MS;
+  private fetching: Promise<void> | undefined;
+  private startedAt = 0;
+  private waiting = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private dueAt = Infinity;
+  private retryMs = FIRST_RETRY_MS;
+  private stopped = false;
+  private readonly limit = new FetchLimit();
+  private readonly failure: RepeatedFailure;
+
+  /** @param name the exact `iss` of its tokens */
+  constructor(
+    readonly name: string,
+    private readonly configuration: Pick<Configuration, 'OAUTH_JWKS_URI' | 'OAUTH_ALLOW_HTTP'>,
+    log: Log,
+  ) {
+    this.failure = new RepeatedFailure(log, `issuer ${name}`);
+  }
+
+  /** The keys that count now, or undefined where there are none, or none fresh enough. */
+  get keys(): KeySet | undefined {
+    return performance.now() - this.fetchedAt > MAX_AGE_MS ? undefined : this.keySet;
+  }
+
+  /** Seconds since the keys were fetched; undefined where they never were. */
+  get age(): number | undefined {
+    return this.keySet && (performance.now() - this.fetchedAt) / 1000;
+  }
+
+  /** What the issuer says of itself, as far as it is known. Asks for it where it is not, without waiting. */
+  describe(): IssuerMetadata | undefined {
+    if (!this.metadata && performance.now() - this.describedAt >= SOONER_MS) {
+      this.describedAt = performance.now();
+      void this.discover().catch(() => undefined);
+    }
+    return this.metadata;
+  }
+
+  start(): void {
+    void this.refresh();
+    if (this.configuration.OAUTH_JWKS_URI) this.describe();
+  }
+
+  stop(): void {
+    this.stopped = true;
+    clearTimeout(this.timer);
+  }
+
+  /**
+   * For a key id that is not in the set: fetches anew and waits for it, as often as the limit lets this caller. Never throws.
+   * @param caller id of an API key that is in force
+   * @returns false where too many wait already
+   */
+  async lookFor(kid: string, caller: string): Promise<boolean> {
+    if (this.waiting >= MOST_WAITING) return false;
+    this.waiting++;
+    let timer: NodeJS.Timeout | undefined;
+    const enough = new Promise<void>((resolve) => void (timer = setTimeout(resolve, WAIT_MS)));
+    await Promise.race([this.fetchFor(kid, caller), enough]);
+    clearTimeout(timer);
+    this.waiting--;
+    return true;
+  }
+
+  private async fetchFor(kid: string, caller: string): Promise<void> {
+    await this.fetching; // it may have begun before the key was published
+    if (this.keys?.kids.has(kid)) return;
+    if (!this.fetching && !this.limit.permits(caller, kid))
+      this.schedule(Math.max(this.startedAt + SOONER_MS - performance.now(), this.limit.pauseMs));
+    else await this.refresh({ caller, kid });
+  }
+
+  /** One fetch at a time, whoever asks; the next one is scheduled when it ends. */
+  private refresh(cause?: { caller: string; kid: string }): Promise<void> {
+    if (this.fetching) return this.fetching;
+    clearTimeout(this.timer);
+    this.dueAt = Infinity;
+    this.startedAt = performance.now();
+    this.limit.add(cause);
+    this.fetching = this.fetchOnce().finally(() => {
+      this.fetching = undefined;
+    });
+    return this.fetching;
+  }
+
+  /** Plans the next fetch, unless one is planned that comes sooner. */
+  private schedule(ms: number): void {
+    const dueAt = performance.now() + ms;
+    if (this.stopped || dueAt >= this.dueAt) return;
+    clearTimeout(this.timer);
+    this.dueAt = dueAt;
+    this.timer = setTimeout(() => void this.refresh(), ms).unref();
+  }
+
+  private async fetchOnce(): Promise<void> {
+    let next = REFRESH_MS;
+    try {
+      this.keySet = await keySetOf(await fetchJson(await this.address()));
+      this.fetchedAt = performance.now();
+      this.retryMs = FIRST_RETRY_MS;
+      this.limit.found(this.keySet.kids);
+      jwksFetches.inc({ issuer: this.name, result: 'loaded' });
+      jwksKeys.set({ issuer: this.name }, this.keySet.size);
+      this.failure.succeeded();
+    } catch (error) {
+      this.moved = true; // the address may be another one by now
+      next = this.retryMs;
+      this.retryMs = Math.min(2 * this.retryMs, LONGEST_RETRY_MS);
+      jwksFetches.inc({ issuer: this.name, result: 'failed' });
+      this.failure.failed(error);
+    }
+    this.schedule(next);
+  }
+
+  private async address(): Promise<string> {
+    if (this.configuration.OAUTH_JWKS_URI) return this.configuration.OAUTH_JWKS_URI;
+    const metadata = (this.moved ? undefined : this.metadata) ?? (await this.discover());
+    this.moved = false;
+    return metadata.jwks_uri;
+  }
+
+  private async discover(): Promise<IssuerMetadata> {
+    this.metadata = await discover(this.name, this.configuration);
+    return this.metadata;
+  }
+}

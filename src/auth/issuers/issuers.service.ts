@@ -1,0 +1,52 @@
+import {
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import { Configuration } from '../../configuration/configuration.js';
+import { LOG, type Log } from '../../telemetry/log.js';
+import { jwksAge } from '../../telemetry/metrics.js';
+import { Issuer } from './issuer.js';
+
+/** The issuers whose access tokens count. */
+@Injectable()
+export class IssuersService implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly issuers: ReadonlyMap<string, Issuer>;
+
+  constructor(configuration: Configuration, @Inject(LOG) log: Log) {
+    this.issuers = new Map(
+      configuration.OAUTH_ISSUER.map((name) => [name, new Issuer(name, configuration, log)]),
+    );
+  }
+
+  /** @param name the `iss` of a token, which may be anything */
+  get(name: unknown): Issuer | undefined {
+    return this.issuers.get(name as string);
+  }
+
+  /** The one that OAUTH_ISSUER names first: where the documentation signs in. */
+  get first(): Issuer {
+    const [first] = this.issuers.values();
+    if (!first) throw new Error('the configuration names no issuer');
+    return first;
+  }
+
+  /** Whether there are signing keys of at least one: otherwise no caller can be let in. */
+  get anyKeys(): boolean {
+    return [...this.issuers.values()].some(({ keys }) => keys !== undefined);
+  }
+
+  onApplicationBootstrap(): void {
+    for (const issuer of this.issuers.values()) issuer.start();
+  }
+
+  onModuleDestroy(): void {
+    for (const issuer of this.issuers.values()) issuer.stop();
+  }
+
+  measure(): void {
+    for (const { name, age } of this.issuers.values())
+      if (age !== undefined) jwksAge.set({ issuer: name }, age);
+  }
+}
