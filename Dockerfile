@@ -37,6 +37,7 @@ RUN rm -rf dist/demo && find dist -name '*.map' -delete
 
 FROM node:26.10.0-bookworm-slim AS service
 WORKDIR /app
+LABEL org.opencontainers.image.version=1.0.0
 ENV NODE_ENV=production
 COPY package.json ./
 COPY --from=production-dependencies /app/node_modules node_modules

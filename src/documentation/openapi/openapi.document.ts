@@ -6,6 +6,7 @@ import type { ProblemSlug } from '../../problems/problem-types.js';
 import { problemResponses } from './problem-responses.js';
 import { RATE_LIMIT, REQUEST_ID, text } from './response-headers.js';
 import { schemas } from './schemas.js';
+import { VERSION } from './version.js';
 
 const DESCRIPTION = `Three read-only lookups: which codes an order may hold.
 
@@ -29,7 +30,7 @@ export function createOpenApiDocument(
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Order Lookup Services')
-    .setVersion('1.0.0')
+    .setVersion(VERSION)
     .setDescription(DESCRIPTION)
     .addServer(serverAddress || '/')
     .addTag('order update', 'Supported values of the order update area')

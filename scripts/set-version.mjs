@@ -1,0 +1,42 @@
+// Run by `npm version`: writes the version of package.json into the files that cannot read it themselves. With --check it writes nothing,
+// and fails where one differs.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+
+const PROJECT = join(import.meta.dirname, '..');
+const { version } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
+
+/** Files, each with what stands before the version. */
+const PLACES = {
+  'README.md': /^Version /m,
+  Dockerfile: /org\.opencontainers\.image\.version=/,
+  'deploy/kubernetes/kustomization.yaml': /newTag: /,
+  'deploy/swarm/stack.yml': /order-lookup-services:/,
+};
+const VERSION = String.raw`\d+\.\d+\.\d+(?:-[\w.]*\w)?`;
+
+const differing = Object.entries(PLACES).filter(([name, before]) => {
+  const path = join(PROJECT, name);
+  if (!existsSync(path)) return false;
+  const text = readFileSync(path, 'utf8');
+  const place = new RegExp(`(${before.source})${VERSION}`, `g${before.flags}`);
+  if (!place.test(text)) throw new Error(`${name} has no place for the version: ${place.source}`);
+  const written = text.replace(place, `$1${version}`);
+  if (written !== text && !process.argv.includes('--check')) writeFileSync(path, written);
+  return written !== text;
+});
+
+const changelog = readFileSync(join(PROJECT, 'CHANGELOG.md'), 'utf8');
+if (
+  !new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm').test(
+    changelog,
+  )
+) {
+  console.error(`CHANGELOG.md has no section "## [${version}] - YYYY-MM-DD": write it first.`);
+  process.exit(1);
+}
+if (process.argv.includes('--check') && differing.length > 0) {
+  console.error(`Not version ${version}: ${differing.map(([name]) => name).join(', ')}`);
+  process.exit(1);
+}
