@@ -26,6 +26,10 @@ const defaults = (environment: Record<string, string>): Record<string, string> =
   );
 
 describe('docker-compose.yml', () => {
+  it('names no version, which Compose v2 calls obsolete and v1 does not need', () => {
+    expect(Object.keys(parse(text, { merge: true }) as object)).not.toContain('version');
+  });
+
   it('gives the service a complete configuration, with the role that may only read', () => {
     const environment = defaults(services.api.environment);
     expect(readConfiguration(environment)).toMatchObject({

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
-import { PROJECT } from '../support/program.js';
+import { ALL_PATHS } from '../support/paths.js';
+import { PROJECT, shell } from '../support/program.js';
 import { type Manifest, documents, faultsOf, files, read } from './manifests.js';
 
 type Labels = Record<string, string>;
@@ -159,6 +160,30 @@ describe('deploy/kubernetes', () => {
     };
     expect(kustomization.images).toEqual([{ name: 'order-lookup-services', newTag: version }]);
     expect(valuesOf('image', all)).toEqual(['order-lookup-services', 'order-lookup-services']);
+  });
+});
+
+describe('kubectl kustomize', () => {
+  const skipped = shell('kubectl version --client', PROJECT, {}).then(({ status }) => status !== 0);
+
+  it.each(['deploy/kubernetes', 'deploy/kubernetes/gateway'])('reads %s', async (folder) => {
+    if (await skipped) {
+      process.stderr.write('SKIPPED: no kubectl here to read the manifests with.\n');
+      return;
+    }
+    const { status, stdout, stderr } = await shell(`kubectl kustomize ${folder}`, PROJECT, {});
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const read = parseAllDocuments(stdout);
+    expect(read.flatMap(({ errors }) => errors)).toEqual([]);
+    expect(read.length).toBeGreaterThan(0);
+  });
+
+  it('the route leads to the port of the API, for every path that callers know', () => {
+    const route = parse(read('gateway/http-route.yaml')) as Manifest;
+    expect(valuesOf('backendRefs', route)).toEqual([[{ name: 'order-lookup', port: 80 }]]);
+    const prefixes = (valuesOf('path', route) as { value: string }[]).map(({ value }) => value);
+    for (const path of [...ALL_PATHS, '/docs', '/openapi.json', '/problems/not-found'])
+      expect(prefixes.some((prefix) => path.startsWith(prefix))).toBe(true);
   });
 });
 

@@ -6,6 +6,7 @@ import { memory } from './memory.js';
 import { outage } from './outage.js';
 import { propagation } from './propagation.js';
 import { rollingRestart } from './rolling-restart.js';
+import { stack } from './stack.js';
 
 const runs: Record<string, (amount?: number) => Promise<string>> = {
   propagation,
@@ -13,6 +14,7 @@ const runs: Record<string, (amount?: number) => Promise<string>> = {
   outage,
   'rolling-restart': rollingRestart,
   gateway,
+  stack,
   forgery,
   memory,
 };
@@ -20,7 +22,7 @@ const [name = '', amount] = process.argv.slice(2);
 const run = runs[name];
 if (!run || (amount !== undefined && !(Number(amount) > 0))) {
   console.error(
-    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage, requests of memory and gateway.`,
+    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage and of that of stack, requests of memory and gateway.`,
   );
   process.exit(1);
 }

@@ -1,0 +1,155 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { PATHS } from '../support/paths.js';
+import { until } from '../support/service.js';
+import { Swarm } from '../support/swarm.js';
+import { type Credentials, Traffic } from '../support/traffic.js';
+
+const PER_SECOND = 200;
+/** How long traffic goes on before a fault and after it, in milliseconds. */
+const AROUND_MS = 3_000;
+
+const PATIENCE = { timeoutMs: 300_000, everyMs: 1_000 };
+const MIGRATION = `-- Up Migration
+insert into code_list_value (code_list, value) values ('orderType', 'Migrated');
+-- Down Migration
+delete from code_list_value where code_list = 'orderType' and value = 'Migrated';
+`;
+
+/** Deploys deploy/swarm on this machine's swarm, updates and breaks it under 200 requests a second. Gives what failed. */
+export async function stack(seconds = 60): Promise<string> {
+  const swarm = await Swarm.prepare();
+  try {
+    let credentials: Credentials = { key: '', token: '' };
+    const first = await timed(async () => {
+      await swarm.deploy();
+      await until(() => swarm.asOwner('node dist/migrate.js up').then(() => true), PATIENCE);
+      const issued = await swarm.asOwner('node dist/keys.js issue --client faults --json');
+      await until(async () => (await swarm.token()) !== '');
+      credentials = { ...(JSON.parse(issued) as { key: string }), token: await swarm.token() };
+      await firstAnswer(swarm, credentials);
+    });
+    const lines = [
+      `from docker stack deploy, with database and migration, to the first 200: ${first}`,
+    ];
+    await swarm.settled(3);
+    const again = await timed(async () => {
+      await swarm.docker(`service rm ${swarm.service('api')} ${swarm.service('balancer')}`);
+      await until(async () => (await swarm.containers('balancer')).length === 0);
+      await swarm.deploy();
+      await firstAnswer(swarm, credentials);
+    });
+    lines.push(`from removing replicas and balancer to the first 200 of new ones: ${again}`);
+    await swarm.settled(3);
+    for (const [name, fault] of Object.entries(faults(swarm, credentials, seconds)))
+      lines.push(await under(swarm, credentials, name, fault));
+    return lines.join('\n');
+  } finally {
+    await swarm.remove();
+  }
+}
+
+/** What happens to the stack; each leaves it settled. The text that it gives stands in the report. */
+function faults(
+  swarm: Swarm,
+  credentials: Credentials,
+  seconds: number,
+): Record<string, () => Promise<string>> {
+  const api = swarm.service('api');
+  const scaled = (count: number): Promise<string> =>
+    swarm.docker(`service scale --detach=false ${api}=${count}`);
+  return {
+    'rolling update of three replicas': () =>
+      timed(() => swarm.docker(`service update --detach=false --force ${api}`)),
+    'an update that never becomes ready': async () => {
+      const bad = await swarm.derive('bad', 'CMD ["node", "-e", "setInterval(() => 0, 1000)"]');
+      const checks = '--health-start-period 5s --health-retries 2';
+      const update = `service update --detach=false --no-resolve-image --image ${bad} ${checks} ${api}`;
+      const took = await timed(() => swarm.docker(update).catch(() => ''));
+      const state = `service inspect --format '{{.UpdateStatus.State}}' ${api}`;
+      return `${await swarm.docker(state)} after ${took}`;
+    },
+    'a replica killed': async () => {
+      const [replica] = await swarm.containers('api');
+      return timed(async () => {
+        await swarm.docker(`kill ${replica}`);
+        await pause(2_000);
+        await swarm.settled(3);
+      });
+    },
+    '2, 5 and 2 replicas': () =>
+      timed(async () => {
+        for (const count of [2, 5, 2]) await scaled(count);
+      }),
+    [`the container of the database killed, and away for ${seconds} s`]: async () => {
+      const [db] = await swarm.containers('db');
+      await swarm.docker(`service scale --detach ${swarm.service('db')}=0`);
+      await swarm.docker(`kill ${db}`).catch(() => '');
+      await pause(seconds * 1000);
+      await swarm.docker(`service scale --detach=false ${swarm.service('db')}=1`);
+      const insert = `insert into code_list_value (code_list, value) values ('orderType', 'Returned')`;
+      await until(() => swarm.sql(insert).then(() => true), PATIENCE);
+      return `a change right after its return was served after ${await untilServed(swarm, credentials, 'Returned')}`;
+    },
+    'a migration of codes': async () => {
+      const image = await swarm.derive('codes', 'COPY 9999_add_order_type.sql migrations/', {
+        '9999_add_order_type.sql': MIGRATION,
+      });
+      await swarm.asOwner('node dist/migrate.js up', image);
+      return `served ${await untilServed(swarm, credentials, 'Migrated')} after the command`;
+    },
+    'a rotated password': () =>
+      timed(async () => {
+        await swarm.sql(`alter role order_lookup_service password 'development-only-rotated'`);
+        await swarm.readAs('development-only-rotated');
+        await swarm.deploy();
+        await pause(2_000);
+        await swarm.settled(3);
+      }),
+  };
+}
+
+async function under(
+  swarm: Swarm,
+  credentials: Credentials,
+  name: string,
+  fault: () => Promise<string>,
+): Promise<string> {
+  const traffic = new Traffic(() => swarm.url, credentials, { perSecond: PER_SECOND });
+  try {
+    await pause(AROUND_MS);
+    const outcome = await fault();
+    await pause(AROUND_MS);
+    const { asked, failed, failures, p99, largest } = await traffic.stop();
+    return [
+      `${name} (${outcome}): ${failed} of ${asked} requests failed (p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms)`,
+      ...failures.slice(0, 5),
+    ].join('\n');
+  } finally {
+    await traffic.stop();
+  }
+}
+
+const ask = async (swarm: Swarm, { key, token }: Credentials): Promise<Response> =>
+  fetch(swarm.url + PATHS.orderUpdate, {
+    headers: { 'Api-Key': key, Authorization: `Bearer ${token}` },
+  });
+
+const firstAnswer = (swarm: Swarm, credentials: Credentials): Promise<void> =>
+  until(async () => (await ask(swarm, credentials)).status === 200, PATIENCE);
+
+/** How long after the commit ten answers in a row, which the replicas give in turn, hold a value that was committed. */
+async function untilServed(swarm: Swarm, credentials: Credentials, value: string): Promise<string> {
+  return timed(() =>
+    until(async () => {
+      for (let answer = 0; answer < 10; answer++)
+        if (!(await (await ask(swarm, credentials)).text()).includes(value)) return false;
+      return true;
+    }),
+  );
+}
+
+async function timed(work: () => Promise<unknown>): Promise<string> {
+  const startedAt = performance.now();
+  await work();
+  return `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from './postgres-server.js';
+import { PROJECT, shell } from './program.js';
+import { until } from './service.js';
+
+const NAME = 'order-lookup-faults';
+const FILES = '-c deploy/swarm/stack.yml -c deploy/swarm/development.yml';
+const CLIENT = 'development-only-client:development-only-secret';
+const PATIENCE = { timeoutMs: 300_000, everyMs: 500 };
+
+/** The stack of deploy/swarm with its development overlay, on the swarm that this machine is. Its images are built first. */
+export class Swarm {
+  private secrets = 0;
+
+  private constructor(private readonly environment: Record<string, string>) {}
+
+  static async prepare(): Promise<Swarm> {
+    const environment = {
+      DOCKER_BUILDKIT: '0',
+      API_IMAGE: process.env['API_IMAGE'] ?? 'order-lookup-services:faults',
+      ISSUER_IMAGE: 'order-lookup-issuer:faults',
+      BALANCER_IMAGE: 'order-lookup-nginx:faults',
+      PORT: String(await freePort()),
+      ISSUER_PORT: String(await freePort()),
+      OWNER_SECRET: `${NAME}-owner`,
+    };
+    const swarm = new Swarm(environment);
+    const state = await swarm.docker(`info --format '{{.Swarm.LocalNodeState}}'`);
+    if (state !== 'active')
+      throw new Error('Docker is not in swarm mode: docker swarm init --advertise-addr 127.0.0.1');
+    if (!process.env['API_IMAGE'])
+      await swarm.docker(`build --quiet --target service --tag ${environment.API_IMAGE} .`);
+    await swarm.docker(`build --quiet --target issuer --tag ${environment.ISSUER_IMAGE} .`);
+    await swarm.docker(`build --quiet --tag ${environment.BALANCER_IMAGE} deploy/nginx`);
+    await swarm.remove();
+    await swarm.createSecret(`${NAME}-owner`, 'order_lookup_owner', 'development-only-owner');
+    await swarm.readAs('development-only-service');
+    return swarm;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.environment['PORT']}`;
+  }
+
+  /** @throws Error with what docker printed where it did not succeed */
+  async docker(command: string): Promise<string> {
+    return this.run(`docker ${command}`);
+  }
+
+  /** The stack as its files have it now, with the secret that was made last. */
+  deploy(): Promise<string> {
+    return this.docker(`stack deploy --resolve-image never ${FILES} ${NAME}`);
+  }
+
+  /** Makes the secret with which the replicas are deployed from now on. */
+  async readAs(password: string): Promise<void> {
+    const name = `${NAME}-reader-${++this.secrets}`;
+    await this.createSecret(name, 'order_lookup_service', password);
+    this.environment['DATABASE_SECRET'] = name;
+  }
+
+  asOwner(command: string, image?: string): Promise<string> {
+    return this.run(
+      `deploy/swarm/as-owner.sh ${NAME} ${command}`,
+      image === undefined ? {} : { API_IMAGE: image },
+    );
+  }
+
+  service(name: string): string {
+    return `${NAME}_${name}`;
+  }
+
+  /** Ids of the containers of a service that run now. */
+  async containers(service: string): Promise<string[]> {
+    const filter = `label=com.docker.swarm.service.name=${this.service(service)}`;
+    return (await this.docker(`ps --quiet --filter ${filter}`)).split('\n').filter(Boolean);
+  }
+
+  async sql(statement: string): Promise<void> {
+    const [db] = await this.containers('db');
+    await this.docker(`exec ${db} psql -q -U postgres -d order_lookup -c "${statement}"`);
+  }
+
+  /** An image that is the service's with more instructions of a Dockerfile, and with files that these copy. */
+  async derive(
+    tag: string,
+    instructions: string,
+    files: Record<string, string> = {},
+  ): Promise<string> {
+    const image = `order-lookup-services:faults-${tag}`;
+    const folder = mkdtempSync(join(tmpdir(), 'image-'));
+    const all = {
+      ...files,
+      Dockerfile: `FROM ${this.environment['API_IMAGE']}\n${instructions}\n`,
+    };
+    for (const [name, text] of Object.entries(all)) writeFileSync(join(folder, name), text);
+    await this.docker(`build --quiet --tag ${image} ${folder}`);
+    rmSync(folder, { recursive: true });
+    return image;
+  }
+
+  /** Resolves when so many replicas answer their health checks, and no update is under way. */
+  async settled(replicas: number): Promise<void> {
+    const api = this.service('api');
+    await until(async () => {
+      const update = await this.docker(
+        `service inspect --format '{{if .UpdateStatus}}{{.UpdateStatus.State}}{{end}}' ${api}`,
+      );
+      const counts = await this.docker(`service ls --format '{{.Replicas}}' --filter name=${api}`);
+      return !/ing$|started$/.test(update) && counts === `${replicas}/${replicas}`;
+    }, PATIENCE);
+  }
+
+  async token(): Promise<string> {
+    const url = `http://127.0.0.1:${this.environment['ISSUER_PORT']}/token`;
+    const headers = { Authorization: `Basic ${Buffer.from(CLIENT).toString('base64')}` };
+    const body = new URLSearchParams({ grant_type: 'client_credentials' });
+    const response = await fetch(url, { method: 'POST', headers, body });
+    return ((await response.json()) as { access_token: string }).access_token;
+  }
+
+  async remove(): Promise<void> {
+    await this.run(`docker stack rm ${NAME} || true`);
+    await until(
+      async () => (await this.docker(`ps --quiet --filter name=${NAME}_`)) === '',
+      PATIENCE,
+    );
+    const secrets = await this.docker(`secret ls --quiet --filter name=${NAME}-`);
+    if (secrets) await this.docker(`secret rm ${secrets.replaceAll('\n', ' ')}`);
+    await until(
+      async () => (await this.docker(`network ls --quiet --filter name=${NAME}_`)) === '',
+      PATIENCE,
+    );
+    await pause(1_000);
+    await this.run(`docker volume rm --force ${NAME}_db-data`);
+  }
+
+  private createSecret(name: string, role: string, password: string): Promise<string> {
+    return this.run(
+      `printf %s 'postgres://${role}:${password}@db:5432/order_lookup' | docker secret create ${name} -`,
+    );
+  }
+
+  private async run(command: string, more: Record<string, string> = {}): Promise<string> {
+    const { status, stdout, stderr } = await shell(command, PROJECT, {
+      ...this.environment,
+      ...more,
+    });
+    if (status !== 0) throw new Error(`${command}: status ${status}: ${stdout}${stderr}`);
+    return stdout.trim();
+  }
+}
