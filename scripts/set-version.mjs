@@ -12,7 +12,9 @@ const PLACES = {
   'README.md': /^Version /m,
   Dockerfile: /org\.opencontainers\.image\.version=/,
   'deploy/kubernetes/kustomization.yaml': /newTag: /,
-  'deploy/swarm/stack.yml': /order-lookup-services:/,
+  'deploy/swarm/stack.yml': /order-lookup-(?:services|nginx):/,
+  'deploy/swarm/development.yml': /order-lookup-issuer:/,
+  'deploy/swarm/as-owner.sh': /order-lookup-services:/,
 };
 const VERSION = String.raw`\d+\.\d+\.\d+(?:-[\w.]*\w)?`;
 

@@ -34,6 +34,7 @@ describe('docker-compose.yml', () => {
     const environment = defaults(services.api.environment);
     expect(readConfiguration(environment)).toMatchObject({
       ...environment,
+      OAUTH_ISSUER: [environment['OAUTH_ISSUER']],
       OAUTH_ALLOW_HTTP: true,
     });
     expect(environment['DATABASE_URL']).toContain('//order_lookup_service:');

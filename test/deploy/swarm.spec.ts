@@ -24,10 +24,14 @@ describe('deploy/swarm', () => {
   it('gives the replicas a complete configuration, here and in development', () => {
     const given = parseEnv(textOf('configuration.env')) as Record<string, string>;
     const database = { DATABASE_URL: 'postgres://order_lookup_service@db/order_lookup' };
-    expect(readConfiguration({ ...given, ...database })).toMatchObject(given);
+    expect(readConfiguration({ ...given, ...database })).toMatchObject({
+      ...given,
+      OAUTH_ISSUER: [given['OAUTH_ISSUER']],
+    });
     const { environment = {} } = development['api'] ?? {};
     expect(readConfiguration({ ...given, ...environment, ...database })).toMatchObject({
       ...environment,
+      OAUTH_ISSUER: [environment['OAUTH_ISSUER']],
       OAUTH_ALLOW_HTTP: true,
     });
   });

@@ -40,8 +40,10 @@ export async function stack(seconds = 60): Promise<string> {
     });
     lines.push(`from removing replicas and balancer to the first 200 of new ones: ${again}`);
     await swarm.settled(3);
-    for (const [name, fault] of Object.entries(faults(swarm, credentials, seconds)))
+    for (const [name, fault] of Object.entries(faults(swarm, credentials, seconds))) {
+      console.error(lines.at(-1)); // the run is long
       lines.push(await under(swarm, credentials, name, fault));
+    }
     return lines.join('\n');
   } finally {
     await swarm.remove();

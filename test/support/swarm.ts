@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from './postgres-server.js';
 import { PROJECT, shell } from './program.js';
 import { until } from './service.js';
@@ -134,8 +133,9 @@ export class Swarm {
       async () => (await this.docker(`network ls --quiet --filter name=${NAME}_`)) === '',
       PATIENCE,
     );
-    await pause(1_000);
-    await this.run(`docker volume rm --force ${NAME}_db-data`);
+    // Docker removes the ended containers, which hold the volume, a little later
+    const volume = `volume rm --force ${NAME}_db-data`;
+    await until(() => this.docker(volume).then(() => true), PATIENCE);
   }
 
   private createSecret(name: string, role: string, password: string): Promise<string> {

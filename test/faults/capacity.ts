@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { PATHS } from '../support/paths.js';
+import { RunningService, until } from '../support/service.js';
+import { Stage } from '../support/stage.js';
+import { residentMebibytes } from './figures.js';
+
+const PATIENCE = { timeoutMs: 600_000, everyMs: 50 };
+
+const peakMebibytes = (pid: number): number =>
+  Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+
+/** What a replica with so many codes of 100 bytes needs, for docs/performance.md. Nothing is broken here but the calm. */
+export async function capacity(codes = 1_000_000): Promise<string> {
+  const stage = await Stage.set(0);
+  const { database, issuer, credentials } = stage;
+  const headers = { 'Api-Key': credentials.key, Authorization: `Bearer ${credentials.token}` };
+  const lines: string[] = [];
+  const timed = async (what: string, work: () => Promise<unknown>): Promise<void> => {
+    const startedAt = performance.now();
+    await work();
+    lines.push(`${what}: ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  };
+  let replica: RunningService | undefined;
+  try {
+    await database.query(
+      `insert into communication_code select 'TYPE-' || n % 100, 'CODE-' || n, rpad('Description of code ' || n, 50, '.') from generate_series(1, ${codes}) as n`,
+    );
+    await timed('start to ready', async () => {
+      replica = await RunningService.start({
+        DATABASE_URL: database.urlOf('order_lookup_service'),
+        ...issuer.environment,
+      });
+      const { managementUrl } = replica;
+      await until(async () => (await fetch(`${managementUrl}/health/ready`)).ok, PATIENCE);
+    });
+    const { pid, url } = replica as unknown as RunningService;
+    const tag = async (): Promise<string | null> =>
+      (await fetch(url + PATHS.communicationCodes, { method: 'HEAD', headers })).headers.get(
+        'etag',
+      );
+    lines.push(
+      `resident memory after it: ${Math.round(residentMebibytes(pid))} MiB, at most ${Math.round(peakMebibytes(pid))} MiB`,
+    );
+    const rows = await database.query<{ count: string }>(
+      `select count(*) from pg_stat_activity where usename = 'order_lookup_service'`,
+    );
+    lines.push(`sessions: ${rows[0]?.count}`);
+    const { headers: sent } = await fetch(url + PATHS.communicationCodes, {
+      method: 'HEAD',
+      headers,
+    });
+    lines.push(`the whole list: ${sent.get('content-length')} bytes`);
+    for (const [what, where] of [
+      ['one code', `where code = 'CODE-1'`],
+      ['every code', ''],
+    ] as const) {
+      const before = await tag();
+      await database.query(
+        `update communication_code set description = description || '!' ${where}`,
+      );
+      await timed(`${what} changed, from the commit to the new answer`, () =>
+        until(async () => (await tag()) !== before, PATIENCE),
+      );
+    }
+    lines.push(
+      `resident memory after that: ${Math.round(residentMebibytes(pid))} MiB, at most ${Math.round(peakMebibytes(pid))} MiB`,
+    );
+    return lines.join('\n');
+  } finally {
+    await replica?.kill();
+    await stage.strike();
+  }
+}
