@@ -2,13 +2,15 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from './auth/auth.module.js';
+import { DrainService } from './bootstrap/drain.service.js';
 import { Configuration } from './configuration/configuration.js';
 import { dataSourceOptions } from './database/data-source.options.js';
 import { DatabaseModule } from './database/database.module.js';
 import { DocumentationModule } from './documentation/documentation.module.js';
-import { Overload } from './http/server/overload.js';
+import { Draining } from './http/draining.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { Replies } from './http/replies.js';
+import { Overload } from './http/server/overload.js';
 import { ManagementModule } from './management/management.module.js';
 import { OrderCaptureV2Module } from './order-capture-v2/order-capture-v2.module.js';
 import { OrderSchedulingModule } from './order-scheduling/order-scheduling.module.js';
@@ -22,43 +24,46 @@ export interface Foundation {
   readonly log: Log;
   readonly problems: ProblemRenderer;
   readonly overload: Overload;
+  readonly draining: Draining;
   readonly replies: Replies;
 }
 
 @Module({})
 export class AppModule {
-  static on(foundation: Foundation): DynamicModule {
+  static forRoot(foundation: Foundation): DynamicModule {
     const { configuration } = foundation;
     return {
       module: AppModule,
       imports: [
-        FoundationModule.of(foundation),
+        FoundationModule.forRoot(foundation),
         DatabaseModule,
         // Connected by the first reading, not here: the service starts without the database
         TypeOrmModule.forRoot({
           ...dataSourceOptions(configuration.DATABASE_URL),
           manualInitialization: true,
         }),
+        AuthModule.forRoot(configuration),
         OrderUpdateModule,
         OrderCaptureV2Module,
         OrderSchedulingModule,
-        AuthModule.forRoot(configuration),
         DocumentationModule.forRoot(configuration),
         ManagementModule,
       ],
-      providers: [{ provide: APP_FILTER, useClass: ProblemFilter }],
+      providers: [{ provide: APP_FILTER, useClass: ProblemFilter }, DrainService],
     };
   }
 }
 
 @Module({})
 class FoundationModule {
-  static of({ configuration, log, problems, overload, replies }: Foundation): DynamicModule {
+  static forRoot(foundation: Foundation): DynamicModule {
+    const { configuration, log, problems, overload, draining, replies } = foundation;
     const providers = [
       { provide: Configuration, useValue: configuration },
       { provide: LOG, useValue: log },
       { provide: ProblemRenderer, useValue: problems },
       { provide: Overload, useValue: overload },
+      { provide: Draining, useValue: draining },
       { provide: Replies, useValue: replies },
     ];
     return { module: FoundationModule, global: true, providers, exports: providers };

@@ -8,7 +8,7 @@ import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import { type Observable, catchError, from, map, mergeMap, of, throwError } from 'rxjs';
 import { Configuration } from '../configuration/configuration.js';
 import { Answer, matches } from '../http/answer.js';
-import type { ServiceRequest } from '../http/service-request.js';
+import type { ServiceRequest, ServiceResponse } from '../http/service-request.js';
 import { Problem } from '../problems/problem.js';
 
 const WINDOW_SECONDS = 60;
@@ -25,10 +25,10 @@ export class RateLimitInterceptor implements NestInterceptor {
   }
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const request = context.switchToHttp().getRequest<ServiceRequest>();
-    const { caller, head } = request;
+    const http = context.switchToHttp();
+    const { caller, head } = http.getRequest<ServiceRequest>();
     if (!caller) return next.handle();
-    const pay = (): Observable<void> => from(this.pay(request, caller.keyId));
+    const pay = (): Observable<void> => from(this.pay(http.getResponse(), caller.keyId));
     return next.handle().pipe(
       mergeMap((answer) =>
         answer instanceof Answer && matches(head.ifNoneMatch, answer.etag)
@@ -43,10 +43,10 @@ export class RateLimitInterceptor implements NestInterceptor {
     );
   }
 
-  private async pay(request: ServiceRequest, keyId: string): Promise<void> {
+  private async pay(response: ServiceResponse, keyId: string): Promise<void> {
     try {
       const spent = await this.limiter.consume(keyId);
-      for (const [name, value] of this.fields(spent)) request.res?.setHeader(name, value);
+      response.fields = this.fields(spent).flat();
     } catch (spent) {
       if (!(spent && typeof spent === 'object' && 'msBeforeNext' in spent)) throw spent;
       const fields = this.fields(spent as RateLimiterRes);

@@ -1,22 +1,19 @@
 import type { AddressInfo, Server } from 'node:net';
+import type { NestApplicationContext } from '@nestjs/core';
 import { createApplication } from './create-application.js';
 import type { Configuration } from '../configuration/configuration.js';
-import { Replies } from '../http/replies.js';
-import { HealthService } from '../management/health.service.js';
 import { ManagementServer } from '../management/management.server.js';
 import type { Log } from '../telemetry/log.js';
-
-/** How long requests are still answered after readiness turned 503, so that load balancers notice, in milliseconds. */
-const DRAIN_MS = 4_000;
-/** How long the last answers may take after that. */
-const CLOSE_MS = 4_000;
 
 /** A running service. */
 export interface Service {
   readonly url: string;
   readonly managementUrl: string;
-  /** Answers on for a moment, with `Connection: close`, then closes everything. */
-  stop(drainMs?: number): Promise<void>;
+  /**
+   * Answers on for a moment, with `Connection: close`, then closes everything.
+   * @param reason a signal; without one nothing is waited for but the answers under way
+   */
+  stop(reason?: string): Promise<void>;
 }
 
 /**
@@ -27,29 +24,20 @@ export async function startService(configuration: Configuration, log: Log): Prom
   const { HOST, PORT, MANAGEMENT_PORT } = configuration;
   const app = await createApplication(configuration, log);
   const management = app.get(ManagementServer).server;
-  const api = app.getHttpServer() as Server & { closeAllConnections(): void };
+  const api = app.getHttpServer() as Server;
   await app.init();
   try {
     await listen(management, MANAGEMENT_PORT, HOST, 'MANAGEMENT_PORT');
     await listen(api, PORT, HOST, 'PORT');
   } catch (error) {
-    management.close();
     await app.close();
     throw error;
   }
   const service: Service = {
     url: addressOf(api, HOST),
     managementUrl: addressOf(management, HOST),
-    async stop(drainMs = DRAIN_MS) {
-      app.get(HealthService).stop();
-      app.get(Replies).drain();
-      await new Promise((resolve) => setTimeout(resolve, drainMs));
-      const cut = setTimeout(() => api.closeAllConnections(), CLOSE_MS);
-      await app.close();
-      clearTimeout(cut);
-      management.closeAllConnections();
-      management.close();
-    },
+    // The interface of an application lacks the parameter that its class has, and that its hooks get
+    stop: (reason) => (app as unknown as NestApplicationContext).close(reason),
   };
   log.info({ url: service.url, managementUrl: service.managementUrl }, 'listening');
   return service;

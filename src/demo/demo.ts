@@ -75,7 +75,7 @@ export async function startDemo(): Promise<void> {
     endOn(
       {
         async stop() {
-          await service.stop(0);
+          await service.stop();
           issuer.close();
           await postgres.stop();
         },

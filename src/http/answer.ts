@@ -1,6 +1,41 @@
 import { hash } from 'node:crypto';
 
-/** A 200 answer as bytes that are ready to be sent: made when the codes are read, shared by all callers, never changed. */
+/** What all answers of one kind have in common. */
+export class AnswerKind {
+  /** Header fields of 200 and of 304, as a flat list of names and values. */
+  readonly fields: readonly string[];
+
+  constructor(
+    readonly type: string,
+    cacheControl: string,
+    rest: readonly string[] = [],
+  ) {
+    this.fields = ['Cache-Control', cacheControl, 'X-Content-Type-Options', 'nosniff', ...rest];
+  }
+
+  /**
+   * A page that is open to everyone.
+   * @param policy Content-Security-Policy, for what a browser shows
+   * @param rest more header fields
+   */
+  static page(
+    type: string,
+    policy = "default-src 'none'",
+    rest: readonly string[] = [],
+  ): AnswerKind {
+    return new AnswerKind(type, 'no-cache', [
+      'Content-Security-Policy',
+      policy,
+      'Referrer-Policy',
+      'no-referrer',
+      ...rest,
+    ]);
+  }
+}
+
+const LOOKUP = new AnswerKind('application/json', 'private, no-cache');
+
+/** A 200 answer as bytes that are ready to be sent: made once, shared by all callers, never changed. */
 export class Answer {
   readonly length: number;
   readonly contentLength: string;
@@ -12,14 +47,15 @@ export class Answer {
   constructor(
     readonly parts: readonly Buffer[],
     readonly etag: string,
+    readonly kind = LOOKUP,
   ) {
     this.length = parts.reduce((sum, part) => sum + part.length, 0);
     this.contentLength = String(this.length);
   }
 
   /** An answer from a whole body. */
-  static of(body: Buffer): Answer {
-    return new Answer([body], entityTag(hash('sha256', body, 'base64url')));
+  static of(body: Buffer, kind = LOOKUP): Answer {
+    return new Answer([body], entityTag(hash('sha256', body, 'base64url')), kind);
   }
 }
 

@@ -17,3 +17,5 @@ export const STALLED_MS = 30_000;
 /** Descriptors left for the database, the issuer, the log and the management port. */
 export const RESERVED_DESCRIPTORS = 64;
 export const MAX_CONNECTIONS = 10_000;
+/** How long clients may still take answers that are under way when the service ends. */
+export const CLOSE_MS = 4_000;

@@ -4,106 +4,85 @@ import { countRequest } from '../telemetry/count-request.js';
 import type { Problem } from '../problems/problem.js';
 import type { ProblemRenderer } from '../problems/problem-details.js';
 import { type Answer, matches } from './answer.js';
-import type { Page } from './page.js';
+import { connectionOf } from './connection.js';
+import type { Cors } from './cors.js';
+import type { Draining } from './draining.js';
 import type { ServiceRequest, ServiceResponse } from './service-request.js';
 
-/** Sends every reply of the service: the one place where status, header fields and body meet, and where a request is counted and logged. */
+export const ALLOW = ['Allow', 'GET, HEAD, OPTIONS'];
+
+/**
+ * The one door: every reply that leaves the process goes through `send`, also one to bytes that never became a request. Here it gets the header
+ * fields that all replies share, is counted, and is logged under its id.
+ */
 @Injectable()
 export class Replies {
-  private draining = false;
-
   constructor(
     private readonly problems: ProblemRenderer,
+    private readonly cors: Cors,
+    private readonly draining: Draining,
     private readonly log: Log,
   ) {}
 
-  /** From now on every reply closes its connection, so that callers move to another replica. */
-  drain(): void {
-    this.draining = true;
-  }
-
   /** 200 with the bytes of the answer, or 304 where the caller has them already. */
-  answer(request: ServiceRequest, response: ServiceResponse, answer: Answer): void {
-    const { requestId, method, head } = request;
-    if (this.draining) response.shouldKeepAlive = false;
-    if (matches(head.ifNoneMatch, answer.etag)) {
-      response.writeHead(304, [
-        'ETag',
-        answer.etag,
-        'Cache-Control',
-        'private, no-cache',
-        'X-Content-Type-Options',
-        'nosniff',
-        'X-Request-Id',
-        requestId,
-      ]);
-      response.end();
-      this.finished(request, 304);
-      return;
-    }
-    response.writeHead(200, [
-      'Content-Type',
-      'application/json',
-      'Content-Length',
-      answer.contentLength,
-      'ETag',
-      answer.etag,
-      'Cache-Control',
-      'private, no-cache',
-      'X-Content-Type-Options',
-      'nosniff',
-      'X-Request-Id',
-      requestId,
-    ]);
-    const { parts } = answer;
-    if (method === 'HEAD') response.end();
-    else if (parts.length === 1) response.end(parts[0]);
+  sendAnswer(request: ServiceRequest, response: ServiceResponse, answer: Answer): void {
+    const { requestId, head } = request;
+    const { etag, kind, contentLength, parts } = answer;
+    const fields = ['X-Request-Id', requestId, 'ETag', etag, ...kind.fields];
+    if (matches(head.ifNoneMatch, etag)) this.send(request, response, 304, fields, []);
     else {
-      response.cork();
-      for (const part of parts) response.write(part);
-      response.end();
-      response.uncork();
+      fields.push('Content-Type', kind.type, 'Content-Length', contentLength);
+      this.send(request, response, 200, fields, parts);
     }
-    this.finished(request, 200);
   }
 
-  page(request: ServiceRequest, response: ServiceResponse, { type, body, policy }: Page): void {
-    if (this.draining) response.shouldKeepAlive = false;
-    response.writeHead(200, [
-      'Content-Type',
-      type,
-      'Content-Length',
-      String(body.length),
-      'Cache-Control',
-      'no-cache',
-      'Content-Security-Policy',
-      policy,
-      'X-Content-Type-Options',
-      'nosniff',
-      'Referrer-Policy',
-      'no-referrer',
-      'X-Request-Id',
-      request.requestId,
-    ]);
-    response.end(request.method === 'HEAD' ? undefined : body);
-    this.finished(request, 200);
+  /** 204 with the methods of a lookup. */
+  sendOptions(request: ServiceRequest, response: ServiceResponse): void {
+    this.send(request, response, 204, ['X-Request-Id', request.requestId, ...ALLOW], []);
   }
 
-  problem(
+  /** @param cause what is to be logged with its stack */
+  sendProblem(
     request: ServiceRequest,
     response: ServiceResponse,
     problem: Problem,
     cause?: unknown,
   ): void {
     const { status, headers, body } = this.problems.answer(problem, request.requestId);
-    if (this.draining || problem.circumstances.close) response.shouldKeepAlive = false;
-    response.writeHead(status, headers);
-    response.end(request.method === 'HEAD' ? undefined : body);
+    this.send(request, response, status, headers, [body], problem, cause);
+  }
+
+  private send(
+    request: ServiceRequest,
+    response: ServiceResponse,
+    status: number,
+    fields: readonly string[],
+    parts: readonly (Buffer | string)[],
+    problem?: Problem,
+    cause?: unknown,
+  ): void {
+    if (response.headersSent) return;
+    // Requests that wait on the connection are answered first: a client that pipelines loses none
+    if (this.draining.hasBegun && connectionOf(request).last === response)
+      response.shouldKeepAlive = false;
+    response.writeHead(status, [...fields, ...response.fields, ...this.cors.fieldsFor(request)]);
+    if (request.method === 'HEAD') response.end();
+    else if (parts.length <= 1) response.end(parts[0]);
+    else {
+      response.cork();
+      for (const part of parts) response.write(part);
+      response.end();
+      response.uncork();
+    }
     this.finished(request, status, problem, cause);
   }
 
-  /** Counts and logs a request. Called by what sends a reply, at the moment of sending. */
-  finished(request: ServiceRequest, status: number, problem?: Problem, cause?: unknown): void {
+  private finished(
+    request: ServiceRequest,
+    status: number,
+    problem: Problem | undefined,
+    cause: unknown,
+  ): void {
     const { operation } = request;
     const milliseconds = performance.now() - request.startedAt;
     countRequest(operation, status, milliseconds / 1000, request.caller?.client);
@@ -113,7 +92,7 @@ export class Replies {
     const line = {
       requestId,
       operation,
-      method,
+      method: method ?? undefined, // null where the parser found none
       status,
       durationMs: Math.round(milliseconds * 1000) / 1000,
       keyId: caller?.keyId,

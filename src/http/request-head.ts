@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 /** What the service reads of a request's headers, found in one pass over the raw list. Node joins or drops repeated fields silently; here they are counted. */
 export interface RequestHead {
+  host: string | undefined;
   hosts: number;
   apiKey: string | undefined;
   apiKeys: number;
@@ -16,9 +17,9 @@ export interface RequestHead {
   bytes: number;
 }
 
-/** Header names are compared by length first: few of a request's fields are ours. */
 export function readRequestHead({ rawHeaders }: IncomingMessage): RequestHead {
   const head: RequestHead = {
+    host: undefined,
     hosts: 0,
     apiKey: undefined,
     apiKeys: 0,
@@ -35,42 +36,39 @@ export function readRequestHead({ rawHeaders }: IncomingMessage): RequestHead {
     const name = rawHeaders[at] as string;
     const value = rawHeaders[at + 1] as string;
     head.bytes += name.length + value.length + 4;
-    switch (name.length) {
-      case 4:
-        if (is(name, 'host')) head.hosts++;
+    switch (name.toLowerCase()) {
+      case 'host':
+        head.host = value;
+        head.hosts++;
         break;
-      case 7:
-        if (is(name, 'api-key')) {
-          head.apiKey = value;
-          head.apiKeys++;
-        }
+      case 'api-key':
+        head.apiKey = value;
+        head.apiKeys++;
         break;
-      case 11:
-        if (is(name, 'traceparent')) head.traceparent = value;
+      case 'authorization':
+        head.authorization = value;
+        head.authorizations++;
         break;
-      case 12:
-        if (is(name, 'x-request-id')) head.requestId = value;
+      case 'if-none-match':
+        head.ifNoneMatch = joined(head.ifNoneMatch, value);
         break;
-      case 13:
-        if (is(name, 'authorization')) {
-          head.authorization = value;
-          head.authorizations++;
-        } else if (is(name, 'if-none-match'))
-          head.ifNoneMatch =
-            head.ifNoneMatch === undefined ? value : `${head.ifNoneMatch}, ${value}`;
+      case 'x-request-id':
+        head.requestId = value;
         break;
-      case 14:
-        if (is(name, 'content-length')) head.contentLength = value;
+      case 'traceparent':
+        head.traceparent = value;
         break;
-      case 17:
-        if (is(name, 'transfer-encoding'))
-          head.transferEncoding =
-            head.transferEncoding === undefined ? value : `${head.transferEncoding}, ${value}`;
+      case 'content-length':
+        head.contentLength = value;
+        break;
+      case 'transfer-encoding':
+        head.transferEncoding = joined(head.transferEncoding, value);
         break;
     }
   }
   return head;
 }
 
-const is = (name: string, lowerCase: string): boolean =>
-  name === lowerCase || name.toLowerCase() === lowerCase;
+/** Field lines of one name count as one list (RFC 9110 section 5.2). */
+const joined = (former: string | undefined, value: string): string =>
+  former === undefined ? value : `${former}, ${value}`;

@@ -2,7 +2,7 @@ import {
   Inject,
   Injectable,
   type OnApplicationBootstrap,
-  type OnModuleDestroy,
+  type OnApplicationShutdown,
 } from '@nestjs/common';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
@@ -10,20 +10,18 @@ import { CodesService } from '../codes/codes.service.js';
 import { Configuration } from '../configuration/configuration.js';
 import { DatabaseClock } from '../database/database-clock.js';
 import { ChangeListener } from '../snapshots/change-listener.js';
-import { Overload } from '../http/server/overload.js';
 import { LOG, type Log } from '../telemetry/log.js';
 import { communicationCodes, registry } from '../telemetry/metrics.js';
 
 /** Starts what runs beside the requests, and stops it again. Nothing here is waited for: the service starts without database and issuer. */
 @Injectable()
-export class LifecycleService implements OnApplicationBootstrap, OnModuleDestroy {
+export class LifecycleService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly listener: ChangeListener;
 
   constructor(
     private readonly codes: CodesService,
     private readonly apiKeys: ApiKeysService,
     private readonly issuers: IssuersService,
-    private readonly overload: Overload,
     { DATABASE_URL }: Configuration,
     clock: DatabaseClock,
     @Inject(LOG) log: Log,
@@ -41,12 +39,10 @@ export class LifecycleService implements OnApplicationBootstrap, OnModuleDestroy
   }
 
   onApplicationBootstrap(): void {
-    this.overload.start();
     this.listener.start();
   }
 
-  async onModuleDestroy(): Promise<void> {
-    this.overload.stop();
+  async onApplicationShutdown(): Promise<void> {
     this.codes.followed.stop();
     this.apiKeys.followed.stop();
     await this.listener.stop();

@@ -7,6 +7,6 @@ import { ManagementServer } from './management.server.js';
 @Module({
   imports: [CodesModule],
   providers: [HealthService, LifecycleService, ManagementServer],
-  exports: [HealthService, ManagementServer],
+  exports: [ManagementServer],
 })
 export class ManagementModule {}

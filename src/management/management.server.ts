@@ -1,7 +1,7 @@
 // The port for operators: never on the API's port, never shed, open to whoever reaches it. Three addresses need no framework.
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Problem } from '../problems/problem.js';
 import { ProblemRenderer } from '../problems/problem-details.js';
 import { retryAfter } from '../problems/retry-after.js';
@@ -10,7 +10,7 @@ import { HealthService } from './health.service.js';
 import { LifecycleService } from './lifecycle.service.js';
 
 @Injectable()
-export class ManagementServer {
+export class ManagementServer implements OnApplicationShutdown {
   readonly server: Server;
 
   constructor(
@@ -19,6 +19,12 @@ export class ManagementServer {
     private readonly problems: ProblemRenderer,
   ) {
     this.server = createServer((request, response) => void this.answer(request, response));
+  }
+
+  /** Called last: health and metrics are to be had while the service ends. */
+  onApplicationShutdown(): void {
+    this.server.close();
+    this.server.closeAllConnections();
   }
 
   private async answer({ method, url }: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
 import type { Circumstances, Issue, Problem } from './problem.js';
 import { type ProblemSlug, problemTypes } from './problem-types.js';
 
@@ -29,7 +27,7 @@ const REQUEST_ID_AT = 1;
 const VARYING_BYTES = '7f0c5a0e-3f64-4c3b-9d5c-1f2e3d4c5b6a","dateTime":"2026-11-21T09:30:00.000Z"'
   .length;
 
-/** Writes problems as documents and whole answers. Knows nothing of Express, so that parser errors are answered with it too. */
+/** Writes problems as documents and whole answers. Knows nothing of HTTP servers. */
 export class ProblemRenderer {
   private readonly wordings = new WeakMap<Circumstances, Wording>();
 
@@ -58,7 +56,6 @@ export class ProblemRenderer {
         detail,
         issues = [],
         headers = [],
-        close,
         status = problemTypes[slug].status,
       } = circumstances;
       const head = JSON.stringify({
@@ -84,7 +81,6 @@ export class ProblemRenderer {
           'X-Content-Type-Options',
           'nosniff',
           ...headers,
-          ...(close ? ['Connection', 'close'] : []),
         ],
         before,
         after,
@@ -92,17 +88,5 @@ export class ProblemRenderer {
       this.wordings.set(circumstances, wording);
     }
     return wording;
-  }
-
-  /** The bytes of an HTTP/1.1 answer to what never became a request. The connection closes after it. */
-  bytes(problem: Problem): Buffer {
-    const { status, headers, body } = this.answer(problem, randomUUID());
-    const lines = [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-      `Date: ${new Date().toUTCString()}`,
-    ];
-    for (let at = 0; at < headers.length; at += 2) lines.push(`${headers[at]}: ${headers[at + 1]}`);
-    if (!problem.circumstances.close) lines.push('Connection: close');
-    return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`);
   }
 }

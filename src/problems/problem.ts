@@ -17,8 +17,6 @@ export interface Circumstances {
   readonly headers?: readonly string[];
   /** Where it is not the status of the type: 417 is a malformed request, too. */
   readonly status?: number;
-  /** Close the connection after the answer: the framing of what follows is in doubt, or unwanted. */
-  readonly close?: boolean;
 }
 
 /** Thrown where a request cannot be served; the filter answers it with a problem document. */

@@ -26,7 +26,7 @@ export const clientRequests = new DeferredCounter(
 export const requestDuration = new DeferredHistogram({
   ...of(
     'http_request_duration_seconds',
-    'Time from the request line to the end of the answer',
+    'Time from the end of the header section of a request until its answer is handed to the connection',
     'operation',
   ),
   buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
@@ -36,6 +36,13 @@ export const credentialsRefused = new DeferredCounter(
 );
 export const requestsShed = new Counter(
   of('requests_shed_total', 'Requests answered 503 because of overload'),
+);
+export const connectionsRefused = new Counter(
+  of(
+    'connections_refused_total',
+    'Connections closed at the limit: of a stranger that made room, or of a newcomer that found none',
+    'whose',
+  ),
 );
 export const connections = new Gauge(of('connections', 'Open connections on the port of the API'));
 export const snapshotRevision = new Gauge(

@@ -34,8 +34,14 @@ describe('API_KEY_MAX_AGE_SECONDS', () => {
       const reply = await ask();
       expectProblem(reply, 'cannot-verify-credentials');
       expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
+      const ready = await fetch(`${service.managementUrl}/health/ready`);
+      expect({ ready: ready.status, text: await ready.text() }).toEqual({
+        ready: 503,
+        text: expect.stringContaining('The list of API keys is too old.'),
+      });
       proxy.mode = 'pass';
       await until(async () => (await ask()).status === 200, { timeoutMs: 2_000 });
+      await service.ready();
     } finally {
       await service.kill();
       proxy.close();

@@ -32,7 +32,9 @@ beforeAll(async () => {
     }),
     createLog('silent'),
   );
-  const module = await Test.createTestingModule({ imports: [AppModule.on(foundation)] }).compile();
+  const module = await Test.createTestingModule({
+    imports: [AppModule.forRoot(foundation)],
+  }).compile();
   app = prepare(
     module.createNestApplication<NestExpressApplication>(createAdapter(foundation), {
       bodyParser: false,

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type Socket, connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { expectProblem } from '../support/problem.js';
 import { exchange } from '../support/raw.js';
+import { Reader } from '../support/reader.js';
 import { RunningService, until } from '../support/service.js';
 import { PATHS } from '../support/paths.js';
 import { World } from '../support/world.js';
@@ -62,32 +64,94 @@ describe('an answer that its client does not read', () => {
   });
 });
 
-describe('more connections than descriptors allow', () => {
-  it('are answered 503, and the management port answers on', async () => {
-    const service = await RunningService.start(
-      { DATABASE_URL: world.database.urlOf('order_lookup_service'), ...world.issuer.environment },
-      { descriptors: 512 },
-    );
-    try {
-      await service.ready();
-      const idle = await Promise.all(Array.from({ length: 448 }, () => open(service.port)));
-      await until(async () => (await service.metric('order_lookup_connections')) >= 448);
-      const { responses, closed } = await exchange(service.port, request(PATHS.orderUpdate));
-      const [response] = responses;
-      expectProblem(response as NonNullable<typeof response>, 'overloaded');
-      expect({ closed, later: Number(response?.headers.get('retry-after')) > 0 }).toEqual({
-        closed: true,
-        later: true,
-      });
-      expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
-      for (const socket of idle) socket.destroy();
-      await until(
-        async () =>
-          (await exchange(service.port, request(PATHS.orderUpdate), { quietMs: 50 })).responses[0]
-            ?.status === 200,
-      );
-    } finally {
-      await service.kill();
+describe('a connection that sends garbage', () => {
+  it('behind requests whose answers it does not read costs no memory, and one reaction', async () => {
+    const { port, pid } = world.service;
+    const page = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
+    const before = resident(pid);
+    const clients = await Promise.all(Array.from({ length: 4 }, () => open(port)));
+    const garbage = Buffer.alloc(MEBIBYTE * 1024, 'garbage ');
+    let largest = 0;
+    for (const client of clients) client.pause().write(page.repeat(10));
+    for (let sent = 0; sent < 100; sent++) {
+      for (const client of clients) if (client.writableLength === 0) client.write(garbage);
+      await pause(5);
+      largest = Math.max(largest, resident(pid));
     }
+    expect(largest - before).toBeLessThan(48 * MEBIBYTE);
+    for (const client of clients) client.destroy();
+    expect((await world.get(PATHS.orderUpdate)).status).toBe(200);
+  });
+
+  it('gets one answer, which is counted once', async () => {
+    const counted = await world.service.requestsCounted();
+    const garbage = Array.from({ length: 50 }, () => 'garbage\r\n\r\n');
+    const { responses, closed } = await exchange(world.service.port, garbage);
+    expect({ statuses: responses.map(({ status }) => status), closed }).toEqual({
+      statuses: [400],
+      closed: true,
+    });
+    expect(await world.service.requestsCounted()).toBe(counted + 1);
+  });
+});
+
+describe('at the limit of connections', () => {
+  const LIMIT = 192; // 64 descriptors are left for other things
+  let service: RunningService;
+  const ask = async (client: Reader): Promise<number> =>
+    (await client.ask(request(PATHS.orderUpdate))).status;
+  const caller = async (): Promise<Reader> => {
+    const client = await Reader.to(service.url);
+    expect(await ask(client)).toBe(200);
+    return client;
+  };
+
+  beforeEach(async () => {
+    service = await RunningService.start(
+      { DATABASE_URL: world.database.urlOf('order_lookup_service'), ...world.issuer.environment },
+      { descriptors: LIMIT + 64 },
+    );
+    await service.ready();
+  });
+  afterEach(() => service.kill());
+
+  it('strangers make room: callers stay, newcomers are served, and the management port answers', async () => {
+    const callers = await Promise.all(Array.from({ length: 20 }, caller));
+    const silent: Socket[] = [];
+    const failed: number[] = [];
+    for (let wave = 0; wave < 4; wave++) {
+      silent.push(...(await Promise.all(Array.from({ length: 150 }, () => open(service.port)))));
+      for (const status of await Promise.all(callers.map(ask)))
+        if (status !== 200) failed.push(status);
+      const newcomer = await caller();
+      newcomer.close();
+      expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+    }
+    expect(failed).toEqual([]);
+    expect(await service.metric('order_lookup_connections')).toBeLessThanOrEqual(LIMIT);
+    expect(
+      await service.metric('order_lookup_connections_refused_total{whose="stranger"}'),
+    ).toBeGreaterThan(400);
+    for (const socket of silent) socket.destroy();
+    for (const client of callers) client.close();
+  });
+
+  it('a newcomer gets 503 where all others are callers, and is served when one of them leaves', async () => {
+    const callers = await Promise.all(Array.from({ length: LIMIT }, caller));
+    const { responses, closed } = await exchange(service.port, request(PATHS.orderUpdate));
+    const [response] = responses;
+    expectProblem(response as NonNullable<typeof response>, 'overloaded');
+    expect({ closed, later: Number(response?.headers.get('retry-after')) > 0 }).toEqual({
+      closed: true,
+      later: true,
+    });
+    callers.pop()?.close();
+    await until(
+      async () =>
+        (await exchange(service.port, request(PATHS.orderUpdate), { quietMs: 50 })).responses[0]
+          ?.status === 200,
+    );
+    expect((await Promise.all(callers.map(ask))).every((status) => status === 200)).toBe(true);
+    for (const client of callers) client.close();
   });
 });

@@ -1,12 +1,33 @@
-import { Agent, get } from 'node:http';
+import { Agent, type IncomingMessage, get } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Balancer } from '../support/balancer.js';
 import { run } from '../support/program.js';
 import { expectProblem } from '../support/problem.js';
+import { exchange } from '../support/raw.js';
 import { RunningService, until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
 import { PATHS } from '../support/paths.js';
 import { World } from '../support/world.js';
+
+/** Begins to read an answer; `read` reads the rest, and gives how many bytes there were. */
+async function slowly(
+  { service, key, token }: World,
+  path: string,
+): Promise<{ response: IncomingMessage; read: () => Promise<number> }> {
+  const headers = { 'Api-Key': key.key, Authorization: token };
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    get(service.url + path, { headers }, resolve).once('error', reject);
+  });
+  response.pause();
+  return {
+    response,
+    async read() {
+      let bytes = 0;
+      for await (const chunk of response) bytes += (chunk as Buffer).length;
+      return bytes;
+    },
+  };
+}
 
 let world: World | undefined;
 afterEach(async () => {
@@ -71,12 +92,75 @@ describe('SIGTERM', () => {
     }
   });
 
+  it('cuts no answer that is being read before the closing time is over', async () => {
+    const here = (world = await World.create({}, (database) =>
+      database.query(
+        `insert into communication_code select 'TYPE', lpad(n::text, 6, '0'), rpad('long ', 200, '.') from generate_series(1, 50000) as n`,
+      ),
+    ));
+    const { response, read } = await slowly(here, PATHS.communicationCodes);
+    here.service.signal('SIGTERM');
+    await until(async () =>
+      fetch(here.service.url).then(
+        () => false,
+        () => true,
+      ),
+    );
+    expect(await read()).toBe(Number(response.headers['content-length']));
+    expect(await here.service.exited()).toBe(0);
+  });
+
+  it('answers requests that wait on a connection, and closes it after the last of them', async () => {
+    const here = (world = await World.create());
+    here.service.signal('SIGTERM');
+    await until(
+      async () => (await fetch(`${here.service.managementUrl}/health/ready`)).status === 503,
+    );
+    const request = `GET ${PATHS.orderUpdate} HTTP/1.1\r\nHost: x\r\nApi-Key: ${here.key.key}\r\nAuthorization: ${here.token}\r\n\r\n`;
+    const { responses, closed } = await exchange(here.service.port, request.repeat(3));
+    expect({
+      answers: responses.map(({ status, headers }) => [status, headers.get('connection')]),
+      closed,
+    }).toEqual({
+      answers: [
+        [200, 'keep-alive'],
+        [200, 'keep-alive'],
+        [200, 'close'],
+      ],
+      closed: true,
+    });
+  });
+
+  it('serves what is committed until its end', async () => {
+    const here = (world = await World.create());
+    here.service.signal('SIGTERM');
+    await here.service.waitForLog(({ msg }) => msg === 'stopping');
+    await here.database.query(
+      `insert into communication_code (code_type, code, description) values ('LATE', 'L1', 'Late')`,
+    );
+    await until(async () => (await here.get(PATHS.communicationCodes)).text.includes('LATE'), {
+      timeoutMs: 1_500,
+    });
+  });
+
   it('a second time ends it at once', async () => {
     world = await World.create();
     world.service.signal('SIGTERM');
     await world.service.waitForLog(({ msg }) => msg === 'stopping');
     world.service.signal('SIGTERM');
     expect(await world.service.exited()).toBe(130);
+  });
+});
+
+describe('SIGHUP', () => {
+  it('ends it in the same order', async () => {
+    const here = (world = await World.create());
+    here.service.signal('SIGHUP');
+    await until(
+      async () => (await fetch(`${here.service.managementUrl}/health/ready`)).status === 503,
+    );
+    expect((await here.get(PATHS.orderUpdate)).headers.get('connection')).toBe('close');
+    expect(await here.service.exited()).toBe(0);
   });
 });
 

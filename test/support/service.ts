@@ -57,6 +57,11 @@ export class RunningService {
     return this.parsed;
   }
 
+  /** The lines about single requests. */
+  get requestLines(): readonly LogLine[] {
+    return this.lines.filter(({ msg }) => msg === 'request');
+  }
+
   /** From now on its log is read and thrown away, at no cost: for runs that log very much. */
   ignoreLog(): void {
     this.child.stdout?.removeAllListeners('data').resume();
@@ -108,6 +113,13 @@ export class RunningService {
       .split('\n')
       .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
     return series.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+  }
+
+  /** How many requests it has counted, whatever they were. */
+  async requestsCounted(): Promise<number> {
+    const text = await (await fetch(`${this.managementUrl}/metrics`)).text();
+    const counts = text.matchAll(/^order_lookup_http_requests_total\{.*\} (\d+)$/gm);
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
   }
 
   signal(name: NodeJS.Signals): void {

@@ -40,13 +40,20 @@ export class ApiKeysService {
     const list = this.followed.current;
     const listed = list?.get(hashApiKey(key));
     if (!listed && !hasValidChecksum(key)) return refused('malformed');
-    if (!list) return undecided('The list of API keys has not been read yet.');
-    if (this.followed.age > this.configuration.API_KEY_MAX_AGE_SECONDS)
-      return undecided('The list of API keys is too old.');
+    const { obstacle } = this;
+    if (obstacle !== undefined) return undecided(obstacle);
     if (!listed) return refused('unknown');
     const now = this.clock.now();
     if (listed.revokedAt <= now) return refused('revoked');
     return listed.expiresAt <= now ? refused('expired') : valid(listed);
+  }
+
+  /** Why no key can be judged now, or undefined where all can. */
+  get obstacle(): string | undefined {
+    if (!this.followed.current) return 'The list of API keys has not been read yet.';
+    return this.followed.age > this.configuration.API_KEY_MAX_AGE_SECONDS
+      ? 'The list of API keys is too old.'
+      : undefined;
   }
 
   private read(): Promise<Reading<KeyList>> {

@@ -2,7 +2,7 @@ import {
   Inject,
   Injectable,
   type OnApplicationBootstrap,
-  type OnModuleDestroy,
+  type OnApplicationShutdown,
 } from '@nestjs/common';
 import { Configuration } from '../../configuration/configuration.js';
 import { LOG, type Log } from '../../telemetry/log.js';
@@ -11,7 +11,7 @@ import { Issuer } from './issuer.js';
 
 /** The issuers whose access tokens count. */
 @Injectable()
-export class IssuersService implements OnApplicationBootstrap, OnModuleDestroy {
+export class IssuersService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly issuers: ReadonlyMap<string, Issuer>;
 
   constructor(configuration: Configuration, @Inject(LOG) log: Log) {
@@ -41,7 +41,7 @@ export class IssuersService implements OnApplicationBootstrap, OnModuleDestroy {
     for (const issuer of this.issuers.values()) issuer.start();
   }
 
-  onModuleDestroy(): void {
+  onApplicationShutdown(): void {
     for (const issuer of this.issuers.values()) issuer.stop();
   }
 

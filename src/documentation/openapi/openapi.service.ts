@@ -1,11 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
+import type { IssuerMetadata } from '../../auth/issuers/discovery.js';
 import { IssuersService } from '../../auth/issuers/issuers.service.js';
+import { Answer, AnswerKind } from '../../http/answer.js';
+
+const JSON_PAGE = AnswerKind.page('application/json');
 
 /** The OpenAPI document with the addresses of the first issuer, as far as its discovery has given them. */
 @Injectable()
 export class OpenApiService {
   private document: OpenAPIObject | undefined;
+  private metadata: IssuerMetadata | undefined;
+  private answer: Answer | undefined;
 
   constructor(private readonly issuers: IssuersService) {}
 
@@ -13,10 +19,19 @@ export class OpenApiService {
     this.document = document;
   }
 
-  current(): OpenAPIObject {
+  /** Made anew only when the issuer says something else: whoever asks for it shares the same bytes. */
+  current(): Answer {
+    const metadata = this.issuers.first.describe();
+    if (!this.answer || metadata !== this.metadata) {
+      this.metadata = metadata;
+      this.answer = Answer.of(Buffer.from(JSON.stringify(this.documentFor(metadata))), JSON_PAGE);
+    }
+    return this.answer;
+  }
+
+  private documentFor(issuer: IssuerMetadata | undefined): OpenAPIObject {
     if (!this.document) throw new Error('the OpenAPI document was asked for before it was made');
     const document = structuredClone(this.document);
-    const issuer = this.issuers.first.describe();
     const scheme = document.components?.securitySchemes?.['accessToken'];
     const flow = scheme && 'flows' in scheme ? scheme.flows?.authorizationCode : undefined;
     if (flow && issuer?.authorization_endpoint && issuer.token_endpoint)

@@ -2,7 +2,7 @@ import { Controller, Get, Param, Req } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../../auth/public.decorator.js';
 import type { ServiceRequest } from '../../http/service-request.js';
-import { Page } from '../../http/page.js';
+import { Answer, AnswerKind } from '../../http/answer.js';
 import { Problem } from '../../problems/problem.js';
 import { ProblemRenderer } from '../../problems/problem-details.js';
 import { type ProblemSlug, problemTypes } from '../../problems/problem-types.js';
@@ -17,7 +17,7 @@ export class ProblemsController {
   constructor(private readonly problems: ProblemRenderer) {}
 
   @Get()
-  index(@Req() request: ServiceRequest): Page {
+  index(@Req() request: ServiceRequest): Answer {
     const types = (Object.keys(problemTypes) as ProblemSlug[]).map((slug) => ({
       type: this.problems.typeOf(slug),
       ...problemTypes[slug],
@@ -26,7 +26,7 @@ export class ProblemsController {
   }
 
   @Get(':slug')
-  show(@Param('slug') slug: string, @Req() request: ServiceRequest): Page {
+  show(@Param('slug') slug: string, @Req() request: ServiceRequest): Answer {
     if (!isSlug(slug))
       throw new Problem('not-found', {
         detail: 'There is no such problem type. All of them are at /problems.',
@@ -42,7 +42,8 @@ export class ProblemsController {
 const isSlug = (slug: string): slug is ProblemSlug => Object.hasOwn(problemTypes, slug);
 const prefersHtml = ({ headers }: ServiceRequest): boolean =>
   headers.accept?.includes('text/html') === true;
-const html = (text: string): Page =>
-  new Page('text/html; charset=utf-8', Buffer.from(text), PROBLEM_PAGE_POLICY);
-const json = (value: unknown): Page =>
-  new Page('application/json', Buffer.from(JSON.stringify(value)));
+const VARY = ['Vary', 'Accept'];
+const HTML = AnswerKind.page('text/html; charset=utf-8', PROBLEM_PAGE_POLICY, VARY);
+const JSON_PAGE = AnswerKind.page('application/json', undefined, VARY);
+const html = (text: string): Answer => Answer.of(Buffer.from(text), HTML);
+const json = (value: unknown): Answer => Answer.of(Buffer.from(JSON.stringify(value)), JSON_PAGE);

@@ -1,9 +1,8 @@
 import { Problem } from '../../problems/problem.js';
-import type { ServiceRequest } from '../service-request.js';
 import { MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES } from '../limits.js';
+import type { ServiceRequest } from '../service-request.js';
 
-const malformed = (detail: string): Problem =>
-  new Problem('malformed-request', { detail, close: true });
+const malformed = (detail: string): Problem => new Problem('malformed-request', { detail });
 
 /** Methods whose requests carry no body here. The others are answered 405 whatever they carry. */
 export const isBodiless = (method: string | undefined): boolean =>
@@ -19,13 +18,25 @@ export const bodyProblem = (): Problem =>
         location: 'body',
       },
     ],
-    close: true,
   });
 
+/** A host with or without a port (RFC 9110 section 7.2): an IPv6 address in brackets, a name, or an IPv4 address. */
+const HOST = String.raw`(?:\[[\da-z:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?`;
+const HOST_FIELD = new RegExp(`^${HOST}$`, 'i');
+/** How a target in absolute form begins (RFC 9112 section 3.2.2). Its host is not empty (RFC 9110 section 4.2.1). */
+const ORIGIN = String.raw`https?:\/\/(?![/?:])${HOST}(?=[/?]|$)`;
 /** Visible ASCII without `#`, in origin form, absolute form or `*` (RFC 9112 section 3.2). */
-const TARGET = /^(?:\/|https?:\/\/[!-"$-.0-~]|\*$)[!-"$-~]*$/i;
+const TARGET = new RegExp(`^(?:(?:/|${ORIGIN})[!"$-~]*|\\*)$`, 'i');
+const ABSOLUTE = new RegExp(`^${ORIGIN}`, 'i');
 
-/** What is wrong with the frame of a request, in the order: version, size, host, target, body. */
+/** The path and query of a target. Which host an absolute one names does not matter: all are ours. */
+export function toOriginForm(target: string): string {
+  if (target.startsWith('/') || target === '*') return target;
+  const rest = target.replace(ABSOLUTE, '');
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+/** What is wrong with the frame of a request, in the order: version, size, host, target, body. After each of them the connection closes. */
 export function framingProblem(request: ServiceRequest): Problem | undefined {
   const { head, url = '', rawHeaders, httpVersion, method } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
@@ -33,20 +44,19 @@ export function framingProblem(request: ServiceRequest): Problem | undefined {
   if (url.length > MAX_TARGET_BYTES)
     return new Problem('uri-too-long', {
       detail: `The request target has more than ${MAX_TARGET_BYTES} bytes.`,
-      close: true,
     });
   if (rawHeaders.length > 2 * MAX_HEADERS)
     return new Problem('headers-too-large', {
       detail: `The request has more than ${MAX_HEADERS} header lines.`,
-      close: true,
     });
   if (head.bytes > MAX_HEADER_BYTES)
     return new Problem('headers-too-large', {
       detail: `The headers have more than ${MAX_HEADER_BYTES} bytes.`,
-      close: true,
     });
   if (head.hosts > 1 || (head.hosts === 0 && httpVersion === '1.1'))
     return malformed('The request has to carry one Host header (RFC 9112 section 3.2).');
+  if (!HOST_FIELD.test(head.host ?? ''))
+    return malformed('The Host header has to hold a host, with a port or without.');
   if (!TARGET.test(url))
     return malformed(
       'The request target has to be visible ASCII in origin or absolute form. Percent-encode everything else.',

@@ -1,0 +1,111 @@
+// Why there is an adapter of our own: of Express only its router is used. The application around it changes the prototypes of every request and
+// response, which makes them slow for V8 from then on, and answers by itself, in HTML, what no route takes. Without it a request costs a
+// third of the CPU time, and every reply goes through one door.
+import { type Server, type ServerResponse, createServer } from 'node:http';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { Problem } from '../../problems/problem.js';
+import { Answer } from '../answer.js';
+import {
+  CLOSE_MS,
+  HEADERS_TIMEOUT_MS,
+  KEEP_ALIVE_MS,
+  PARSER_HEADER_BYTES,
+  REQUEST_TIMEOUT_MS,
+  STALLED_MS,
+  TIMEOUT_CHECK_MS,
+} from '../limits.js';
+import { sendError } from '../problem.filter.js';
+import { ALLOW, type Replies } from '../replies.js';
+import { ServiceRequest, ServiceResponse } from '../service-request.js';
+import type { Admission } from './admission.js';
+import type { Connections } from './connections.js';
+
+/** What the router gives is what Node created: our classes, without Express's methods. */
+const ours = (request: Request, response: Response): [ServiceRequest, ServiceResponse] =>
+  [request, response] as unknown as [ServiceRequest, ServiceResponse];
+
+export class ExpressRouterAdapter extends ExpressAdapter {
+  constructor(
+    private readonly admission: Admission,
+    private readonly connections: Connections,
+    private readonly replies: Replies,
+  ) {
+    const app = express();
+    app.enable('case sensitive routing');
+    app.enable('strict routing');
+    super(app);
+  }
+
+  override initHttpServer(): void {
+    const { router } = this.getInstance<Express>();
+    const server = createServer({
+      IncomingMessage: ServiceRequest,
+      ServerResponse: ServiceResponse as unknown as typeof ServerResponse,
+      maxHeaderSize: PARSER_HEADER_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      requireHostHeader: false, // Node would answer without a body: the admission looks itself
+    });
+    server.maxHeadersCount = 0; // Node would drop what is beyond the count silently: the admission counts itself
+    server.timeout = STALLED_MS;
+    // For Node a connection is idle once its answer was handed over, even while the client is still reading it
+    server.closeIdleConnections = () => this.connections.closeWhenIdle();
+    this.httpServer = server as unknown as Server;
+    this.admission.guard(this.httpServer, (request, response) =>
+      router(request as unknown as Request, response as unknown as Response, (error?: unknown) =>
+        sendError(this.replies, request, response, error ?? undefined),
+      ),
+    );
+  }
+
+  /** Every GET route answers HEAD by the router, OPTIONS with 204, and any other method with 405. */
+  override get(...route: unknown[]): unknown {
+    const [path, handler] = route as [string, RequestHandler];
+    return this.getInstance<Express>()
+      .route(path)
+      .get(handler)
+      .all((request, response) => this.answerOtherMethod(...ours(request, response)));
+  }
+
+  override reply(response: unknown, body: unknown): unknown {
+    if (!(body instanceof Answer))
+      throw new Error('a route answered something else than an Answer');
+    const { req: request } = response as ServiceResponse;
+    return this.replies.sendAnswer(request, response as ServiceResponse, body);
+  }
+
+  /** The status is set with everything else when the reply is sent. */
+  override status(): void {}
+
+  /** What no route takes, and what the router itself finds wrong, is answered by the callback of the router. */
+  override setNotFoundHandler(): this {
+    return this;
+  }
+
+  override setErrorHandler(): this {
+    return this;
+  }
+
+  /** Waits until the answers under way have been taken, but no longer than the closing time. */
+  override async close(): Promise<void> {
+    const cut = setTimeout(() => this.httpServer.closeAllConnections(), CLOSE_MS);
+    await super.close();
+    clearTimeout(cut);
+  }
+
+  private answerOtherMethod(request: ServiceRequest, response: ServiceResponse): void {
+    if (request.method === 'OPTIONS') this.replies.sendOptions(request, response);
+    else
+      this.replies.sendProblem(
+        request,
+        response,
+        new Problem('method-not-allowed', {
+          detail: 'The lookups are read-only: use GET, HEAD or OPTIONS.',
+          headers: ALLOW,
+        }),
+      );
+  }
+}
