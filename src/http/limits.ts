@@ -1,14 +1,14 @@
 // What a request may cost (docs/integrators.md, "Limits"). Node's own limit on the header is set higher, so that the answer can say which part is too long.
+export {
+  HEADERS_TIMEOUT_MS,
+  MAX_HEADERS,
+  MAX_HEADER_BYTES,
+  MAX_TARGET_BYTES,
+  REQUEST_TIMEOUT_MS,
+} from '../problems/limits.js';
 
-/** Bytes of the request target. */
-export const MAX_TARGET_BYTES = 8_000;
-/** Bytes of all header lines together, with their separators. */
-export const MAX_HEADER_BYTES = 16 * 1024;
-export const MAX_HEADERS = 100;
 /** Bytes at which Node's parser stops reading a request line and its headers. */
 export const PARSER_HEADER_BYTES = 32 * 1024;
-export const HEADERS_TIMEOUT_MS = 10_000;
-export const REQUEST_TIMEOUT_MS = 15_000;
 export const TIMEOUT_CHECK_MS = 1_000;
 /** Longer than the idle time of common load balancers (60 s), so that they close first and never meet a closed connection. */
 export const KEEP_ALIVE_MS = 75_000;

@@ -1,10 +1,9 @@
 import { Controller, Get } from '@nestjs/common';
-import { ApiQuery } from '@nestjs/swagger';
 import { CodesService } from '../codes/codes.service.js';
+import type { Filters } from '../codes/communication-codes/communication-codes.js';
 import { DocumentedLookup } from '../documentation/openapi/lookup.decorator.js';
 import type { Answer } from '../http/answer.js';
-import { CommunicationCodesQuery } from './communication-codes.query.js';
-import { Filters } from './filters.decorator.js';
+import { DocumentedFilters, QueryFilters } from './filters.js';
 
 @Controller('order-scheduling/communication-codes')
 export class OrderSchedulingController {
@@ -19,20 +18,9 @@ export class OrderSchedulingController {
     ok: 'The records that match; none is an empty list',
     schema: 'CommunicationCodeQueryResponse',
   })
-  @ApiQuery({
-    name: 'code',
-    required: false,
-    description: 'Communication code record to be retrieved.',
-    schema: { type: 'string', minLength: 1, maxLength: 256 },
-  })
-  @ApiQuery({
-    name: 'codeType',
-    required: false,
-    description: 'Type of communication code record to be retrieved.',
-    schema: { type: 'string', minLength: 1, maxLength: 256 },
-  })
+  @DocumentedFilters()
   @Get()
-  listCommunicationCodes(@Filters() filters: CommunicationCodesQuery): Answer | Promise<Answer> {
+  listCommunicationCodes(@QueryFilters() filters: Filters): Answer | Promise<Answer> {
     return this.codes.communicationCodes(filters);
   }
 }

@@ -1,5 +1,7 @@
 // The one table of problem types: the filter, the parser errors, the OpenAPI document and the pages at /problems are made from it.
 
+import { HEADERS_TIMEOUT_MS, LIMITS, REQUEST_TIMEOUT_MS } from './limits.js';
+
 /** What a problem type is. `remedy` is for the integrator who reads the page at its address. */
 export interface ProblemType {
   readonly status: number;
@@ -26,7 +28,7 @@ const types = {
     meaning:
       'A filter is unknown, empty, repeated, too long or wrongly encoded. Nothing is returned, since dropping a filter would widen the answer.',
     remedy: [
-      'Use codeType and code only, each at most once, with 1 to 256 characters.',
+      `Use only the parameters of the operation, each at most once, with 1 to ${LIMITS.filter}.`,
       'Percent-encode values in UTF-8.',
       'The issues name every fault of the request.',
     ],
@@ -73,19 +75,19 @@ const types = {
   'request-timeout': {
     status: 408,
     title: 'The request took too long to arrive',
-    meaning: 'The headers have to arrive within 10 seconds, the whole request within 15.',
+    meaning: `The headers have to arrive within ${HEADERS_TIMEOUT_MS / 1000} seconds, the whole request within ${REQUEST_TIMEOUT_MS / 1000}.`,
     remedy: ['Send the request again, at once and whole.'],
   },
   'uri-too-long': {
     status: 414,
     title: 'The request target is too long',
-    meaning: 'A target may have at most 8,000 bytes.',
-    remedy: ['Shorten the query: each filter holds at most 256 characters.'],
+    meaning: `A target may have at most ${LIMITS.target}.`,
+    remedy: [`Shorten the query: each filter holds at most ${LIMITS.filter}.`],
   },
   'headers-too-large': {
     status: 431,
     title: 'The headers are too large',
-    meaning: 'All headers together may have at most 16 KiB, and at most 100 lines.',
+    meaning: `All headers together may have at most ${LIMITS.headers}, and at most ${LIMITS.headerLines}.`,
     remedy: ['Leave out headers and cookies that this service does not need.'],
   },
   'too-many-requests': {

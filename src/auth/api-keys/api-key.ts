@@ -4,21 +4,21 @@
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-const PREFIX = 'ols_';
+export const API_KEY_PREFIX = 'ols_';
 const CHECKSUM_LENGTH = 6;
-const KEY_LENGTH = PREFIX.length + 43 + CHECKSUM_LENGTH;
+const KEY_LENGTH = API_KEY_PREFIX.length + 43 + CHECKSUM_LENGTH;
 
 const checksum = (text: string): string =>
   crc32(text).toString(36).padStart(7, '0').slice(-CHECKSUM_LENGTH);
 
 /** A new key, to be shown once: 53 characters of `[A-Za-z0-9_-]`. */
 export function generateApiKey(): string {
-  const secret = PREFIX + randomBytes(32).toString('base64url');
+  const secret = API_KEY_PREFIX + randomBytes(32).toString('base64url');
   return secret + checksum(secret);
 }
 
 /** Whether `text` carries our prefix, and so is or was meant to be one of our keys. */
-export const isOurs = (text: string): boolean => text.startsWith(PREFIX);
+export const isOurs = (text: string): boolean => text.startsWith(API_KEY_PREFIX);
 
 /** Whether a key with our prefix is spelled right. A key without it (taken over from another system) has no checksum to check. */
 export function hasValidChecksum(key: string): boolean {

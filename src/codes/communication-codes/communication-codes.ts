@@ -12,6 +12,8 @@ const SUFFIX = Buffer.from(']}');
 const SMALL = 16 * 1024;
 /** Bytes hashed in one turn of the event loop: about a millisecond. */
 const HASH_CHUNK = 512 * 1024;
+/** Answers up to SMALL that are kept to be given again. */
+const MOST_GIVEN = 1_000;
 const EMPTY = Answer.of(Buffer.concat([PREFIX, SUFFIX]));
 
 export interface Filters {
@@ -21,8 +23,8 @@ export interface Filters {
 
 /** All communication codes of one snapshot. */
 export class CommunicationCodes {
-  /** Answers that were given, for as long as somebody holds the filters that they were given for. */
-  private readonly given = new WeakMap<Filters, Answer | Promise<Answer>>();
+  /** Answers that were given, by their filters. */
+  private readonly given = new Map<string, Answer | Promise<Answer>>();
   /** Larger answers that were asked for, by order and range: as many as there are slices above SMALL, at most. */
   private readonly larger = new Map<string, Promise<Answer>>();
 
@@ -46,13 +48,14 @@ export class CommunicationCodes {
       : new CommunicationCodes(this.byType.with(changes), this.byCode.with(changes));
   }
 
-  /**
-   * The records that match: exact, case-sensitive, both filters together mean AND.
-   * @param filters never changed: by the object itself an answer is found again
-   */
+  /** The records that match: exact, case-sensitive, both filters together mean AND. */
   find(filters: Filters): Answer | Promise<Answer> {
-    let answer = this.given.get(filters);
-    if (!answer) this.given.set(filters, (answer = this.search(filters)));
+    const name = `${filters.codeType ?? ''}\0${filters.code ?? ''}`; // no filter is empty or holds control characters
+    let answer = this.given.get(name);
+    if (answer) return answer;
+    answer = this.search(filters);
+    if (this.given.size >= MOST_GIVEN) this.given.clear();
+    this.given.set(name, answer);
     return answer;
   }
 

@@ -1,6 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { Configuration } from '../../configuration/configuration.js';
+import { LIMITS } from '../../problems/limits.js';
 import type { ProblemRenderer } from '../../problems/problem-details.js';
 import type { ProblemSlug } from '../../problems/problem-types.js';
 import { problemResponses } from './problem-responses.js';
@@ -15,7 +16,7 @@ const DESCRIPTION = `Three read-only lookups: which codes an order may hold.
 - **Filters** match exactly and case-sensitively, without trimming; both together mean AND. A filter that is unknown, empty, repeated or broken is refused, never dropped.
 - **Caching**: the strong ETag changes with the content alone. Ask with If-None-Match: 304 costs nothing.
 - **Errors** are problem documents (RFC 9457) with a request id; each type has a page that explains it.
-- **Limits**: target 8,000 bytes, headers 16 KiB and 100 lines, filters 256 characters, no body. There is no rate limit unless the operator sets one.`;
+- **Limits**: target ${LIMITS.target}, headers ${LIMITS.headers} and ${LIMITS.headerLines}, filters ${LIMITS.filter}, no body. There is no rate limit unless the operator sets one.`;
 
 const NOT_HERE: readonly ProblemSlug[] = ['not-found', 'request-timeout'];
 const QUERY_PROBLEMS: readonly ProblemSlug[] = ['invalid-query'];

@@ -1,3 +1,4 @@
+import { MAX_ISSUES, MAX_SHOWN_CHARACTERS } from '../../problems/limits.js';
 import type { SchemaObject } from './openapi-types.js';
 import { CLEAN, supportedValuesSchema } from './supported-values.schema.js';
 
@@ -87,9 +88,9 @@ export const schemas: Record<string, SchemaObject> = {
       },
       issues: {
         type: 'array',
-        maxItems: 20,
+        maxItems: MAX_ISSUES,
         items: { $ref: '#/components/schemas/Issue' },
-        description: 'Every fault of the request, 20 at most. Left out where there is none.',
+        description: `Every fault of the request, ${MAX_ISSUES} at most. Left out where there is none.`,
       },
     },
   },
@@ -98,9 +99,15 @@ export const schemas: Record<string, SchemaObject> = {
     required: ['description', 'field', 'location'],
     properties: {
       description: text('What is wrong, and how to mend it.'),
-      field: text('Name of the field in error; a JSON Pointer where the location is body.', 256),
+      field: text(
+        'Name of the field in error; a JSON Pointer where the location is body.',
+        MAX_SHOWN_CHARACTERS,
+      ),
       location: { type: 'string', enum: ['body', 'header', 'path', 'query'], default: 'body' },
-      value: text('What was sent, at most 256 characters. Never a credential.', 256),
+      value: text(
+        `What was sent, at most ${MAX_SHOWN_CHARACTERS} characters. Never a credential.`,
+        MAX_SHOWN_CHARACTERS,
+      ),
     },
   },
 };

@@ -1,0 +1,99 @@
+import leven from 'leven';
+import { looksLikeCredential } from '../auth/looks-like-credential.js';
+import type { Filters } from '../codes/communication-codes/communication-codes.js';
+import {
+  LIMITS,
+  MAX_FILTER_CHARACTERS,
+  MAX_ISSUES,
+  MAX_SHOWN_CHARACTERS,
+} from '../problems/limits.js';
+import { type Issue, Problem } from '../problems/problem.js';
+import { type Parameter, parseQuery } from './parse-query.js';
+
+/** The filters by name, in the words of the interface document: what is known, the hints and the OpenAPI document follow from here. */
+export const FILTERS: Readonly<Record<keyof Filters, string>> = {
+  codeType: 'Type of communication code record to be retrieved.',
+  code: 'Communication code record to be retrieved.',
+};
+const NAMES = Object.keys(FILTERS) as (keyof Filters)[];
+
+/** Edits at which an unknown name still looks like one of ours. */
+const NEAR = 3;
+/** Stands for the name of a parameter that looks like a credential. */
+const LEFT_OUT = '[left out]';
+
+/**
+ * The filters of a request target.
+ * @param apiKey that the request carries: it is shown nowhere
+ * @throws Problem invalid-query with all faults at once: a filter that is silently dropped would widen the answer
+ */
+export function readFilters(target: string, apiKey = ''): Filters {
+  const start = target.indexOf('?');
+  const filters: { -readonly [name in keyof Filters]: string } = {};
+  if (start < 0) return filters;
+  const issues: Issue[] = [];
+  for (const parameter of parseQuery(target.slice(start + 1))) {
+    for (const fault of faultsOf(parameter, filters))
+      issues.push(issueOf(parameter, fault, apiKey));
+    if (issues.length >= MAX_ISSUES) break;
+    const { name, value } = parameter;
+    if (isFilter(name)) filters[name] ??= value ?? '';
+  }
+  const count = Math.min(issues.length, MAX_ISSUES);
+  if (count > 0)
+    throw new Problem('invalid-query', {
+      detail: `${count < MAX_ISSUES ? '' : 'At least '}${count} fault${count > 1 ? 's' : ''} in the query. Nothing was looked up.`,
+      issues: issues.slice(0, MAX_ISSUES),
+    });
+  return filters;
+}
+
+const isFilter = (name: string | undefined): name is keyof Filters =>
+  name !== undefined && Object.hasOwn(FILTERS, name);
+
+/** @param given the filters before this one */
+function faultsOf({ name, value }: Parameter, given: Filters): string[] {
+  if (name === undefined || value === undefined)
+    return ['The percent-encoding is broken or is not UTF-8.'];
+  if (!isFilter(name)) return [unknown(name)];
+  const faults: string[] = [];
+  if (given[name] !== undefined) faults.push(`${name} is given more than once.`);
+  if (value === '') faults.push(`${name} is empty: give a value or leave it out.`);
+  // Characters are code points, as in PostgreSQL
+  if (Array.from(value).length > MAX_FILTER_CHARACTERS)
+    faults.push(`${name} has more than ${LIMITS.filter}.`);
+  if (/\p{Cc}/u.test(value)) faults.push(`${name} holds control characters.`);
+  return faults;
+}
+
+function unknown(name: string): string {
+  const letters = name.toLowerCase().replaceAll(/[^a-z]/g, '');
+  const [near] = NAMES.map((known) => ({ known, edits: leven(letters, known.toLowerCase()) })).sort(
+    (a, b) => a.edits - b.edits,
+  );
+  const hint =
+    near && near.edits <= Math.min(NEAR, near.known.length - 2)
+      ? ` Did you mean ${near.known}?`
+      : '';
+  return `There is no such parameter: only ${NAMES.join(' and ')} are known.${hint}`;
+}
+
+/** What was sent, unless it looks like a credential that got into the wrong place. */
+function issueOf(
+  { rawName, rawValue, name = rawName, value = rawValue }: Parameter,
+  description: string,
+  apiKey: string,
+): Issue {
+  const hidesName = looksLikeCredential(name, apiKey);
+  const hidesValue = hidesName || looksLikeCredential(value, apiKey);
+  return {
+    description,
+    field: hidesName ? LEFT_OUT : shown(name),
+    location: 'query',
+    ...(hidesValue ? {} : { value: shown(value) }),
+  };
+}
+
+/** The beginning of a text, in whole characters: half of a surrogate pair is no Unicode. */
+const shown = (text: string): string =>
+  text.slice(0, MAX_SHOWN_CHARACTERS).replace(/[\ud800-\udbff]$/, '');
