@@ -1,8 +1,12 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
 import { type TestDatabase, createDatabase } from '../../support/database.js';
+import { planMigrations } from '../../../src/administration/migrate/plan/plan-migrations.js';
 import { NAMES, ProgramCopy } from '../../support/program-copy.js';
+import { until } from '../../support/service.js';
 
 const EXAMPLES = join(import.meta.dirname, 'plan-examples');
 
@@ -56,6 +60,7 @@ describe('migrate plan', () => {
       expect({ status: outcome.status, stderr: outcome.stderr }).toEqual({ status, stderr: '' });
       expect(JSON.parse(outcome.stdout)).toEqual({
         migrations: [name],
+        canBreakClients: status === 2,
         changes: ['order-update', 'order-capture-v2'].flatMap((area) =>
           changes.map((change) => ({ ...change, area })),
         ),
@@ -77,7 +82,7 @@ describe('migrate plan', () => {
     expect(await migrate('plan')).toEqual({
       status: 0,
       stderr: '',
-      stdout: `Pending: 0102_add_communication_codes\n\norder-scheduling\n    + record APPOINTMENT CONFIRMED added\n    + record APPOINTMENT DECLINED added\n\nNothing here breaks clients.\nNothing was changed: this was a plan.\n`,
+      stdout: `Pending: 0102_add_communication_codes\n\norder-scheduling\n    + record codeType "APPOINTMENT", code "CONFIRMED": "The consumer confirmed the appointment" added\n    + record codeType "APPOINTMENT", code "DECLINED": "The consumer declined the appointment" added\n\nNothing here breaks clients.\nNothing was changed: this was a plan.\n`,
     });
   });
 
@@ -91,5 +96,94 @@ describe('migrate plan', () => {
         `select to_regclass('code_list') as gone, to_regclass('applied_migration') as gone_too`,
       ),
     ).toEqual([{ gone: null, gone_too: null }]);
+  });
+});
+
+describe('a plan beside others', () => {
+  const open = async (): Promise<Client> => {
+    const client = new Client(database.urlOf('order_lookup_owner'));
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  };
+
+  it('holds none of what a writer changes, 100 times', async () => {
+    await use();
+    copy.add(
+      '0100_add',
+      `insert into code_list_value (code_list, value) values ('orderType', 'Planned');`,
+    );
+    const over = new AbortController();
+    const writer = (async () => {
+      let commits = 0;
+      for (; !over.signal.aborted; commits += 2) {
+        await database.query(
+          `insert into code_list_value (code_list, value) values ('orderType', 'Written')`,
+        );
+        await database.query(`delete from code_list_value where value = 'Written'`);
+        await pause(5);
+      }
+      return commits;
+    })();
+    try {
+      for (let round = 0; round < 100; round++) {
+        const { changes } = await planMigrations(copy.migrations, open);
+        expect(
+          changes.map((change) => 'name' in change && `${change.kind} ${change.name}`),
+        ).toEqual(['added Planned', 'added Planned']);
+      }
+    } finally {
+      over.abort();
+    }
+    expect(await writer).toBeGreaterThan(100);
+  }, 60_000);
+
+  it('keeps no writer waiting for longer than a second, and is made in the end', async () => {
+    await use();
+    copy.add('0100_slow', 'lock table communication_code in exclusive mode; select pg_sleep(1.5);');
+    const planned = planMigrations(copy.migrations, open);
+    await until(
+      async () =>
+        (
+          await database.query(
+            `select from pg_locks where mode = 'ExclusiveLock' and relation = 'communication_code'::regclass`,
+          )
+        ).length > 0,
+    );
+    const begun = performance.now();
+    await database.query(`insert into communication_code values ('T', '1', 'Written')`);
+    expect(performance.now() - begun).toBeLessThan(1_000);
+    expect((await planned).migrations).toEqual(['0100_slow']);
+  });
+
+  it('shows moments, and what it would undo', async () => {
+    await use();
+    copy.add(
+      '0100_schedule',
+      `update code_list_value set valid_until = date_trunc('day', now(), 'UTC') + interval '5 days' where value = 'Best';`,
+      `update code_list_value set valid_until = null where value = 'Best';`,
+    );
+    const { status, stdout } = await migrate('plan', '--notice', '7');
+    expect(status).toBe(2);
+    expect(stdout).toMatch(
+      /at \d{4}-\d\d-\d\dT00:00:00\.000Z, order-update\n {2}! - value transportationMode: Best removed \(in 4 days: the notice is 7\)/,
+    );
+    expect(await migrate('plan', '--notice', '3')).toMatchObject({ status: 0 });
+    expect((await migrate('plan', '--notice', '7', '--markdown')).stdout).toMatch(/^### Plan: ⚠️/);
+    expect(await migrate('up')).toMatchObject({ status: 0 });
+    copy.environment['NODE_ENV'] = 'production';
+    expect(await migrate('down')).toEqual({
+      status: 1,
+      stdout: expect.stringContaining('value transportationMode: Best no longer removed'),
+      stderr: 'Nothing was undone, since NODE_ENV is production. If that is meant: --yes\n',
+    });
+    expect(await migrate('down', '--yes')).toMatchObject({ status: 0, stderr: '' });
+    delete copy.environment['NODE_ENV'];
+    expect(await migrate('down', String(NAMES.length))).toMatchObject({
+      status: 1,
+      stderr:
+        'Nothing was undone, since the tables api_key and history would be lost. If that is meant: --yes\n',
+    });
+    expect(await applied()).toEqual(NAMES);
   });
 });

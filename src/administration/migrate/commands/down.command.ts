@@ -2,7 +2,7 @@ import { AdministrationError } from '../../frame/administration-error.js';
 import { command } from '../../frame/command.js';
 import { connect } from '../../frame/connect.js';
 import { describeChanges } from '../plan/describe-plan.js';
-import { planUndoing } from '../plan/plan-migrations.js';
+import { type Plan, planUndoing } from '../plan/plan-migrations.js';
 import { MIGRATIONS } from '../read-migrations.js';
 import { undoMigrations } from '../run-migrations.js';
 
@@ -31,5 +31,5 @@ export const down = command({
   },
 });
 
-const describeUndoing = ({ migrations, changes }: Awaited<ReturnType<typeof planUndoing>>) =>
-  [`To undo: ${migrations.join(', ')}`, ...describeChanges(changes)].join('\n');
+const describeUndoing = (plan: Plan): string =>
+  [`To undo: ${plan.migrations.join(', ')}`, ...describeChanges(plan)].join('\n');

@@ -1,20 +1,29 @@
+import { AdministrationError } from '../../frame/administration-error.js';
 import { command } from '../../frame/command.js';
 import { connect } from '../../frame/connect.js';
-import { canBreakClients, describePlan } from '../plan/describe-plan.js';
+import { canBreakClients, describePlan, planInMarkdown } from '../plan/describe-plan.js';
 import { planMigrations } from '../plan/plan-migrations.js';
 import { MIGRATIONS } from '../read-migrations.js';
 
 export const plan = command({
-  usage: '[--json]',
+  usage: '[--notice DAYS] [--json | --markdown]',
   summary:
-    'shows what callers would see change, and changes nothing; status 2 where it can break clients',
-  options: { json: { type: 'boolean' } },
-  run: async () => {
-    const { migrations, changes } = await planMigrations(MIGRATIONS, () => connect());
+    'shows what callers would see change, and changes nothing; status 2 where it can break clients, as does an end that is less than DAYS (30) away',
+  options: {
+    json: { type: 'boolean' },
+    markdown: { type: 'boolean' },
+    notice: { type: 'string', default: '30' },
+  },
+  run: async ({ markdown, notice }) => {
+    if (!/^\d{1,4}$/.test(notice))
+      throw new AdministrationError(`--notice is "${notice}": a number of days is needed.`);
+    const planned = await planMigrations(MIGRATIONS, () => connect(), Number(notice));
+    const found = canBreakClients(planned);
+    const { migrations, changes } = planned;
     return {
-      text: describePlan({ migrations, changes }),
-      json: { migrations, changes },
-      found: canBreakClients(changes),
+      text: markdown ? planInMarkdown(planned) : describePlan(planned),
+      json: { migrations, canBreakClients: found, changes },
+      found,
     };
   },
 });

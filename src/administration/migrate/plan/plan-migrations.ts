@@ -9,28 +9,38 @@ import { failureOf } from '../failure.js';
 import type { Open } from '../migration-session.js';
 import { readMigrations } from '../read-migrations.js';
 import { apply, undo } from '../run-migrations.js';
-import { readAnswers } from './answers.js';
-import { type Change, compareAnswers } from './compare-answers.js';
+import { type Change, changesBetween } from './changes.js';
+import { readContents } from './contents.js';
 import { rehearse } from './rehearse.js';
 
 export interface Plan {
   /** Names of the migrations, in the order in which they would run. */
   readonly migrations: readonly string[];
   readonly changes: readonly Change[];
+  /** By the database's clock, in milliseconds since the epoch. */
+  readonly now: number;
+  /** What ends later than so many days from now counts as announced. */
+  readonly noticeDays: number;
   /** Of the tables that hold keys and the record of changes: those that would be dropped. */
   readonly lost: readonly string[];
 }
 
+const NOTICE_DAYS = 30;
+
 /** What callers would see change if all that is pending was applied. Nothing is. */
-export const planMigrations = (folder: string, open: Open): Promise<Plan> =>
-  planSteps(folder, open, (client, state) => {
+export const planMigrations = (
+  folder: string,
+  open: Open,
+  noticeDays = NOTICE_DAYS,
+): Promise<Plan> =>
+  planSteps(folder, open, noticeDays, (client, state) => {
     assertConsistent(state);
     return state.pending.map((migration) => () => apply(client, migration));
   });
 
 /** The same for undoing the last `count`. */
 export const planUndoing = (folder: string, open: Open, count: number): Promise<Plan> =>
-  planSteps(folder, open, (client, { applied }) =>
+  planSteps(folder, open, NOTICE_DAYS, (client, { applied }) =>
     applied
       .toReversed()
       .slice(0, count)
@@ -42,13 +52,14 @@ type Steps = readonly (() => Promise<string>)[];
 async function planSteps(
   folder: string,
   open: Open,
+  noticeDays: number,
   stepsOf: (client: Client, state: MigrationState) => Steps,
 ): Promise<Plan> {
   const files = await readMigrations(folder);
   const { before, after, ...plan } = await rehearse(open, async (client) => {
     const steps = stepsOf(client, compareWithApplied(files, await appliedMigrations(client)));
     const tables = await keptTables(client);
-    const answers = await readAnswers(client);
+    const contents = await readContents(client);
     const migrations: string[] = [];
     for (const step of steps) {
       await client.query('set constraints all deferred');
@@ -62,12 +73,12 @@ async function planSteps(
     const left = await keptTables(client);
     return {
       migrations,
-      before: answers,
-      after: await readAnswers(client),
+      before: contents,
+      after: await readContents(client),
       lost: tables.filter((name) => !left.includes(name)),
     };
   });
-  return { ...plan, changes: compareAnswers(before, after) };
+  return { ...plan, changes: changesBetween(before, after), now: after.now, noticeDays };
 }
 
 /** The tables whose contents no migration brings back, as far as they are there. */

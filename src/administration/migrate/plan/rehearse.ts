@@ -1,5 +1,6 @@
 // Runs migrations in one transaction that is never committed. It promises: nothing of anybody else's appears in it, since all is read in one
 // snapshot, taken while no other migration runs; and nobody who writes waits for it longer than a second.
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client, DatabaseError } from 'pg';
 import { AdministrationError } from '../../frame/administration-error.js';
@@ -17,6 +18,9 @@ const WORTH_ANOTHER = ['40001', '40P01', '23505', '23503'];
 const WAITERS = `select from pg_locks where not granted and $1 = any (pg_blocking_pids(pid))
   and clock_timestamp() - waitstart > $2 * interval '1 ms' and not (locktype = 'advisory' and classid = ${LOCK_CLASS})`;
 
+/** What is locked for writers, as far as it is there, once they overtook a snapshot alone. */
+const TABLES = ['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'];
+
 /** @throws what `work` threw, or an AdministrationError where others were kept waiting time and again */
 export async function rehearse<T>(open: Open, work: (client: Client) => Promise<T>): Promise<T> {
   const guard = await open();
@@ -28,6 +32,7 @@ export async function rehearse<T>(open: Open, work: (client: Client) => Promise<
       const client = await open();
       const watch = await watchFor(client, guard);
       try {
+        if (attempt > 1) await lockTables(client, guard);
         return await work(client);
       } catch (error) {
         const { code = '', message, detail } = ((error as Error).cause ?? error) as DatabaseError;
@@ -53,8 +58,15 @@ export async function rehearse<T>(open: Open, work: (client: Client) => Promise<
 
 /** Begins the transaction of `client`, and looks by `guard` whether anyone waits for it; if so, its session is ended, whatever it is at. */
 async function watchFor(client: Client, guard: Client) {
-  await client.query('begin isolation level repeatable read, read write');
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const name = `order-lookup-plan-${randomUUID()}`;
+  // Neither of these takes the snapshot
+  await client.query(
+    `begin isolation level repeatable read, read write; set local application_name = '${name}'; set local lock_timeout = '30s'`,
+  );
+  const { rows } = await guard.query<{ pid: number }>(
+    'select pid from pg_stat_activity where application_name = $1',
+    [name],
+  );
   const over = new AbortController();
   const watch = { gaveWay: false, end: () => (over.abort(), looking) };
   const looking = (async () => {
@@ -70,4 +82,13 @@ async function watchFor(client: Client, guard: Client) {
   })();
   looking.catch(() => undefined); // told by end()
   return watch;
+}
+
+async function lockTables(client: Client, guard: Client): Promise<void> {
+  const { rows } = await guard.query<{ name: string }>(
+    `select 'public.' || name as name from unnest($1::text[]) as name where to_regclass('public.' || name) is not null`,
+    [TABLES],
+  );
+  const names = rows.map(({ name }) => name).join(', ');
+  if (names) await client.query(`lock table ${names} in share row exclusive mode`);
 }

@@ -1,0 +1,67 @@
+import type { Client } from 'pg';
+
+/** From `from` until just before `until`, in milliseconds since the epoch; infinite where there is no bound. */
+interface Validity {
+  readonly from: number;
+  readonly until: number;
+}
+
+export const isInForce = ({ from, until }: Validity, moment: number): boolean =>
+  from <= moment && moment < until;
+
+export interface Value extends Validity {
+  readonly value: string;
+}
+
+export interface Record extends Validity {
+  readonly codeType: string;
+  readonly code: string;
+  readonly description: string;
+}
+
+/** All that the three operations answer from, now and later. */
+export interface Contents {
+  /** The moment of the reading by the database's clock, in milliseconds since the epoch. */
+  readonly now: number;
+  /** By area, order-update first, in their order; each with the name of its list. */
+  readonly properties: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** By list, in their order. */
+  readonly values: ReadonlyMap<string, readonly Value[]>;
+  readonly records: readonly Record[];
+}
+
+const validity = (table: string): string =>
+  `coalesce((extract(epoch from ${table}.valid_from) * 1000)::float8, '-infinity') as "from",
+   coalesce((extract(epoch from ${table}.valid_until) * 1000)::float8, 'infinity') as until`;
+
+/** The contents as of the transaction of `client`: nothing where the tables are not there yet. */
+export async function readContents(client: Client): Promise<Contents> {
+  const { rows } = await client.query<{ now: number; there: boolean }>(
+    `select (extract(epoch from now()) * 1000)::float8 as now, to_regclass('public.area_property') is not null
+      and to_regclass('public.code_list_value') is not null and to_regclass('public.communication_code') is not null as there`,
+  );
+  const { now = 0, there } = rows[0] ?? {};
+  if (!there) return { now, properties: new Map(), values: new Map(), records: [] };
+  const properties = new Map<string, Map<string, string>>();
+  const values = new Map<string, Value[]>();
+  const areas = await client.query<{ area: string; property: string; list: string }>(
+    'select area, property, code_list as list from public.area_property order by area desc, position',
+  );
+  for (const { area, property, list } of areas.rows)
+    properties.set(area, (properties.get(area) ?? new Map<string, string>()).set(property, list));
+  const lists = await client.query<Value & { list: string }>(
+    `select code_list as list, value, ${validity('v')} from public.code_list_value v order by code_list, position`,
+  );
+  for (const { list, ...value } of lists.rows)
+    values.set(list, [...(values.get(list) ?? []), value]);
+  const records = await client.query<Record>(
+    `select code_type as "codeType", code, description, ${validity('c')} from public.communication_code c order by code_type, code`,
+  );
+  return { now, properties, values, records: records.rows };
+}
+
+/** The names of a list's values at a moment. */
+export const valuesAt = (contents: Contents, list: string, moment: number): string[] =>
+  (contents.values.get(list) ?? [])
+    .filter((value) => isInForce(value, moment))
+    .map(({ value }) => value);
