@@ -1,47 +1,38 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { Reading } from '../snapshots/followed-snapshot.js';
 import { revisionOf } from '../snapshots/read-revision.js';
 import { readTransaction } from '../database/read-transaction.js';
-import type { Answer } from '../http/answer.js';
 import {
   type Horizon,
   readChangedRecords,
   readHorizon,
 } from './communication-codes/changed-records.reader.js';
-import type { CommunicationCodes } from './communication-codes/communication-codes.js';
 import { readCommunicationCodes } from './communication-codes/communication-codes.reader.js';
-import { assertSize } from './communication-codes/record-columns.js';
-import { type Area, readSupportedValues } from './supported-values/supported-values.reader.js';
+import { type CodesChanges, CodesSnapshot } from './codes-snapshot.js';
+import type { SupportedValues } from './supported-values/supported-values.js';
+import { readSupportedValues } from './supported-values/supported-values.reader.js';
 
-/** Everything that the three operations answer, of one revision, in bytes. Never changed: a new one takes its place. */
-export interface CodesSnapshot {
-  readonly supportedValues: Readonly<Record<Area, Answer>>;
-  readonly communicationCodes: CommunicationCodes;
-  /** Up to where it saw the communication codes. */
+export type CodesReading = {
+  readonly revision: string;
   readonly horizon: Horizon;
-}
+} & ({ readonly changes: CodesChanges } | { readonly everything: CodesSnapshot });
 
 @Injectable()
 export class CodesReader {
   constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
 
-  /** @param former what was read before, on which the reading may build */
-  read(former: CodesSnapshot | undefined): Promise<Reading<CodesSnapshot>> {
+  /** @param former up to where it was read before, so that only changes have to be read */
+  read(former: Horizon | undefined): Promise<CodesReading> {
     return readTransaction(this.dataSource, async (manager) => {
       await lockTables(manager);
       const horizon = await readHorizon(manager);
-      const changes = await readChangedRecords(manager, horizon, former?.horizon);
-      const communicationCodes =
-        former && changes
-          ? former.communicationCodes.with(changes)
-          : await readCommunicationCodes(manager);
-      assertSize(communicationCodes.bytes);
-      return {
-        revision: revisionOf(horizon),
-        value: { supportedValues: await readSupportedValues(manager), communicationCodes, horizon },
-      };
+      const revision = revisionOf(horizon);
+      const records = await readChangedRecords(manager, horizon, former);
+      const values = await readSupportedValues(manager);
+      return former && records
+        ? { revision, horizon, changes: { records, values } }
+        : { revision, horizon, everything: await readEverything(manager, values) };
     });
   }
 }
@@ -51,3 +42,14 @@ const lockTables = (manager: EntityManager): Promise<unknown> =>
   manager.query(
     'lock table area_property, code_list_value, communication_code in access share mode',
   );
+
+async function readEverything(
+  manager: EntityManager,
+  values: SupportedValues,
+): Promise<CodesSnapshot> {
+  const [row] = await manager.query<{ moment: number }[]>(
+    'select (extract(epoch from now()) * 1000)::float8 as moment',
+  );
+  const { moment } = row as { moment: number };
+  return new CodesSnapshot(moment, await readCommunicationCodes(manager, moment), values);
+}

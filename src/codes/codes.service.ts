@@ -1,20 +1,41 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { FollowedSnapshot } from '../snapshots/followed-snapshot.js';
+import { DatabaseClock } from '../database/database-clock.js';
 import type { Answer } from '../http/answer.js';
 import { Problem } from '../problems/problem.js';
 import { retryAfter } from '../problems/retry-after.js';
+import { FollowedSnapshot, type Reading } from '../snapshots/followed-snapshot.js';
 import { LOG, type Log } from '../telemetry/log.js';
-import { type CodesSnapshot, CodesReader } from './codes.reader.js';
+import { momentLateness, momentsSwitched, nextMoment } from '../telemetry/metrics.js';
+import { CodesReader } from './codes.reader.js';
+import { CodesSnapshot } from './codes-snapshot.js';
+import { CodesTimeline } from './codes-timeline.js';
+import type { Horizon } from './communication-codes/changed-records.reader.js';
 import type { Filters } from './communication-codes/communication-codes.js';
-import type { Area } from './supported-values/supported-values.reader.js';
+import type { Area } from './supported-values/supported-values.js';
+
+/** How often the clock is looked at while a moment lies ahead: it may be set, and the machine may sleep. */
+const RECHECK_MS = 5_000;
+
+/** What was read, on which the next reading may build. */
+interface Codes {
+  readonly timeline: CodesTimeline;
+  readonly horizon: Horizon;
+}
 
 /** The codes as they are now. Each call works with one snapshot from start to end. */
 @Injectable()
 export class CodesService {
-  readonly followed: FollowedSnapshot<CodesSnapshot>;
+  readonly followed: FollowedSnapshot<Codes>;
+  private timer: NodeJS.Timeout | undefined;
+  private lastMoment = -Infinity;
+  private told: number | undefined;
 
-  constructor(reader: CodesReader, @Inject(LOG) log: Log) {
-    this.followed = new FollowedSnapshot('codes', (former) => reader.read(former), log);
+  constructor(
+    private readonly reader: CodesReader,
+    private readonly clock: DatabaseClock,
+    @Inject(LOG) private readonly log: Log,
+  ) {
+    this.followed = new FollowedSnapshot('codes', (former) => this.read(former), log);
   }
 
   supportedValues(area: Area): Answer {
@@ -25,6 +46,10 @@ export class CodesService {
     return this.snapshot.communicationCodes.find(filters);
   }
 
+  get count(): number {
+    return this.followed.current?.timeline.current.communicationCodes.count ?? 0;
+  }
+
   private get snapshot(): CodesSnapshot {
     const { current } = this.followed;
     if (!current)
@@ -32,6 +57,47 @@ export class CodesService {
         detail: 'The codes have not been read from the database yet.',
         headers: retryAfter(2),
       });
-    return current;
+    return current.timeline.current;
+  }
+
+  private async read(former: Codes | undefined): Promise<Reading<Codes>> {
+    const reading = await this.reader.read(former?.horizon);
+    const timeline =
+      'everything' in reading
+        ? new CodesTimeline(reading.everything, this.clock, this.switched)
+        : await (former as Codes).timeline.with(reading.changes);
+    await timeline.prepare();
+    setImmediate(() => void this.follow());
+    return { revision: reading.revision, value: { timeline, horizon: reading.horizon } };
+  }
+
+  /** Prepares what comes, and comes back when there is something to do. With nothing to come, it does not. */
+  private async follow(): Promise<void> {
+    const timeline = this.followed.current?.timeline;
+    if (!timeline) return;
+    await timeline.prepare();
+    this.tellNext(timeline.current.until);
+    clearTimeout(this.timer);
+    const { idleFor } = timeline;
+    if (idleFor < Infinity)
+      this.timer = setTimeout(() => void this.follow(), Math.min(idleFor, RECHECK_MS)).unref();
+  }
+
+  private readonly switched = (moment: number): void => {
+    if (moment <= this.lastMoment) return; // what is read anew meanwhile passes it as well
+    this.lastMoment = moment;
+    const late = this.clock.now() - moment;
+    momentsSwitched.inc();
+    momentLateness.set(late / 1000);
+    this.log.info({ moment: iso(moment), lateMs: Math.round(late) }, 'moment: switched');
+  };
+
+  private tellNext(moment: number): void {
+    if (moment === this.told) return;
+    this.told = moment;
+    nextMoment.set(moment < Infinity ? moment / 1000 : 0);
+    if (moment < Infinity) this.log.info({ moment: iso(moment) }, 'moment: the next');
   }
 }
+
+const iso = (moment: number): string => new Date(moment).toISOString();

@@ -53,7 +53,7 @@ export class LifecycleService implements OnApplicationBootstrap, OnApplicationSh
     this.codes.followed.measure();
     this.apiKeys.followed.measure();
     this.issuers.measure();
-    communicationCodes.set(this.codes.followed.current?.communicationCodes.count ?? 0);
+    communicationCodes.set(this.codes.count);
     return registry.metrics();
   }
 }

@@ -62,6 +62,15 @@ export const snapshotReloads = new Counter(
 export const communicationCodes = new Gauge(
   of('communication_codes', 'Communication codes served'),
 );
+export const nextMoment = new Gauge(
+  of('next_moment_timestamp_seconds', 'When the next code begins or ends; 0 where none will'),
+);
+export const momentsSwitched = new Counter(
+  of('moments_switched_total', 'Moments at which codes began or ended'),
+);
+export const momentLateness = new Gauge(
+  of('moment_lateness_seconds', 'How late the last moment was switched'),
+);
 export const databaseUp = new Gauge(of('database_up', '1 while the database answers'));
 export const listenerUp = new Gauge(
   of('listener_up', '1 while notifications of changes are received'),

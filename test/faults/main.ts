@@ -4,6 +4,7 @@ import { flip } from './flip.js';
 import { forgery } from './forgery.js';
 import { gateway } from './gateway.js';
 import { memory } from './memory.js';
+import { moment } from './moment.js';
 import { outage } from './outage.js';
 import { propagation } from './propagation.js';
 import { rollingRestart } from './rolling-restart.js';
@@ -19,12 +20,13 @@ const runs: Record<string, (amount?: number) => Promise<string>> = {
   forgery,
   memory,
   capacity,
+  moment,
 };
 const [name = '', amount] = process.argv.slice(2);
 const run = runs[name];
 if (!run || (amount !== undefined && !(Number(amount) > 0))) {
   console.error(
-    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage and of that of stack, requests of memory and gateway, codes of capacity.`,
+    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage and of that of stack, requests of memory and gateway, number of moments, codes of capacity.`,
   );
   process.exit(1);
 }

@@ -26,7 +26,12 @@ export class Stage {
     ]);
     await database.query(SAMPLES);
     const { key } = await issueKey(database);
-    const token = await issuer.token({ claims: { exp: Math.floor(Date.now() / 1000) + 8 * 3600 } });
+    const token = await issuer.token({
+      claims: {
+        iat: Math.floor(Date.now() / 1000) - 600,
+        exp: Math.floor(Date.now() / 1000) + 8 * 3600,
+      },
+    });
     const stage = new Stage(postgres, database, issuer, { key, token });
     for (let replica = 0; replica < count; replica++) stage.replicas.push(await stage.replica());
     return stage;

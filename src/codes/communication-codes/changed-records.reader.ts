@@ -2,6 +2,7 @@
 // the number of codes, and leaves the callers in peace. It is done only where the stamps prove that no transaction is missing.
 import type { EntityManager } from 'typeorm';
 import { CommunicationCode } from '../../database/entities/communication-code.entity.js';
+import { VALIDITY, validityOf } from '../validity.js';
 import { RECORD, UNSERVABLE, assertServable } from './record-columns.js';
 import type { Key } from './record-key.js';
 import type { RecordChange } from './record-page.js';
@@ -51,8 +52,8 @@ export async function readChangedRecords(
   if (!since || since.everything || touched.length > MOST_CHANGES || !leadsTo(former, since, now))
     return undefined;
   const present =
-    touched.length > 0 ? await readPresent(manager, touched) : new Map<string, Buffer>();
-  return touched.map((key) => ({ key, json: present.get(nameOf(key)) }));
+    touched.length > 0 ? await readPresent(manager, touched) : new Map<string, RecordChange>();
+  return touched.map((key) => present.get(nameOf(key)) ?? { key, ...GONE });
 }
 
 interface Since {
@@ -67,26 +68,34 @@ const leadsTo = (former: Identity, since: Since, now: Identity): boolean =>
   BigInt(former.transactions) + BigInt(since.transactions) === BigInt(now.transactions) &&
   (BigInt(former.stamps) ^ BigInt(since.stamps)) === BigInt(now.stamps);
 
-/** The JSON of those records of `keys` that there are. */
+/** Those records of `keys` that there are. */
 async function readPresent(
   manager: EntityManager,
   keys: readonly Key[],
-): Promise<Map<string, Buffer>> {
+): Promise<Map<string, RecordChange>> {
   const rows = await manager
     .getRepository(CommunicationCode)
     .createQueryBuilder('r')
     .select('r.codeType', 'codeType')
     .addSelect('r.code', 'code')
     .addSelect(RECORD, 'json')
+    .addSelect(VALIDITY, 'validity')
     .addSelect(UNSERVABLE, 'unservable')
     .where('(r.codeType, r.code) in (select * from unnest(:types::text[], :codes::text[]))', {
       types: keys.map(({ codeType }) => codeType),
       codes: keys.map(({ code }) => code),
     })
-    .getRawMany<Key & { json: string; unservable: boolean }>();
-  const records = new Map(rows.map((row) => [nameOf(row), Buffer.from(row.json)]));
+    .getRawMany<Key & { json: string; validity: string; unservable: boolean }>();
+  const records = new Map(
+    rows.map((row): [string, RecordChange] => {
+      const { codeType, code, json, validity } = row;
+      const change = { key: { codeType, code }, json: Buffer.from(json) };
+      return [nameOf(row), { ...change, ...validityOf(validity) }];
+    }),
+  );
   assertServable(rows.length - records.size, rows.filter(({ unservable }) => unservable).length);
   return records;
 }
 
+const GONE = { json: undefined, from: -Infinity, until: Infinity };
 const nameOf = ({ codeType, code }: Key): string => JSON.stringify([codeType, code]);

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Answer, entityTag } from '../../http/answer.js';
+import type { DatedRecords } from './dated-records.js';
 import type { OrderedRecords } from './ordered-records.js';
 import type { RecordChange } from './record-page.js';
 
@@ -21,7 +22,7 @@ export interface Filters {
   readonly code?: string | undefined;
 }
 
-/** All communication codes of one snapshot. */
+/** All communication codes, as of a moment. */
 export class CommunicationCodes {
   /** Answers that were given, by their filters. */
   private readonly given = new Map<string, Answer | Promise<Answer>>();
@@ -29,23 +30,37 @@ export class CommunicationCodes {
   private readonly larger = new Map<string, Promise<Answer>>();
 
   constructor(
-    private readonly byType: OrderedRecords,
-    private readonly byCode: OrderedRecords,
+    private readonly byType: DatedRecords,
+    private readonly byCode: DatedRecords,
   ) {}
 
   get count(): number {
-    return this.byType.count;
+    return this.byType.inForce.count;
   }
 
-  /** Bytes of the longest answer. */
+  /** Bytes that the longest answer may have, now or later. */
   get bytes(): number {
-    return this.byType.bytes;
+    return this.byType.inForce.bytes + this.byType.toCome.bytes;
   }
 
-  with(changes: readonly RecordChange[]): CommunicationCodes {
-    return changes.length === 0
-      ? this
-      : new CommunicationCodes(this.byType.with(changes), this.byCode.with(changes));
+  /** When the next of them begins or ends, or Infinity. */
+  get nextMoment(): number {
+    return this.byType.nextMoment;
+  }
+
+  /** The same as of a later moment. */
+  *at(moment: number): Generator<void, CommunicationCodes> {
+    if (moment < this.nextMoment) return this;
+    return new CommunicationCodes(yield* this.byType.at(moment), yield* this.byCode.at(moment));
+  }
+
+  /** The same after changes, as of the same moment. */
+  *with(changes: readonly RecordChange[], moment: number): Generator<void, CommunicationCodes> {
+    if (changes.length === 0) return this;
+    return new CommunicationCodes(
+      yield* this.byType.with(changes, moment),
+      yield* this.byCode.with(changes, moment),
+    );
   }
 
   /** The records that match: exact, case-sensitive, both filters together mean AND. */
@@ -61,16 +76,17 @@ export class CommunicationCodes {
 
   private search({ codeType, code }: Filters): Answer | Promise<Answer> {
     if (codeType === undefined && code !== undefined)
-      return this.answer('code', this.byCode, this.byCode.range(Buffer.from(code)));
-    const keys = [codeType, code].filter((key) => key !== undefined).map((key) => Buffer.from(key));
-    return this.answer('type', this.byType, this.byType.range(...keys));
+      return this.answer('code', this.byCode.inForce, code);
+    const keys = [codeType, code].filter((key) => key !== undefined);
+    return this.answer('type', this.byType.inForce, ...keys);
   }
 
   private answer(
     order: string,
     records: OrderedRecords,
-    [from, to]: readonly [number, number],
+    ...keys: readonly string[]
   ): Answer | Promise<Answer> {
+    const [from, to] = records.range(...keys.map((key) => Buffer.from(key)));
     if (from === to) return EMPTY;
     const name = `${order} ${from} ${to}`;
     const known = this.larger.get(name);

@@ -1,6 +1,5 @@
-/** The first index below `count` that passes, found by binary search, or `count`. All behind one that passes must pass, too. */
-export function firstIndex(count: number, passes: (index: number) => boolean): number {
-  let low = 0;
+/** The first index from `low` on and below `count` that passes, found by binary search, or `count`. All behind one that passes must pass, too. */
+export function firstIndex(count: number, passes: (index: number) => boolean, low = 0): number {
   let high = count;
   while (low < high) {
     const middle = (low + high) >>> 1;

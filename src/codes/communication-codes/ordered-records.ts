@@ -1,6 +1,14 @@
 import { firstIndex } from './first-index.js';
-import { type Fields, valuesOf } from './record-key.js';
-import { type RecordChange, RecordPage } from './record-page.js';
+import type { Fields } from './record-key.js';
+import { RecordPage, type RecordRun } from './record-page.js';
+import { addLasting, addRun, pagesOf } from './record-run.js';
+
+/** What is at the place of a key from now on: one record of a page, or none. */
+export interface OrderedChange {
+  /** The key, in the order of the records. */
+  readonly values: readonly Buffer[];
+  readonly record: RecordRun | undefined;
+}
 
 /** Communication code records sorted by `fields`. Any run of them is a few views of their pages. */
 export class OrderedRecords {
@@ -13,7 +21,7 @@ export class OrderedRecords {
    */
   constructor(
     private readonly pages: readonly RecordPage[],
-    private readonly fields: Fields,
+    readonly fields: Fields,
   ) {
     let number = 0;
     this.numbers = [0, ...pages.map(({ count }) => (number += count))];
@@ -26,6 +34,11 @@ export class OrderedRecords {
   /** Bytes of all records with their commas. */
   get bytes(): number {
     return this.pages.reduce((sum, { json }) => sum + json.length, 0);
+  }
+
+  /** When the first of them begins or ends, or Infinity. */
+  get nextMoment(): number {
+    return this.pages.reduce((first, { nextMoment }) => Math.min(first, nextMoment), Infinity);
   }
 
   /** First and last-plus-one number of the records whose leading fields are `values`. */
@@ -49,18 +62,59 @@ export class OrderedRecords {
     });
   }
 
-  /** The records with `changes`. Pages without any are shared. */
-  with(changes: readonly RecordChange[]): OrderedRecords {
-    const pages = this.pages.length > 0 ? this.pages : [RecordPage.of([])];
-    const changed = pages.map((): RecordChange[] => []);
-    for (const change of changes) {
-      const page = this.firstPageWhere((order) => order >= 0, valuesOf(change.key, this.fields));
-      changed[Math.min(page, pages.length - 1)]?.push(change);
+  /** Those that are in force at a moment, of records that are all to come. */
+  *begunBy(moment: number): Generator<OrderedChange> {
+    for (const page of this.pages) {
+      if (page.nextMoment > moment) continue;
+      for (let index = 0; index < page.count; index++) {
+        const { from, until } = page.validityOf(index);
+        if (from > moment || until <= moment) continue;
+        const record = { page, from: index, to: index + 1 };
+        yield { values: page.valuesOf(index, this.fields), record };
+      }
     }
-    return new OrderedRecords(
-      pages.flatMap((page, at) => page.with(changed[at] ?? [], this.fields)),
-      this.fields,
-    );
+  }
+
+  /**
+   * The records with `changes`, without those that begin or end by `moment`: whatever comes behind that is another list's. Pages without any
+   * are shared. It yields every now and then, so that whoever runs it can let others work.
+   * @param changes in the order of the records
+   */
+  *with(changes: Iterable<OrderedChange>, moment: number): Generator<void, OrderedRecords> {
+    const made: RecordPage[] = [];
+    const coming = changes[Symbol.iterator]();
+    let change = coming.next();
+    const pages = this.pages.length > 0 ? this.pages : [RecordPage.of([])];
+    for (const page of pages) {
+      const isHere = ({ values }: OrderedChange): boolean =>
+        page === pages.at(-1) || page.compare(page.count - 1, this.fields, values) >= 0;
+      const runs: RecordRun[] = [];
+      let kept = 0;
+      for (; !change.done && isHere(change.value); change = coming.next()) {
+        const { values, record } = change.value;
+        const at = firstIndex(
+          page.count,
+          (index) => page.compare(index, this.fields, values) >= 0,
+          kept,
+        );
+        addLasting(runs, { page, from: kept, to: at }, moment);
+        if (record) addRun(runs, record);
+        const isThere = at < page.count && page.compare(at, this.fields, values) === 0;
+        kept = isThere ? at + 1 : at;
+        yield;
+      }
+      addLasting(runs, { page, from: kept, to: page.count }, moment);
+      if (runs.length === 1 && runs[0]?.page === page && runs[0].to - runs[0].from === page.count)
+        made.push(page);
+      else
+        for (const copied of pagesOf(runs, moment)) {
+          made.push(copied);
+          yield;
+        }
+    }
+    return made.length === this.pages.length && made.every((page, at) => page === this.pages[at])
+      ? this
+      : new OrderedRecords(made, this.fields);
   }
 
   private pageOf(number: number): number {

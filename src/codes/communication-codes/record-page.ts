@@ -1,38 +1,55 @@
-import { firstIndex } from './first-index.js';
-import { type Fields, type Key, compareKeys, valuesOf } from './record-key.js';
+import type { Validity } from '../validity.js';
+import { type Fields, type Key, compareKeys, valuesAt } from './record-key.js';
 
 /** Records of a page as it is read. Changes may make it anything from one record to twice as many. */
 export const PAGE = 1_000;
 const COMMA = 0x2c;
 
 /** What became of a record: its JSON as it is now, or undefined where it is gone. */
-export interface RecordChange {
+export interface RecordChange extends Validity {
   readonly key: Key;
   readonly json: Buffer | undefined;
 }
 
+/** The records of a page from number `from` up to, not including, `to`. */
+export interface RecordRun {
+  readonly page: RecordPage;
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Some records as JSON, one behind the other, a comma behind each. Never changed: all snapshots share it until one of its records changes. */
 export class RecordPage {
+  /** The first moment at which one of the records begins or ends, or Infinity. */
+  readonly nextMoment: number;
+  private readonly bounds: Float64Array | undefined;
+
   private constructor(
     readonly json: Buffer,
     /** Where each record ends, without its comma. */
     private readonly ends: Uint32Array,
-  ) {}
+    /** `from` and `until` of each record, one behind the other. */
+    bounds?: Float64Array,
+  ) {
+    this.nextMoment = bounds ? firstMoment(bounds) : Infinity;
+    this.bounds = this.nextMoment < Infinity ? bounds : undefined;
+  }
 
   /**
    * @param text the records' JSON, with commas between
    * @param lengths of each record, in bytes
+   * @param bounds `from` and `until` of each record, where one of them has any
    */
-  static ofText(text: string, lengths: readonly number[]): RecordPage {
+  static ofText(text: string, lengths: readonly number[], bounds?: Float64Array): RecordPage {
     let end = -1;
     const ends = Uint32Array.from(lengths, (length) => (end += 1 + length));
     const json = Buffer.allocUnsafeSlow(end + 1);
     json.write(text);
     json[end] = COMMA;
-    return new RecordPage(json, ends);
+    return new RecordPage(json, ends, bounds);
   }
 
-  static of(records: readonly Buffer[]): RecordPage {
+  static of(records: readonly Buffer[], bounds?: Float64Array): RecordPage {
     const json = Buffer.allocUnsafeSlow(records.reduce((sum, { length }) => sum + length + 1, 0));
     let end = -1;
     const ends = Uint32Array.from(records, (record) => {
@@ -40,7 +57,36 @@ export class RecordPage {
       json[end] = COMMA;
       return end;
     });
-    return new RecordPage(json, ends);
+    return new RecordPage(json, ends, bounds);
+  }
+
+  /** Copies of records of other pages. What began by `moment` is not remembered: it has only its end before it. */
+  static ofRuns(runs: readonly RecordRun[], moment: number): RecordPage {
+    let bytes = 0;
+    let count = 0;
+    let dated = false;
+    for (const { page, from, to } of runs) {
+      bytes += page.endOf(to - 1) + 1 - page.startOf(from);
+      count += to - from;
+      dated ||= page.bounds !== undefined;
+    }
+    const json = Buffer.allocUnsafeSlow(bytes);
+    const ends = new Uint32Array(count);
+    const bounds = dated ? new Float64Array(2 * count) : undefined;
+    let at = 0;
+    let number = 0;
+    for (const { page, from, to } of runs) {
+      const start = page.startOf(from);
+      for (let index = from; index < to; index++, number++) {
+        ends[number] = page.endOf(index) - start + at;
+        if (!bounds) continue;
+        const validity = page.validityOf(index);
+        bounds[2 * number] = validity.from <= moment ? -Infinity : validity.from;
+        bounds[2 * number + 1] = validity.until;
+      }
+      at += page.json.copy(json, at, start, page.endOf(to - 1) + 1);
+    }
+    return new RecordPage(json, ends, bounds);
   }
 
   get count(): number {
@@ -55,32 +101,40 @@ export class RecordPage {
     return this.ends[index] as number;
   }
 
+  validityOf(index: number): Validity {
+    return this.bounds
+      ? { from: this.bounds[2 * index] as number, until: this.bounds[2 * index + 1] as number }
+      : ALWAYS;
+  }
+
+  /** When a record begins, or ends if it has begun. */
+  nextMomentOf(index: number): number {
+    const { from, until } = this.validityOf(index);
+    return from === -Infinity ? until : from;
+  }
+
   record(index: number): Buffer {
     return this.json.subarray(this.startOf(index), this.endOf(index));
+  }
+
+  /** The keys of a record in the order of `fields`. */
+  valuesOf(index: number, fields: Fields): Buffer[] {
+    return valuesAt(this.json, this.startOf(index), fields);
   }
 
   /** Order of a record relative to the values of its leading `fields`: negative, 0 or positive. */
   compare(index: number, fields: Fields, values: readonly Buffer[]): number {
     return compareKeys(this.json, this.startOf(index), fields, values);
   }
+}
 
-  /** The pages that take the place of this one: none where no record is left, several where it grew beyond twice its size. */
-  with(changes: readonly RecordChange[], fields: Fields): RecordPage[] {
-    if (changes.length === 0) return [this];
-    const records = Array.from(this.ends, (_, index) => this.record(index));
-    for (const { key, json } of changes) {
-      const values = valuesOf(key, fields);
-      const order = (index: number): number =>
-        compareKeys(records[index] as Buffer, 0, fields, values);
-      const at = firstIndex(records.length, (index) => order(index) >= 0);
-      const isThere = at < records.length && order(at) === 0;
-      records.splice(at, isThere ? 1 : 0, ...(json ? [json] : []));
-    }
-    const pages =
-      records.length > 2 * PAGE ? Math.ceil(records.length / PAGE) : Math.min(records.length, 1);
-    const size = Math.ceil(records.length / pages);
-    return Array.from({ length: pages }, (_, at) =>
-      RecordPage.of(records.slice(at * size, (at + 1) * size)),
-    );
+const ALWAYS: Validity = { from: -Infinity, until: Infinity };
+
+function firstMoment(bounds: Float64Array): number {
+  let first = Infinity;
+  for (let at = 0; at < bounds.length; at += 2) {
+    const from = bounds[at] as number;
+    first = Math.min(first, from === -Infinity ? (bounds[at + 1] as number) : from);
   }
+  return first;
 }

@@ -11,4 +11,10 @@ export class CodeListValue {
 
   @Column({ type: 'int' })
   position: number;
+
+  @Column({ name: 'valid_from', type: 'timestamptz', nullable: true })
+  validFrom: Date | null;
+
+  @Column({ name: 'valid_until', type: 'timestamptz', nullable: true })
+  validUntil: Date | null;
 }

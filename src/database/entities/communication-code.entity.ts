@@ -10,4 +10,10 @@ export class CommunicationCode {
 
   @Column({ type: 'text' })
   description: string;
+
+  @Column({ name: 'valid_from', type: 'timestamptz', nullable: true })
+  validFrom: Date | null;
+
+  @Column({ name: 'valid_until', type: 'timestamptz', nullable: true })
+  validUntil: Date | null;
 }

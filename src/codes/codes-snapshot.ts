@@ -1,0 +1,45 @@
+import type { Answer } from '../http/answer.js';
+import type { CommunicationCodes } from './communication-codes/communication-codes.js';
+import type { RecordChange } from './communication-codes/record-page.js';
+import { assertSize } from './communication-codes/record-columns.js';
+import type { Area, SupportedValues } from './supported-values/supported-values.js';
+
+/** What changed since something was read before. */
+export interface CodesChanges {
+  readonly records: readonly RecordChange[];
+  readonly values: SupportedValues;
+}
+
+/** Everything that the three operations answer from a moment on, in bytes, with what is known of later moments. Never changed. */
+export class CodesSnapshot {
+  /** When it is over: the next moment at which a code begins or ends, or Infinity. Milliseconds since the epoch. */
+  readonly until: number;
+
+  constructor(
+    /** A moment at which it is in force. Milliseconds since the epoch. */
+    readonly since: number,
+    readonly communicationCodes: CommunicationCodes,
+    private readonly values: SupportedValues,
+    readonly supportedValues: Readonly<Record<Area, Answer>> = values.at(since),
+  ) {
+    assertSize(communicationCodes.bytes);
+    this.until = Math.min(communicationCodes.nextMoment, values.nextMoment(since));
+  }
+
+  /** What is in force at a later moment. */
+  *at(moment: number): Generator<void, CodesSnapshot> {
+    const same = this.values.nextMoment(this.since) > moment;
+    return new CodesSnapshot(
+      moment,
+      yield* this.communicationCodes.at(moment),
+      this.values,
+      same ? this.supportedValues : this.values.at(moment),
+    );
+  }
+
+  /** What is in force at the same moment after changes. */
+  *with({ records, values }: CodesChanges): Generator<void, CodesSnapshot> {
+    const communicationCodes = yield* this.communicationCodes.with(records, this.since);
+    return new CodesSnapshot(this.since, communicationCodes, values);
+  }
+}

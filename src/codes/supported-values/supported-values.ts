@@ -1,0 +1,85 @@
+import { Answer } from '../../http/answer.js';
+import { RefusedSnapshot } from '../../snapshots/followed-snapshot.js';
+import { type Validity, isInForce } from '../validity.js';
+
+export const AREAS = ['order-update', 'order-capture-v2'] as const;
+export type Area = (typeof AREAS)[number];
+
+export interface Property {
+  readonly area: string;
+  readonly property: string;
+  readonly codeList: string;
+}
+
+export interface ListedValue extends Validity {
+  readonly codeList: string;
+  readonly value: string;
+}
+
+/** The properties of both areas and the values of all lists, of every moment. */
+export class SupportedValues {
+  /**
+   * @param properties in the order of the answers
+   * @param values in the order of their lists
+   * @throws RefusedSnapshot where an area has no property, or a name is empty or stands twice
+   */
+  constructor(
+    private readonly properties: readonly Property[],
+    private readonly values: readonly ListedValue[],
+  ) {
+    for (const area of AREAS)
+      if (!properties.some((property) => property.area === area))
+        throw new RefusedSnapshot(
+          `the area ${area} has no property: area_property needs a row for each`,
+        );
+    assertDistinct(properties.map(({ area, property }) => [`area ${area}`, property]));
+    assertDistinct(values.map(({ codeList, value }) => [`list ${codeList}`, value]));
+  }
+
+  /** The first moment after `moment` at which one of the values begins or ends, or Infinity. */
+  nextMoment(moment: number): number {
+    let next = Infinity;
+    for (const { from, until } of this.values) {
+      if (from > moment) next = Math.min(next, from);
+      else if (until > moment) next = Math.min(next, until);
+    }
+    return next;
+  }
+
+  /** The answer of each area at a moment. */
+  at(moment: number): Record<Area, Answer> {
+    const lists = new Map<string, string[]>();
+    for (const value of this.values) {
+      if (!isInForce(value, moment)) continue;
+      const list = lists.get(value.codeList);
+      if (list) list.push(value.value);
+      else lists.set(value.codeList, [value.value]);
+    }
+    const answerOf = (wanted: Area): Answer => {
+      const members = this.properties
+        .filter(({ area }) => area === wanted)
+        .map(
+          ({ property, codeList }) =>
+            `${JSON.stringify(property)}:${JSON.stringify(lists.get(codeList) ?? [])}`,
+        );
+      return Answer.of(Buffer.from(`{${members.join(',')}}`)); // by hand: an object would move names that look like numbers to the front
+    };
+    return {
+      'order-update': answerOf('order-update'),
+      'order-capture-v2': answerOf('order-capture-v2'),
+    };
+  }
+}
+
+/** The database refuses these by its constraints. Whoever drops a constraint must not break the callers. */
+function assertDistinct(names: readonly (readonly [where: string, name: string])[]): void {
+  const seen = new Set<string>();
+  for (const [where, name] of names) {
+    const key = JSON.stringify([where, name]);
+    if (name.trim() === '' || seen.has(key))
+      throw new RefusedSnapshot(
+        `the ${where} holds ${JSON.stringify(name)} twice, or an empty name`,
+      );
+    seen.add(key);
+  }
+}

@@ -1,0 +1,16 @@
+/** When a code is in force: from `from` until just before `until`, in milliseconds since the epoch; infinite where it has no bound. */
+export interface Validity {
+  readonly from: number;
+  readonly until: number;
+}
+
+export const isInForce = ({ from, until }: Validity, moment: number): boolean =>
+  from <= moment && moment < until;
+
+/** The validity of a row `r`, as text: `from,until`. */
+export const VALIDITY = `coalesce((extract(epoch from r.validFrom) * 1000)::text, '-Infinity') || ',' || coalesce((extract(epoch from r.validUntil) * 1000)::text, 'Infinity')`;
+
+export function validityOf(text: string): Validity {
+  const [from, until] = text.split(',').map(Number) as [number, number];
+  return { from, until };
+}

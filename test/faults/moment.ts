@@ -1,0 +1,24 @@
+import { watchMoments } from '../support/moments.js';
+import { skewedClock } from '../support/skewed-clock.js';
+import { Stage } from '../support/stage.js';
+import { quantiles } from './figures.js';
+
+/** Three replicas whose clocks are minutes apart, at moments that come while the database is there, and while it is away. */
+export async function moment(count = 50): Promise<string> {
+  const stage = await Stage.set(0);
+  try {
+    for (const ahead of [-90_000, 0, 90_000])
+      stage.replicas.push(await stage.replica(skewedClock(ahead)));
+    const watched = await watchMoments(stage, { count, apartMs: 500 }, () => stage.postgres.stop());
+    const { replies, spreads, late, mixed, early } = watched;
+    return [
+      `${count} moments on ${stage.replicas.length} replicas whose clocks are 90 s apart, the later half with PostgreSQL stopped; ${replies} replies`,
+      `between the first and the last replica: ${quantiles(spreads)}`,
+      `after the moment: ${quantiles(late)}`,
+      `${mixed.length} mixed, ${early.length} early`,
+      ...[...mixed, ...early].slice(0, 5),
+    ].join('\n');
+  } finally {
+    await stage.strike();
+  }
+}
