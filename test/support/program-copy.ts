@@ -1,6 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Outcome, PROJECT, cleanEnvironment } from './program.js';
@@ -12,12 +21,13 @@ export const NAMES = readdirSync(join(PROJECT, 'migrations')).map((file) =>
 
 /** A copy of the program with migrations of its own, so that a test can add some. */
 export class ProgramCopy {
-  readonly folder = mkdtempSync(join(tmpdir(), 'administration-'));
-  readonly migrations = join(this.folder, 'migrations');
+  readonly migrations: string;
   /** What the commands see of the environment. */
   environment: Record<string, string> = {};
 
-  constructor() {
+  constructor(readonly folder = mkdtempSync(join(tmpdir(), 'administration-'))) {
+    this.migrations = join(folder, 'migrations');
+    if (existsSync(this.migrations)) return; // a clone of another copy
     cpSync(join(PROJECT, 'dist'), join(this.folder, 'dist'), { recursive: true });
     symlinkSync(join(PROJECT, 'node_modules'), join(this.folder, 'node_modules'));
     writeFileSync(join(this.folder, 'package.json'), '{"type":"module"}');
@@ -28,6 +38,7 @@ export class ProgramCopy {
   reset(): void {
     rmSync(this.migrations, { recursive: true, force: true });
     cpSync(join(PROJECT, 'migrations'), this.migrations, { recursive: true });
+    copyFileSync(join(PROJECT, 'last-migration.txt'), join(this.folder, 'last-migration.txt'));
   }
 
   write(name: string, text: string): void {

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AdministrationError } from '../frame/administration-error.js';
-import { migrationNames, numberOf } from './read-migrations.js';
+import { writeLast } from './last-migration.js';
+import { migrationNames, nameOf, numberOf } from './read-migrations.js';
 
 const TEMPLATE = `-- Up Migration
 
@@ -23,8 +24,9 @@ export async function createMigration(
       `"${subject}" cannot be part of a file name: lower-case letters, digits and underscores are needed, such as add_order_type.`,
     );
   const last = (await migrationNames(folder)).at(-1);
-  const number = String((last ? numberOf(last) : 0) + 1).padStart(4, '0');
-  const path = join(folder, `${number}_${subject}.sql`);
+  const name = nameOf(last ? numberOf(last) + 1 : 1, subject);
+  const path = join(folder, `${name}.sql`);
   await writeFile(path, text, { flag: 'wx' });
+  await writeLast(folder, name);
   return path;
 }

@@ -25,23 +25,16 @@ export const numberOf = (name: string): number => Number(name.slice(0, 4));
 /** What a name says beside its number. */
 export const subjectOf = (name: string): string => name.slice(5);
 
-/** Names of all migrations, without .sql, in their order. */
+export const nameOf = (number: number, subject: string): string =>
+  `${String(number).padStart(4, '0')}_${subject}`;
+
+/** Names of all migrations, without .sql, in their order; two may have the same number. */
 export async function migrationNames(folder: string): Promise<string[]> {
   const files = (await readdir(folder)).filter((file) => !file.startsWith('.')).toSorted();
-  return namesOf(files);
-}
-
-/** @throws AdministrationError for a name that is none, or a number that is there twice */
-export function namesOf(files: readonly string[]): string[] {
   const wrong = files.find((file) => !/^\d{4}_[a-z0-9_]+\.sql$/.test(file));
   if (wrong)
     throw new AdministrationError(
       `${wrong} is not the name of a migration: NNNN_verb_object.sql is needed, such as 0042_add_order_type.sql.`,
-    );
-  const at = files.findIndex((file, index) => files[index + 1]?.slice(0, 4) === file.slice(0, 4));
-  if (at >= 0)
-    throw new AdministrationError(
-      `${files[at]} and ${files[at + 1]} have the same number. Give those that are not on the main branch the next free ones: migrate renumber --base main`,
     );
   return files.map((file) => basename(file, '.sql'));
 }
@@ -52,6 +45,11 @@ export function namesOf(files: readonly string[]): string[] {
  */
 export async function readMigrations(folder: string): Promise<Migration[]> {
   const names = await migrationNames(folder);
+  const at = names.findIndex((name, index) => names[index + 1]?.slice(0, 4) === name.slice(0, 4));
+  if (at >= 0)
+    throw new AdministrationError(
+      `${names[at]}.sql and ${names[at + 1]}.sql have the same number. Give those that are not on the main branch the next free ones: migrate renumber --base main`,
+    );
   return Promise.all(
     names.map(async (name) => parseMigration(name, await readFile(join(folder, `${name}.sql`)))),
   );

@@ -1,0 +1,47 @@
+import { access, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AdministrationError } from '../../frame/administration-error.js';
+import { command } from '../../frame/command.js';
+import { readBase } from '../base-revision.js';
+import { writeLast } from '../last-migration.js';
+import { MIGRATIONS, migrationNames, nameOf, numberOf, subjectOf } from '../read-migrations.js';
+
+export const renumber = command({
+  usage: '--base REF',
+  summary:
+    'gives the files that are not in that git revision the next free numbers, in their order',
+  options: { base: { type: 'string' } },
+  run: async ({ base }) => {
+    if (base === undefined)
+      throw new AdministrationError('--base is missing: a git revision, such as origin/main.');
+    const revision = await readBase(MIGRATIONS, base);
+    const own = (await migrationNames(MIGRATIONS)).filter((name) => !revision.names.includes(name));
+    const last = revision.names.at(-1);
+    const first = (last ? numberOf(last) : 0) + 1;
+    const moves = own.map((name, at) => ({ name, to: nameOf(first + at, subjectOf(name)) }));
+    const renamed = moves.filter(({ name, to }) => name !== to);
+    // Those that go up from the last one on, so that none takes the place of another
+    const order = [
+      ...renamed.filter(({ name, to }) => to > name).toReversed(),
+      ...renamed.filter(({ name, to }) => to < name),
+    ];
+    for (const { name, to } of order) await move(name, to);
+    const end = moves.at(-1)?.to ?? last;
+    if (end) await writeLast(MIGRATIONS, end);
+    return {
+      text: renamed.map(({ name, to }) => `${name} → ${to}`).join('\n') || 'Nothing to do.',
+    };
+  },
+});
+
+async function move(name: string, to: string): Promise<void> {
+  const target = join(MIGRATIONS, `${to}.sql`);
+  if (
+    await access(target).then(
+      () => true,
+      () => false,
+    )
+  )
+    throw new AdministrationError(`${name}.sql cannot become ${to}.sql: there is such a file.`);
+  await rename(join(MIGRATIONS, `${name}.sql`), target);
+}

@@ -1,0 +1,121 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { appendFileSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type TestDatabase, createDatabase } from '../../support/database.js';
+import { run } from '../../support/program.js';
+import { NAMES, ProgramCopy } from '../../support/program-copy.js';
+
+const LAST = NAMES.at(-1) ?? '';
+const numbered = (after: number, subject: string): string =>
+  `${String(Number(LAST.slice(0, 4)) + after).padStart(4, '0')}_${subject}`;
+
+let origin: ProgramCopy;
+let ours: ProgramCopy;
+let database: TestDatabase;
+
+const AUTHOR = [
+  '-c',
+  'user.name=t',
+  '-c',
+  'user.email=t@example.com',
+  '-c',
+  'commit.gpgsign=false',
+];
+const git = (copy: ProgramCopy, ...words: string[]): string =>
+  execFileSync('git', [...AUTHOR, ...words], { cwd: copy.folder, encoding: 'utf8', stdio: 'pipe' });
+const commit = (copy: ProgramCopy): void => {
+  git(copy, 'add', '-A');
+  git(copy, 'commit', '-qm', 'Step');
+};
+
+beforeAll(async () => {
+  database = await createDatabase();
+  origin = new ProgramCopy();
+  git(origin, 'init', '-q', '-b', 'main');
+  commit(origin);
+  const folder = `${origin.folder}-ours`;
+  execFileSync('git', ['clone', '-q', origin.folder, folder]);
+  ours = new ProgramCopy(folder);
+  ours.environment = { DATABASE_URL: database.url };
+});
+afterAll(async () => {
+  ours.remove();
+  origin.remove();
+  await database.drop();
+});
+
+it('the migrations of the project are in order', async () => {
+  expect(await run('migrate.js', ['check'], {})).toEqual({
+    status: 0,
+    stdout: `${NAMES.length} migrations are in order.\n`,
+    stderr: '',
+  });
+});
+
+describe('two clones that both add a migration', () => {
+  it('are in conflict in git, are renumbered, and go on where one of them was applied', async () => {
+    for (const [copy, subject] of [
+      [origin, 'add_theirs'],
+      [ours, 'add_ours'],
+    ] as const) {
+      expect((await copy.migrate('new', subject)).stdout).toMatch(
+        new RegExp(`/${numbered(1, subject)}\\.sql\n$`),
+      );
+      copy.add(numbered(1, subject), `insert into code_list (name) values ('${subject}');`);
+      expect(await copy.migrate('check')).toMatchObject({ status: 0 });
+      commit(copy);
+    }
+    expect(await ours.migrate('up')).toMatchObject({ status: 0 });
+
+    git(ours, 'fetch', '-q');
+    const merge = spawnSync('git', [...AUTHOR, 'merge', 'origin/main'], { cwd: ours.folder });
+    expect(merge.status).toBe(1);
+    expect(git(ours, 'diff', '--name-only', '--diff-filter=U')).toBe('last-migration.txt\n');
+    git(ours, 'checkout', '--theirs', 'last-migration.txt');
+    const twice = `${numbered(1, 'add_ours')}.sql and ${numbered(1, 'add_theirs')}.sql have the same number. Give those that are not on the main branch the next free ones: migrate renumber --base main\n`;
+    for (const command of ['check', 'up', 'plan'])
+      expect(await ours.migrate(command)).toEqual({ status: 1, stdout: '', stderr: twice });
+    expect(await ours.migrate('renumber', '--base', 'origin/main')).toEqual({
+      status: 0,
+      stdout: `${numbered(1, 'add_ours')} → ${numbered(2, 'add_ours')}\n`,
+      stderr: '',
+    });
+    commit(ours);
+    expect(await ours.migrate('check', '--base', 'origin/main')).toMatchObject({ status: 0 });
+
+    expect(await ours.migrate('up')).toEqual({
+      status: 0,
+      stdout: `applied  ${numbered(1, 'add_theirs')}\n`,
+      stderr: '',
+    });
+    expect((await ours.migrate('status')).stdout).toContain(
+      `applied  ${numbered(2, 'add_ours')} (as ${numbered(1, 'add_ours')})\napplied  ${numbered(1, 'add_theirs')}\n`,
+    );
+    expect(await ours.migrate('up')).toMatchObject({ stdout: 'Nothing to do.\n' });
+    expect(
+      await database.query(`select name::text from code_list where name like 'add\\_%' order by 1`),
+    ).toEqual([{ name: 'add_ours' }, { name: 'add_theirs' }]);
+  }, 60_000);
+
+  it('are told what was changed, removed, or has a number that is too low', async () => {
+    appendFileSync(join(ours.migrations, `${NAMES[0]}.sql`), '-- changed\n');
+    rmSync(join(ours.migrations, `${NAMES[1]}.sql`));
+    ours.add('0000_early', 'select 1;');
+    const { status, stderr } = await ours.migrate('check', '--base', 'origin/main');
+    expect(status).toBe(1);
+    expect(stderr.split('\n').map((line) => line.split('. ')[0])).toEqual([
+      `${NAMES[0]}.sql of origin/main was changed or removed`,
+      `${NAMES[1]}.sql of origin/main was changed or removed`,
+      `0000_early.sql does not come after ${numbered(1, 'add_theirs')}.sql, the last one of origin/main: migrate renumber --base origin/main`,
+      '',
+    ]);
+    expect(readFileSync(join(ours.folder, 'last-migration.txt'), 'utf8')).toBe(
+      `${numbered(2, 'add_ours')}\n`,
+    );
+    expect(await ours.migrate('check', '--base', 'nowhere')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/^git cannot tell what nowhere holds: .*\n$/),
+    });
+  });
+});
