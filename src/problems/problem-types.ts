@@ -1,8 +1,8 @@
-// The one table of problem types: the filter, the parser errors, the OpenAPI document and the pages at /problems are made from it.
+// All problem types. The exception filter, the parser errors, the OpenAPI document and the pages at /problems are made from this table.
 
 import { HEADERS_TIMEOUT_MS, LIMITS, REQUEST_TIMEOUT_MS } from './limits.js';
 
-/** What a problem type is. `remedy` is for the integrator who reads the page at its address. */
+/** A problem type. `meaning` says when it is sent, `remedy` what the developer of the client can do. */
 export interface ProblemType {
   readonly status: number;
   readonly title: string;
@@ -15,114 +15,128 @@ const types = {
     status: 400,
     title: 'The request is malformed',
     meaning:
-      'The request breaks the rules of HTTP, carries a body or an expectation, or sends a credential header twice. It was not processed.',
+      'The service did not process the request. The HTTP message is not valid, the request has a body, its Expect header cannot be met, or a credential header was sent more than once.',
     remedy: [
-      'Send Api-Key and Authorization once each.',
-      'Send no body: all operations are GET.',
-      'Look at the issues for the part that is wrong.',
+      'Send each of the headers Api-Key and Authorization once.',
+      'Send no body: all operations use GET.',
+      'Read the detail and the issues: they name the part that is wrong.',
     ],
   },
   'invalid-query': {
     status: 400,
     title: 'A query parameter is not valid',
     meaning:
-      'A filter is unknown, empty, repeated, too long or wrongly encoded. Nothing is returned, since dropping a filter would widen the answer.',
+      'A query parameter is unknown, empty, given more than once, too long or wrongly encoded. The service returns no records, because leaving out a filter would return more records than were asked for.',
     remedy: [
       `Use only the parameters of the operation, each at most once, with 1 to ${LIMITS.filter}.`,
-      'Percent-encode values in UTF-8.',
-      'The issues name every fault of the request.',
+      'Percent-encode the values in UTF-8.',
+      'Read the issues: they list every parameter that is not valid.',
     ],
   },
   'missing-credentials': {
     status: 401,
     title: 'Credentials are missing',
-    meaning: 'Every operation needs both headers: Api-Key and Authorization.',
+    meaning:
+      'The request lacks the header Api-Key, the header Authorization, or both. Every operation needs both.',
     remedy: [
-      'Send your subscription key in Api-Key.',
-      'Send an OAuth 2.0 access token in Authorization, as Bearer <token>.',
+      'Send your subscription key in the header Api-Key.',
+      'Send an OAuth 2.0 access token in the header Authorization, as Bearer <token>.',
     ],
   },
   'invalid-credentials': {
     status: 401,
     title: 'Credentials are not valid',
     meaning:
-      'The key or the access token was refused. The answer does not say why, so that nobody can guess his way in.',
+      'The API key or the access token is not valid. The issues say which of them. The response does not say why, because the reason would help an attacker to guess credentials.',
     remedy: [
-      'Check that the key is complete, not expired and not revoked.',
-      'Get a new access token: it may have expired, or be meant for another audience.',
-      'Send the access token, not the ID or refresh token.',
+      'Check that the key is complete. If it is, ask the administrator whether it has expired or was revoked.',
+      'Request a new access token: the present one may have expired, or may have been issued for another audience.',
+      'Send the access token, not the ID token or the refresh token.',
     ],
   },
   'insufficient-scope': {
     status: 403,
     title: 'The access token lacks a scope',
     meaning:
-      'Both credentials are valid, but the token was not granted the scope that this service needs.',
-    remedy: ['Ask for the scope named in the WWW-Authenticate header when you get the token.'],
+      'Both credentials are valid, but the access token does not hold the scope that this service requires.',
+    remedy: [
+      'Request the scope that the WWW-Authenticate header names when you request the access token.',
+    ],
   },
   'not-found': {
     status: 404,
     title: 'There is nothing at this address',
-    meaning: 'Paths are case-sensitive and have no trailing slash.',
-    remedy: ['Compare the path with the documentation at /docs.'],
+    meaning:
+      'The service has no resource with this path. Paths are case-sensitive and have no trailing slash.',
+    remedy: ['Compare the path with those in the documentation at /docs.'],
   },
   'method-not-allowed': {
     status: 405,
     title: 'The method is not allowed',
-    meaning: 'The lookups are read-only.',
-    remedy: ['Use GET, HEAD or OPTIONS, as the Allow header says.'],
+    meaning:
+      'The resource exists, but it does not support the method of the request. All operations are read-only.',
+    remedy: ['Use one of the methods that the Allow header lists: GET, HEAD or OPTIONS.'],
   },
   'request-timeout': {
     status: 408,
     title: 'The request took too long to arrive',
-    meaning: `The headers have to arrive within ${HEADERS_TIMEOUT_MS / 1000} seconds, the whole request within ${REQUEST_TIMEOUT_MS / 1000}.`,
-    remedy: ['Send the request again, at once and whole.'],
+    meaning: `The service did not receive the complete request in time. The headers must arrive within ${HEADERS_TIMEOUT_MS / 1000} seconds, the whole request within ${REQUEST_TIMEOUT_MS / 1000} seconds.`,
+    remedy: ['Send the request again on a new connection, without pauses.'],
   },
   'uri-too-long': {
     status: 414,
     title: 'The request target is too long',
-    meaning: `A target may have at most ${LIMITS.target}.`,
-    remedy: [`Shorten the query: each filter holds at most ${LIMITS.filter}.`],
+    meaning: `The request target (path and query) is longer than ${LIMITS.target}.`,
+    remedy: [`Shorten the query: each filter may have at most ${LIMITS.filter}.`],
   },
   'headers-too-large': {
     status: 431,
     title: 'The headers are too large',
-    meaning: `All headers together may have at most ${LIMITS.headers}, and at most ${LIMITS.headerLines}.`,
-    remedy: ['Leave out headers and cookies that this service does not need.'],
+    meaning: `The headers of the request together are larger than ${LIMITS.headers}, or have more than ${LIMITS.headerLines}.`,
+    remedy: ['Remove headers and cookies that this service does not need.'],
   },
   'too-many-requests': {
     status: 429,
     title: 'Too many requests',
-    meaning: 'The limit of requests per minute for this key is used up.',
+    meaning: 'The API key has used up its limit of requests per minute.',
     remedy: [
-      'Wait as long as Retry-After says.',
-      'Ask with If-None-Match: an answer 304 costs nothing.',
+      'Wait for the number of seconds in Retry-After, then send the request again.',
+      'Send If-None-Match with the ETag that you have: responses with status 304 do not count towards the limit.',
     ],
   },
   'internal-error': {
     status: 500,
     title: 'The server met an unexpected condition',
-    meaning: 'The fault is ours. It is in our log under the id of this occurrence.',
-    remedy: ['Try again later.', 'If it stays, tell us the instance of the problem document.'],
+    meaning:
+      'The request was in order, but the service failed to answer it. The log of the service holds the cause under the id in instance.',
+    remedy: [
+      'Send the request again later.',
+      'If the error remains, send the instance of the problem document to the support.',
+    ],
   },
   'not-ready': {
     status: 503,
     title: 'The service is not ready',
-    meaning: 'The codes have not been read from the database yet.',
-    remedy: ['Try again after the time that Retry-After gives.'],
+    meaning: 'The service has started, but has not yet read the codes from its database.',
+    remedy: ['Wait for the number of seconds in Retry-After, then send the request again.'],
   },
   overloaded: {
     status: 503,
     title: 'The service is overloaded',
-    meaning: 'More requests arrive than can be answered in time.',
-    remedy: ['Try again after the time that Retry-After gives, and later each time.'],
+    meaning:
+      'The service receives more requests than it can answer in time, and refused this one without processing it.',
+    remedy: [
+      'Wait for the number of seconds in Retry-After, then send the request again. Wait longer after each further attempt.',
+    ],
   },
   'cannot-verify-credentials': {
     status: 503,
     title: 'Credentials cannot be verified now',
     meaning:
-      'The keys of the issuer or the list of API keys are not at hand. Your credentials may well be valid.',
-    remedy: ['Try again with the same credentials after the time that Retry-After gives.'],
+      'The service cannot check credentials now, because it has no current list of API keys or no signing keys of the issuer. The credentials of the request may be valid.',
+    remedy: [
+      'Wait for the number of seconds in Retry-After, then send the request again with the same credentials.',
+    ],
   },
 } as const satisfies Record<string, ProblemType>;
 
