@@ -31,6 +31,7 @@ export const problemExamples: Readonly<Record<ProblemSlug, ProblemDetails>> = {
           'There is no such parameter: only codeType and code are known. Did you mean codeType?',
         field: 'codetype',
         location: 'query',
+        value: 'USAGE',
       },
       {
         description: 'code is empty: give a value or leave it out.',
