@@ -4,6 +4,7 @@ import { createApplication } from './create-application.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { ManagementServer } from '../management/management.server.js';
 import type { Log } from '../telemetry/log.js';
+import { startTracing, stopTracing } from '../telemetry/tracing.js';
 
 /** A running service. */
 export interface Service {
@@ -22,6 +23,7 @@ export interface Service {
  */
 export async function startService(configuration: Configuration, log: Log): Promise<Service> {
   const { HOST, PORT, MANAGEMENT_PORT } = configuration;
+  await startTracing(configuration, log);
   const app = await createApplication(configuration, log);
   const management = app.get(ManagementServer).server;
   const api = app.getHttpServer() as Server;
@@ -36,8 +38,11 @@ export async function startService(configuration: Configuration, log: Log): Prom
   const service: Service = {
     url: addressOf(api, HOST),
     managementUrl: addressOf(management, HOST),
-    // The interface of an application lacks the parameter that its class has, and that its hooks get
-    stop: (reason) => (app as unknown as NestApplicationContext).close(reason),
+    async stop(reason) {
+      // The interface of an application lacks the parameter that its class has, and that its hooks get
+      await (app as unknown as NestApplicationContext).close(reason);
+      await stopTracing();
+    },
   };
   log.info({ url: service.url, managementUrl: service.managementUrl }, 'listening');
   return service;

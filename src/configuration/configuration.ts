@@ -1,5 +1,5 @@
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsIn, IsNotEmpty, Matches } from 'class-validator';
+import { IsIn, IsNotEmpty, Matches } from 'class-validator';
 import {
   CommaSeparated,
   Each,
@@ -8,9 +8,13 @@ import {
   JwksUrl,
   OtherPortThan,
   PostgresUrl,
+  TrueOrFalse,
   WholeNumber,
 } from './rules.js';
 
+const SAMPLERS = ['', 'parentbased_'].flatMap((base) =>
+  ['always_on', 'always_off', 'traceidratio'].map((name) => base + name),
+);
 const port = { min: 0, max: 65_535 };
 
 /** Every variable of the environment that the service reads, with its default. `.env.example` says what each means. */
@@ -64,10 +68,7 @@ export class Configuration {
   })
   OAUTH_TOKEN_TYPE = '';
 
-  @Transform(({ value }: { value: unknown }) =>
-    value === 'true' ? true : value === 'false' ? false : value,
-  )
-  @IsBoolean({ message: '$property is "$value": true or false is needed' })
+  @TrueOrFalse()
   OAUTH_ALLOW_HTTP = false;
 
   @WholeNumber({ min: 10, max: 86_400 })
@@ -88,6 +89,44 @@ export class Configuration {
 
   @IsIn(['on', 'off'], { message: '$property is "$value": on or off is needed' })
   DOCUMENTATION = 'on';
+
+  @Matches(/^(https?:\/\/[^\s@?#]+)?$/, {
+    message:
+      '$property is not an http or https address without user and query, such as http://collector:4318',
+  })
+  OTEL_EXPORTER_OTLP_ENDPOINT = '';
+
+  /** A secret of the collector, read by the exporter itself. */
+  OTEL_EXPORTER_OTLP_HEADERS = '';
+
+  @IsIn(['http/protobuf'], {
+    message: '$property is "$value": only http/protobuf is spoken; collectors take it at port 4318',
+  })
+  OTEL_EXPORTER_OTLP_PROTOCOL = 'http/protobuf';
+
+  OTEL_SERVICE_NAME = 'order-lookup-services';
+
+  OTEL_RESOURCE_ATTRIBUTES = '';
+
+  @IsIn(SAMPLERS, { message: `$property is "$value": one of ${SAMPLERS.join(', ')} is needed` })
+  OTEL_TRACES_SAMPLER = 'parentbased_always_on';
+
+  @Matches(/^(0(\.\d+)?|1(\.0+)?)?$/, {
+    message: '$property is "$value": the share of requests to trace is needed, from 0 to 1',
+  })
+  OTEL_TRACES_SAMPLER_ARG = '';
+
+  @WholeNumber({ min: 1, max: 1_000_000 })
+  OTEL_BSP_MAX_QUEUE_SIZE = 8_192;
+
+  @WholeNumber({ min: 1, max: 10_000 })
+  OTEL_BSP_MAX_EXPORT_BATCH_SIZE = 512;
+
+  @WholeNumber({ min: 1, max: 3_600_000 })
+  OTEL_BSP_SCHEDULE_DELAY = 5_000;
+
+  @TrueOrFalse()
+  OTEL_SDK_DISABLED = false;
 
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
     message:

@@ -1,6 +1,6 @@
 // What a variable may hold, as class-validator rules whose sentences name the variable, what was found and what is needed.
 import { Transform } from 'class-transformer';
-import { ValidateBy, type ValidationArguments } from 'class-validator';
+import { IsBoolean, ValidateBy, type ValidationArguments } from 'class-validator';
 import { databaseUrlFault } from './database-url.js';
 
 function rule(
@@ -58,6 +58,17 @@ export const OtherPortThan = (other: string): PropertyDecorator =>
       ? `is ${value}, and so is ${other}: two different ports are needed`
       : undefined,
   );
+
+export function TrueOrFalse(): PropertyDecorator {
+  const toBoolean = Transform(({ value }: { value: unknown }) =>
+    value === 'true' ? true : value === 'false' ? false : value,
+  );
+  const check = IsBoolean({ message: '$property is "$value": true or false is needed' });
+  return (target, property) => {
+    toBoolean(target, property);
+    check(target, property);
+  };
+}
 
 /** An absolute http or https address without user, query, fragment and trailing slash. */
 export const HttpUrl = (): PropertyDecorator =>

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Log } from '../telemetry/log.js';
 import { countRequest } from '../telemetry/count-request.js';
+import { traceRequest } from '../telemetry/tracing.js';
 import type { Problem } from '../problems/problem.js';
 import type { ProblemRenderer } from '../problems/problem-details.js';
 import { type Answer, matches } from './answer.js';
@@ -86,9 +87,10 @@ export class Replies {
     const { operation } = request;
     const milliseconds = performance.now() - request.startedAt;
     countRequest(operation, status, milliseconds / 1000, request.caller?.client);
+    const trace = traceRequest(request, status, milliseconds);
     const level = status >= 500 ? 'error' : status >= 400 ? 'info' : 'debug';
     if (!this.log.isLevelEnabled(level)) return;
-    const { requestId, method, caller, head } = request;
+    const { requestId, method, caller } = request;
     const line = {
       requestId,
       operation,
@@ -97,16 +99,10 @@ export class Replies {
       durationMs: Math.round(milliseconds * 1000) / 1000,
       keyId: caller?.keyId,
       client: caller?.client,
-      traceparent: validTraceparent(head.traceparent),
       problem: problem?.slug,
       err: cause,
+      ...trace,
     };
     this.log[level](line, 'request');
   }
 }
-
-/** W3C Trace Context, version 00. Anything else is free text, and stays out of the log. */
-const validTraceparent = (traceparent: string | undefined): string | undefined =>
-  traceparent !== undefined && /^[0-9a-f]{2}(-[0-9a-f]{2,32}){3}$/.test(traceparent)
-    ? traceparent
-    : undefined;

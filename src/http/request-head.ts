@@ -11,6 +11,7 @@ export interface RequestHead {
   ifNoneMatch: string | undefined;
   requestId: string | undefined;
   traceparent: string | undefined;
+  tracestate: string | undefined;
   contentLength: string | undefined;
   transferEncoding: string | undefined;
   /** Bytes of all header lines, counting `: ` and CRLF. */
@@ -28,6 +29,7 @@ export function readRequestHead({ rawHeaders }: IncomingMessage): RequestHead {
     ifNoneMatch: undefined,
     requestId: undefined,
     traceparent: undefined,
+    tracestate: undefined,
     contentLength: undefined,
     transferEncoding: undefined,
     bytes: 0,
@@ -57,6 +59,9 @@ export function readRequestHead({ rawHeaders }: IncomingMessage): RequestHead {
         break;
       case 'traceparent':
         head.traceparent = value;
+        break;
+      case 'tracestate':
+        head.tracestate = joined(head.tracestate, value);
         break;
       case 'content-length':
         head.contentLength = value;

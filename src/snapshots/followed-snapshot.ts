@@ -1,6 +1,7 @@
 import type { Log } from '../telemetry/log.js';
 import { snapshotAge, snapshotReloads, snapshotRevision } from '../telemetry/metrics.js';
 import { RepeatedFailure, describe } from '../telemetry/repeated-failure.js';
+import { traced } from '../telemetry/tracing.js';
 import type { Topic } from './read-revision.js';
 
 /** Least time between the starts of two reloads, so that a storm of changes makes a few reloads a second. */
@@ -87,9 +88,8 @@ export class FollowedSnapshot<T> {
     const asked = this.wanted;
     const { invalidations } = this;
     try {
-      const { revision, value } = await this.read(
-        this.loaded === undefined ? undefined : this.value,
-      );
+      const former = this.loaded === undefined ? undefined : this.value;
+      const { revision, value } = await traced(`reload ${this.topic}`, {}, () => this.read(former));
       this.value = value;
       this.loaded = this.invalidations === invalidations ? revision : undefined;
       if (this.wanted === asked) this.wanted = revision; // else something was announced meanwhile

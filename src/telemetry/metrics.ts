@@ -102,3 +102,6 @@ export const tokenCacheLookups = new DeferredCounter(
 export const logLinesDropped = new Counter(
   of('log_lines_dropped_total', 'Log lines dropped because their reader stalled'),
 );
+export const spans = new Counter(
+  of('spans_total', 'Spans by result: sent to the collector, or failed and dropped', 'result'),
+);

@@ -183,7 +183,7 @@ describe('the log', () => {
       durationMs: expect.any(Number),
       keyId: world.key.id,
       client: 'test',
-      traceparent,
+      trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
       problem: 'invalid-query',
       msg: 'request',
     });

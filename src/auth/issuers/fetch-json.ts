@@ -1,3 +1,5 @@
+import { traced } from '../../telemetry/tracing.js';
+
 export const TIMEOUT_MS = 2_000;
 const MAX_BYTES = 256 * 1024;
 
@@ -5,7 +7,10 @@ const MAX_BYTES = 256 * 1024;
  * Fetches a JSON document of the issuer: 2 s and 256 KiB at most, no redirects, since what answers from elsewhere is not the issuer.
  * @throws Error that names the address and what was wrong
  */
-export async function fetchJson(address: string): Promise<unknown> {
+export const fetchJson = (address: string): Promise<unknown> =>
+  traced('fetch from the issuer', { 'url.full': address }, () => fetchDocument(address));
+
+async function fetchDocument(address: string): Promise<unknown> {
   try {
     const response = await fetch(address, {
       redirect: 'error',

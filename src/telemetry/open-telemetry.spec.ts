@@ -1,0 +1,51 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { Configuration } from '../configuration/configuration.js';
+import { Collector } from '../../test/support/collector.js';
+import { OpenTelemetry } from './open-telemetry.js';
+
+let collector: Collector;
+beforeEach(async () => {
+  collector = await Collector.start();
+  Object.assign(process.env, collector.environment);
+});
+afterEach(() => collector.close());
+
+it.each([
+  ['parentbased_always_on', '', '00', 0],
+  ['parentbased_always_on', '', '01', 1],
+  ['parentbased_always_off', '', undefined, 0],
+  ['parentbased_traceidratio', '0', '01', 1],
+  ['parentbased_traceidratio', '0', undefined, 0],
+  ['traceidratio', '1', '00', 1],
+  ['always_on', '', '00', 1],
+  ['always_off', '', '01', 0],
+])(
+  '%s %s makes of a request whose parent has the flags %s %i spans',
+  async (sampler, share, flags, count) => {
+    const tracing = new OpenTelemetry(
+      Object.assign(new Configuration(), {
+        OTEL_TRACES_SAMPLER: sampler,
+        OTEL_TRACES_SAMPLER_ARG: share,
+      }),
+      pino({ level: 'silent' }),
+    );
+    const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const traceparent = flags && `00-${traceId}-00f067aa0ba902b7-${flags}`;
+    const head = { traceparent, tracestate: undefined };
+    const fields = tracing.request(
+      { method: 'GET', operation: '/a', requestId: '1', head },
+      500,
+      1.5,
+    );
+    await tracing.stop();
+    expect(fields.trace_id).toEqual(flags ? traceId : expect.stringMatching(/^[0-9a-f]{32}$/));
+    expect(
+      collector.spans.map(({ isError, milliseconds, attributes }) => [
+        isError,
+        Math.round(milliseconds * 10),
+        attributes['error.type'],
+      ]),
+    ).toEqual(Array.from({ length: count }, () => [true, 15, '500']));
+  },
+);

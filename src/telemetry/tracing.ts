@@ -1,0 +1,65 @@
+// Traces by OpenTelemetry. Off unless a collector is configured: then nothing of OpenTelemetry is loaded, and no connection is made.
+// No request, reload or stop ever waits for the collector: what it does not take in time is dropped, and counted.
+import type { Configuration } from '../configuration/configuration.js';
+import type { Log } from './log.js';
+
+/** What a trace tells of a request: never its query, a header or a path that is not a route of ours. */
+export interface TracedRequest {
+  readonly method?: string | null;
+  /** The pattern of the route that matched, `none` without one. */
+  readonly operation: string;
+  readonly requestId: string;
+  readonly head: {
+    readonly traceparent: string | undefined;
+    readonly tracestate: string | undefined;
+  };
+}
+
+/** Fields of a log line, by the names that OpenTelemetry gives them in logs of other formats. */
+export interface TraceFields {
+  readonly trace_id?: string;
+  readonly span_id?: string;
+}
+
+export interface Tracer {
+  request(request: TracedRequest, status: number, milliseconds: number): TraceFields;
+  work<Result>(
+    name: string,
+    attributes: Record<string, string>,
+    work: () => Promise<Result>,
+  ): Promise<Result>;
+  stop(): Promise<void>;
+}
+
+let tracer: Tracer | undefined;
+
+export async function startTracing(configuration: Configuration, log: Log): Promise<void> {
+  if (configuration.OTEL_EXPORTER_OTLP_ENDPOINT === '' || configuration.OTEL_SDK_DISABLED) return;
+  const { OpenTelemetry } = await import('./open-telemetry.js');
+  tracer = new OpenTelemetry(configuration, log);
+}
+
+/** Hands the last spans to the collector, if it takes them in time. */
+export const stopTracing = async (): Promise<void> => tracer?.stop();
+
+/** Notes the span of an answered request, and returns what its log line says of it. */
+export function traceRequest(
+  request: TracedRequest,
+  status: number,
+  milliseconds: number,
+): TraceFields {
+  if (tracer) return tracer.request(request, status, milliseconds);
+  const { traceparent } = request.head;
+  return traceparent === undefined ? NONE : { trace_id: TRACEPARENT.exec(traceparent)?.[1] };
+}
+
+/** Does the work within a span of its own. */
+export const traced = <Result>(
+  name: string,
+  attributes: Record<string, string>,
+  work: () => Promise<Result>,
+): Promise<Result> => (tracer ? tracer.work(name, attributes, work) : work());
+
+const NONE: TraceFields = {};
+/** W3C Trace Context, section 3.2. Anything else is free text, and stays out of the log. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
