@@ -1,4 +1,3 @@
-import { Transform } from 'class-transformer';
 import { IsIn, IsNotEmpty, Matches } from 'class-validator';
 import {
   CommaSeparated,
@@ -104,6 +103,9 @@ export class Configuration {
   })
   OTEL_EXPORTER_OTLP_PROTOCOL = 'http/protobuf';
 
+  @TrueOrFalse()
+  OTEL_SDK_DISABLED = false;
+
   OTEL_SERVICE_NAME = 'order-lookup-services';
 
   OTEL_RESOURCE_ATTRIBUTES = '';
@@ -124,9 +126,6 @@ export class Configuration {
 
   @WholeNumber({ min: 1, max: 3_600_000 })
   OTEL_BSP_SCHEDULE_DELAY = 5_000;
-
-  @TrueOrFalse()
-  OTEL_SDK_DISABLED = false;
 
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
     message:

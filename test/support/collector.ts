@@ -33,7 +33,10 @@ export class Collector {
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         if (collector.behaviour === 'hangs') return;
-        if (collector.behaviour === 'refuses') return void response.writeHead(503).end();
+        if (collector.behaviour === 'refuses') {
+          response.writeHead(503).end();
+          return;
+        }
         collector.headers.push(request.headers);
         collector.spans.push(...spansOf(Buffer.concat(chunks)));
         for (const look of collector.waiting) look();
