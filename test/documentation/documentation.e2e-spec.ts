@@ -114,6 +114,34 @@ describe('GET /docs', () => {
   });
 });
 
+describe('open pages', () => {
+  it.each(['/docs', '/docs/swagger-ui-bundle.js', '/docs/docs.css', '/openapi.json', '/problems'])(
+    '%s has an entity tag, and is 304 to it',
+    async (path) => {
+      const page = await world.get(path, { headers: OPEN });
+      const etag = page.headers.get('etag') ?? '';
+      expect({ status: page.status, etag }).toEqual({
+        status: 200,
+        etag: expect.stringMatching(/^"[\w-]{22}"$/),
+      });
+      const again = await world.get(path, { headers: { ...OPEN, 'If-None-Match': etag } });
+      expect({ status: again.status, text: again.text, etag: again.headers.get('etag') }).toEqual({
+        status: 304,
+        text: '',
+        etag,
+      });
+    },
+  );
+
+  it('say that they vary where they do', async () => {
+    for (const path of ['/problems', '/problems/not-found'])
+      for (const Accept of ['text/html', 'application/json'])
+        expect((await world.get(path, { headers: { ...OPEN, Accept } })).headers.get('vary')).toBe(
+          'Accept',
+        );
+  });
+});
+
 describe('GET /problems', () => {
   it.each(Object.keys(problemTypes))('explains %s to people and to programs', async (slug) => {
     const { title, status } = problemTypes[slug as keyof typeof problemTypes];

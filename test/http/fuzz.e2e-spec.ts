@@ -9,13 +9,15 @@ interface Fuzz {
     token: string;
     seconds: number;
     seed: number;
+    base: string;
   }) => Promise<{ sent: number; wrong: unknown[] }>;
 }
 
 const SEED = 20_251;
+const BASE = '/base';
 let world: World;
 beforeAll(async () => {
-  world = await World.create();
+  world = await World.create({ BASE_PATH: BASE, CORS_ORIGINS: 'https://portal.example.com' });
 });
 afterAll(() => world?.close());
 
@@ -29,9 +31,10 @@ describe('whatever a grammar of requests makes', () => {
       token: world.token,
       seconds: 5,
       seed: SEED,
+      base: BASE,
     });
     expect({ seed: SEED, wrong }).toEqual({ seed: SEED, wrong: [] });
     expect(sent).toBeGreaterThan(100);
-    expect((await world.get(PATHS.orderUpdate)).status).toBe(200);
+    expect((await world.get(BASE + PATHS.orderUpdate)).status).toBe(200);
   });
 });

@@ -1,13 +1,13 @@
-// Fuzzes a running service: node test/http/fuzz.mjs --port 3000 --key KEY --token TOKEN --seconds 60 [--seed N]
+// Fuzzes a running service: node test/http/fuzz.mjs --port 3000 --key KEY --token TOKEN --seconds 60 [--seed N] [--base BASE_PATH]
 import { connect } from 'node:net';
 import { parseArgs } from 'node:util';
 import * as fc from 'fast-check';
 import { faultOf, requests } from './grammar.mjs';
 
 /** Sends what the grammar makes to a port until the time is up. Gives how many requests were sent, and what was wrong. */
-export async function fuzz({ port, key, token, seconds, seed }) {
+export async function fuzz({ port, key, token, seconds, seed, base = '' }) {
   const deadline = Date.now() + seconds * 1000;
-  const made = fc.sample(requests(key, token), { numRuns: 4_000, seed });
+  const made = fc.sample(requests(key, token, base), { numRuns: 4_000, seed });
   const wrong = [];
   let sent = 0;
   const one = (bytes) =>
@@ -36,13 +36,14 @@ if (process.argv[1] === import.meta.filename) {
       seconds: { type: 'string', default: '30' },
       seed: { type: 'string', default: '1' },
       port: { type: 'string' },
+      base: { type: 'string', default: '' },
       key: { type: 'string' },
       token: { type: 'string' },
     },
   });
   if (!values.port || !values.key || !values.token) {
     console.error(
-      'Usage: node test/http/fuzz.mjs --port PORT --key KEY --token TOKEN [--seconds 30] [--seed 1]   (npm start prints key and token)',
+      'Usage: node test/http/fuzz.mjs --port PORT --key KEY --token TOKEN [--seconds 30] [--seed 1] [--base BASE_PATH]   (npm start prints key and token)',
     );
     process.exit(1);
   }
@@ -52,6 +53,7 @@ if (process.argv[1] === import.meta.filename) {
     token: values.token,
     seconds: Number(values.seconds),
     seed: Number(values.seed),
+    base: values.base,
   });
   console.log(`${sent} requests with seed ${values.seed}, ${wrong.length} wrong answers`);
   for (const { bytes, fault } of wrong) console.log(JSON.stringify(bytes), fault);

@@ -1,4 +1,5 @@
-// Requests between right and wrong, by a grammar: most parts are good, each may be spoiled. Used by the short run in the tests and by fuzz.mjs.
+// Requests between right and wrong, by a grammar: most parts are good, each may be spoiled, and several may stand in one packet. Used by the
+// short run in the tests and by fuzz.mjs.
 import * as fc from 'fast-check';
 
 const PATHS = [
@@ -11,7 +12,18 @@ const PATHS = [
   '/',
   '*',
   '/nothing',
-  'http://x/orders-update-api/supported-values',
+  '/%zz',
+];
+/** What may stand before a path: nothing, or how a target in absolute form begins, well or badly. */
+const ORIGINS = [
+  ...Array.from({ length: 8 }, () => ''),
+  'http://x',
+  'https://[::1]:443',
+  'http://[::1',
+  'http://a b',
+  'http://me@x',
+  'http://',
+  'ftp://x',
 ];
 const METHODS = [
   'GET',
@@ -84,10 +96,11 @@ const lines = (key, token) => [
   `A: ${'x'.repeat(9_000)}`,
 ];
 
-/** One request as bytes. */
-export const requests = (key, token) =>
+const request = (key, token, base) =>
   fc
     .record({
+      origin: fc.constantFrom(...ORIGINS),
+      prefix: fc.constantFrom(base, base, base, ''),
       method: fc.constantFrom(...METHODS),
       path: fc.constantFrom(...PATHS),
       query,
@@ -114,25 +127,50 @@ export const requests = (key, token) =>
       end: fc.constantFrom('\r\n', '\r\n', '\r\n', '\r\n', '\n'),
       body: fc.constantFrom('', '', '', 'abc', '0\r\n\r\n', '3\r\nabc\r\n0\r\n\r\n', 'zz\r\n'),
     })
-    .map(({ method, path, query: search, version, credentials, host, headers, end, body }) => {
+    .map((parts) => {
+      const { method, path, query: search, version, credentials, host, headers, end, body } = parts;
+      const target = `${parts.origin}${path === '*' ? '' : parts.prefix}${path}${search}`;
       const all = [...(credentials ? lines(key, token).slice(0, 2) : []), ...headers]
         .map((line) => `${line}\r\n`)
         .join('');
-      return Buffer.from(
-        `${method} ${path}${search} ${version}${end}${host}${all}\r\n${body}`,
-        'latin1',
-      );
+      return `${method} ${target} ${version}${end}${host}${all}\r\n${body}`;
     });
+
+/** Bytes of one connection: requests, one behind the other, and the number of them. */
+export const requests = (key, token, base = '') =>
+  fc
+    .oneof(
+      { weight: 2, arbitrary: fc.tuple(request(key, token, base)) },
+      { weight: 1, arbitrary: fc.array(request(key, token, base), { minLength: 2, maxLength: 6 }) },
+      {
+        weight: 1,
+        arbitrary: fc
+          .tuple(fc.nat({ max: 20 }), request(key, token, base))
+          .map(([good, last]) => [
+            ...Array.from({ length: good }, () => goodRequest(key, token, base)),
+            last,
+            goodRequest(key, token, base),
+          ]),
+      },
+    )
+    .map((all) => Buffer.from(all.join(''), 'latin1'));
+
+const goodRequest = (key, token, base) =>
+  `GET ${base}${PATHS[0]} HTTP/1.1\r\nHost: x\r\nApi-Key: ${key}\r\nAuthorization: ${token}\r\n\r\n`;
 
 /** What is wrong with the bytes that came back, if anything is. */
 export function faultOf(bytes) {
   let at = 0;
+  let closed = false;
   while (at < bytes.length) {
     const end = bytes.indexOf('\r\n\r\n', at);
     if (end < 0) return 'an answer without an end';
     const head = bytes.subarray(at, end).toString('latin1');
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1]);
     if (!status) return `no status line: ${head.slice(0, 100)}`;
+    if (closed) return `an answer behind one that closes: ${head.slice(0, 100)}`;
+    if (!/^x-request-id: [\da-f-]{36}$/im.test(head)) return `no request id: ${head}`;
+    closed = /^connection: close$/im.test(head);
     const length =
       status === 304 || status === 204
         ? 0
