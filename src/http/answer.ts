@@ -33,7 +33,8 @@ export class AnswerKind {
   }
 }
 
-const LOOKUP = new AnswerKind('application/json', 'private, no-cache');
+/** Always asked again while we answer (RFC 9111), and for a day in place of our 5xx (RFC 5861). */
+const LOOKUP = new AnswerKind('application/json', 'private, max-age=0, stale-if-error=86400');
 
 /** A 200 answer as bytes that are ready to be sent: made once, shared by all callers, never changed. */
 export class Answer {
