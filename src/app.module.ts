@@ -1,10 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuthModule } from './auth/auth.module.js';
 import { DrainService } from './bootstrap/drain.service.js';
 import { Configuration } from './configuration/configuration.js';
-import { dataSourceOptions } from './database/data-source.options.js';
 import { DatabaseModule } from './database/database.module.js';
 import { DocumentationModule } from './documentation/documentation.module.js';
 import { Draining } from './http/draining.js';
@@ -37,11 +35,6 @@ export class AppModule {
       imports: [
         FoundationModule.forRoot(foundation),
         DatabaseModule,
-        // Connected by the first reading, not here: the service starts without the database
-        TypeOrmModule.forRoot({
-          ...dataSourceOptions(configuration.DATABASE_URL),
-          manualInitialization: true,
-        }),
         AuthModule.forRoot(configuration),
         OrderUpdateModule,
         OrderCaptureV2Module,

@@ -6,6 +6,7 @@ import { ApiKeysService } from './api-keys/api-keys.service.js';
 import { CredentialsGuard } from './credentials.guard.js';
 import { IssuersService } from './issuers/issuers.service.js';
 import { ProtectedResourceController } from './protected-resource/protected-resource.controller.js';
+import { SnapshotsModule } from '../snapshots/snapshots.module.js';
 import { RateLimitInterceptor } from './rate-limit.interceptor.js';
 import { Refusals } from './refusals.js';
 
@@ -19,6 +20,7 @@ export class AuthModule {
         : [];
     return {
       module: AuthModule,
+      imports: [SnapshotsModule],
       global: true,
       controllers: [ProtectedResourceController],
       providers: [

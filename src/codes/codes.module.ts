@@ -1,6 +1,11 @@
 import { Module } from '@nestjs/common';
+import { SnapshotsModule } from '../snapshots/snapshots.module.js';
 import { CodesReader } from './codes.reader.js';
 import { CodesService } from './codes.service.js';
 
-@Module({ providers: [CodesReader, CodesService], exports: [CodesService] })
+@Module({
+  imports: [SnapshotsModule],
+  providers: [CodesReader, CodesService],
+  exports: [CodesService],
+})
 export class CodesModule {}

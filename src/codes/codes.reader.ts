@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource, type EntityManager } from 'typeorm';
-import { revisionOf } from '../snapshots/read-revision.js';
 import { readTransaction } from '../database/read-transaction.js';
 import {
   type Horizon,
@@ -14,7 +13,6 @@ import type { SupportedValues } from './supported-values/supported-values.js';
 import { readSupportedValues } from './supported-values/supported-values.reader.js';
 
 export type CodesReading = {
-  readonly revision: string;
   readonly horizon: Horizon;
 } & ({ readonly changes: CodesChanges } | { readonly everything: CodesSnapshot });
 
@@ -27,12 +25,11 @@ export class CodesReader {
     return readTransaction(this.dataSource, async (manager) => {
       await lockTables(manager);
       const horizon = await readHorizon(manager);
-      const revision = revisionOf(horizon);
       const records = await readChangedRecords(manager, horizon, former);
       const values = await readSupportedValues(manager);
       return former && records
-        ? { revision, horizon, changes: { records, values } }
-        : { revision, horizon, everything: await readEverything(manager, values) };
+        ? { horizon, changes: { records, values } }
+        : { horizon, everything: await readEverything(manager, values) };
     });
   }
 }

@@ -3,9 +3,16 @@ import { DatabaseClock } from '../database/database-clock.js';
 import type { Answer } from '../http/answer.js';
 import { Problem } from '../problems/problem.js';
 import { retryAfter } from '../problems/retry-after.js';
-import { FollowedSnapshot, type Reading } from '../snapshots/followed-snapshot.js';
+import type { FollowedSnapshot, Reading } from '../snapshots/followed-snapshot.js';
+import { SnapshotsService } from '../snapshots/snapshots.service.js';
 import { LOG, type Log } from '../telemetry/log.js';
-import { momentLateness, momentsSwitched, nextMoment } from '../telemetry/metrics.js';
+import {
+  communicationCodes,
+  measureOnScrape,
+  momentLateness,
+  momentsSwitched,
+  nextMoment,
+} from '../telemetry/metrics.js';
 import { CodesReader } from './codes.reader.js';
 import { CodesSnapshot } from './codes-snapshot.js';
 import { CodesTimeline } from './codes-timeline.js';
@@ -33,9 +40,11 @@ export class CodesService {
   constructor(
     private readonly reader: CodesReader,
     private readonly clock: DatabaseClock,
+    snapshots: SnapshotsService,
     @Inject(LOG) private readonly log: Log,
   ) {
-    this.followed = new FollowedSnapshot('codes', (former) => this.read(former), log);
+    this.followed = snapshots.follow('codes', { read: (former) => this.read(former), isEqual });
+    measureOnScrape(communicationCodes, () => communicationCodes.set(this.count));
   }
 
   supportedValues(area: Area): Answer {
@@ -68,7 +77,7 @@ export class CodesService {
         : await (former as Codes).timeline.with(reading.changes);
     await timeline.prepare();
     setImmediate(() => void this.follow());
-    return { revision: reading.revision, value: { timeline, horizon: reading.horizon } };
+    return { identity: reading.horizon, value: { timeline, horizon: reading.horizon } };
   }
 
   /** Prepares what comes, and comes back when there is something to do. With nothing to come, it does not. */
@@ -101,3 +110,12 @@ export class CodesService {
 }
 
 const iso = (moment: number): string => new Date(moment).toISOString();
+
+async function isEqual(one: Codes, other: Codes): Promise<boolean> {
+  const tags = async ({ timeline }: Codes): Promise<string> => {
+    const { supportedValues, communicationCodes: codes } = timeline.current;
+    const answers = [...Object.values(supportedValues), await codes.find({})];
+    return answers.map(({ etag }) => etag).join();
+  };
+  return (await tags(one)) === (await tags(other));
+}

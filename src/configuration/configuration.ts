@@ -8,6 +8,7 @@ import {
   OtherPortThan,
   PostgresUrl,
   TrueOrFalse,
+  PostgresUrlFile,
   WholeNumber,
 } from './rules.js';
 
@@ -41,6 +42,9 @@ export class Configuration {
 
   @PostgresUrl()
   DATABASE_URL = '';
+
+  @PostgresUrlFile()
+  DATABASE_URL_FILE = '';
 
   @CommaSeparated()
   @IssuerUrls()

@@ -1,5 +1,54 @@
-/** What is wrong with a connection string, as the end of a sentence. It holds a password, so it is never quoted. */
-export function databaseUrlFault(value: string): string | undefined {
+import { readFileSync } from 'node:fs';
+
+/** Where the database is: exactly one of the two is set. */
+export interface DatabaseAddress {
+  readonly DATABASE_URL?: string | undefined;
+  /** A file that holds the connection string. It is read for each connection, so that a rotated password counts. */
+  readonly DATABASE_URL_FILE?: string | undefined;
+}
+
+/**
+ * The connection string, as it is now.
+ * @throws Error that says what is wrong with the file
+ */
+export function connectionString({ DATABASE_URL, DATABASE_URL_FILE }: DatabaseAddress): string {
+  if (!DATABASE_URL_FILE) return DATABASE_URL ?? '';
+  let text: string;
+  try {
+    text = readFileSync(DATABASE_URL_FILE, 'utf8').trim();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new Error(
+      `DATABASE_URL_FILE is "${DATABASE_URL_FILE}": the file cannot be read (${code ?? message})`,
+      { cause: error },
+    );
+  }
+  const fault = urlFault(text);
+  if (fault)
+    throw new Error(
+      `DATABASE_URL_FILE is "${DATABASE_URL_FILE}": the connection string in the file ${fault}`,
+    );
+  return text;
+}
+
+/** What is wrong with the two variables, as a sentence. Connection strings hold passwords, so they are never quoted. */
+export function databaseAddressFault(address: DatabaseAddress): string | undefined {
+  const { DATABASE_URL = '', DATABASE_URL_FILE = '' } = address;
+  if (DATABASE_URL_FILE === '') {
+    const fault = urlFault(DATABASE_URL);
+    return fault && `DATABASE_URL ${fault}`;
+  }
+  if (DATABASE_URL !== '')
+    return 'DATABASE_URL is set, and so is DATABASE_URL_FILE: exactly one of the two is needed';
+  try {
+    connectionString(address);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function urlFault(value: string): string | undefined {
   const form = 'a connection string such as postgres://user:password@host:5432/database is needed';
   if (value === '') return `is not set: ${form}`;
   if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value))

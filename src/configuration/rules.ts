@@ -1,7 +1,7 @@
 // What a variable may hold, as class-validator rules whose sentences name the variable, what was found and what is needed.
 import { Transform } from 'class-transformer';
 import { IsBoolean, ValidateBy, type ValidationArguments } from 'class-validator';
-import { databaseUrlFault } from './database-url.js';
+import { databaseAddressFault } from './database-url.js';
 
 function rule(
   name: string,
@@ -116,9 +116,21 @@ export const JwksUrl = (): PropertyDecorator =>
     return fault && `is ${fault}`;
   });
 
-/** A connection string of PostgreSQL. */
+/** A connection string of PostgreSQL, or nothing where a file holds it. */
 export const PostgresUrl = (): PropertyDecorator =>
-  rule('postgresUrl', (value) => databaseUrlFault(value as string));
+  rule('postgresUrl', (_value, settings) => {
+    const fault = databaseAddressFault(settings);
+    return fault?.startsWith('DATABASE_URL ') ? fault.slice('DATABASE_URL '.length) : undefined;
+  });
+
+/** A file that holds a connection string of PostgreSQL. */
+export const PostgresUrlFile = (): PropertyDecorator =>
+  rule('postgresUrlFile', (_value, settings) => {
+    const fault = databaseAddressFault(settings);
+    return fault?.startsWith('DATABASE_URL_FILE ')
+      ? fault.slice('DATABASE_URL_FILE '.length)
+      : undefined;
+  });
 
 /** A list whose every entry matches. */
 export const Each = (pattern: RegExp, needed: string): PropertyDecorator =>

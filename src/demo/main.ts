@@ -2,7 +2,7 @@
 // says what is missing where only a part is set.
 import 'reflect-metadata';
 
-const configured = ['DATABASE_URL', 'OAUTH_ISSUER', 'OAUTH_AUDIENCE'].some(
+const configured = ['DATABASE_URL', 'DATABASE_URL_FILE', 'OAUTH_ISSUER', 'OAUTH_AUDIENCE'].some(
   (name) => process.env[name],
 );
 

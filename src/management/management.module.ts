@@ -1,12 +1,11 @@
 import { Module } from '@nestjs/common';
 import { CodesModule } from '../codes/codes.module.js';
 import { HealthService } from './health.service.js';
-import { LifecycleService } from './lifecycle.service.js';
 import { ManagementServer } from './management.server.js';
 
 @Module({
   imports: [CodesModule],
-  providers: [HealthService, LifecycleService, ManagementServer],
+  providers: [HealthService, ManagementServer],
   exports: [ManagementServer],
 })
 export class ManagementModule {}

@@ -7,7 +7,6 @@ import { ProblemRenderer } from '../problems/problem-details.js';
 import { retryAfter } from '../problems/retry-after.js';
 import { registry } from '../telemetry/metrics.js';
 import { HealthService } from './health.service.js';
-import { LifecycleService } from './lifecycle.service.js';
 
 @Injectable()
 export class ManagementServer implements OnApplicationShutdown {
@@ -15,7 +14,6 @@ export class ManagementServer implements OnApplicationShutdown {
 
   constructor(
     private readonly health: HealthService,
-    private readonly lifecycle: LifecycleService,
     private readonly problems: ProblemRenderer,
   ) {
     this.server = createServer((request, response) => void this.answer(request, response));
@@ -62,7 +60,7 @@ export class ManagementServer implements OnApplicationShutdown {
         return ['application/json', '{"status":"ok"}'];
       }
       case '/metrics':
-        return [registry.contentType, await this.lifecycle.metrics()];
+        return [registry.contentType, await registry.metrics()];
       default:
         throw new Problem('not-found', {
           detail: 'There are /health/live, /health/ready and /metrics.',

@@ -1,9 +1,18 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { createLog } from '../telemetry/log.js';
+import { unrecordedChanges } from '../telemetry/metrics.js';
+import type { Identity } from './content-identity.js';
 import { FollowedSnapshot, type Reading, RefusedSnapshot } from './followed-snapshot.js';
 
 type Answer = (reading: Reading<string> | Error) => void;
+
+const identity = (number: number, state = 'as migrated'): Identity => ({
+  topic: 'codes',
+  transactions: String(number),
+  stamps: String(number * 31),
+  state,
+});
 
 /** A topic whose readings end when the test says so. */
 function followed() {
@@ -12,12 +21,17 @@ function followed() {
   const formers: (string | undefined)[] = [];
   const subject = new FollowedSnapshot<string>(
     'codes',
-    (former) =>
-      new Promise((resolve, reject) => {
-        formers.push(former);
-        pending.push((reading) => (reading instanceof Error ? reject(reading) : resolve(reading)));
-        arrived.shift()?.();
-      }),
+    {
+      read: (former) =>
+        new Promise((resolve, reject) => {
+          formers.push(former);
+          pending.push((reading) =>
+            reading instanceof Error ? reject(reading) : resolve(reading),
+          );
+          arrived.shift()?.();
+        }),
+      isEqual: (one, other) => one === other,
+    },
     createLog('silent'),
   );
   const next = async (): Promise<Answer> => {
@@ -27,57 +41,88 @@ function followed() {
   return { subject, next, pending, formers };
 }
 
+const unrecorded = async (): Promise<number> =>
+  (await unrecordedChanges.get()).values.reduce((sum, { value }) => sum + value, 0);
+
 describe('FollowedSnapshot', () => {
+  afterEach(() => void jest.useRealTimers());
+
   it('reads once more when a change is announced during a reading', async () => {
     const { subject, next } = followed();
-    subject.announce('1');
+    subject.announce(identity(1));
     const first = await next();
-    subject.announce('2');
-    first({ revision: '1', value: 'old' });
+    subject.announce(identity(2));
+    first({ identity: identity(1), value: 'old' });
     const second = await next();
     expect(subject.current).toBe('old');
-    second({ revision: '2', value: 'new' });
+    second({ identity: identity(2), value: 'new' });
     await turn();
     expect(subject.current).toBe('new');
   });
 
   it('reads the mend that is announced while what it mends is being refused', async () => {
     const { subject, next } = followed();
-    subject.announce('1');
+    subject.announce(identity(1));
     const bad = await next();
-    subject.announce('2');
+    subject.announce(identity(2));
     bad(new RefusedSnapshot('a duplicate'));
-    (await next())({ revision: '2', value: 'mended' });
+    (await next())({ identity: identity(2), value: 'mended' });
     await turn();
     expect(subject.current).toBe('mended');
-  });
-
-  it('reads everything anew when it is told so during a reading, and builds on what it has otherwise', async () => {
-    const { subject, next, formers } = followed();
-    subject.announce('1');
-    (await next())({ revision: '1', value: 'first' });
-    await turn();
-    subject.announce('2');
-    const second = await next();
-    subject.invalidate();
-    second({ revision: '2', value: 'second' });
-    (await next())({ revision: '2', value: 'third' });
-    await turn();
-    expect(subject.current).toBe('third');
-    expect(formers).toEqual([undefined, 'first', undefined]);
   });
 
   it('does not read again what it refused, until something changes', async () => {
     const { subject, next, pending } = followed();
-    subject.announce('1');
+    subject.announce(identity(1));
     (await next())(new RefusedSnapshot('a duplicate'));
     await turn();
-    subject.announce('1');
+    subject.announce(identity(1));
     await turn();
     expect(pending).toEqual([]);
-    subject.announce('2');
-    (await next())({ revision: '2', value: 'mended' });
+    subject.announce(identity(2));
+    (await next())({ identity: identity(2), value: 'mended' });
     await turn();
     expect(subject.current).toBe('mended');
+  });
+
+  it('reads again whatever differs: fewer transactions, other stamps, another state', async () => {
+    const { subject, next } = followed();
+    for (const [value, seen] of [
+      ['first', identity(5)],
+      ['restored', identity(3)],
+      ['other stamps', { ...identity(3), stamps: '7' }],
+      ['other state', { ...identity(3), stamps: '7', state: 'triggers switched' }],
+    ] as const) {
+      subject.announce(seen);
+      (await next())({ identity: seen, value });
+      await turn();
+      expect(subject.current).toBe(value);
+    }
+  });
+
+  it('reads everything anew within an hour, and counts what changed without a record', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    const { subject, next, pending, formers } = followed();
+    subject.announce(identity(1));
+    (await next())({ identity: identity(1), value: 'first' });
+    await turn();
+    const before = await unrecorded();
+    for (const [value, counted] of [
+      ['first', 0],
+      ['changed behind its back', 1],
+    ] as const) {
+      jest.advanceTimersByTime(44 * 60_000);
+      subject.announce(identity(1));
+      await turn();
+      expect(pending).toEqual([]);
+      jest.advanceTimersByTime(16 * 60_000);
+      subject.announce(identity(1));
+      (await next())({ identity: identity(1), value });
+      await turn();
+      await turn();
+      expect(subject.current).toBe(value);
+      expect((await unrecorded()) - before).toBe(counted);
+    }
+    expect(formers).toEqual([undefined, undefined, undefined]);
   });
 });

@@ -12,6 +12,14 @@ const of = <Label extends string>(name: string, help: string, ...labelNames: Lab
   registers: [registry],
 });
 
+/** Has a gauge measured whenever the metrics are asked for. */
+export function measureOnScrape<Label extends string>(
+  gauge: Gauge<Label>,
+  measure: () => void,
+): void {
+  (gauge as { collect?: () => void }).collect = measure;
+}
+
 export const requests = new DeferredCounter(
   of('http_requests_total', 'Requests answered', 'operation', 'status'),
 );
@@ -59,6 +67,16 @@ export const snapshotReloads = new Counter(
     'result',
   ),
 );
+export const unrecordedChanges = new Counter(
+  of(
+    'unrecorded_changes_total',
+    'Readings that found something changed without a record of it',
+    'topic',
+  ),
+);
+export const recordGaps = new Gauge(
+  of('record_gaps', 'Tables whose record of changes may lack some: see the view record_gap'),
+);
 export const communicationCodes = new Gauge(
   of('communication_codes', 'Communication codes served'),
 );
@@ -73,7 +91,7 @@ export const momentLateness = new Gauge(
 );
 export const databaseUp = new Gauge(of('database_up', '1 while the database answers'));
 export const listenerUp = new Gauge(
-  of('listener_up', '1 while notifications of changes are received'),
+  of('listener_up', '1 while it is proved that notifications of changes arrive'),
 );
 export const jwksAge = new Gauge(
   of('jwks_age_seconds', 'Time since the key set of the issuer was last fetched', 'issuer'),

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { CHANNEL } from '../../snapshots/change-listener.js';
+import { CHANNEL } from '../../snapshots/change-watch.js';
 import { appliedMigrations, compareWithApplied, faultOf } from '../migrate/applied-migrations.js';
 import { MIGRATIONS, readMigrations } from '../migrate/read-migrations.js';
 import { type Finding, clockFinding, fault, ok, warning } from './finding.js';

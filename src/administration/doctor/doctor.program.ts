@@ -97,7 +97,7 @@ function examineConfiguration(tell: Tell): Configuration | undefined {
 }
 
 async function examineConnection(tell: Tell): Promise<Client | undefined> {
-  if (!process.env['DATABASE_URL']) return undefined; // said by the configuration
+  if (!process.env['DATABASE_URL'] && !process.env['DATABASE_URL_FILE']) return undefined; // said by the configuration
   try {
     return await connect();
   } catch (error) {

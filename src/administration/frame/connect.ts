@@ -1,10 +1,10 @@
-import { Client } from 'pg';
-import { databaseUrlFault } from '../../configuration/database-url.js';
+import type { Client } from 'pg';
+import { connectionString, databaseAddressFault } from '../../configuration/database-url.js';
 import {
   SERVER_QUERY,
   type ServerFacts,
+  Session,
   assertSupported,
-  clientOptions,
 } from '../../database/session.js';
 import { describe } from '../../telemetry/repeated-failure.js';
 import { AdministrationError } from './administration-error.js';
@@ -17,16 +17,15 @@ const CONNECT_TIMEOUT_MS = 10_000;
  * @throws AdministrationError that says what is wrong with the variable, the server or its version
  */
 export async function connect(environment: NodeJS.ProcessEnv = process.env): Promise<Client> {
-  const { DATABASE_URL: url = '' } = environment;
-  const fault = databaseUrlFault(url);
-  if (fault) throw new AdministrationError(`DATABASE_URL ${fault}.`);
+  const fault = databaseAddressFault(environment);
+  if (fault) throw new AdministrationError(`${fault}.`);
+  const url = connectionString(environment);
   const { hostname, port, pathname } = new URL(url);
-  const client = new Client({
-    ...clientOptions(url),
+  const client = new Session({
+    address: environment,
     application_name: 'order-lookup-administration',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
-  client.on('error', () => undefined); // the query that waits fails with the same reason
   try {
     await client.connect();
     const { rows } = await client.query<ServerFacts>(SERVER_QUERY);

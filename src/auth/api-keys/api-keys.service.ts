@@ -1,14 +1,18 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Configuration } from '../../configuration/configuration.js';
 import { DatabaseClock } from '../../database/database-clock.js';
 import { ApiKey } from '../../database/entities/api-key.entity.js';
-import { FollowedSnapshot, type Reading } from '../../snapshots/followed-snapshot.js';
-import { readIdentity, revisionOf } from '../../snapshots/read-revision.js';
+import {
+  type FollowedSnapshot,
+  type Reading,
+  RefusedSnapshot,
+} from '../../snapshots/followed-snapshot.js';
+import { SnapshotsService } from '../../snapshots/snapshots.service.js';
+import { readIdentity } from '../../snapshots/content-identity.js';
 import { readTransaction } from '../../database/read-transaction.js';
 import type { Caller } from '../../http/service-request.js';
-import { LOG, type Log } from '../../telemetry/log.js';
 import { hasValidChecksum, hashApiKey } from './api-key.js';
 import { type Verdict, missing, refused, undecided, valid } from '../verdict.js';
 
@@ -29,9 +33,9 @@ export class ApiKeysService {
     @InjectDataSource() private readonly dataSource: DataSource,
     private readonly configuration: Configuration,
     private readonly clock: DatabaseClock,
-    @Inject(LOG) log: Log,
+    snapshots: SnapshotsService,
   ) {
-    this.followed = new FollowedSnapshot('keys', () => this.read(), log);
+    this.followed = snapshots.follow('keys', { read: () => this.read(), isEqual });
   }
 
   /** @param key the Api-Key header, or undefined where there is none */
@@ -58,19 +62,46 @@ export class ApiKeysService {
 
   private read(): Promise<Reading<KeyList>> {
     return readTransaction(this.dataSource, async (manager) => {
-      const revision = revisionOf(await readIdentity(manager, 'keys'));
-      const keys = await manager.getRepository(ApiKey).find();
-      return {
-        revision,
-        value: new Map(keys.map((key) => [key.keyHash.toString('hex'), listed(key)])),
-      };
+      const identity = await readIdentity(manager, 'keys');
+      const rows = await manager
+        .getRepository(ApiKey)
+        .createQueryBuilder('k')
+        .select('k.id', 'keyId')
+        .addSelect('k.client', 'client')
+        .addSelect(`encode(k.keyHash, 'hex')`, 'hash')
+        // Times as numbers: how they are written depends on the session
+        .addSelect(`extract(epoch from k.expiresAt) * 1000`, 'expiresAt')
+        .addSelect(`extract(epoch from k.revokedAt) * 1000`, 'revokedAt')
+        .getRawMany<KeyRow>();
+      return { identity, value: new Map(rows.map((row) => [row.hash, listed(row)])) };
     });
   }
 }
 
-const listed = ({ id, client, expiresAt, revokedAt }: ApiKey): ListedKey => ({
-  keyId: id,
+interface KeyRow {
+  readonly keyId: string;
+  readonly client: string;
+  readonly hash: string;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+}
+
+const listed = ({ keyId, client, expiresAt, revokedAt }: KeyRow): ListedKey => ({
+  keyId,
   client,
-  expiresAt: expiresAt?.getTime() ?? Infinity,
-  revokedAt: revokedAt?.getTime() ?? Infinity,
+  expiresAt: momentOf(expiresAt),
+  revokedAt: momentOf(revokedAt),
 });
+
+/** @throws RefusedSnapshot where a moment is none: a key must not pass for one without an end */
+function momentOf(text: string | null): number {
+  if (text === null || text === 'Infinity') return Infinity;
+  const moment = text === '-Infinity' ? -Infinity : Number(text || NaN);
+  if (Number.isNaN(moment))
+    throw new RefusedSnapshot(`api_key holds "${text}" where a time is needed`);
+  return moment;
+}
+
+const isEqual = (one: KeyList, other: KeyList): boolean =>
+  one.size === other.size &&
+  [...one].every(([hash, key]) => JSON.stringify(key) === JSON.stringify(other.get(hash)));

@@ -6,7 +6,7 @@ import {
 } from '@nestjs/common';
 import { Configuration } from '../../configuration/configuration.js';
 import { LOG, type Log } from '../../telemetry/log.js';
-import { jwksAge } from '../../telemetry/metrics.js';
+import { jwksAge, measureOnScrape } from '../../telemetry/metrics.js';
 import { Issuer } from './issuer.js';
 
 /** The issuers whose access tokens count. */
@@ -18,6 +18,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     this.issuers = new Map(
       configuration.OAUTH_ISSUER.map((name) => [name, new Issuer(name, configuration, log)]),
     );
+    measureOnScrape(jwksAge, () => this.measure());
   }
 
   /** @param name the `iss` of a token, which may be anything */
@@ -45,7 +46,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     for (const issuer of this.issuers.values()) issuer.stop();
   }
 
-  measure(): void {
+  private measure(): void {
     for (const { name, age } of this.issuers.values())
       if (age !== undefined) jwksAge.set({ issuer: name }, age);
   }

@@ -6,7 +6,7 @@ import { VALIDITY, validityOf } from '../validity.js';
 import { RECORD, UNSERVABLE, assertServable } from './record-columns.js';
 import type { Key } from './record-key.js';
 import type { RecordChange } from './record-page.js';
-import { type Identity, readIdentity } from '../../snapshots/read-revision.js';
+import { type Identity, readIdentity } from '../../snapshots/content-identity.js';
 
 /** With more changes than these, everything is read anew. */
 const MOST_CHANGES = 1_000;

@@ -1,0 +1,201 @@
+// One session of its own asks for the identities of the content, and for the database's time, every few seconds, and at once when a notification
+// says that something changed. What changed is never taken from a notification. A notification of our own, sent by another session, proves from
+// time to time that they arrive. Where they do not, or cannot (behind a pooler, on a hot standby), it asks twice a second.
+import { randomUUID } from 'node:crypto';
+import type { QueryResult } from 'pg';
+import type { DataSource } from 'typeorm';
+import type { Connections } from '../database/connections.js';
+import type { DatabaseClock } from '../database/database-clock.js';
+import { readTransaction } from '../database/read-transaction.js';
+import {
+  BEGIN_READING,
+  SERVER_QUERY,
+  type ServerFacts,
+  type Session,
+  assertSupported,
+} from '../database/session.js';
+import type { Log } from '../telemetry/log.js';
+import { databaseUp, listenerUp, recordGaps } from '../telemetry/metrics.js';
+import { RepeatedFailure } from '../telemetry/repeated-failure.js';
+import { IDENTITIES, type Identity } from './content-identity.js';
+
+export const CHANNEL = 'order_lookup_changed';
+const NOTIFIED_PAUSE_MS = 4_000;
+const UNNOTIFIED_PAUSE_MS = 500;
+/** Least time between two questions, so that a storm of changes makes a few questions a second. */
+const SPACING_MS = 50;
+const ANSWER_MS = 3_000;
+const RECONNECT_MS = 250;
+/** How often it is proved that notifications arrive, and how long one may take. */
+const PROOF_EVERY_MS = 20_000;
+const PROOF_MS = 2_000;
+
+/** What the server says each time. The time is of the moment at which it answers. */
+const FACTS = `select (select string_agg(table_name, ', ' order by table_name) from record_gap) as gaps, pg_is_in_recovery() as standby,
+  pg_backend_pid() as pid, (extract(epoch from clock_timestamp()) * 1000)::float8 as time`;
+
+interface Facts {
+  readonly gaps: string | null;
+  readonly standby: boolean;
+  readonly pid: number;
+  readonly time: number;
+}
+
+export class ChangeWatch {
+  private readonly failure: RepeatedFailure;
+  private stopped = false;
+  private running: Promise<void> | undefined;
+  private session: Session | undefined;
+  private wake: () => void = () => undefined;
+  /** Why no notifications arrive, or undefined where they do. */
+  private deaf: string | undefined = 'not connected yet';
+  private gaps: string | null = null;
+  private heard: (payload: string) => void = () => undefined;
+
+  constructor(
+    private readonly connections: Connections,
+    private readonly dataSource: DataSource,
+    private readonly clock: DatabaseClock,
+    private readonly announce: (identity: Identity, askedAt: number) => void,
+    private readonly log: Log,
+  ) {
+    this.failure = new RepeatedFailure(log, 'database');
+  }
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    this.wake();
+    this.session?.destroy();
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    while (!this.stopped) {
+      const session = this.connections.session({
+        query_timeout: ANSWER_MS,
+      });
+      this.session = session;
+      const state = { ended: false, changed: false, proveAt: 0 };
+      const wake = (): void => {
+        if (this.session === session) this.wake(); // events of a session that was given up must not cut the pause before the next
+      };
+      session.on('notification', ({ payload = '' }) => {
+        this.heard(payload);
+        if (payload !== 'codes' && payload !== 'keys') return;
+        state.changed = true;
+        wake();
+      });
+      session.once('end', () => {
+        state.ended = true;
+        wake();
+      });
+      try {
+        await session.connect();
+        await this.watch(session, state);
+      } catch (error) {
+        if (!this.stopped) this.failure.failed(error);
+        if (!state.ended) this.connections.cut();
+      }
+      session.destroy();
+      databaseUp.set(0);
+      listenerUp.set(0);
+      if (!this.stopped) await this.pause(RECONNECT_MS);
+    }
+  }
+
+  private async watch(
+    session: Session,
+    state: { ended: boolean; changed: boolean; proveAt: number },
+  ): Promise<void> {
+    const { rows } = await session.query<ServerFacts>(SERVER_QUERY);
+    assertSupported(rows[0]);
+    let listens = false;
+    while (!state.ended && !this.stopped) {
+      state.changed = false;
+      const { standby, pid } = await this.ask(session);
+      // A pooler gives other processes' numbers, and LISTEN would stay behind in a session that is another client's next
+      if (standby) this.tell('the database is a hot standby');
+      else if (pid !== (session as unknown as { processID: number }).processID)
+        this.tell('a pooler is between');
+      else if (!listens) {
+        await session.query(`listen ${CHANNEL}`);
+        listens = true;
+        continue; // what was committed before that was not announced
+      } else if (performance.now() >= state.proveAt) {
+        state.proveAt = performance.now() + PROOF_EVERY_MS;
+        void this.prove();
+      }
+      if (state.changed) await this.pause(SPACING_MS);
+      else await this.pause(this.deaf === undefined ? NOTIFIED_PAUSE_MS : UNNOTIFIED_PAUSE_MS);
+    }
+    if (!this.stopped) throw new Error('the connection was closed');
+  }
+
+  private async ask(session: Session): Promise<Facts> {
+    const askedAt = performance.now();
+    const results = (await session.query(
+      `${BEGIN_READING}; ${IDENTITIES}; ${FACTS}; commit`,
+    )) as unknown as [...QueryResult[], QueryResult<Identity>, QueryResult<Facts>, QueryResult];
+    const identities = results.at(-3)?.rows as Identity[];
+    const [facts] = results.at(-2)?.rows as [Facts];
+    this.clock.measured(facts.time, askedAt);
+    this.failure.succeeded();
+    databaseUp.set(1);
+    recordGaps.set(facts.gaps?.split(', ').length ?? 0);
+    if (facts.gaps !== null && facts.gaps !== this.gaps)
+      this.log.warn(
+        { tables: facts.gaps },
+        'database: the record of changes may have a gap: triggers were switched off, a table was rewritten, or history was deleted',
+      );
+    this.gaps = facts.gaps;
+    for (const identity of identities) this.announce(identity, askedAt);
+    return facts;
+  }
+
+  /** Sends a notification by another session and waits for it. */
+  private async prove(): Promise<void> {
+    const proof = randomUUID();
+    let timer: NodeJS.Timeout | undefined;
+    const arrived = new Promise<boolean>((resolve) => {
+      this.heard = (payload) => payload === proof && resolve(true);
+      timer = setTimeout(resolve, PROOF_MS, false).unref();
+    });
+    try {
+      await readTransaction(this.dataSource, (manager) =>
+        manager.query('select pg_notify($1, $2)', [CHANNEL, proof]),
+      );
+      this.tell((await arrived) ? undefined : 'one that was sent did not arrive');
+    } catch {
+      // the database is away: the session that watches says so
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  private tell(deaf: string | undefined): void {
+    listenerUp.set(deaf === undefined ? 1 : 0);
+    if (deaf === this.deaf) return;
+    this.deaf = deaf;
+    if (deaf === undefined) this.log.info('database: notifications of changes arrive');
+    else
+      this.log.warn(
+        { reason: deaf },
+        'database: no notifications of changes: it is asked for them twice a second',
+      );
+  }
+
+  private async pause(milliseconds: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.wake = () => undefined;
+  }
+}

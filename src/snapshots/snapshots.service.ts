@@ -1,0 +1,57 @@
+import {
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
+import { Connections } from '../database/connections.js';
+import { DatabaseClock } from '../database/database-clock.js';
+import { LOG, type Log } from '../telemetry/log.js';
+import { measureOnScrape, snapshotAge } from '../telemetry/metrics.js';
+import { ChangeWatch } from './change-watch.js';
+import type { Topic } from './content-identity.js';
+import { FollowedSnapshot, type Source } from './followed-snapshot.js';
+
+/** Keeps values in memory equal to the database. Nothing here is waited for: the service starts without the database. */
+@Injectable()
+export class SnapshotsService implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly followed = new Map<
+    Topic,
+    Pick<FollowedSnapshot<unknown>, 'announce' | 'stop' | 'measure'>
+  >();
+  private readonly watch: ChangeWatch;
+
+  constructor(
+    connections: Connections,
+    @InjectDataSource() dataSource: DataSource,
+    clock: DatabaseClock,
+    @Inject(LOG) private readonly log: Log,
+  ) {
+    this.watch = new ChangeWatch(
+      connections,
+      dataSource,
+      clock,
+      (identity, askedAt) => this.followed.get(identity.topic)?.announce(identity, askedAt),
+      log,
+    );
+    measureOnScrape(snapshotAge, () => this.followed.forEach((snapshot) => snapshot.measure()));
+  }
+
+  /** A value that is read from now on whenever its topic changes. To be called while the application is built. */
+  follow<T>(topic: Topic, source: Source<T>): FollowedSnapshot<T> {
+    const snapshot = new FollowedSnapshot(topic, source, this.log);
+    this.followed.set(topic, snapshot);
+    return snapshot;
+  }
+
+  onApplicationBootstrap(): void {
+    this.watch.start();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    for (const snapshot of this.followed.values()) snapshot.stop();
+    await this.watch.stop();
+  }
+}
