@@ -139,9 +139,11 @@ export class ChangeWatch {
     const askedAt = performance.now();
     const results = (await session.query(
       `${BEGIN_READING}; ${IDENTITIES}; ${FACTS}; commit`,
-    )) as unknown as [...QueryResult[], QueryResult<Identity>, QueryResult<Facts>, QueryResult];
-    const identities = results.at(-3)?.rows as Identity[];
-    const [facts] = results.at(-2)?.rows as [Facts];
+    )) as unknown as QueryResult[];
+    const [identities, [facts]] = results.slice(-3, -1).map(({ rows }) => rows as unknown[]) as [
+      Identity[],
+      [Facts],
+    ];
     this.clock.measured(facts.time, askedAt);
     this.failure.succeeded();
     databaseUp.set(1);

@@ -23,7 +23,7 @@ const noticed = (): Promise<void> =>
 
 function expectUnharmed({ traffic, readiness, fresh }: Outage, freshWithin = 2_000): void {
   expect(traffic.failures).toEqual([]);
-  expect(traffic.asked).toBeGreaterThan(50);
+  expect(traffic.asked).toBeGreaterThan(20);
   expect(readiness.not200).toBe(0);
   expect(fresh).toBeLessThan(freshWithin);
 }
