@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { readTransaction } from '../database/read-transaction.js';
 import {
   type Horizon,
@@ -11,6 +11,7 @@ import { readCommunicationCodes } from './communication-codes/communication-code
 import { type CodesChanges, CodesSnapshot } from './codes-snapshot.js';
 import type { SupportedValues } from './supported-values/supported-values.js';
 import { readSupportedValues } from './supported-values/supported-values.reader.js';
+import { PRESENT, type Transaction } from './tables.js';
 
 export type CodesReading = {
   readonly horizon: Horizon;
@@ -35,18 +36,26 @@ export class CodesReader {
 }
 
 /** A reader whose snapshot is older than a TRUNCATE or a rewritten table would find it empty, so it takes its snapshot after its locks. */
-const lockTables = (manager: EntityManager): Promise<unknown> =>
-  manager.query(
+export const lockTables = (transaction: Transaction): Promise<unknown> =>
+  transaction.query(
     'lock table area_property, code_list_value, communication_code in access share mode',
   );
 
-async function readEverything(
-  manager: EntityManager,
+/** What is in force when the transaction began, and what is to come. */
+export async function readEverything(
+  transaction: Transaction,
   values: SupportedValues,
 ): Promise<CodesSnapshot> {
-  const [row] = await manager.query<{ moment: number }[]>(
-    'select (extract(epoch from now()) * 1000)::float8 as moment',
+  const moment = await timeOf(transaction);
+  const source = { ...PRESENT, moment };
+  return new CodesSnapshot(moment, await readCommunicationCodes(transaction, source), values);
+}
+
+/** When a transaction began, by the database's clock, in milliseconds since the epoch. */
+export async function timeOf(transaction: Transaction): Promise<number> {
+  const [row] = await transaction.query<{ time: number }[]>(
+    'select (extract(epoch from now()) * 1000)::float8 as time',
   );
-  const { moment } = row as { moment: number };
-  return new CodesSnapshot(moment, await readCommunicationCodes(manager, moment), values);
+  if (!row) throw new Error('the clock of the database cannot be read');
+  return row.time;
 }

@@ -8,7 +8,7 @@ export const isInForce = ({ from, until }: Validity, moment: number): boolean =>
   from <= moment && moment < until;
 
 /** The validity of a row `r`, as text: `from,until`. */
-export const VALIDITY = `coalesce((extract(epoch from r.validFrom) * 1000)::text, '-Infinity') || ',' || coalesce((extract(epoch from r.validUntil) * 1000)::text, 'Infinity')`;
+export const VALIDITY = `coalesce((extract(epoch from r.valid_from) * 1000)::text, '-Infinity') || ',' || coalesce((extract(epoch from r.valid_until) * 1000)::text, 'Infinity')`;
 
 export function validityOf(text: string): Validity {
   const [from, until] = text.split(',').map(Number) as [number, number];

@@ -1,7 +1,8 @@
 import type { Program } from '../frame/command.js';
+import { show } from './show.command.js';
 
 export const codes: Program = {
   name: 'codes',
-  commands: {},
+  commands: { show },
   notes: 'The database is the one at DATABASE_URL. Nothing is changed.',
 };

@@ -1,7 +1,6 @@
 // After a change only what changed is read again: the triggers note which codes each transaction touched. So a reload costs the same whatever
 // the number of codes, and leaves the callers in peace. It is done only where the stamps prove that no transaction is missing.
 import type { EntityManager } from 'typeorm';
-import { CommunicationCode } from '../../database/entities/communication-code.entity.js';
 import { VALIDITY, validityOf } from '../validity.js';
 import { RECORD, UNSERVABLE, assertServable } from './record-columns.js';
 import type { Key } from './record-key.js';
@@ -73,19 +72,13 @@ async function readPresent(
   manager: EntityManager,
   keys: readonly Key[],
 ): Promise<Map<string, RecordChange>> {
-  const rows = await manager
-    .getRepository(CommunicationCode)
-    .createQueryBuilder('r')
-    .select('r.codeType', 'codeType')
-    .addSelect('r.code', 'code')
-    .addSelect(RECORD, 'json')
-    .addSelect(VALIDITY, 'validity')
-    .addSelect(UNSERVABLE, 'unservable')
-    .where('(r.codeType, r.code) in (select * from unnest(:types::text[], :codes::text[]))', {
-      types: keys.map(({ codeType }) => codeType),
-      codes: keys.map(({ code }) => code),
-    })
-    .getRawMany<Key & { json: string; validity: string; unservable: boolean }>();
+  const rows = await manager.query<
+    (Key & { json: string; validity: string; unservable: boolean })[]
+  >(
+    `select r.code_type as "codeType", r.code, ${RECORD} as json, ${VALIDITY} as validity, ${UNSERVABLE} as unservable
+     from communication_code r where (r.code_type, r.code) in (select * from unnest($1::text[], $2::text[]))`,
+    [keys.map(({ codeType }) => codeType), keys.map(({ code }) => code)],
+  );
   const records = new Map(
     rows.map((row): [string, RecordChange] => {
       const { codeType, code, json, validity } = row;

@@ -1,7 +1,6 @@
 // All communication codes. The records leave PostgreSQL as JSON already, a page at a time, so that reading any number of them holds the event
 // loop for about a millisecond at a time and makes no object for a record.
-import type { EntityManager } from 'typeorm';
-import { CommunicationCode } from '../../database/entities/communication-code.entity.js';
+import type { Tables, Transaction } from '../tables.js';
 import { VALIDITY } from '../validity.js';
 import { CommunicationCodes } from './communication-codes.js';
 import { DatedRecords } from './dated-records.js';
@@ -11,56 +10,51 @@ import type { Fields, Key } from './record-key.js';
 import { PAGE, RecordPage } from './record-page.js';
 import { split } from './record-run.js';
 
+/** What is read: as of which moment, from which table or subquery, and how many records at a time. */
+export interface Source extends Pick<Tables, 'communicationCode'> {
+  readonly moment: number;
+  readonly page?: number;
+}
+
 interface PageRow {
   json: string | null;
   lengths: string | null;
   validity: string | null;
 }
 
-/**
- * All communication codes but those that are over, as of the transaction of `manager`.
- * @param moment at which it began
- */
+/** All communication codes but those that are over at the moment of the source. */
 export async function readCommunicationCodes(
-  manager: EntityManager,
-  moment: number,
+  transaction: Transaction,
+  source: Source,
 ): Promise<CommunicationCodes> {
-  await assertAllServable(manager);
+  await assertAllServable(transaction, source);
   return new CommunicationCodes(
-    await readOrdered(manager, ['codeType', 'code'], moment),
-    await readOrdered(manager, ['code', 'codeType'], moment),
+    await readOrdered(transaction, source, ['codeType', 'code']),
+    await readOrdered(transaction, source, ['code', 'codeType']),
   );
 }
 
-async function assertAllServable(manager: EntityManager): Promise<void> {
-  const faults = await manager
-    .createQueryBuilder()
-    .select('count(*) filter (where keys.count > 1)::int', 'repeated')
-    .addSelect('count(*) filter (where keys.unservable)::int', 'unservable')
-    .from(
-      (query) =>
-        query
-          .select('count(*)', 'count')
-          .addSelect(UNSERVABLE, 'unservable')
-          .from(CommunicationCode, 'r')
-          .groupBy('r.codeType')
-          .addGroupBy('r.code'),
-      'keys',
-    )
-    .getRawOne<{ repeated: number; unservable: number }>();
+async function assertAllServable(
+  transaction: Transaction,
+  { communicationCode }: Source,
+): Promise<void> {
+  const [faults] = await transaction.query<{ repeated: number; unservable: number }[]>(
+    `select count(*) filter (where count > 1)::int as repeated, count(*) filter (where unservable)::int as unservable
+     from (select count(*), ${UNSERVABLE} as unservable from ${communicationCode} r group by r.code_type, r.code) keys`,
+  );
   if (!faults) throw new Error('communication_code cannot be checked');
   assertServable(faults.repeated, faults.unservable);
 }
 
 async function readOrdered(
-  manager: EntityManager,
+  transaction: Transaction,
+  source: Source,
   fields: Fields,
-  moment: number,
 ): Promise<DatedRecords> {
   const [inForce, toCome]: [RecordPage[], RecordPage[]] = [[], []];
   let bytes = 0;
   for (let last: Key | undefined; ;) {
-    const row = await readPage(manager, fields, last);
+    const row = await readPage(transaction, source, fields, last);
     if (row?.json == null || row.lengths == null)
       return new DatedRecords(
         new OrderedRecords(inForce, fields),
@@ -71,7 +65,7 @@ async function readOrdered(
       row.lengths.split(',').map(Number),
       row.validity === null ? undefined : Float64Array.from(row.validity.split(','), Number),
     );
-    const parts = split(page, moment);
+    const parts = split(page, source.moment);
     inForce.push(...parts.inForce);
     toCome.push(...parts.toCome);
     assertSize((bytes += page.json.length));
@@ -79,36 +73,28 @@ async function readOrdered(
   }
 }
 
+const COLUMNS = { codeType: 'r.code_type', code: 'r.code' };
+
 /**
  * The next records behind `last`. Their subquery is sorted, and aggregates take their input in its order: sorting it once more would cost
  * as much again.
  */
 async function readPage(
-  manager: EntityManager,
-  [first, second]: Fields,
+  transaction: Transaction,
+  { communicationCode, page = PAGE }: Source,
+  fields: Fields,
   last: Key | undefined,
 ): Promise<PageRow | undefined> {
-  return manager
-    .createQueryBuilder()
-    .select(`string_agg(page.json, ',')`, 'json')
-    .addSelect(`string_agg(octet_length(page.json)::text, ',')`, 'lengths')
-    .addSelect(`case when bool_or(page.dated) then string_agg(page.validity, ',') end`, 'validity')
-    .from(
-      (query) =>
-        query
-          .select(RECORD, 'json')
-          .addSelect('r.validFrom is not null or r.validUntil is not null', 'dated')
-          .addSelect(VALIDITY, 'validity')
-          .from(CommunicationCode, 'r')
-          .where('(r.validUntil is null or r.validUntil > now())')
-          .andWhere(
-            last ? `(r.${first}, r.${second}) > (:first, :second)` : 'true',
-            last && { first: last[first], second: last[second] },
-          )
-          .orderBy(`r.${first}`)
-          .addOrderBy(`r.${second}`)
-          .limit(PAGE),
-      'page',
-    )
-    .getRawOne<PageRow>();
+  const columns = fields.map((field) => COLUMNS[field]).join();
+  const [row] = await transaction.query<PageRow[]>(
+    `select string_agg(json, ',') as json, string_agg(octet_length(json)::text, ',') as lengths,
+       case when bool_or(dated) then string_agg(validity, ',') end as validity
+     from (
+       select ${RECORD} as json, ${VALIDITY} as validity, r.valid_from is not null or r.valid_until is not null as dated
+       from ${communicationCode} r ${last ? `where (${columns}) > ($1, $2)` : ''}
+       order by ${columns} limit ${page}
+     ) page`,
+    last && fields.map((field) => last[field]),
+  );
+  return row;
 }

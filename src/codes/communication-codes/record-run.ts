@@ -20,19 +20,18 @@ export function addRun(runs: RecordRun[], run: RecordRun): void {
   else runs.push(run);
 }
 
-/** What is in force at `moment`, and what is to come, of a page that holds nothing that is over. */
+/** What is in force at `moment`, and what is to come, of a page. */
 export function split(
   page: RecordPage,
   moment: number,
 ): Record<'inForce' | 'toCome', RecordPage[]> {
   if (page.nextMoment === Infinity) return { inForce: [page], toCome: [] };
   const [inForce, toCome]: [RecordRun[], RecordRun[]] = [[], []];
-  for (let index = 0; index < page.count; index++)
-    addRun(page.validityOf(index).from > moment ? toCome : inForce, {
-      page,
-      from: index,
-      to: index + 1,
-    });
+  for (let index = 0; index < page.count; index++) {
+    const { from, until } = page.validityOf(index);
+    if (until > moment)
+      addRun(from > moment ? toCome : inForce, { page, from: index, to: index + 1 });
+  }
   return { inForce: [...pagesOf(inForce, moment)], toCome: [...pagesOf(toCome, moment)] };
 }
 

@@ -1,0 +1,116 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PATHS } from '../support/paths.js';
+import { type Outcome, run } from '../support/program.js';
+import { until } from '../support/service.js';
+import { World } from '../support/world.js';
+
+let world: World;
+beforeAll(async () => {
+  world = await World.create();
+});
+afterAll(() => world?.close());
+
+const show = (...words: string[]): Promise<Outcome> =>
+  run('codes.js', ['show', ...words], { DATABASE_URL: world.database.urlOf('order_lookup_owner') });
+const AREAS = {
+  'order-update': PATHS.orderUpdate,
+  'order-capture-v2': PATHS.orderCaptureV2,
+  'order-scheduling': PATHS.communicationCodes,
+};
+/** What the service answers, in the form in which the command prints it. */
+const answers = async (): Promise<string> => {
+  const parts: string[] = [];
+  for (const [area, path] of Object.entries(AREAS))
+    parts.push(`${area}\n${(await world.get(path)).text}\n`);
+  return parts.join('\n');
+};
+
+/** Changes of every kind, each followed by one that the answers tell. */
+const CHANGES = [
+  `insert into code_list_value (code_list, value) values ('orderType', 'Added'), ('stopReason', 'Gone soon')`,
+  `insert into communication_code (code_type, code, description) select 'MANY', 'C' || n, 'Code ' || n from generate_series(1, 2500) as n`,
+  `update communication_code set description = description || ' "changed" é' where code like 'C1%'`,
+  `update communication_code set code = 'D' || code where code like 'C2%'; update communication_code set code_type = 'OTHER' where code = 'C300'`,
+  `delete from communication_code where code like 'C4%'; delete from code_list_value where value = 'Gone soon'`,
+  `insert into communication_code (code_type, code, description) values ('MANY', 'C4', 'Back'); insert into code_list_value (code_list, value, position) values ('stopReason', 'Gone soon', 90)`,
+  `update area_property set position = position + 100 where property = 'orderType'; update code_list_value set value = 'Renamed' where value = 'Added'`,
+  `update code_list set name = 'reasons' where name = 'stopReason'`,
+  `truncate communication_code`,
+  `insert into communication_code (code_type, code, description) values ('T', 'a', 'A'); update communication_code set code = 'b'; insert into communication_code (code_type, code, description) values ('T', 'a', 'Another')`,
+  `insert into communication_code (code_type, code, description, valid_from) values ('T', 'later', 'Later', now() + interval '1 hour'), ('T', 'earlier', 'Earlier', now() - interval '1 hour')`,
+  `update communication_code set valid_from = null, valid_until = now() + interval '400 ms' where code = 'later'`,
+];
+
+describe('codes show', () => {
+  it('prints for each moment what the service answered then, byte for byte', async () => {
+    const polled: { time: string; text: string }[] = [];
+    const poll = async (): Promise<void> => {
+      const time = new Date().toISOString();
+      polled.push({ time, text: await answers() });
+    };
+    await poll();
+    for (const [number, change] of CHANGES.entries()) {
+      await world.database.query(change);
+      await world.database.query(
+        `insert into code_list_value (code_list, value) values ('orderStatus', 'Mark ${number}')`,
+      );
+      await until(async () => (await world.get(PATHS.orderUpdate)).text.includes(`Mark ${number}`));
+      await poll();
+    }
+    await pause(450);
+    await poll();
+    expect(new Set(polled.map(({ text }) => text)).size).toBe(CHANGES.length + 2);
+    for (const { time, text } of polled)
+      expect(await show('--at', time)).toEqual({ status: 0, stdout: text, stderr: '' });
+    expect(await show()).toEqual({ status: 0, stdout: polled.at(-1)?.text, stderr: '' });
+  }, 90_000);
+
+  it('prints the answer of one area alone, as it is', async () => {
+    for (const [area, path] of Object.entries(AREAS))
+      expect((await show('--area', area)).stdout).toBe((await world.get(path)).text);
+  });
+
+  it('prints what will be answered from a moment on, and just before it', async () => {
+    const moment = Date.now() + 2_500;
+    await world.database.query(
+      `insert into code_list_value (code_list, value, valid_from) values ('orderType', 'To come', to_timestamp(${moment / 1000})), ('orderType', 'Now', null);
+       update communication_code set valid_until = to_timestamp(${moment / 1000})`,
+    );
+    await until(async () => (await world.get(PATHS.orderUpdate)).text.includes('"Now"'));
+    const before = await answers();
+    const told = show('--at', new Date(moment).toISOString());
+    const toldBefore = show('--at', new Date(moment - 1).toISOString());
+    const toldForAYear = show('--at', new Date(moment + 3e10).toISOString());
+    await pause(moment + 50 - Date.now());
+    const after = await answers();
+    expect(after).toContain('To come');
+    expect((await toldBefore).stdout).toBe(before);
+    expect((await told).stdout).toBe(after);
+    expect((await toldForAYear).stdout).toBe(after);
+  });
+
+  it.each([
+    [['--at', 'yesterday'], '--at is "yesterday": a date-time of RFC 3339 is needed'],
+    [['--at', '2027-02-29T00:00:00Z'], 'a date-time of RFC 3339 is needed'],
+    [['--at', '2000-01-01T00:00:00Z'], 'the record of changes begins at 20'],
+    [['--area', 'orders'], '--area is "orders": order-update, order-capture-v2, order-scheduling'],
+    [['--when', 'now'], "Unknown option '--when'"],
+    [['now'], '"now" is one word too many'],
+  ])('refuses %j in one sentence', async (words, sentence) => {
+    const { status, stdout, stderr } = await show(...words);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/^[^\n]+\n$/);
+    expect(stderr).toContain(sentence);
+  });
+
+  it('does not guess where the record lacks changes', async () => {
+    const time = new Date().toISOString();
+    await world.database.query(
+      `alter table communication_code disable trigger user; delete from communication_code; alter table communication_code enable trigger user`,
+    );
+    const { status, stdout, stderr } = await show('--at', time);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toContain('may lack some that were made to communication_code');
+  });
+});
