@@ -109,38 +109,49 @@ describe('keys issue', () => {
 });
 
 describe('keys list', () => {
-  it('shows each key with its state, never a key or a hash', async () => {
-    const [active, revoked] = [
+  it('shows each key with state, expiry and last use, never a key or a hash', async () => {
+    const [active, ended, ending] = [
       await issue('--client', 'list-a'),
-      await issue('--client', 'list-b'),
+      await issue('--client', 'list-b', '--expires-in', '9d'),
+      await issue('--client', 'list-d'),
     ];
-    await keys('revoke', revoked.id);
+    await keys('revoke', ended.id);
     await database.query(
       `insert into api_key (client, key_hash, created_at, expires_at) values ('list-c', sha256('c'), now() - interval '2 days', now() - interval '1 day')`,
     );
+    await database.query(`update api_key set revoked_at = '2999-01-01Z' where id = $1`, [
+      ending.id,
+    ]);
+    await database.query(`insert into api_key_use values ($1, '2026-11-21T08:00Z')`, [active.id]);
     const { status, stdout } = await keys('list', '--json');
-    const listed = (JSON.parse(stdout) as { client: string; state: string }[]).filter(
-      ({ client }) => client.startsWith('list-'),
-    );
+    const listed = (
+      JSON.parse(stdout) as { client: string; state: string; lastUsedAt: string | null }[]
+    ).filter(({ client }) => client.startsWith('list-'));
     expect(status).toBe(0);
-    expect(listed.map(({ client, state }) => `${client} ${state}`)).toEqual([
-      'list-a active',
-      'list-b revoked',
-      'list-c expired',
+    expect(listed.map((row) => `${row.client} ${row.state} ${row.lastUsedAt}`)).toEqual([
+      'list-a in force 2026-11-21T08:00:00.000Z',
+      'list-b ended null',
+      'list-c expired null',
+      'list-d ends null',
     ]);
     const text = (await keys('list')).stdout;
     for (const secret of [active.key, hashApiKey(active.key)])
       for (const output of [stdout, text]) expect(output).not.toContain(secret);
-    expect(text).toMatch(new RegExp(`${revoked.id}.*revoked.*list-b`));
+    for (const line of [
+      `${active.id} +in force +no expiry +used 2026-11-21T08:00:00.000Z  list-a`,
+      `${ended.id} +ended +expires \\S+Z +never used +list-b`,
+      `${ending.id} +ends 2999-01-01T00:00:00.000Z +no expiry +never used +list-d`,
+    ])
+      expect(text).toMatch(new RegExp(`^${line}$`, 'm'));
   });
 });
 
 describe('keys revoke', () => {
-  it('revokes once, and says so the second time and keeps the first time', async () => {
+  it('ends a key now and says what was so before, and keeps the first time', async () => {
     const { id } = await issue('--client', 'c');
     expect(await keys('revoke', id)).toEqual({
       status: 0,
-      stdout: `The key ${id} is revoked.\n`,
+      stdout: `The key ${id} is revoked. It had no end.\n`,
       stderr: '',
     });
     const first = (await stored(id))?.revoked_at;
@@ -152,6 +163,16 @@ describe('keys revoke', () => {
     expect((await stored(id))?.revoked_at).toEqual(first);
   });
 
+  it('ends a key now whose end was set for later', async () => {
+    const { id } = await issue('--client', 'c');
+    await database.query(`update api_key set revoked_at = '2999-01-01Z' where id = $1`, [id]);
+    expect(await keys('revoke', id)).toMatchObject({
+      status: 0,
+      stdout: `The key ${id} is revoked. It was to end at 2999-01-01T00:00:00.000Z.\n`,
+    });
+    expect((await stored(id))?.revoked_at?.getTime()).toBeLessThanOrEqual(Date.now());
+  });
+
   it('knows no unknown key', async () => {
     const id = '00000000-0000-4000-8000-000000000000';
     expect(await keys('revoke', id)).toEqual({
@@ -161,5 +182,37 @@ describe('keys revoke', () => {
     });
     expect(await keys('revoke', 'x')).toMatchObject({ status: 1, stdout: '' });
     expect(await keys('revoke')).toMatchObject({ status: 1, stdout: '' });
+  });
+});
+
+describe('keys rotate', () => {
+  it('issues a second key and sets the end of the first', async () => {
+    const first = await issue('--client', 'Acme TMS');
+    const rotated = JSON.parse(
+      (await keys('rotate', first.id, '--overlap', '2d', '--expires-in', '90d', '--json')).stdout,
+    ) as Issued & { former: { id: string; endsAt: string } };
+    const end = (await stored(first.id))?.revoked_at;
+    expect(rotated.former).toEqual({ id: first.id, endsAt: end?.toISOString() });
+    expect(Math.abs((end?.getTime() ?? 0) - Date.now() - 2 * 86_400_000)).toBeLessThan(60_000);
+    expect(await stored(rotated.id)).toEqual({
+      client: 'Acme TMS',
+      hash: hashApiKey(rotated.key),
+      expires_at: new Date(rotated.expiresAt ?? ''),
+      revoked_at: null,
+    });
+    await keys('rotate', first.id, '--overlap', '9d');
+    expect((await stored(first.id))?.revoked_at).toEqual(end); // never later than it was
+  });
+
+  it('refuses a key that has ended', async () => {
+    const { id } = await issue('--client', 'c');
+    await keys('revoke', id);
+    expect(await keys('rotate', id)).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /was revoked at .* already\. Issue a new one: keys issue --client "c"/,
+      ),
+    });
   });
 });

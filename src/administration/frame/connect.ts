@@ -50,3 +50,16 @@ export async function withDatabase<T>(work: (client: Client) => Promise<T>): Pro
     await client.end();
   }
 }
+
+/** All of the work is committed, or nothing. */
+export async function inTransaction<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  await client.query('begin');
+  try {
+    const result = await work();
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    throw error;
+  }
+}

@@ -1,10 +1,31 @@
 import { randomUUID } from 'node:crypto';
+import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { AdministrationError } from '../frame/administration-error.js';
 import { command } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 import { literal } from '../frame/literal.js';
 import { momentIn } from './duration.js';
+
+export interface NewKey {
+  readonly id: string;
+  readonly client: string;
+  readonly key: string;
+  readonly expiresAt: string | null;
+}
+
+export const newKey = (client: string, expiresIn: string | undefined): NewKey => ({
+  id: randomUUID(),
+  client,
+  key: generateApiKey(),
+  expiresAt: expiresIn === undefined ? null : momentIn('--expires-in', expiresIn),
+});
+
+export const insertKey = (database: Client, { id, client, key, expiresAt }: NewKey) =>
+  database.query(
+    `insert into api_key (id, client, key_hash, expires_at) values ($1, $2, decode($3, 'hex'), $4)`,
+    [id, client, hashApiKey(key), expiresAt],
+  );
 
 export const issue = command({
   usage: '--client NAME [--expires-in 90d] [--json | --sql]',
@@ -22,24 +43,18 @@ export const issue = command({
       );
     if (json && sql)
       throw new AdministrationError('--json and --sql exclude each other: choose one.');
-    const expiresAt = expiresIn === undefined ? null : momentIn('--expires-in', expiresIn);
-    const key = generateApiKey();
-    const row = { id: randomUUID(), client: name, hash: hashApiKey(key), expiresAt };
+    const issued = newKey(name, expiresIn);
+    const { id, key, expiresAt } = issued;
     if (sql) {
       process.stderr.write(`Key of ${name}, shown this once: ${key}\n`);
       return {
-        text: `insert into api_key (id, client, key_hash, expires_at) values (${literal(row.id)}, ${literal(name)}, '\\x${row.hash}', ${literal(expiresAt)});`,
+        text: `insert into api_key (id, client, key_hash, expires_at) values (${literal(id)}, ${literal(name)}, '\\x${hashApiKey(key)}', ${literal(expiresAt)});`,
       };
     }
-    await withDatabase((client) =>
-      client.query(
-        `insert into api_key (id, client, key_hash, expires_at) values ($1, $2, decode($3, 'hex'), $4)`,
-        [row.id, name, row.hash, expiresAt],
-      ),
-    );
+    await withDatabase((client) => insertKey(client, issued));
     return {
-      text: `Key of ${name}, shown this once:\n\n  ${key}\n\nIts id is ${row.id}; it ${expiresAt ? `expires at ${expiresAt}` : 'does not expire'}.`,
-      json: { id: row.id, client: name, key, expiresAt },
+      text: `Key of ${name}, shown this once:\n\n  ${key}\n\nIts id is ${id}; it ${expiresAt ? `expires at ${expiresAt}` : 'does not expire'}.`,
+      json: { id, client: name, key, expiresAt },
     };
   },
 });

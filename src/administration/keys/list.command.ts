@@ -1,46 +1,35 @@
 import { command } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
-
-interface KeyRow {
-  id: string;
-  client: string;
-  created_at: Date;
-  expires_at: Date | null;
-  revoked_at: Date | null;
-}
-
-const stateOf = ({ expires_at: expires, revoked_at: revoked }: KeyRow): string =>
-  revoked && revoked.getTime() <= Date.now()
-    ? 'revoked'
-    : expires && expires.getTime() <= Date.now()
-      ? 'expired'
-      : 'active';
+import { KEY_COLUMNS, type KeyRow } from './keys.js';
 
 export const list = command({
   usage: '[--json]',
-  summary: 'shows all keys and their states',
+  summary: 'shows all keys: state, expiry and last use',
   options: { json: { type: 'boolean' } },
   run: () =>
     withDatabase(async (client) => {
-      const { rows } = await client.query<KeyRow>(
-        'select id, client, created_at, expires_at, revoked_at from api_key order by client, created_at',
+      const { rows } = await client.query<KeyRow & { lastUsedAt: Date | null }>(
+        `select ${KEY_COLUMNS}, last_used_at as "lastUsedAt" from api_key left join api_key_use on key_id = id
+         order by client, created_at`,
+      );
+      const said = rows.map((row) => [
+        row.id,
+        row.state === 'ends' ? `ends ${time(row.revokedAt)}` : row.state,
+        row.expiresAt ? `expires ${time(row.expiresAt)}` : 'no expiry',
+        row.lastUsedAt ? `used ${time(row.lastUsedAt)}` : 'never used',
+        row.client,
+      ]);
+      const widths = [0, 1, 2, 3, 4].map((at) =>
+        at === 4 ? 0 : Math.max(0, ...said.map((cells) => cells[at]?.length ?? 0)),
       );
       return {
         text:
-          rows
-            .map(
-              (row) =>
-                `${row.id}  ${stateOf(row).padEnd(7)}  ${row.created_at.toISOString()}  ${row.client}`,
-            )
+          said
+            .map((cells) => cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  '))
             .join('\n') || 'There are no keys.',
-        json: rows.map((row) => ({
-          id: row.id,
-          client: row.client,
-          state: stateOf(row),
-          createdAt: row.created_at,
-          expiresAt: row.expires_at,
-          revokedAt: row.revoked_at,
-        })),
+        json: rows,
       };
     }),
 });
+
+const time = (moment: Date | null): string => moment?.toISOString() ?? '';

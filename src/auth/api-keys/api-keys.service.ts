@@ -14,6 +14,7 @@ import { readIdentity } from '../../snapshots/content-identity.js';
 import { readTransaction } from '../../database/read-transaction.js';
 import type { Caller } from '../../http/service-request.js';
 import { hasValidChecksum, hashApiKey } from './api-key.js';
+import { KeyUse } from './key-use.js';
 import { type Verdict, missing, refused, undecided, valid } from '../verdict.js';
 
 interface ListedKey extends Caller {
@@ -33,6 +34,7 @@ export class ApiKeysService {
     @InjectDataSource() private readonly dataSource: DataSource,
     private readonly configuration: Configuration,
     private readonly clock: DatabaseClock,
+    private readonly keyUse: KeyUse,
     snapshots: SnapshotsService,
   ) {
     this.followed = snapshots.follow('keys', { read: () => this.read(), isEqual });
@@ -49,7 +51,9 @@ export class ApiKeysService {
     if (!listed) return refused('unknown');
     const now = this.clock.now();
     if (listed.revokedAt <= now) return refused('revoked');
-    return listed.expiresAt <= now ? refused('expired') : valid(listed);
+    if (listed.expiresAt <= now) return refused('expired');
+    this.keyUse.note(listed.keyId);
+    return valid(listed);
   }
 
   /** Why no key can be judged now, or undefined where all can. */

@@ -125,7 +125,7 @@ describe('migrate up', () => {
   it('creates the next migration from a template', async () => {
     await use();
     expect((await migrate('new', 'add_order_type')).stdout).toMatch(
-      /^created .*\/0005_add_order_type\.sql\n$/,
+      /^created .*\/\d{4}_add_order_type\.sql\n$/,
     );
     expect(await migrate('new', 'Bad-Name')).toMatchObject({
       status: 1,

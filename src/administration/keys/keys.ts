@@ -1,0 +1,42 @@
+import type { Client } from 'pg';
+import { AdministrationError } from '../frame/administration-error.js';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** By the database's clock, as the service has it. */
+const STATE = `case when revoked_at <= now() then 'ended' when expires_at <= now() then 'expired'
+  when revoked_at is not null then 'ends' else 'in force' end`;
+
+export interface KeyRow {
+  readonly id: string;
+  readonly client: string;
+  readonly state: 'in force' | 'ends' | 'ended' | 'expired';
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+}
+
+export const KEY_COLUMNS = `id, client, ${STATE} as state, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"`;
+
+/** The key as it is, locked until the end of the transaction. */
+export async function lockKey(client: Client, id = ''): Promise<KeyRow> {
+  if (!UUID.test(id))
+    throw new AdministrationError(
+      'The id of the key is missing or not one: keys list shows the ids.',
+    );
+  const { rows } = await client.query<KeyRow>(
+    `select ${KEY_COLUMNS} from api_key where id = $1 for update`,
+    [id],
+  );
+  if (!rows[0])
+    throw new AdministrationError(`There is no key with the id ${id}: keys list shows the ids.`);
+  return rows[0];
+}
+
+/** What a key's row says of its end, after "it". */
+export function endOf({ state, expiresAt, revokedAt }: KeyRow): string {
+  if (state === 'ended') return `was revoked at ${revokedAt?.toISOString()} already`;
+  if (state === 'expired') return `had expired at ${expiresAt?.toISOString()}`;
+  if (state === 'ends') return `was to end at ${revokedAt?.toISOString()}`;
+  return expiresAt ? `was to expire at ${expiresAt.toISOString()}` : 'had no end';
+}
