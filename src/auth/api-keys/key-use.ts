@@ -3,7 +3,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import { initialized } from '../../database/session.js';
 
 const EVERY_MS = 60_000;
 /** Keys that are first used within this time are noted together. */
@@ -34,10 +33,10 @@ export class KeyUse implements OnApplicationShutdown {
   private async write(): Promise<void> {
     const keyIds = this.gathered;
     [this.gathered, this.soon] = [[], undefined];
+    if (!this.dataSource.isInitialized) return; // a key that was read shows that the pool was there
     try {
-      const dataSource = await initialized(this.dataSource);
-      await dataSource.query(
-        'select note_key_use($1::uuid[]) from (select pg_is_in_recovery() as standby) s where not standby',
+      await this.dataSource.query(
+        'select public.note_key_use($1::uuid[]) from (select pg_is_in_recovery() as standby) s where not standby',
         [keyIds],
       );
     } catch {
