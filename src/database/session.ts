@@ -29,12 +29,12 @@ export class Session extends Client {
     const { address, sessions } = options;
     const found = attempt(() => connectionString(address));
     super({
-      application_name: 'order-lookup-services',
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       // The operating system's keep-alive finds peers that vanished
       keepAlive: true,
       keepAliveInitialDelayMillis: 5_000,
       ...options,
+      application_name: options.application_name ?? 'order-lookup-services', // the pool passes undefined
       connectionString: found instanceof Error ? 'postgres://' : found,
     });
     this.fault = found instanceof Error ? found : undefined;
