@@ -126,7 +126,7 @@ describe('a trace', () => {
   });
 
   it('has the parent that its request named, for each of 2,000 pipelined requests', async () => {
-    const asked = await askWithParents(world, { connections: 20, requests: 100 });
+    const asked = await askWithParents(world, { connections: 5, requests: 400 });
     const spans = await collector.received(asked.length, isServer);
     const found = new Map(
       spans.map(({ attributes, traceId, parentSpanId }) => [
