@@ -1,0 +1,56 @@
+import type { Client } from 'pg';
+
+/** A row as it stands in a file: null is empty. Moments are `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC, so that texts compare as moments do. */
+export type Row = Readonly<Record<string, string>>;
+
+/** A table that is exported and written as a file. */
+export interface ListTable {
+  readonly table: 'communication_code' | 'code_list_value';
+  readonly key: readonly [string, string];
+  /** All columns, those of the key first. */
+  readonly columns: readonly string[];
+  /** Columns of text, with their most characters. */
+  readonly texts: Readonly<Record<string, number>>;
+  readonly order: string;
+}
+
+export const MOMENTS = ['valid_from', 'valid_until'];
+
+export const LISTS: Readonly<Record<string, ListTable>> = {
+  'communication-codes': {
+    table: 'communication_code',
+    key: ['code_type', 'code'],
+    columns: ['code_type', 'code', 'description', ...MOMENTS],
+    texts: { code_type: 256, code: 256, description: 1024 },
+    order: 'code_type, code',
+  },
+  'code-lists': {
+    table: 'code_list_value',
+    key: ['code_list', 'value'],
+    columns: ['code_list', 'value', 'position', ...MOMENTS],
+    texts: { code_list: 64, value: 256 },
+    // As the answers have them: those of order-update, those of order-capture-v2 alone, those of no area
+    order: `coalesce((select min(case p.area when 'order-update' then 0 else 1000 end + p.position)
+      from public.area_property p where p.code_list = t.code_list), 1000000), code_list, position`,
+  },
+};
+
+export const keyOf = ({ key }: ListTable, row: Row): string =>
+  key.map((name) => row[name]).join('\0');
+
+/** All rows, in the order of the answers. */
+export async function readRows(client: Client, list: ListTable): Promise<Row[]> {
+  const columns = list.columns.map((name) =>
+    MOMENTS.includes(name)
+      ? `coalesce(to_char(t.${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '') as ${name}`
+      : `t.${name}::text`,
+  );
+  const { rows } = await client.query<Row>(
+    `select ${columns.join(', ')} from public.${list.table} t order by ${list.order}`,
+  );
+  return rows;
+}
+
+/** RFC 3339, as short as it can be. */
+export const shownMoment = (moment: string): string =>
+  moment === '' ? '' : `${moment.replace(/\.?0*$/, '')}Z`;
