@@ -19,7 +19,7 @@ import { databaseUp, listenerUp, recordGaps } from '../telemetry/metrics.js';
 import { RepeatedFailure } from '../telemetry/repeated-failure.js';
 import { IDENTITIES, type Identity } from './content-identity.js';
 
-export const CHANNEL = 'order_lookup_changed';
+const CHANNEL = 'order_lookup_changed';
 const NOTIFIED_PAUSE_MS = 4_000;
 const UNNOTIFIED_PAUSE_MS = 500;
 /** Least time between two questions, so that a storm of changes makes a few questions a second. */

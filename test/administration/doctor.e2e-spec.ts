@@ -47,6 +47,7 @@ describe('npm run doctor', () => {
         'migrations',
         'role',
         'contents',
+        'record',
         'notifications',
         'clock',
         'API key',
