@@ -16,7 +16,7 @@ import { OrderUpdateModule } from './order-update/order-update.module.js';
 import { ProblemRenderer } from './problems/problem-details.js';
 import { LOG, type Log } from './telemetry/log.js';
 
-/** What exists before Nest does, since the HTTP server is made of it. */
+/** Objects that are created before Nest, because the HTTP server needs them. */
 export interface Foundation {
   readonly configuration: Configuration;
   readonly log: Log;

@@ -13,7 +13,7 @@ import { Refusals } from './refusals.js';
 
 @Module({})
 export class AuthModule {
-  /** The interceptor is there only where a limit is set: without it a request costs less. */
+  /** The interceptor is registered only if a limit is set, because it adds to the cost of each request. */
   static forRoot({ RATE_LIMIT_PER_MINUTE }: Configuration): DynamicModule {
     const rateLimit =
       RATE_LIMIT_PER_MINUTE > 0

@@ -1,5 +1,5 @@
-// Both headers stand between a stranger and the data. The guard is global and fails closed: a route that says nothing about credentials
-// refuses everyone who has none. The key comes first: without a valid one no signature is checked, nobody waits, and the issuer is not asked.
+// Requires both credentials. The guard is global, so every route needs them unless it is marked as public. The key is checked first: without
+// a valid key no signature is verified, nothing waits, and the issuer is not asked.
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import type { Caller, ServiceRequest } from '../http/service-request.js';
@@ -45,7 +45,7 @@ export class CredentialsGuard implements CanActivate {
   }
 
   private refusalOf(key: Verdict<Caller>, token: Verdict<AccessToken>): Problem {
-    // What is missing can be said whatever else is not at hand; a verdict that cannot be reached is never a refusal.
+    // A missing credential is reported in any case. If a credential cannot be checked, the answer is 503 and never a refusal.
     if (key.kind !== 'missing' && token.kind !== 'missing') {
       if (key.kind === 'undecided') return this.refusals.cannotVerify(key.detail);
       if (token.kind === 'undecided') return this.refusals.cannotVerify(token.detail);
@@ -57,8 +57,8 @@ export class CredentialsGuard implements CanActivate {
 const soon = Promise.resolve();
 
 /**
- * To throw through our frames and those of Nest costs as much as half an answer. Rejected in a moment rather than at once, so that Nest listens
- * by then and Node does not take it for a rejection that nobody handles.
+ * Throwing through the frames of Nest costs half as much as a whole answer, so the guard returns a rejected promise. It rejects one microtask
+ * later, when Nest has attached its handler; otherwise Node would report an unhandled rejection.
  */
 const rejected = (problem: Problem): Promise<never> =>
   new Promise((_, reject) => void soon.then(() => reject(problem)));

@@ -1,15 +1,15 @@
 import { API_KEY_PREFIX } from './api-keys/api-key.js';
 
-/** The beginning of one of our keys, or of the header or claims of a JWT: `{"` in base64url. */
+/** The prefix of our keys, or the beginning of the header or claims of a JWT: `{"` in base64url. */
 const CREDENTIAL = new RegExp(String.raw`(${API_KEY_PREFIX}|eyj)[\w-]{8}`, 'i');
 const ENCODED = /%([0-9a-f]{2})/gi;
-/** Times that a text may have been percent-encoded. One that was encoded more often is not shown, either. */
+/** How often a text is percent-decoded. A text that is still encoded after that counts as a credential. */
 const MOST_LAYERS = 4;
 
 /**
- * Whether a text that was sent where no credential belongs holds what looks like one: at any position, in any case, percent-encoded or not, and
- * beside encoding that is broken.
- * @param own the API key that the request carries: one that was taken over from another system may look like anything
+ * Whether a text contains something that looks like a credential: at any position, in upper or lower case, percent-encoded or not, also in a
+ * text whose encoding is broken.
+ * @param own the API key of the request: a key that was taken over from another system can have any form
  */
 export function looksLikeCredential(text: string, own: string): boolean {
   let decoded = text;

@@ -2,7 +2,7 @@ import { type ExecutionContext, SetMetadata } from '@nestjs/common';
 
 const PUBLIC = 'public';
 
-/** Opens a controller to everyone. What is open holds no data: documentation and explanations. */
+/** Makes a controller public: no credentials are needed. Only documentation may be public. */
 export const Public = (): ClassDecorator => SetMetadata(PUBLIC, true);
 
 export const isPublic = (context: ExecutionContext): boolean =>

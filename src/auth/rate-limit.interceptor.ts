@@ -13,7 +13,7 @@ import { Problem } from '../problems/problem.js';
 
 const WINDOW_SECONDS = 60;
 
-/** At most RATE_LIMIT_PER_MINUTE requests for each API key. An answer 304 costs nothing: asking again is what callers should do. */
+/** At most RATE_LIMIT_PER_MINUTE requests for each API key. A 304 does not count, so that revalidation is free. */
 @Injectable()
 export class RateLimitInterceptor implements NestInterceptor {
   private readonly limit: number;
@@ -57,7 +57,7 @@ export class RateLimitInterceptor implements NestInterceptor {
     }
   }
 
-  /** draft-ietf-httpapi-ratelimit-headers: the structured fields of its later versions, and the three that older clients read. */
+  /** draft-ietf-httpapi-ratelimit-headers: the structured fields of its later versions, and the three fields of its earlier versions. */
   private fields(spent: RateLimiterRes): [string, string][] {
     const remaining = Math.max(0, spent.remainingPoints);
     return [

@@ -15,7 +15,7 @@ const tallies = new TallyTable<string>((credential, reason) =>
   credentialsRefused.labels({ credential, reason }),
 );
 
-/** The answers to credentials that do not let a request in. */
+/** The problem documents for credentials that are missing, refused or cannot be checked. */
 @Injectable()
 export class Refusals {
   /** RFC 9728 section 5.1 */
@@ -26,7 +26,7 @@ export class Refusals {
     this.resourceMetadata = address ? `, resource_metadata="${address}"` : '';
   }
 
-  /** A header sent twice: what would count depends on who reads it. */
+  /** A credential header was sent twice. Different programs would read different values from it. */
   repeatedHeaders({ apiKeys, authorizations }: RequestHead): Problem {
     const repeated = [...(apiKeys > 1 ? [API_KEY] : []), ...(authorizations > 1 ? [TOKEN] : [])];
     return new Problem('malformed-request', {
@@ -37,7 +37,7 @@ export class Refusals {
     });
   }
 
-  /** One 401 that names every fault at once and helps nobody to guess: unknown, revoked and expired are told alike. */
+  /** A 401 that names all faults at once. Unknown, revoked and expired keys get the same answer, so that the answer does not help to guess. */
   unauthorized(key: Verdict<unknown>, token: Verdict<unknown>): Problem {
     count('api_key', key);
     count('access_token', token);

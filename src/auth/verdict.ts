@@ -1,13 +1,13 @@
-/** The answers about a credential, and its absence. A dependency that fails is `undecided`, never `refused`. */
+/** The result of checking a credential. If something that the check needs is missing, it is `undecided`, never `refused`. */
 export type Verdict<Holder> =
   | { readonly kind: 'valid'; readonly holder: Holder }
   | { readonly kind: 'missing' }
   | { readonly kind: 'refused'; readonly reason: RefusalReason }
   | { readonly kind: 'undecided'; readonly detail: string }
-  /** Nothing is wrong with what can be seen; nothing more was looked at. */
+  /** No fault was found without verifying the signature, and the signature was not verified. */
   | { readonly kind: 'unverified' };
 
-/** Fixed words, for the metrics only: the caller is never told. */
+/** A fixed set of words, for metrics only. Callers never get the reason. */
 export type RefusalReason =
   // of an API key
   | 'unknown'
@@ -21,7 +21,7 @@ export type RefusalReason =
   | 'unknown-key'
   | TokenFault;
 
-/** What can be seen of a token to be wrong without any key. */
+/** Faults of a token that can be found without a key. */
 export type TokenFault =
   | 'algorithm'
   | 'critical'

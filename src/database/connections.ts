@@ -7,19 +7,19 @@ import { CodeListValue } from './entities/code-list-value.entity.js';
 import { CommunicationCode } from './entities/communication-code.entity.js';
 import { CONNECT_TIMEOUT_MS, QUERY_TIMEOUT_MS, Session, type SessionOptions } from './session.js';
 
-/** The sessions of the service: two of a pool, so that a list of keys is read while a long list of codes is, and the one that watches for changes. */
+/** The sessions of the service: two in a pool, so that keys can be read during a long reading of codes, and one for the change watch. */
 @Injectable()
 export class Connections {
   private readonly sessions = new Set<Session>();
 
   constructor(private readonly configuration: Configuration) {}
 
-  /** A session of its own, not connected yet. */
+  /** A separate session, not yet connected. */
   session(options: Omit<SessionOptions, 'address' | 'sessions'>): Session {
     return new Session({ ...options, address: this.configuration, sessions: this.sessions });
   }
 
-  /** Cuts all sessions: where one heard nothing for too long, the others would wait in vain as well. */
+  /** Closes all sessions. Called when one session got no answer for too long: the others would wait in vain as well. */
   cut(): void {
     for (const session of this.sessions) session.destroy();
   }
@@ -31,10 +31,10 @@ export class Connections {
       synchronize: false,
       migrationsRun: false,
       logging: false,
-      manualInitialization: true, // connected by the first reading: the service starts without the database
+      manualInitialization: true, // the first reading connects, so that the service can start without the database
       poolSize: 2,
       connectTimeoutMS: CONNECT_TIMEOUT_MS,
-      poolErrorHandler: () => undefined, // an idle session that ended: the pool makes a new one, and the watch says that the database is away
+      poolErrorHandler: () => undefined, // an idle session ended: the pool makes a new one, and the change watch logs that the database is away
       extra: {
         Client: Session,
         address: this.configuration,

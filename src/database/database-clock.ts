@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 
 /**
- * The database's clock, never ahead of it, and behind by the time that an answer takes. Between measurements, and while the database is away,
- * the process's monotonic clock goes on from the last one, whatever happens to the clock of this machine.
+ * The clock of the database: never ahead of it, and behind it by at most the time that an answer takes. Between measurements, and while the
+ * database is away, the monotonic clock of the process continues from the last measurement, so changes of this machine's clock do not matter.
  */
 @Injectable()
 export class DatabaseClock {
-  /** Added to performance.now(). Until the first measurement, this machine's clock has to do. */
+  /** Added to performance.now(). Until the first measurement it is that of this machine's clock. */
   private offset: number | undefined;
 
   /** Milliseconds since the epoch. */
@@ -14,7 +14,7 @@ export class DatabaseClock {
     return this.offset === undefined ? Date.now() : performance.now() + this.offset;
   }
 
-  /** How far it is ahead of this machine's clock. */
+  /** Milliseconds by which it is ahead of this machine's clock. */
   get offsetMs(): number {
     return this.now() - Date.now();
   }

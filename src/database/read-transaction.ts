@@ -2,8 +2,8 @@ import type { DataSource, EntityManager } from 'typeorm';
 import { BEGIN_READING, type Session } from './session.js';
 
 /**
- * Runs `read` in one read-only REPEATABLE READ transaction, so that all it sees is of one moment.
- * After any error the session is destroyed rather than given back.
+ * Runs `read` in one read-only REPEATABLE READ transaction, so that all its queries see the same snapshot.
+ * After an error the session is destroyed and not returned to the pool.
  */
 export async function readTransaction<T>(
   dataSource: DataSource,
@@ -26,7 +26,7 @@ export async function readTransaction<T>(
 
 const initializing = new WeakMap<DataSource, Promise<unknown>>();
 
-/** Initializes the data source, once however many ask. Unlike TypeORM's own retries this may fail and be tried again for ever. */
+/** Initializes the data source once, however many callers ask. Unlike TypeORM's own retries, it may fail and be tried again without a limit. */
 async function initialized(dataSource: DataSource): Promise<DataSource> {
   if (dataSource.isInitialized) return dataSource;
   const pending =

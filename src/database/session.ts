@@ -1,15 +1,15 @@
-// Every connection to PostgreSQL is made here: by the pool, by the watch for changes, and by the commands. Whatever becomes of it, and whenever,
-// no process ends of it: its errors have a listener from the moment it exists, and whoever waits for an answer is told by that.
+// Every connection to PostgreSQL is made here: for the pool, the change watch and the commands. An error of a connection never ends the
+// process: each connection has an error listener from the moment it exists, and a query that waits for an answer fails.
 import { Client, type ClientConfig } from 'pg';
 import { type DatabaseAddress, connectionString } from '../configuration/database-url.js';
 
 export const CONNECT_TIMEOUT_MS = 2_000;
-/** A little longer than the server's own limit, which gives the better message. */
+/** A little longer than the server's own limit, because the server's error message is more precise. */
 export const QUERY_TIMEOUT_MS = 9_000;
 
 /**
- * Begins a transaction whose statements all see one moment, and sets what they depend on, in it alone: behind a pooler the session is
- * another client's after it. A role or database may have set any of these otherwise.
+ * Begins a transaction whose statements see the same snapshot, and sets the settings they depend on, for this transaction only: behind a
+ * pooler the session belongs to another client afterwards. A role or database may have other defaults for these settings.
  */
 export const BEGIN_READING = `begin isolation level repeatable read, read only;
   set local statement_timeout = '8s'; set local lock_timeout = '2s'; set local idle_in_transaction_session_timeout = '10s';
@@ -18,7 +18,7 @@ export const BEGIN_READING = `begin isolation level repeatable read, read only;
 
 export interface SessionOptions extends ClientConfig {
   readonly address: DatabaseAddress;
-  /** Holds the session for as long as it is open. */
+  /** The socket of the session. */
   readonly sessions?: Set<Session>;
 }
 
@@ -30,7 +30,7 @@ export class Session extends Client {
     const found = attempt(() => connectionString(address));
     super({
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      // The operating system's keep-alive finds peers that vanished
+      // TCP keep-alive detects peers that have vanished
       keepAlive: true,
       keepAliveInitialDelayMillis: 5_000,
       ...options,
@@ -52,9 +52,9 @@ export class Session extends Client {
     setImmediate(callback, this.fault);
   }
 
-  /** Cuts it at once. A session that ran into its time limit still waits for the answer and must not be used again. */
+  /** Closes it at once. A session that reached its time limit still waits for the answer and must not be used again. */
   destroy(): void {
-    void this.end(); // so that the pool takes it back no more
+    void this.end(); // so that the pool does not take it back
     (
       this as unknown as { connection: { stream: { destroy(): void } } }
     ).connection.stream.destroy();
@@ -69,7 +69,7 @@ function attempt<T>(work: () => T): T | Error {
   }
 }
 
-/** What the server says of itself, asked once for each connection. */
+/** Facts about the server, read once for each connection. */
 export const SERVER_QUERY = `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding`;
 
 export interface ServerFacts {
@@ -77,7 +77,7 @@ export interface ServerFacts {
   readonly encoding: string;
 }
 
-/** PostgreSQL 14 is the oldest version that the migrations and statements are written for; in other encodings than UTF8 lengths and order are those of bytes. */
+/** The migrations and statements need PostgreSQL 14. With an encoding other than UTF8, lengths and order are those of bytes. */
 export function assertSupported(facts: ServerFacts | undefined): void {
   const { version = 0, encoding = 'unknown' } = facts ?? {};
   if (version < 140_000)

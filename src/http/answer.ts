@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** What all answers of one kind have in common. */
+/** What all answers of one kind share. */
 export class AnswerKind {
   /** Header fields of 200 and of 304, as a flat list of names and values. */
   readonly fields: readonly string[];
@@ -14,9 +14,9 @@ export class AnswerKind {
   }
 
   /**
-   * A page that is open to everyone.
-   * @param policy Content-Security-Policy, for what a browser shows
-   * @param rest more header fields
+   * A public page.
+   * @param policy Content-Security-Policy, for HTML
+   * @param rest further header fields
    */
   static page(
     type: string,
@@ -33,17 +33,17 @@ export class AnswerKind {
   }
 }
 
-/** Always asked again while we answer (RFC 9111), and for a day in place of our 5xx (RFC 5861). */
+/** Caches ask before each use (RFC 9111), and may use the answer for a day instead of our 5xx (RFC 5861). */
 const LOOKUP = new AnswerKind('application/json', 'private, max-age=0, stale-if-error=86400');
 
-/** A 200 answer as bytes that are ready to be sent: made once, shared by all callers, never changed. */
+/** A 200 answer as bytes that are ready to be sent. It is created once, shared by all callers, and never changed. */
 export class Answer {
   readonly length: number;
   readonly contentLength: string;
 
   /**
-   * @param parts the body, in pieces that may be views of one large buffer
-   * @param etag strong entity tag with its quotes (RFC 9110 section 8.8.3), made from the content alone
+   * @param parts the body, in parts that may be views of one large buffer
+   * @param etag strong entity tag with its quotes (RFC 9110 section 8.8.3), computed from the content only
    */
   constructor(
     readonly parts: readonly Buffer[],

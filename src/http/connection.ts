@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** How long a client may take to read the last answer, and to close, before the connection is cut. */
+/** How long a client may take to read the last answer and to close, before the connection is destroyed. */
 const LINGER_MS = 1_000;
 
 /** One connection to the port of the API. */
@@ -10,21 +10,21 @@ export class Connection {
   last: ServerResponse | undefined = undefined;
   /** Whether a request on it has shown a valid API key. */
   isKnown = false;
-  /** Whether there was no room for it: its requests are answered 503. */
+  /** Whether the connection came at the limit: its requests get 503. */
   isTurnedAway = false;
 
   constructor(
     readonly socket: Socket,
     private readonly onKnown: (connection: Connection) => void,
   ) {
-    // Node calls this after the last response. A reset, which is what destroying a connection with unread bytes makes, could take the answer away
-    // from a client that is still sending (RFC 9112 section 9.6).
+    // Node calls this after the last response. Destroying a connection with unread bytes sends a reset, which could make a client that is still
+    // sending lose the answer (RFC 9112 section 9.6).
     socket.destroySoon = () => this.linger();
   }
 
   /**
-   * Whether an answer under way is the last one. Whatever arrives behind it is neither run, answered nor counted (RFC 9112 section 9.6).
-   * A request that should have no body, but has one, will be refused and the connection closed.
+   * Whether an answer under way is the last one. Later requests are not run, answered or counted (RFC 9112 section 9.6).
+   * A request with a body that it must not have is refused, and the connection closed.
    */
   get isClosing(): boolean {
     const { last } = this;
@@ -37,14 +37,14 @@ export class Connection {
     this.onKnown(this);
   }
 
-  /** Closes the connection at once where nothing is to be answered, else as soon as the client has taken the last answer. */
+  /** Closes the connection: at once if no answer is due, otherwise when the client has read the last answer. */
   closeWhenIdle(): void {
     const { last, socket } = this;
     if (last === undefined || last.closed) socket.destroy();
     else last.once('close', () => this.linger());
   }
 
-  /** Ends the connection from this side, and leaves the client a moment to read what was sent. */
+  /** Ends the connection from our side, and gives the client time to read what was sent. */
   linger(): void {
     this.socket.end();
     setTimeout(() => this.socket.destroy(), LINGER_MS).unref();

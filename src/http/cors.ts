@@ -15,9 +15,9 @@ const PREFLIGHT = [
   '3600',
 ];
 
-/** The header fields of the Fetch standard (section 3.3, the CORS protocol) that go with every reply. The package `cors` sets them on requests that reach Express alone. */
+/** The header fields of the Fetch standard (section 3.3, the CORS protocol) that every reply carries. The package `cors` would set them only on replies to requests that reach Express. */
 export class Cors {
-  /** @param origins those whose pages may read the answers; none turns CORS off */
+  /** @param origins origins whose pages may read the answers; an empty list turns CORS off */
   constructor(private readonly origins: readonly string[]) {}
 
   fieldsFor(request: IncomingMessage): readonly string[] {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** Whether the process is about to end: the one state that readiness, replies and connections go by. It never goes back. */
+/** Whether the process is ending. Readiness, replies and connections depend on this one state. It is never reset. */
 @Injectable()
 export class Draining {
   private begun = false;

@@ -3,7 +3,7 @@ import { Problem } from '../problems/problem.js';
 import type { ServiceRequest, ServiceResponse } from './service-request.js';
 import { Replies } from './replies.js';
 
-/** Everything that goes wrong inside Nest leaves as a problem document. */
+/** Answers every error inside Nest with a problem document. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(private readonly replies: Replies) {}
@@ -20,8 +20,8 @@ export class ProblemFilter implements ExceptionFilter {
 }
 
 /**
- * Answers with the problem that an error stands for. Where the answer had begun already, cuts the connection.
- * @param error undefined where no route took the request
+ * Answers with the problem for an error. If the answer has already begun, closes the connection.
+ * @param error undefined if no route matches
  */
 export function sendError(
   replies: Replies,
@@ -31,7 +31,7 @@ export function sendError(
 ): void {
   if (response.headersSent) return void response.destroy();
   const problem = problemOf(error);
-  // Only an error of ours is worth its stack in the log
+  // The stack is logged only for a fault of the service
   const cause = problem.slug === 'internal-error' ? error : undefined;
   replies.sendProblem(request, response, problem, cause);
 }
@@ -47,7 +47,7 @@ function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error === undefined || (error instanceof HttpException && error.getStatus() === 404))
     return NOT_FOUND;
-  if (error instanceof URIError && 'status' in error) return BAD_PATH; // the router's
+  if (error instanceof URIError && 'status' in error) return BAD_PATH; // thrown by the router
   return new Problem('internal-error', {
     detail:
       'The server met an unexpected condition. It is in our log under the id of this occurrence.',

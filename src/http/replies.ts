@@ -13,8 +13,8 @@ import type { ServiceRequest, ServiceResponse } from './service-request.js';
 export const ALLOW = ['Allow', 'GET, HEAD, OPTIONS'];
 
 /**
- * The one door: every reply that leaves the process goes through `send`, also one to bytes that never became a request. Here it gets the header
- * fields that all replies share, is counted, and is logged under its id.
+ * Every reply that leaves the process goes through `send`, also a reply to bytes that never became a request. Here it gets the header fields
+ * that all replies share, is counted, and is logged under its id.
  */
 @Injectable()
 export class Replies {
@@ -25,7 +25,7 @@ export class Replies {
     private readonly log: Log,
   ) {}
 
-  /** 200 with the bytes of the answer, or 304 where the caller has them already. */
+  /** 200 with the bytes of the answer, or 304 if the caller already has them. */
   sendAnswer(request: ServiceRequest, response: ServiceResponse, answer: Answer): void {
     const { requestId, head } = request;
     const { etag, kind, contentLength, parts } = answer;
@@ -37,12 +37,12 @@ export class Replies {
     }
   }
 
-  /** 204 with the methods of a lookup. */
+  /** 204 with the allowed methods. */
   sendOptions(request: ServiceRequest, response: ServiceResponse): void {
     this.send(request, response, 204, ['X-Request-Id', request.requestId, ...ALLOW], []);
   }
 
-  /** @param cause what is to be logged with its stack */
+  /** @param cause an error that is logged with its stack */
   sendProblem(
     request: ServiceRequest,
     response: ServiceResponse,
@@ -63,7 +63,7 @@ export class Replies {
     cause?: unknown,
   ): void {
     if (response.headersSent) return;
-    // Requests that wait on the connection are answered first: a client that pipelines loses none
+    // Requests that wait on the connection are answered first, so that a client that pipelines loses none
     if (this.draining.hasBegun && connectionOf(request).last === response)
       response.shouldKeepAlive = false;
     response.writeHead(status, [...fields, ...response.fields, ...this.cors.fieldsFor(request)]);
@@ -94,7 +94,7 @@ export class Replies {
     const line = {
       requestId,
       operation,
-      method: method ?? undefined, // null where the parser found none
+      method: method ?? undefined, // null if the parser found none
       status,
       durationMs: Math.round(milliseconds * 1000) / 1000,
       keyId: caller?.keyId,

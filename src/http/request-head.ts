@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** What the service reads of a request's headers, found in one pass over the raw list. Node joins or drops repeated fields silently; here they are counted. */
+/** What the service reads of a request's headers, read in one pass over the raw list. Node joins or drops repeated fields silently; here they are counted. */
 export interface RequestHead {
   host: string | undefined;
   hosts: number;

@@ -3,17 +3,17 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { connectionOf } from './connection.js';
 import { type RequestHead, readRequestHead } from './request-head.js';
 
-/** Who calls, once his key was found good: for the log and the rate limit. */
+/** The caller, known when the API key has been accepted: for the log and the rate limit. */
 export interface Caller {
   readonly keyId: string;
   readonly client: string;
 }
 
-/** A request of ours. What Express's router adds is declared here, too, so that all requests have one shape for V8. */
+/** The class of requests. The properties that Express's router adds are declared here too, so that all requests have the same hidden class in V8. */
 export class ServiceRequest extends IncomingMessage {
   head: RequestHead;
   requestId = '';
-  /** Milliseconds of the monotonic clock. */
+  /** Start of the request, in milliseconds of the monotonic clock. */
   startedAt = 0;
   /** The request target, set by the router. */
   originalUrl = '';
@@ -21,7 +21,7 @@ export class ServiceRequest extends IncomingMessage {
   route: { path: string } | undefined = undefined;
   private keyHolder: Caller | undefined = undefined;
 
-  /** Takes in what the headers say. Called once, first thing. */
+  /** Reads the headers. Called once, before anything else. */
   open(): void {
     this.startedAt = performance.now();
     this.head = readRequestHead(this);
@@ -32,7 +32,7 @@ export class ServiceRequest extends IncomingMessage {
     return this.keyHolder;
   }
 
-  /** Set as soon as the key was found good: from then on the connection keeps its place when others have to make room. */
+  /** Set when the API key has been accepted. From then on the connection is not closed to make room for others. */
   set caller(caller: Caller) {
     this.keyHolder = caller;
     connectionOf(this).becomeKnown();
@@ -43,19 +43,19 @@ export class ServiceRequest extends IncomingMessage {
     return Number(this.head.contentLength ?? 0) > 0 || this.head.transferEncoding !== undefined;
   }
 
-  /** The pattern of the route that matched: a fixed set of names, fit for metrics. */
+  /** The pattern of the route that matched: one of a fixed set, so it can be a label of metrics. */
   get operation(): string {
     return this.route?.path ?? 'none';
   }
 }
 
 export class ServiceResponse extends ServerResponse<ServiceRequest> {
-  /** Header fields that go with the reply, whatever it will be, as a flat list of names and values. */
+  /** Header fields of every reply to this request, as a flat list of names and values. */
   fields: readonly string[] = NONE;
 }
 
 const NONE: readonly string[] = [];
 
-/** `instance` is `urn:uuid:<request id>`, so only a UUID is taken over from the caller. */
+/** `instance` is `urn:uuid:<request id>`, so X-Request-Id is used only if it is a UUID. */
 const isUuid = (text: string | undefined): text is string =>
   text !== undefined && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);

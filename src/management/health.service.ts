@@ -4,7 +4,7 @@ import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { CodesService } from '../codes/codes.service.js';
 import { Draining } from '../http/draining.js';
 
-/** Whether the process can answer callers. The database need not be there at the moment: its outage must not pull all replicas out at once. */
+/** Whether the process can answer callers. The database is not asked: its outage must not take out all replicas at once. */
 @Injectable()
 export class HealthService {
   constructor(
@@ -14,7 +14,7 @@ export class HealthService {
     private readonly draining: Draining,
   ) {}
 
-  /** What is still missing, in words; none where the service is ready. */
+  /** Why the service is not ready, in sentences; empty if it is ready. */
   get obstacles(): string[] {
     return [
       ...(this.draining.hasBegun ? ['The service is shutting down.'] : []),

@@ -1,4 +1,4 @@
-// The port for operators: never on the API's port, never shed, open to whoever reaches it. Three addresses need no framework.
+// The port for operators. It is separate from the API's port, is not subject to the overload limit, and needs no credentials.
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
@@ -19,7 +19,7 @@ export class ManagementServer implements OnApplicationShutdown {
     this.server = createServer((request, response) => void this.answer(request, response));
   }
 
-  /** Called last: health and metrics are to be had while the service ends. */
+  /** Called last, so that health and metrics are available while the service ends. */
   onApplicationShutdown(): void {
     this.server.close();
     this.server.closeAllConnections();

@@ -4,7 +4,7 @@ import type { ServiceRequest } from '../http/service-request.js';
 import { MAX_FILTER_CHARACTERS } from '../problems/limits.js';
 import { FILTERS, readFilters } from './read-filters.js';
 
-/** The checked filters of the request. They are read after the guard, so a stranger learns nothing about them. */
+/** The checked filters of the request. They are read after the guard, so callers without credentials learn nothing about them. */
 export const QueryFilters = createParamDecorator((_data: unknown, context: ExecutionContext) => {
   const { originalUrl, head } = context.switchToHttp().getRequest<ServiceRequest>();
   return readFilters(originalUrl, head.apiKey);

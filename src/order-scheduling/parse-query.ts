@@ -1,4 +1,4 @@
-/** A parameter as it was sent; its decoded name and value are missing where percent-encoding or UTF-8 is broken. */
+/** A parameter as it was sent. Its decoded name and value are missing if percent-encoding or UTF-8 is broken. */
 export interface Parameter {
   readonly rawName: string;
   readonly rawValue: string;
@@ -6,7 +6,7 @@ export interface Parameter {
   readonly value: string | undefined;
 }
 
-/** Reads a query, without its question mark: every parameter in order, none dropped, no nesting; `+` is a space, as forms send it. */
+/** Reads a query, without its question mark: all parameters in order, without nesting. `+` is a space, as in forms. */
 export const parseQuery = (query: string): Parameter[] =>
   query
     .split('&')

@@ -10,22 +10,22 @@ import {
 import { type Issue, Problem } from '../problems/problem.js';
 import { type Parameter, parseQuery } from './parse-query.js';
 
-/** The filters by name, in the words of the interface document: what is known, the hints and the OpenAPI document follow from here. */
+/** The filters by name, with the descriptions of the interface document. The checks, the hints and the OpenAPI document use this table. */
 export const FILTERS: Readonly<Record<keyof Filters, string>> = {
   codeType: 'Type of communication code record to be retrieved.',
   code: 'Communication code record to be retrieved.',
 };
 const NAMES = Object.keys(FILTERS) as (keyof Filters)[];
 
-/** Edits at which an unknown name still looks like one of ours. */
+/** Largest edit distance at which an unknown name gets a hint. */
 const NEAR = 3;
-/** Stands for the name of a parameter that looks like a credential. */
+/** Shown instead of the name of a parameter that looks like a credential. */
 const LEFT_OUT = '[left out]';
 
 /**
  * The filters of a request target.
- * @param apiKey that the request carries: it is shown nowhere
- * @throws Problem invalid-query with all faults at once: a filter that is silently dropped would widen the answer
+ * @param apiKey of the request: it is never shown
+ * @throws Problem invalid-query with all faults at once: ignoring a filter would return more records than were asked for
  */
 export function readFilters(target: string, apiKey = ''): Filters {
   const start = target.indexOf('?');
@@ -78,7 +78,7 @@ function unknown(name: string): string {
   return `There is no such parameter: only ${NAMES.join(' and ')} are known.${hint}`;
 }
 
-/** What was sent, unless it looks like a credential that got into the wrong place. */
+/** The value that was sent, unless it looks like a credential. */
 function issueOf(
   { rawName, rawValue, name = rawName, value = rawValue }: Parameter,
   description: string,
@@ -94,6 +94,6 @@ function issueOf(
   };
 }
 
-/** The beginning of a text, in whole characters: half of a surrogate pair is no Unicode. */
+/** The beginning of a text, in whole characters: half of a surrogate pair is not valid Unicode. */
 const shown = (text: string): string =>
   text.slice(0, MAX_SHOWN_CHARACTERS).replace(/[\ud800-\udbff]$/, '');

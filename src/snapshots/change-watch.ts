@@ -1,6 +1,6 @@
-// One session of its own asks for the identities of the content, and for the database's time, every few seconds, and at once when a notification
-// says that something changed. What changed is never taken from a notification. A notification of our own, sent by another session, proves from
-// time to time that they arrive. Where they do not, or cannot (behind a pooler, on a hot standby), it asks twice a second.
+// A separate session asks for the identities of the content and for the time of the database: every few seconds, and at once after a
+// notification. A notification only wakes it; what changed is read from the database. From time to time a notification that another session
+// sends proves that they arrive. Where they do not arrive (behind a pooler, on a hot standby), it asks twice a second.
 import { randomUUID } from 'node:crypto';
 import type { QueryResult } from 'pg';
 import type { DataSource } from 'typeorm';
@@ -22,15 +22,15 @@ import { IDENTITIES, type Identity } from './content-identity.js';
 const CHANNEL = 'order_lookup_changed';
 const NOTIFIED_PAUSE_MS = 4_000;
 const UNNOTIFIED_PAUSE_MS = 500;
-/** Least time between two questions, so that a storm of changes makes a few questions a second. */
+/** Least time between two queries, so that many changes cause only a few queries a second. */
 const SPACING_MS = 50;
 const ANSWER_MS = 3_000;
 const RECONNECT_MS = 250;
-/** How often it is proved that notifications arrive, and how long one may take. */
+/** How often the arrival of notifications is proved, and how long one may take. */
 const PROOF_EVERY_MS = 20_000;
 const PROOF_MS = 2_000;
 
-/** What the server says each time. The time is of the moment at which it answers. */
+/** Facts that are read each time. `time` is the time at which the server answers. */
 const FACTS = `select (select string_agg(table_name, ', ' order by table_name) from record_gap) as gaps, pg_is_in_recovery() as standby,
   pg_backend_pid() as pid, (extract(epoch from clock_timestamp()) * 1000)::float8 as time`;
 
@@ -47,7 +47,7 @@ export class ChangeWatch {
   private running: Promise<void> | undefined;
   private session: Session | undefined;
   private wake: () => void = () => undefined;
-  /** Why no notifications arrive, or undefined where they do. */
+  /** Why no notifications arrive, or undefined if they do. */
   private deaf: string | undefined = 'not connected yet';
   private gaps: string | null = null;
   private heard: (payload: string) => void = () => undefined;
@@ -81,7 +81,7 @@ export class ChangeWatch {
       this.session = session;
       const state = { ended: false, changed: false, proveAt: 0 };
       const wake = (): void => {
-        if (this.session === session) this.wake(); // events of a session that was given up must not cut the pause before the next
+        if (this.session === session) this.wake(); // events of a session that was given up must not shorten the pause before the next one
       };
       session.on('notification', ({ payload = '' }) => {
         this.heard(payload);
@@ -117,14 +117,14 @@ export class ChangeWatch {
     while (!state.ended && !this.stopped) {
       state.changed = false;
       const { standby, pid } = await this.ask(session);
-      // A pooler gives other processes' numbers, and LISTEN would stay behind in a session that is another client's next
+      // Behind a pooler the process id differs, and LISTEN would remain set in a session that another client uses next
       if (standby) this.tell('the database is a hot standby');
       else if (pid !== (session as unknown as { processID: number }).processID)
         this.tell('a pooler is between');
       else if (!listens) {
         await session.query(`listen ${CHANNEL}`);
         listens = true;
-        continue; // what was committed before that was not announced
+        continue; // changes that were committed before LISTEN were not announced
       } else if (performance.now() >= state.proveAt) {
         state.proveAt = performance.now() + PROOF_EVERY_MS;
         void this.prove();
@@ -158,7 +158,7 @@ export class ChangeWatch {
     return facts;
   }
 
-  /** Sends a notification by another session and waits for it. */
+  /** Sends a notification through another session and waits for it. */
   private async prove(): Promise<void> {
     const proof = randomUUID();
     let timer: NodeJS.Timeout | undefined;
@@ -172,7 +172,7 @@ export class ChangeWatch {
       );
       this.tell((await arrived) ? undefined : 'one that was sent did not arrive');
     } catch {
-      // the database is away: the session that watches says so
+      // the database is away: the session of the watch reports it
     } finally {
       clearTimeout(timer);
     }

@@ -9,33 +9,33 @@ import { RepeatedFailure, describe } from '../telemetry/repeated-failure.js';
 import { traced } from '../telemetry/tracing.js';
 import { type Identity, type Topic, haveSameStamps, isSame } from './content-identity.js';
 
-/** Least time between the starts of two reloads, so that a storm of changes makes a few reloads a second. */
+/** Least time between the starts of two reloads, so that many changes cause only a few reloads a second. */
 const SPACING_MS = 200;
 const RETRY_MS = 500;
-/** Everything is read anew once in this time, less up to a quarter, so that replicas do it at different times. */
+/** Everything is read once in this time, less a random part of up to a quarter, so that replicas do it at different times. */
 const WHOLE_MS = 60 * 60_000;
 
-/** What was read is not fit to be served: the former value stays. */
+/** The data that was read cannot be served. The former value stays. */
 export class RefusedSnapshot extends Error {}
 
 export interface Reading<T> {
-  /** Of the content that was read. */
+  /** The identity of the content that was read. */
   readonly identity: Identity;
   readonly value: T;
 }
 
 /** How a topic is read. */
 export interface Source<T> {
-  /** Is given the value before, to build on it, unless everything has to be read anew. */
+  /** Gets the former value to build on, or undefined if everything must be read. */
   read(former: T | undefined): Promise<Reading<T>>;
-  /** Whether callers are answered the same from both. */
+  /** Whether callers get the same answers from both. */
   isEqual(one: T, other: T): boolean | Promise<boolean>;
 }
 
 /**
- * The current value of a topic: swapped in one assignment, and read again when the identity of its content changes.
- * There is one reading at a time; changes that arrive during it cause one more. Once in a while everything is read anew, and what changed
- * without a record of it is served, logged and counted.
+ * The current value of a topic. It is read again when the identity of the content changes, and replaced in one assignment. There is one
+ * reading at a time; changes that arrive during it cause one more. Once an hour everything is read; a change without a record is served,
+ * logged and counted.
  */
 export class FollowedSnapshot<T> {
   private readonly failure: RepeatedFailure;
@@ -57,7 +57,7 @@ export class FollowedSnapshot<T> {
     this.failure = new RepeatedFailure(log, `reading the ${topic}`);
   }
 
-  /** Take it once for each request: the next call may give another. */
+  /** Use it once for each request: the next call may return another value. */
   get current(): T | undefined {
     return this.value;
   }
@@ -67,7 +67,7 @@ export class FollowedSnapshot<T> {
     return this.value === undefined ? Infinity : (performance.now() - this.confirmedAt) / 1000;
   }
 
-  /** Reads no more. */
+  /** Stops reading. */
   stop(): void {
     this.stopped = true;
   }
@@ -83,7 +83,7 @@ export class FollowedSnapshot<T> {
     if (this.isCurrent ? isDue : !this.isRefused) void this.reload();
   }
 
-  /** For the metrics, at the time they are asked for. */
+  /** Sets the metrics. Called at each scrape. */
   measure(): void {
     if (this.value !== undefined) snapshotAge.set({ topic: this.topic }, this.age);
   }
@@ -116,7 +116,7 @@ export class FollowedSnapshot<T> {
       );
       this.value = value;
       this.loaded = identity;
-      if (this.wanted === wanted) this.wanted = identity; // else another was announced meanwhile
+      if (this.wanted === wanted) this.wanted = identity; // otherwise another identity was announced in the meantime
       if (isWhole || former === undefined)
         this.wholeAt = performance.now() + WHOLE_MS * (1 - Math.random() / 4);
       this.confirmedAt = startedAt;
@@ -134,7 +134,7 @@ export class FollowedSnapshot<T> {
       const refused = error instanceof RefusedSnapshot;
       snapshotReloads.inc({ topic: this.topic, result: refused ? 'refused' : 'failed' });
       if (refused) {
-        this.refused = wanted; // not what is wanted by now: the mend may have been committed meanwhile
+        this.refused = wanted; // not this.wanted: a correction may have been announced in the meantime
         if (isWhole) this.wholeAt = performance.now() + WHOLE_MS;
         this.log.error(
           { topic: this.topic, revision: this.wanted?.transactions, reason: describe(error) },
@@ -147,7 +147,7 @@ export class FollowedSnapshot<T> {
     }
   }
 
-  /** No transaction left a stamp since, so both should be the same. */
+  /** No transaction has left a stamp since, so both values should be equal. */
   private async compare(former: T, value: T): Promise<void> {
     if (await this.source.isEqual(former, value)) return;
     unrecordedChanges.inc({ topic: this.topic });

@@ -14,7 +14,7 @@ import { ChangeWatch } from './change-watch.js';
 import type { Topic } from './content-identity.js';
 import { FollowedSnapshot, type Source } from './followed-snapshot.js';
 
-/** Keeps values in memory equal to the database. Nothing here is waited for: the service starts without the database. */
+/** Keeps values in memory equal to the database. The start of the service does not wait for it, since the database may be away. */
 @Injectable()
 export class SnapshotsService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly followed = new Map<
@@ -39,7 +39,7 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
     measureOnScrape(snapshotAge, () => this.followed.forEach((snapshot) => snapshot.measure()));
   }
 
-  /** A value that is read from now on whenever its topic changes. To be called while the application is built. */
+  /** Registers a value that is read whenever its topic changes. Called while the application is created. */
   follow<T>(topic: Topic, source: Source<T>): FollowedSnapshot<T> {
     const snapshot = new FollowedSnapshot(topic, source, this.log);
     this.followed.set(topic, snapshot);

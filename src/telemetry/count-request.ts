@@ -1,7 +1,7 @@
 import { type Observations, TallyTable } from './deferred-metrics.js';
 import { clientRequests, requestDuration, requests } from './metrics.js';
 
-/** Names kept apart by the metric of clients: each takes as many series as it has statuses. */
+/** How many clients the metric names: each client takes one series for each status. */
 const MOST_CLIENTS = 1_000;
 const OTHER_CLIENTS = 'other';
 
@@ -10,9 +10,9 @@ const byOperation = new TallyTable((operation, status) => requests.labels({ oper
 const byClient = new TallyTable((client, status) => clientRequests.labels({ client, status }));
 
 /**
- * Takes note of an answered request.
+ * Counts an answered request.
  * @param operation the pattern of its route: one of a fixed set
- * @param client whose API key it had, where that is in force
+ * @param client the client of its API key, if the key is in force
  */
 export function countRequest(
   operation: string,

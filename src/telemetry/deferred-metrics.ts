@@ -1,5 +1,5 @@
-// For what every request counts. The library looks up the labels at each observation, which costs a request as much as its route does. Here
-// that is deferred: to the next scrape, or until many observations are there.
+// Metrics that every request updates. prom-client looks up the labels at each observation, which costs as much as routing a request. Here
+// the lookup is deferred to the next scrape, or until many observations have been collected.
 import {
   Counter,
   type CounterConfiguration,
@@ -16,7 +16,7 @@ export class Tally {
     this.count++;
   }
 
-  /** What was counted since this was asked before. */
+  /** The count since the previous call. */
   take(): number {
     const { count } = this;
     this.count = 0;
@@ -36,7 +36,7 @@ export class DeferredCounter<Label extends string> {
     });
   }
 
-  /** To be kept by whoever counts: there is a new one at each call. */
+  /** The caller keeps the result: each call creates a new one. */
   labels(labels: LabelValues<Label>): Tally {
     const tally = new Tally();
     this.tallies.push([labels, tally]);
@@ -44,13 +44,13 @@ export class DeferredCounter<Label extends string> {
   }
 }
 
-/** Tallies by the values of two labels, each made when it is first needed. */
+/** Tallies by the values of two labels, each created when it is first needed. */
 export class TallyTable<Second extends string | number> {
   private readonly rows = new Map<string, Map<Second, Tally>>();
 
   constructor(private readonly create: (first: string, second: Second) => Tally) {}
 
-  /** How many values of the first label there are. */
+  /** The number of values of the first label. */
   get size(): number {
     return this.rows.size;
   }
@@ -101,7 +101,7 @@ export class DeferredHistogram<Label extends string> {
     });
   }
 
-  /** To be kept by whoever observes: there is a new one at each call. */
+  /** The caller keeps the result: each call creates a new one. */
   labels(labels: LabelValues<Label>): Observations {
     const ofLabels = new Observations((value) => this.histogram.observe(labels, value));
     this.observations.push(ofLabels);

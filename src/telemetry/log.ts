@@ -1,5 +1,5 @@
-// JSON lines on standard output. Written without waiting and dropped beyond a bound, so that a reader that stalls never stalls the
-// service: what was dropped is counted, and nothing queues behind a full pipe.
+// JSON lines on standard output. They are written without waiting, and dropped beyond a bound, so a reader that stalls does not stall the
+// service. Dropped lines are counted.
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, destination, pino, stdTimeFunctions } from 'pino';
 import { logLinesDropped } from './metrics.js';
@@ -7,14 +7,14 @@ import { logLinesDropped } from './metrics.js';
 const MAX_QUEUED_BYTES = 1024 * 1024;
 
 export type Log = Logger;
-/** What the log is injected by. */
+/** Injection token of the log. */
 export const LOG = Symbol('log');
 
 /** The log of the process. Fields of a line: level (a word), time (ISO 8601), msg, and what the call adds. */
 export function createLog(level: string): Log {
   const output = destination({ dest: 1, sync: false, maxLength: MAX_QUEUED_BYTES });
   output.on('drop', () => logLinesDropped.inc());
-  output.on('error', () => logLinesDropped.inc()); // a reader that went away (EPIPE) is no reason to stop serving
+  output.on('error', () => logLinesDropped.inc()); // a reader that closed the pipe (EPIPE) must not end the service
   return pino(
     {
       level,
@@ -26,7 +26,7 @@ export function createLog(level: string): Log {
   );
 }
 
-/** Nest's own lines in the same form. What Nest says at its start is detail here. */
+/** Nest's own log lines in the same form. Its lines at the start get the level debug. */
 export function nestLogger(log: Log): LoggerService {
   const at =
     (level: 'debug' | 'warn' | 'error' | 'fatal') =>

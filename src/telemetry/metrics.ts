@@ -1,4 +1,4 @@
-// What the service counts. No label holds a key, a token, a subject or free text: operations are route patterns, reasons are fixed words.
+// The metrics of the service. No label holds a key, a token, a subject or free text: operations are route patterns, reasons are fixed words.
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import { DeferredCounter, DeferredHistogram } from './deferred-metrics.js';
 
@@ -12,7 +12,7 @@ const of = <Label extends string>(name: string, help: string, ...labelNames: Lab
   registers: [registry],
 });
 
-/** Has a gauge measured whenever the metrics are asked for. */
+/** Measures a gauge at each scrape. */
 export function measureOnScrape<Label extends string>(
   gauge: Gauge<Label>,
   measure: () => void,

@@ -1,4 +1,4 @@
-// The only file that knows OpenTelemetry's packages; loaded when traces are on.
+// The only file that imports OpenTelemetry's packages. It is loaded only if traces are on.
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   ROOT_CONTEXT,
@@ -47,7 +47,7 @@ import { spans } from './metrics.js';
 import { RepeatedFailure } from './repeated-failure.js';
 import type { TraceFields, TracedRequest, Tracer } from './tracing.js';
 
-/** Longest that the last spans may take to a collector that stalls. */
+/** How long the service waits, at most, for a collector that stalls to accept the last spans. */
 const FLUSH_MS = 2_000;
 const METHODS = new Set([
   'GET',
@@ -92,7 +92,7 @@ export class OpenTelemetry implements Tracer {
     log.info({ sampler: configuration.OTEL_TRACES_SAMPLER }, 'traces are on');
   }
 
-  /** Made when the reply is sent, with the time at which the request began: a request that is not sampled costs next to nothing. */
+  /** Created when the reply is sent, with the start time of the request, so that a request that is not sampled costs almost nothing. */
   request(
     { method, operation, requestId, head }: TracedRequest,
     status: number,
@@ -114,7 +114,7 @@ export class OpenTelemetry implements Tracer {
         [ATTR_URL_SCHEME]: 'http',
       });
       if (operation !== 'none') span.setAttribute(ATTR_HTTP_ROUTE, operation);
-      // The path of a route without parameters is the route; any other may hold what a caller put there by mistake, a key among it
+      // The path of a route without parameters is the route itself. Any other path may hold what a caller sent by mistake, such as a key
       if (operation !== 'none' && !/[:*]/.test(operation))
         span.setAttribute(ATTR_URL_PATH, operation);
       if (status >= 500) {
@@ -136,7 +136,7 @@ export class OpenTelemetry implements Tracer {
     try {
       return await work();
     } catch (error) {
-      // Not its message, which may quote what was sent
+      // Not the message of the error, which may quote the request
       const { code, name: kind } = error as { code?: string; name?: string };
       span.setAttribute(ATTR_ERROR_TYPE, String(code ?? kind));
       span.setStatus({ code: SpanStatusCode.ERROR });
@@ -151,7 +151,7 @@ export class OpenTelemetry implements Tracer {
   }
 }
 
-/** Reads its own variables, OTEL_EXPORTER_OTLP_…, and says of each batch whether the collector took it. */
+/** The exporter reads its own variables, OTEL_EXPORTER_OTLP_…; this reports for each batch whether the collector accepted it. */
 class CountingExporter extends OTLPTraceExporter {
   constructor(private readonly onSuccess: () => void) {
     super();

@@ -2,7 +2,7 @@ import type { Log } from './log.js';
 
 const SUMMARY_MS = 60_000;
 
-/** Logs a failure that keeps coming back once at its start, once a minute while it lasts, and once at its end. */
+/** Logs a failure that repeats: once at its start, once a minute while it lasts, and once at its end. */
 export class RepeatedFailure {
   private message: string | undefined;
   private count = 0;
@@ -29,7 +29,7 @@ export class RepeatedFailure {
   }
 }
 
-/** One line about an error; an AggregateError (every address refused) says what its parts say. */
+/** One line about an error. For an AggregateError (every address refused) it joins the messages of its parts. */
 export function describe(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0)
     return error.errors.map(describe).join('; ');

@@ -1,12 +1,12 @@
-// Traces by OpenTelemetry. Off unless a collector is configured: then nothing of OpenTelemetry is loaded, and no connection is made.
-// No request, reload or stop ever waits for the collector: what it does not take in time is dropped, and counted.
+// Traces with OpenTelemetry. Unless a collector is configured, nothing of OpenTelemetry is loaded and no connection is made. No request,
+// reload or shutdown waits for the collector: spans that it does not accept in time are dropped and counted.
 import type { Configuration } from '../configuration/configuration.js';
 import type { Log } from './log.js';
 
-/** What a trace tells of a request: never its query, a header or a path that is not a route of ours. */
+/** What a span records about a request: never its query, a header, or a path that is not a route of the service. */
 export interface TracedRequest {
   readonly method?: string | null;
-  /** The pattern of the route that matched, `none` without one. */
+  /** The pattern of the route that matched; `none` if none did. */
   readonly operation: string;
   readonly requestId: string;
   readonly head: {
@@ -15,7 +15,7 @@ export interface TracedRequest {
   };
 }
 
-/** Fields of a log line, by the names that OpenTelemetry gives them in logs of other formats. */
+/** Fields of a log line, with the names that OpenTelemetry defines for logs in other formats. */
 export interface TraceFields {
   readonly trace_id?: string;
   readonly span_id?: string;
@@ -39,10 +39,10 @@ export async function startTracing(configuration: Configuration, log: Log): Prom
   tracer = new OpenTelemetry(configuration, log);
 }
 
-/** Hands the last spans to the collector, if it takes them in time. */
+/** Sends the last spans to the collector, if it accepts them in time. */
 export const stopTracing = async (): Promise<void> => tracer?.stop();
 
-/** Notes the span of an answered request, and returns what its log line says of it. */
+/** Records the span of an answered request, and returns the fields for its log line. */
 export function traceRequest(
   request: TracedRequest,
   status: number,
@@ -53,7 +53,7 @@ export function traceRequest(
   return traceparent === undefined ? NONE : { trace_id: TRACEPARENT.exec(traceparent)?.[1] };
 }
 
-/** Does the work within a span of its own. */
+/** Does the work within a new span. */
 export const traced = <Result>(
   name: string,
   attributes: Record<string, string>,

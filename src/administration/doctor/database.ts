@@ -15,7 +15,7 @@ const TABLES = [
   'api_key',
 ];
 
-/** What an operator asks of the database: which one it is, what is pending, what its role may do, and whether notifications arrive. */
+/** Checks the database: which one it is, pending migrations, the rights of the role, and whether notifications arrive. */
 export async function examineDatabase(client: Client): Promise<Finding[]> {
   const { rows } = await client.query<{
     version: string;
@@ -93,7 +93,7 @@ async function examineContents(client: Client): Promise<Finding | undefined> {
       ? ok('contents', said)
       : warning('contents', said, 'Nobody can call yet: keys issue --client NAME');
   } catch {
-    return undefined; // the tables are missing, or may not be read: said above
+    return undefined; // the tables are missing or may not be read: an earlier finding says so
   }
 }
 

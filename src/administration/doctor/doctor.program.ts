@@ -13,7 +13,7 @@ import { examineIssuer } from './issuer.js';
 import { examineKey } from './key.js';
 import { examineToken } from './token.js';
 
-/** How long standard input may say nothing before the doctor goes on without it. */
+/** How long the doctor waits for standard input, in milliseconds, before it continues without it. */
 const INPUT_MS = 500;
 const MAX_INPUT_CHARACTERS = 64 * 1024;
 
@@ -28,7 +28,7 @@ export const doctor: Program = {
         const found: Finding[] = [];
         await examine((...findings) => {
           found.push(...findings);
-          // Those that follow may take a while
+          // The checks that follow may take some time
           if (!json) for (const finding of findings) process.stdout.write(`${inWords(finding)}\n`);
         });
         const faults = found.filter(({ state }) => state === 'fault').length;
@@ -97,7 +97,7 @@ function examineConfiguration(tell: Tell): Configuration | undefined {
 }
 
 async function examineConnection(tell: Tell): Promise<Client | undefined> {
-  if (!process.env['DATABASE_URL'] && !process.env['DATABASE_URL_FILE']) return undefined; // said by the configuration
+  if (!process.env['DATABASE_URL'] && !process.env['DATABASE_URL_FILE']) return undefined; // the check of the configuration reports it
   try {
     return await connect();
   } catch (error) {
@@ -110,7 +110,7 @@ async function examineConnection(tell: Tell): Promise<Client | undefined> {
 const unexamined = (subject: string, why: unknown): Finding =>
   warning(subject, `not examined: ${describe(why)}`, 'Mend what is said above first.');
 
-/** What is piped in, or nothing where a person or nobody is at the other end. */
+/** What is piped in; empty if standard input is a terminal or stays silent. */
 async function standardInput(): Promise<string> {
   const { stdin } = process;
   if (stdin.isTTY) return '';
@@ -125,7 +125,7 @@ async function standardInput(): Promise<string> {
   return text;
 }
 
-/** A token has parts with points between them, a key has none. A header may be pasted as it is. */
+/** A token has parts separated by dots, a key has no dots. A whole header line may be pasted. */
 function sorted(input: string): { tokens: string[]; keys: string[] } {
   const credentials = input.split('\n').map((line) =>
     line

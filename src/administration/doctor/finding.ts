@@ -1,9 +1,9 @@
 import { CLOCK_SKEW_SECONDS } from '../../auth/access-tokens/access-token.js';
 
-/** What a check came to: in order, worth a look, or something that keeps the service from working. */
+/** The result of a check: in order, a warning, or a fault that keeps the service from working. */
 export interface Finding {
   readonly state: 'ok' | 'warning' | 'fault';
-  /** What was looked at, in a word. */
+  /** What was checked, in one or two words. */
   readonly subject: string;
   readonly said: string;
   /** What to do about it. */
@@ -24,7 +24,7 @@ export const fault = (subject: string, said: string, remedy: string): Finding =>
   remedy,
 });
 
-/** How far another clock is from ours, in words; tokens allow for no more than the skew. */
+/** The difference between another clock and ours. Tokens tolerate CLOCK_SKEW_SECONDS. */
 export function clockFinding(whose: string, milliseconds: number): Finding {
   const seconds = Math.abs(milliseconds) / 1000;
   const said = `the clock of ${whose} is ${seconds < 2 ? 'the same as ours' : `${Math.round(seconds)} s ${milliseconds > 0 ? 'ahead of' : 'behind'} ours`}`;

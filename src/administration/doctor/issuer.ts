@@ -7,11 +7,11 @@ import { type Finding, clockFinding, fault, ok } from './finding.js';
 
 export interface IssuerExamination {
   readonly findings: readonly Finding[];
-  /** The usable keys, where there are any. */
+  /** The usable keys, if there are any. */
   readonly keys?: KeySet;
 }
 
-/** What an operator asks of the issuer: whether its metadata and its keys can be had, and whether its clock is ours. */
+/** Checks the issuer: whether its metadata and its keys can be fetched, and whether its clock agrees with ours. */
 export async function examineIssuer(
   name: string,
   configuration: Configuration,
@@ -43,7 +43,7 @@ export async function examineIssuer(
   }
 }
 
-/** By the Date header (RFC 9110 section 6.6.1), which is exact to the second; nothing where there is none. */
+/** From the Date header (RFC 9110 section 6.6.1), which is exact to the second. Without the header there is no finding. */
 async function examineClock(address: string): Promise<Finding[]> {
   const response = await fetch(address, {
     method: 'HEAD',

@@ -4,7 +4,7 @@ import { type Finding, fault, ok } from './finding.js';
 
 const SUBJECT = 'API key';
 
-/** Whether a key is known and in force; if not, why, in words that the service itself tells nobody. */
+/** Checks whether a key is known and in force, and gives the reason if not. The service itself never tells a caller the reason. */
 export async function examineKey(key: string, client: Client): Promise<Finding> {
   const { rows } = await client.query<{
     id: string;

@@ -11,7 +11,7 @@ import { type Finding, fault, ok } from './finding.js';
 
 const SUBJECT = 'access token';
 
-/** Whether a token passes, by the service's own verifier; if not, why, in words that the service itself tells nobody. */
+/** Checks a token with the service's own verifier, and gives the reason if it is refused. The service itself never tells a caller the reason. */
 export async function examineToken(
   token: string,
   configuration: Configuration,

@@ -1,2 +1,2 @@
-/** A fault of the operator's surroundings or input. Its message says what was found and how to mend it. */
+/** A fault in the operator's environment or input. Its message says what was found and how to correct it. */
 export class AdministrationError extends Error {}

@@ -5,17 +5,17 @@ type Values<O extends Options> = ReturnType<
   typeof parseArgs<{ options: O; strict: true }>
 >['values'];
 
-/** What a command came to. */
+/** The result of a command. */
 export interface Outcome {
-  /** For people. Ends without a newline, unless every byte counts: then `exact`. */
+  /** For people, without a final newline; with `exact` it is written byte for byte. */
   readonly text: string;
-  /** For programs, where the command has the option `json`. */
+  /** For programs, if the command has the option `json`. */
   readonly json?: unknown;
   /** `text` is written as it is: no newline follows. */
   readonly exact?: boolean;
-  /** The command did its work and found what its caller should stop for: status 2. */
+  /** The command did its work and found something that its caller should stop for: status 2. */
   readonly found?: boolean;
-  /** The command told its result, and that is a failure: status 1. */
+  /** The command printed its result, and the result is a failure: status 1. */
   readonly failed?: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface Command {
   run(values: Readonly<Record<string, unknown>>, operands: readonly string[]): Promise<Outcome>;
 }
 
-/** A program such as `migrate`: its commands by the word that follows its name. One that is known by its name alone has the word ''. */
+/** A program such as `migrate`: its commands, by the word that follows its name. A program without such words has one command, named ''. */
 export interface Program {
   readonly name: string;
   readonly commands: Readonly<Record<string, Command>>;
@@ -38,7 +38,7 @@ export interface Program {
   readonly notes: string;
 }
 
-/** Options are those of parseArgs; `run` gets their values by type. `help` is every command's. */
+/** Options are those of parseArgs; `run` gets their typed values. Every command has `--help`. */
 export const command = <const O extends Options>(definition: {
   usage?: string;
   summary: string;

@@ -9,7 +9,7 @@ import {
 import { describe } from '../../telemetry/repeated-failure.js';
 import { AdministrationError } from './administration-error.js';
 
-/** Longer than the service's: nobody else is served meanwhile, and a command that is run once has no second attempt. */
+/** Longer than the service's limit: a command is run once and does not try again. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
@@ -30,7 +30,7 @@ export async function connect(environment: NodeJS.ProcessEnv = process.env): Pro
     await client.connect();
     const { rows } = await client.query<ServerFacts>(SERVER_QUERY);
     assertSupported(rows[0]);
-    // The server notices a killed migration in the middle of a statement, and gives its locks free. Not every platform can.
+    // The server notices during a statement that a migration was killed, and releases its locks. Not every platform supports this.
     await client.query(`set client_connection_check_interval = '1s'`).catch(() => undefined);
     return client;
   } catch (error) {
@@ -41,7 +41,7 @@ export async function connect(environment: NodeJS.ProcessEnv = process.env): Pro
   }
 }
 
-/** Connects, works, and ends the session whatever the work came to. */
+/** Connects, does the work, and ends the session, whether the work succeeded or not. */
 export async function withDatabase<T>(work: (client: Client) => Promise<T>): Promise<T> {
   const client = await connect();
   try {
@@ -51,7 +51,7 @@ export async function withDatabase<T>(work: (client: Client) => Promise<T>): Pro
   }
 }
 
-/** All of the work is committed, or nothing. */
+/** Commits all of the work or nothing. */
 export async function inTransaction<T>(client: Client, work: () => Promise<T>): Promise<T> {
   await client.query('begin');
   try {

@@ -1,4 +1,4 @@
-/** A constant of SQL, whatever standard_conforming_strings says: backslashes only where the string says E. */
+/** An SQL string constant that does not depend on standard_conforming_strings: a text with backslashes is written as E'…'. */
 export const literal = (text: string | null): string => {
   if (text === null) return 'null';
   const quoted = `'${text.replaceAll("'", "''")}'`;

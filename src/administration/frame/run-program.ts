@@ -4,13 +4,13 @@ import { describe } from '../../telemetry/repeated-failure.js';
 import { AdministrationError } from './administration-error.js';
 import type { Command, Outcome, Program } from './command.js';
 
-/** The status of a process: done, failed, and done with something found that its caller should stop for. */
+/** Exit statuses: 0 done, 1 failed, 2 done, but something was found that the caller should stop for. */
 const [DONE, FAILED, FOUND] = [0, 1, 2];
 const UNDEFINED_TABLE = '42P01';
 
-/** Runs the command that `words` ask for, and sets the status of the process. Whatever fails is told in a sentence on standard error. */
+/** Runs the command that `words` name, and sets the exit status. A failure is reported in one sentence on standard error. */
 export async function runProgram(program: Program, words: readonly string[]): Promise<void> {
-  // Whoever reads the output may have enough of it, as `head` has
+  // The reader of the output may close it early, as `head` does
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
     process.exit(code === 'EPIPE' ? DONE : FAILED),
   );
@@ -77,7 +77,7 @@ function sentenceOf(error: unknown): string {
   if (error instanceof AdministrationError) return error.message;
   if (error instanceof DatabaseError)
     return `PostgreSQL refused this: ${error.message}${error.code === UNDEFINED_TABLE ? '. Apply the migrations first: migrate up' : ''}`;
-  // A fault of ours: its stack is for whoever mends it
+  // A fault in the program: the stack helps to find it
   return process.env['LOG_LEVEL'] === 'debug' && error instanceof Error
     ? (error.stack ?? error.message)
     : describe(error);

@@ -8,7 +8,7 @@ const UNITS: Record<string, number> = {
   y: 31_536_000_000,
 };
 
-/** The moment that lies a duration such as 90d ahead, as RFC 3339 has it; `option` is named in what is wrong with it. */
+/** The moment after a duration such as 90d, as RFC 3339; error messages name `option`. */
 export function momentIn(option: string, duration: string): string {
   const [, count, unit = ''] = /^([1-9]\d{0,4})([mhdwy])$/.exec(duration) ?? [];
   const milliseconds = UNITS[unit];

@@ -3,7 +3,7 @@ import { AdministrationError } from '../frame/administration-error.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** By the database's clock, as the service has it. */
+/** By the clock of the database, like the service. */
 const STATE = `case when revoked_at <= now() then 'ended' when expires_at <= now() then 'expired'
   when revoked_at is not null then 'ends' else 'in force' end`;
 
@@ -18,7 +18,7 @@ export interface KeyRow {
 
 export const KEY_COLUMNS = `id, client, ${STATE} as state, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"`;
 
-/** The key as it is, locked until the end of the transaction. */
+/** Reads the key and locks its row until the end of the transaction. */
 export async function lockKey(client: Client, id = ''): Promise<KeyRow> {
   if (!UUID.test(id))
     throw new AdministrationError(
@@ -33,7 +33,7 @@ export async function lockKey(client: Client, id = ''): Promise<KeyRow> {
   return rows[0];
 }
 
-/** What a key's row says of its end, after "it". */
+/** When the key ends or ended: the part of a sentence that follows "it". */
 export function endOf({ state, expiresAt, revokedAt }: KeyRow): string {
   if (state === 'ended') return `was revoked at ${revokedAt?.toISOString()} already`;
   if (state === 'expired') return `had expired at ${expiresAt?.toISOString()}`;

@@ -3,10 +3,10 @@ import { AdministrationError } from '../frame/administration-error.js';
 import { type Migration, numberOf, subjectOf } from './read-migrations.js';
 
 const TABLE = 'public.applied_migration';
-/** Where an earlier version kept what was applied. */
+/** The table in which an earlier version recorded applied migrations. */
 const FORMER_TABLE = 'public.pgmigrations';
 
-/** In the order in which they were applied, which no clock and no time zone tells. */
+/** In the order in which they were applied. The order does not depend on a clock or a time zone. */
 const CREATE = `create table ${TABLE} (
   id int not null generated always as identity constraint applied_migration_id_is_unique primary key,
   name text not null constraint applied_migration_is_applied_once unique,
@@ -18,7 +18,7 @@ const CREATE = `create table ${TABLE} (
 export interface AppliedMigration {
   readonly name: string;
   readonly checksum: string;
-  /** As RFC 3339 has it, in UTC. */
+  /** RFC 3339, in UTC. */
   readonly appliedAt: string;
   readonly appliedBy: string;
 }
@@ -31,7 +31,7 @@ const isThere = async (client: Client, table: string): Promise<boolean> => {
   return rows[0]?.there === true;
 };
 
-/** What was applied, in that order. */
+/** The applied migrations, in that order. */
 export async function appliedMigrations(client: Client): Promise<AppliedMigration[]> {
   if (!(await isThere(client, TABLE))) {
     if (await isThere(client, FORMER_TABLE))
@@ -59,13 +59,13 @@ export async function recordUndone(client: Client, name: string): Promise<void> 
   await client.query(`delete from ${TABLE} where name = $1`, [name]);
 }
 
-/** What was applied, and its file, which may have been renumbered since, changed, or be gone. */
+/** An applied migration and its file, which may have been renumbered, changed or deleted since. */
 export interface AppliedEntry extends AppliedMigration {
   readonly migration: Migration | undefined;
   readonly isChanged: boolean;
 }
 
-/** Files and database held against each other. */
+/** The files compared with the database. */
 export interface MigrationState {
   /** In the order in which they were applied. */
   readonly applied: readonly AppliedEntry[];
@@ -91,7 +91,7 @@ export function compareWithApplied(
   return { applied, pending: migrations.filter((file) => !known.has(file)) };
 }
 
-/** What is wrong with an applied file, with its remedy. */
+/** What is wrong with the file of an applied migration, and how to correct it. */
 export function faultOf({ name, migration, isChanged }: AppliedEntry): string | undefined {
   if (!migration)
     return `${name}.sql was applied, and its file is gone. Restore it, or use the release that it belongs to.`;
@@ -100,10 +100,10 @@ export function faultOf({ name, migration, isChanged }: AppliedEntry): string | 
     : undefined;
 }
 
-/** @throws AdministrationError that names each file that is not what was applied, or comes too late */
+/** @throws AdministrationError that names each file that differs from what was applied, or whose number is too low */
 export function assertConsistent({ applied, pending }: MigrationState): void {
   const faults = applied.map(faultOf).filter((fault) => fault !== undefined);
-  // One that was renumbered after it was applied says nothing of the order here
+  // The order of a migration that was renumbered after it was applied means nothing here
   const inOrder = applied.filter(({ name, migration }) => migration?.name === name);
   const highest = Math.max(0, ...inOrder.map(({ name }) => numberOf(name)));
   for (const { name } of pending.filter((file) => numberOf(file.name) < highest))

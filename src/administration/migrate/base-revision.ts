@@ -5,7 +5,7 @@ import { AdministrationError } from '../frame/administration-error.js';
 
 const execute = promisify(execFile);
 
-/** The migrations of a git revision, beside those of the working folder. */
+/** The migrations of a git revision, compared with those of the working folder. */
 export interface BaseRevision {
   /** Their names, in their order. */
   readonly names: readonly string[];
@@ -13,7 +13,7 @@ export interface BaseRevision {
   readonly altered: readonly string[];
 }
 
-/** @throws AdministrationError where git does not know the revision, or the folder is in no repository */
+/** @throws AdministrationError if git does not know the revision, or the folder is not in a repository */
 export async function readBase(folder: string, base: string): Promise<BaseRevision> {
   if (base.startsWith('-'))
     throw new AdministrationError(`"${base}" is not the name of a git revision, such as main.`);

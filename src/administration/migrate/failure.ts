@@ -3,10 +3,10 @@ import { describe } from '../../telemetry/repeated-failure.js';
 import { AdministrationError } from '../frame/administration-error.js';
 import type { Statement } from './sql-statements.js';
 
-/** Lines of a statement that are shown. */
+/** How many lines of a statement are shown. */
 const SHOWN = 10;
 
-/** What was wrong with a migration: file, line, what PostgreSQL said, and the statement, if it was one and not the commit. */
+/** The error of a migration: file, line, PostgreSQL's message, and the statement, unless the commit failed. */
 export function failureOf(
   file: string,
   statement: Statement | undefined,
@@ -30,7 +30,7 @@ export function failureOf(
   );
 }
 
-/** PostgreSQL counts characters from 1, JavaScript UTF-16 units from 0. Only faults of the text itself have a position. */
+/** PostgreSQL counts characters from 1, JavaScript UTF-16 units from 0. Only errors in the text of a statement have a position. */
 const lineOf = ({ text, line }: Statement, position: number): number =>
   line +
   Array.from(text)

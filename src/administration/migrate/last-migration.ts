@@ -1,5 +1,5 @@
-// The name of the last migration stands in a file of its own, so that two branches that both add one change the same line, and git shows the
-// conflict when they are merged, not production.
+// The name of the last migration is kept in a separate file. Two branches that both add a migration change the same line, so the conflict
+// appears in git at the merge and not in production.
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
@@ -9,7 +9,7 @@ const pathBeside = (folder: string): string => join(folder, '..', FILE);
 export const writeLast = (folder: string, name: string): Promise<void> =>
   writeFile(pathBeside(folder), `${name}\n`);
 
-/** What is wrong with the file, with its remedy; undefined where it names the last migration. */
+/** What is wrong with the file, and how to correct it; undefined if it names the last migration. */
 export async function faultOfLast(
   folder: string,
   last: string | undefined,

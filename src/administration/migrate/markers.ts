@@ -8,12 +8,12 @@ interface Part {
 }
 
 const [UP, DOWN] = ['-- Up Migration', '-- Down Migration'];
-/** Letters that a marker may be off by and still be taken for one that was meant. */
+/** Largest edit distance at which a line still counts as a misspelt marker. */
 const TYPING_ERRORS = 2;
 
 /**
- * The parts of a migration: below exactly one whole line `-- Up Migration`, and below at most one `-- Down Migration` behind it.
- * @throws AdministrationError with file and line for whatever else looks like a marker, and for statements above the first
+ * The parts of a migration: after exactly one whole line `-- Up Migration`, and after at most one `-- Down Migration` that follows it.
+ * @throws AdministrationError with file and line for other lines that look like a marker, and for statements before the first marker
  */
 export function splitByMarkers(file: string, text: string): { up: Part; down: Part } {
   const lines = text.split('\n');

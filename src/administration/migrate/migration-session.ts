@@ -4,28 +4,28 @@ import { AdministrationError } from '../frame/administration-error.js';
 import { failureOf } from './failure.js';
 import type { Statement } from './sql-statements.js';
 
-/** Makes a session of its own for each migration. */
+/** Makes a new session for each migration. */
 export type Open = () => Promise<Client>;
 
-/** Of the advisory lock by which runs take turns. It ends with its transaction, however that ends. */
+/** Key of the advisory lock that serializes runs. It is released when its transaction ends. */
 export const LOCK_CLASS = 7_651;
 const LOCK = `select pg_advisory_xact_lock(${LOCK_CLASS}, 1)`;
 
-/** How long a run waits for another one, and a migration for what somebody else holds. */
+/** How long a run waits for another run, and a migration for a lock. */
 const [RUN_TIMEOUT, LOCK_TIMEOUT] = ['120s', '30s'];
 
-/** What a migration may depend on is the same whatever role, database and client say. */
+/** Settings that a migration may depend on, independent of the defaults of role, database and client. */
 const SETTINGS = `set local search_path = public, pg_temp; set local timezone = 'UTC'; set local datestyle = 'ISO, MDY';
   set local intervalstyle = 'postgres'; set local bytea_output = 'hex'; set local standard_conforming_strings = on;
   set local lock_timeout = '${LOCK_TIMEOUT}'; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
 
-/** The server notices in the middle of a statement that a run was killed, and gives its locks free. Not every platform can. */
+/** The server notices during a statement that a run was killed, and releases its locks. Not every platform supports this. */
 const NOTICE_DEATH = `do $$ begin set local client_connection_check_interval = '1s'; exception when others then null; end $$`;
 
-/** What a migration sets or opens in its session ends with it, also behind a pooler, where the session goes on. */
+/** Clears what a migration set or opened in its session, also behind a pooler, where the session continues. */
 const RESET = `reset session authorization; reset role; reset all; close all; deallocate all; discard temp; discard sequences; unlisten *`;
 
-/** Begins a transaction and waits in it until no other run of migrations is under way. */
+/** Begins a transaction and waits until no other run of migrations is active. */
 export async function beginAlone(client: Client): Promise<void> {
   await client.query(
     `begin isolation level read committed, read write; set local lock_timeout = '${RUN_TIMEOUT}'`,
@@ -38,7 +38,7 @@ export async function beginAlone(client: Client): Promise<void> {
 }
 
 /**
- * Runs the statements of a migration one by one, so that none runs which was not looked at, and then clears what they left in the session.
+ * Runs the statements of a migration one by one, so that only checked statements run, and then clears what they left in the session.
  * @throws AdministrationError that names file, line and statement
  */
 export async function runStatements(

@@ -5,24 +5,24 @@ import { AdministrationError } from '../frame/administration-error.js';
 import { splitByMarkers } from './markers.js';
 import { type Statement, isTransactionControl, statementsOf } from './sql-statements.js';
 
-/** The folder of migrations, beside dist/ or src/, whatever the current folder is. */
+/** The folder of migrations, beside dist/ or src/. It does not depend on the current folder. */
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migrations');
 
-/** A file that was found to be a migration as a whole. */
+/** A migration file whose name and markers are correct. */
 export interface Migration {
   /** Without .sql. */
   readonly name: string;
-  /** SHA-256 of the file, its ends of line as \n. */
+  /** SHA-256 of the file, with line ends as \n. */
   readonly checksum: string;
   readonly up: readonly Statement[];
-  /** Empty where the migration has no way back. */
+  /** Empty if the migration cannot be undone. */
   readonly down: readonly Statement[];
 }
 
 /** The four digits before a name. */
 export const numberOf = (name: string): number => Number(name.slice(0, 4));
 
-/** What a name says beside its number. */
+/** The name without its number. */
 export const subjectOf = (name: string): string => name.slice(5);
 
 export const nameOf = (number: number, subject: string): string =>
@@ -40,7 +40,7 @@ export async function migrationNames(folder: string): Promise<string[]> {
 }
 
 /**
- * All migrations in their order, each checked as far as that can be done without a database.
+ * All migrations in their order, with every check that needs no database.
  * @throws AdministrationError that names file and line
  */
 export async function readMigrations(folder: string): Promise<Migration[]> {

@@ -1,5 +1,5 @@
-// Migrations, each in a session and a transaction of its own together with its row in applied_migration: all of it counts or nothing.
-// Concurrent runs are serialized by an advisory lock of each transaction, so that a run that is killed leaves nothing behind.
+// Runs each migration in its own session and transaction, together with its row in applied_migration: all of it is committed or nothing.
+// Concurrent runs are serialized by a transaction-level advisory lock, so a killed run leaves no lock behind.
 import type { Client } from 'pg';
 import { AdministrationError } from '../frame/administration-error.js';
 import {
@@ -16,7 +16,7 @@ import { type Open, beginAlone, runStatements } from './migration-session.js';
 import { type Migration, readMigrations } from './read-migrations.js';
 
 /**
- * Applies what is pending.
+ * Applies the pending migrations.
  * @returns the names of what this run applied
  * @throws AdministrationError that names file, line, statement and what PostgreSQL said, what this run applied and what it did not
  */
@@ -43,7 +43,7 @@ export async function applyMigrations(folder: string, open: Open): Promise<strin
   }
 }
 
-/** Undoes the last `count` migrations, the last one first. Names and errors as above. */
+/** Undoes the last `count` migrations, the last one first. Returns and throws as above. */
 export async function undoMigrations(folder: string, open: Open, count: number): Promise<string[]> {
   const migrations = await readMigrations(folder);
   const done: string[] = [];
@@ -89,7 +89,7 @@ export async function undo(client: Client, entry: AppliedEntry): Promise<string>
   return migration.name;
 }
 
-/** Whatever a migration did, by triggers or past them, replicas read everything anew. */
+/** Makes all replicas read everything, because a migration may have bypassed the triggers. */
 async function raiseTopics(client: Client): Promise<void> {
   const { rows } = await client.query<{ there: boolean }>(
     `select to_regprocedure('public.raise_every_topic()') is not null as there`,
@@ -110,7 +110,7 @@ async function inTransaction(
     });
     return name;
   } finally {
-    await client.end(); // and with it the transaction
+    await client.end(); // this also ends the transaction
   }
 }
 

@@ -1,5 +1,5 @@
-// Splits a script into statements, so that each can be sent by itself: the server takes no message of two, so what it runs is what was
-// looked at here. A script that is split wrongly is refused by the server as a fault of syntax.
+// Splits a script into statements that are sent one by one, with a protocol that accepts only one statement for each message. So the server
+// runs exactly the statements that were checked here. If a script is split wrongly, the server reports a syntax error.
 const TOKEN = new RegExp(
   [
     /--[^\n\r]*/,
@@ -17,12 +17,12 @@ const TOKEN = new RegExp(
   'g',
 );
 const COMMENT_BOUND = /\/\*|\*\//g;
-/** `rollback to` a savepoint of its own is a migration's own affair. */
+/** A migration may use `rollback to` with its own savepoints. */
 const TRANSACTION_CONTROL =
   /^(begin|commit|end|rollback|abort|start\s+transaction|prepare\s+transaction)\b(?!\s+(work\s+|transaction\s+)?to\b)/i;
 
 export interface Statement {
-  /** Without comments and blanks around it, and without its semicolon. */
+  /** Without comments and white space around it, and without its semicolon. */
   readonly text: string;
   /** The line, from 1, on which it begins. */
   readonly line: number;
@@ -44,7 +44,7 @@ export function statementsOf(sql: string, line = 1): Statement[] {
     if (token === '/*') {
       const closed = endOfComment(sql, match.index);
       TOKEN.lastIndex = closed ?? sql.length;
-      if (closed !== undefined) continue; // one that is not closed is left to the server, which refuses it
+      if (closed !== undefined) continue; // the server refuses one that is not closed
     }
     if (token === ';' && depth === 0) finish();
     else if (!/^(--|\s)/.test(token)) {
@@ -60,7 +60,7 @@ export function statementsOf(sql: string, line = 1): Statement[] {
   return statements;
 }
 
-/** Whether it begins or ends a transaction. The comments between its first words count as blanks. */
+/** Whether it begins or ends a transaction. Comments between its first words count as white space. */
 export const isTransactionControl = ({ text }: Statement): boolean =>
   TRANSACTION_CONTROL.test(text.slice(0, 1000).replaceAll(/--[^\n\r]*|\/\*[^]*?\*\//g, ' '));
 
@@ -74,7 +74,7 @@ function endOfComment(sql: string, start: number): number | undefined {
   return undefined;
 }
 
-/** A function's body in standard SQL, `begin atomic … end`, has semicolons of its own. */
+/** The body of a function in standard SQL, `begin atomic … end`, contains semicolons. */
 function depthAfter(word: string, last: string, depth: number): number {
   if (word === 'atomic' && last === 'begin') return 1;
   if (depth > 0 && word === 'case') return depth + 1;

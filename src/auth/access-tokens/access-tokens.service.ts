@@ -17,18 +17,18 @@ import { ConcurrencyLimit } from './concurrency-limit.js';
 import { TokenCache } from './token-cache.js';
 import { type UnverifiedToken, decodeToken, faultsOf } from './token-faults.js';
 
-/** Signatures verified at a time, and tokens that may wait for it. */
+/** How many signatures are verified at the same time, and how many tokens may wait. */
 const VERIFIED_AT_ONCE = 2;
 const MAX_WAITING = 2_000;
 
 const NO_KEYS = 'The signing keys of the issuer are not at hand.';
 
-/** The one verifier of access tokens. */
+/** Verifies access tokens. */
 @Injectable()
 export class AccessTokensService {
   private readonly cache = new TokenCache();
   private readonly limit = new ConcurrencyLimit(VERIFIED_AT_ONCE, MAX_WAITING);
-  /** By digest: a token that many requests bring at once is verified once. */
+  /** Running verifications by the digest of the token: a token that many requests send at the same time is verified once. */
   private readonly verifying = new Map<string, Promise<Verdict<AccessToken>>>();
 
   constructor(
@@ -37,7 +37,7 @@ export class AccessTokensService {
     private readonly issuers: { get(name: unknown): KeySource | undefined },
   ) {}
 
-  /** What can be seen of the token of a caller who has no valid API key: costs nothing but decoding it. */
+  /** Checks the token of a caller without a valid API key. The token is only decoded; its signature is not verified. */
   inspect(authorization: string | undefined): Verdict<AccessToken> {
     const token = readBearer(authorization);
     if (typeof token !== 'string') return token;
@@ -46,7 +46,7 @@ export class AccessTokensService {
   }
 
   /**
-   * @param authorization the Authorization header, or undefined where there is none
+   * @param authorization the Authorization header, or undefined
    * @param caller id of an API key that is in force
    */
   verify(

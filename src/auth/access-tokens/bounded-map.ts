@@ -1,4 +1,4 @@
-/** A map that makes room by dropping the entry that was added first. What was dropped is worked out anew by whoever needs it. */
+/** A cache in a map of bounded size. A new entry replaces the oldest one; the caller computes a missing value again. */
 export class BoundedMap<Key, Value> extends Map<Key, Value> {
   constructor(private readonly capacity: number) {
     super();

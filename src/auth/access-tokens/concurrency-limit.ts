@@ -1,4 +1,4 @@
-/** Lets some pieces of work run at a time while others wait, first come first served. */
+/** Limits how many tasks run at the same time. Others wait in the order of their arrival. */
 export class ConcurrencyLimit {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
@@ -12,7 +12,7 @@ export class ConcurrencyLimit {
     private readonly most: number,
   ) {}
 
-  /** Whether one more would have to be turned away. */
+  /** Whether one more task would be refused. */
   get isFull(): boolean {
     return this.waiting.length >= this.most;
   }

@@ -2,13 +2,13 @@ import { BoundedMap } from './bounded-map.js';
 import { tokenCacheEntries, tokenCacheLookups } from '../../telemetry/metrics.js';
 import type { AccessToken } from './access-token.js';
 
-/** Entries kept; each takes about 250 bytes. */
+/** How many entries are kept; each takes about 250 bytes. */
 const CAPACITY = 5_000;
 
 const hits = tokenCacheLookups.labels({ result: 'hit' });
 const misses = tokenCacheLookups.labels({ result: 'miss' });
 
-/** Tokens whose signature was found good, by a digest of the whole token. Holds no refusals, and no verdict: times are compared on every request. */
+/** Tokens whose signature was verified, by a digest of the whole token. Refused tokens are not cached, and times are checked for every request. */
 export class TokenCache {
   private readonly entries = new BoundedMap<string, AccessToken>(CAPACITY);
 

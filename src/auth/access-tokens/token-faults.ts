@@ -1,23 +1,23 @@
-// What can be seen of an access token to be wrong without any key (RFC 7519, RFC 8725, RFC 9068). Whoever has no valid API key is told of
-// nothing else, and before a signature is checked all of this is in order.
+// Faults of an access token that can be found without a key (RFC 7519, RFC 8725, RFC 9068). A caller without a valid API key learns only of
+// these. They are checked before a signature is verified.
 import { type JWTHeaderParameters, type JWTPayload, decodeJwt, decodeProtectedHeader } from 'jose';
 import type { Configuration } from '../../configuration/configuration.js';
 import { ALGORITHMS } from '../issuers/key-set.js';
 import type { TokenFault } from '../verdict.js';
 import { CLOCK_SKEW_SECONDS } from './access-token.js';
 
-/** A token as whoever sent it wants it to be read: members may be missing, or of any type. */
+/** A decoded token that is not verified: members may be missing or of any type. */
 export interface UnverifiedToken {
   readonly header: JWTHeaderParameters;
   readonly claims: JWTPayload;
 }
 
 const MAX_KID_CHARACTERS = 256;
-/** 9999-12-31: a date beyond it is no date. */
+/** 9999-12-31. A later date is not accepted. */
 const LAST_DATE = 253_402_300_799;
 const OTHER_KINDS = ['id', 'refresh', 'offline', 'logout'];
 
-/** Undefined where header or claims are no JSON objects. */
+/** Undefined if the header or the claims are not JSON objects. */
 export function decodeToken(token: string): UnverifiedToken | undefined {
   try {
     return {
@@ -52,7 +52,7 @@ export function* faultsOf(
   return undefined;
 }
 
-/** Types that access tokens come with. Common issuers send JWT, or none; RFC 9068 section 2.1 demands at+jwt. */
+/** Accepted values of `typ`. RFC 9068 section 2.1 requires at+jwt; common issuers send JWT or none. */
 function isAccessTokenType({ typ }: JWTHeaderParameters, demanded: string): boolean {
   if (typ === undefined) return demanded === '';
   if (!isText(typ)) return false;
@@ -61,8 +61,8 @@ function isAccessTokenType({ typ }: JWTHeaderParameters, demanded: string): bool
 }
 
 /**
- * Whether the claims are plainly those of another token of the same issuer: an ID token (at_hash, c_hash, s_hash; a nonce without anything that an
- * access token has), a logout token (events), or one that says so in `typ` (Keycloak) or `token_use` (Amazon Cognito).
+ * Whether the claims are those of another kind of token: an ID token (at_hash, c_hash, s_hash; a nonce without any claim of an access token), a
+ * logout token (events), or a token whose claim `typ` (Keycloak) or `token_use` (Amazon Cognito) says so.
  */
 function isAnotherKind(claims: JWTPayload): boolean {
   const said = [claims['typ'], claims['token_use']].map((kind) =>

@@ -1,6 +1,6 @@
-// An API key is `ols_`, 256 random bits in base64url (43 characters) and 6 characters of checksum. The prefix lets secret scanners
-// recognise a leaked key, the checksum tells a mistyped one from an unknown one. What is stored is its SHA-256 alone: with 256 random bits
-// there is nothing to guess, so a slow hash would cost time and protect nothing.
+// An API key is `ols_`, 256 random bits in base64url (43 characters) and 6 characters of checksum. Secret scanners recognise leaked keys by the
+// prefix. The checksum distinguishes a mistyped key from an unknown one. Only the SHA-256 of the key is stored: 256 random bits cannot be
+// guessed, so a slow hash would not add protection.
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -17,10 +17,10 @@ export function generateApiKey(): string {
   return secret + checksum(secret);
 }
 
-/** Whether `text` carries our prefix, and so is or was meant to be one of our keys. */
+/** Whether `text` has our prefix, and so is meant to be one of our keys. */
 export const isOurs = (text: string): boolean => text.startsWith(API_KEY_PREFIX);
 
-/** Whether a key with our prefix is spelled right. A key without it (taken over from another system) has no checksum to check. */
+/** Whether the checksum is right. A key without our prefix (taken over from another system) has no checksum. */
 export function hasValidChecksum(key: string): boolean {
   if (!isOurs(key)) return true;
   return (
@@ -29,5 +29,5 @@ export function hasValidChecksum(key: string): boolean {
   );
 }
 
-/** SHA-256 of the key in lower-case hex, as `api_key.key_hash` holds it in binary. */
+/** SHA-256 of the key in lower-case hex; `api_key.key_hash` holds it as bytes. */
 export const hashApiKey = (key: string): string => hash('sha256', key, 'hex');

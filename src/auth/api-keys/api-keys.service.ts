@@ -18,14 +18,14 @@ import { KeyUse } from './key-use.js';
 import { type Verdict, missing, refused, undecided, valid } from '../verdict.js';
 
 interface ListedKey extends Caller {
-  /** Milliseconds since the epoch; Infinity where it never happens. */
+  /** Milliseconds since the epoch; Infinity if there is no such time. */
   readonly expiresAt: number;
   readonly revokedAt: number;
 }
 
 type KeyList = ReadonlyMap<string, ListedKey>;
 
-/** All API keys by their hash, held in memory: no key is cold when the database is away, and a revocation counts for each at once. */
+/** All API keys, in memory, by their hash. So every key works while the database is away, and a revocation takes effect at once. */
 @Injectable()
 export class ApiKeysService {
   readonly followed: FollowedSnapshot<KeyList>;
@@ -40,7 +40,7 @@ export class ApiKeysService {
     this.followed = snapshots.follow('keys', { read: () => this.read(), isEqual });
   }
 
-  /** @param key the Api-Key header, or undefined where there is none */
+  /** @param key the Api-Key header, or undefined */
   verify(key: string | undefined): Verdict<Caller> {
     if (key === undefined || key === '') return missing;
     const list = this.followed.current;
@@ -56,7 +56,7 @@ export class ApiKeysService {
     return valid(listed);
   }
 
-  /** Why no key can be judged now, or undefined where all can. */
+  /** Why keys cannot be checked now, or undefined if they can. */
   get obstacle(): string | undefined {
     if (!this.followed.current) return 'The list of API keys has not been read yet.';
     return this.followed.age > this.configuration.API_KEY_MAX_AGE_SECONDS
@@ -73,7 +73,7 @@ export class ApiKeysService {
         .select('k.id', 'keyId')
         .addSelect('k.client', 'client')
         .addSelect(`encode(k.keyHash, 'hex')`, 'hash')
-        // Times as numbers: how they are written depends on the session
+        // Times as numbers: the text form of a timestamp depends on the session
         .addSelect(`extract(epoch from k.expiresAt) * 1000`, 'expiresAt')
         .addSelect(`extract(epoch from k.revokedAt) * 1000`, 'revokedAt')
         .getRawMany<KeyRow>();
@@ -97,7 +97,7 @@ const listed = ({ keyId, client, expiresAt, revokedAt }: KeyRow): ListedKey => (
   revokedAt: momentOf(revokedAt),
 });
 
-/** @throws RefusedSnapshot where a moment is none: a key must not pass for one without an end */
+/** @throws RefusedSnapshot if a time is not a number: the key must not count as one without an end */
 function momentOf(text: string | null): number {
   if (text === null || text === 'Infinity') return Infinity;
   const moment = text === '-Infinity' ? -Infinity : Number(text || NaN);

@@ -1,16 +1,16 @@
-// Tells the database which keys were used. It promises: at most one line for each key and minute, nothing on the path of a request but a
-// look into a set, and no failure of a request: what cannot be noted is forgotten.
+// Records in the database when keys were last used. It promises three things: at most one write for each key and minute; a request only
+// looks into a set; and a request never fails because of it: a use that cannot be recorded is dropped.
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 
 const EVERY_MS = 60_000;
-/** Keys that are first used within this time are noted together. */
+/** Keys that are first used within this time are written together. */
 const GATHER_MS = 1_000;
 
 @Injectable()
 export class KeyUse implements OnApplicationShutdown {
-  /** Noted, or about to be, in this minute. */
+  /** Keys that were or will be recorded in this minute. */
   private readonly known = new Set<string>();
   private gathered: string[] = [];
   private readonly minute = setInterval(() => this.known.clear(), EVERY_MS).unref();
@@ -33,14 +33,14 @@ export class KeyUse implements OnApplicationShutdown {
   private async write(): Promise<void> {
     const keyIds = this.gathered;
     [this.gathered, this.soon] = [[], undefined];
-    if (!this.dataSource.isInitialized) return; // a key that was read shows that the pool was there
+    if (!this.dataSource.isInitialized) return; // keys are read through the pool, so this does not happen after the first reading
     try {
       await this.dataSource.query(
         'select public.note_key_use($1::uuid[]) from (select pg_is_in_recovery() as standby) s where not standby',
         [keyIds],
       );
     } catch {
-      // The database is away, or the role may not: the next use of the key is noted a minute later
+      // The database is away, or the role lacks the right. The next use of the key is recorded a minute later
     }
   }
 }

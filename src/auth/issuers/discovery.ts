@@ -1,7 +1,7 @@
 import type { Configuration } from '../../configuration/configuration.js';
 import { fetchJson } from './fetch-json.js';
 
-/** What the service uses of an authorization server's metadata (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). */
+/** The members of an authorization server's metadata that the service uses (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). */
 export interface IssuerMetadata {
   readonly jwks_uri: string;
   readonly authorization_endpoint?: string;
@@ -9,7 +9,7 @@ export interface IssuerMetadata {
   readonly scopes_supported?: readonly string[];
 }
 
-/** The two addresses of metadata: OpenID Connect appends its path, RFC 8414 puts it between host and path. */
+/** The two addresses of the metadata: OpenID Connect appends its path, RFC 8414 inserts it between host and path. */
 function addresses(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer);
   return [
@@ -20,7 +20,7 @@ function addresses(issuer: string): string[] {
 
 /**
  * Finds the metadata of an issuer.
- * @throws Error where neither address gives metadata of exactly this issuer (RFC 8414 section 3.3) with a safe jwks_uri
+ * @throws Error if neither address returns metadata of exactly this issuer (RFC 8414 section 3.3) with a safe jwks_uri
  */
 export async function discover(
   issuer: string,

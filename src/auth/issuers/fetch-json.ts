@@ -4,7 +4,7 @@ export const TIMEOUT_MS = 2_000;
 const MAX_BYTES = 256 * 1024;
 
 /**
- * Fetches a JSON document of the issuer: 2 s and 256 KiB at most, no redirects, since what answers from elsewhere is not the issuer.
+ * Fetches a JSON document from the issuer: at most 2 s and 256 KiB, and no redirects, since another server is not the issuer.
  * @throws Error that names the address and what was wrong
  */
 export const fetchJson = (address: string): Promise<unknown> =>

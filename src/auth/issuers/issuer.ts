@@ -1,5 +1,5 @@
-// The keys of an issuer are fetched in the background and kept, so that no request waits for the issuer and its outage is not ours: the last
-// good set stays for a day. jose's remote set refuses every token after ten minutes of outage, and does not pause after a failed fetch.
+// The keys of an issuer are fetched in the background and kept for a day after the last successful fetch. So requests do not wait for the
+// issuer, and survive its outage. jose's remote key set refuses every token after ten minutes of outage, and does not pause after a failed fetch.
 import type { Configuration } from '../../configuration/configuration.js';
 import type { Log } from '../../telemetry/log.js';
 import { jwksFetches, jwksKeys } from '../../telemetry/metrics.js';
@@ -9,18 +9,18 @@ import { FetchLimit } from './fetch-limit.js';
 import { fetchJson } from './fetch-json.js';
 import { type KeySet, keySetOf } from './key-set.js';
 
-/** How soon a key that the issuer withdrew is refused. */
+/** Interval of fetches: a withdrawn key is refused after at most this time. */
 const REFRESH_MS = 60_000;
-/** The same while callers send key ids that are not in the set, and may not cause a fetch themselves. */
+/** The interval while callers send key ids that are not in the set and may not cause a fetch themselves. */
 const SOONER_MS = 30_000;
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
-/** How long a request waits for a fetch, and how many may wait. */
+/** How long a request waits for a fetch, and how many requests may wait. */
 const WAIT_MS = 2_000;
 const MOST_WAITING = 1_000;
 const MAX_AGE_MS = 24 * 3_600_000;
 
-/** One of the issuers that OAUTH_ISSUER names. Nothing here is shared with the others. */
+/** One of the issuers in OAUTH_ISSUER. It shares nothing with the others. */
 export class Issuer {
   private keySet: KeySet | undefined;
   private fetchedAt = 0;
@@ -46,17 +46,17 @@ export class Issuer {
     this.failure = new RepeatedFailure(log, `issuer ${name}`);
   }
 
-  /** The keys that count now, or undefined where there are none, or none fresh enough. */
+  /** The current keys, or undefined if there are none or they are too old. */
   get keys(): KeySet | undefined {
     return performance.now() - this.fetchedAt > MAX_AGE_MS ? undefined : this.keySet;
   }
 
-  /** Seconds since the keys were fetched; undefined where they never were. */
+  /** Seconds since the keys were fetched; undefined if they never were. */
   get age(): number | undefined {
     return this.keySet && (performance.now() - this.fetchedAt) / 1000;
   }
 
-  /** What the issuer says of itself, as far as it is known. Asks for it where it is not, without waiting. */
+  /** The issuer's metadata, if it is known. Otherwise starts a fetch, without waiting for it. */
   describe(): IssuerMetadata | undefined {
     if (!this.metadata && performance.now() - this.describedAt >= SOONER_MS) {
       this.describedAt = performance.now();
@@ -76,9 +76,9 @@ export class Issuer {
   }
 
   /**
-   * For a key id that is not in the set: fetches anew and waits for it, as often as the limit lets this caller. Never throws.
+   * Called for a key id that is not in the set: fetches the keys and waits for them, if the fetch limit permits. Never throws.
    * @param caller id of an API key that is in force
-   * @returns false where too many wait already
+   * @returns false if too many requests wait already
    */
   async lookFor(kid: string, caller: string): Promise<boolean> {
     if (this.waiting >= MOST_WAITING) return false;
@@ -92,14 +92,14 @@ export class Issuer {
   }
 
   private async fetchFor(kid: string, caller: string): Promise<void> {
-    await this.fetching; // it may have begun before the key was published
+    await this.fetching; // this fetch may have begun before the key was published
     if (this.keys?.kids.has(kid)) return;
     if (!this.fetching && !this.limit.permits(caller, kid))
       this.schedule(Math.max(this.startedAt + SOONER_MS - performance.now(), this.limit.pauseMs));
     else await this.refresh({ caller, kid });
   }
 
-  /** One fetch at a time, whoever asks; the next one is scheduled when it ends. */
+  /** One fetch at a time. The next one is scheduled when it ends. */
   private refresh(cause?: { caller: string; kid: string }): Promise<void> {
     if (this.fetching) return this.fetching;
     clearTimeout(this.timer);
@@ -112,7 +112,7 @@ export class Issuer {
     return this.fetching;
   }
 
-  /** Plans the next fetch, unless one is planned that comes sooner. */
+  /** Schedules the next fetch, unless an earlier one is scheduled. */
   private schedule(ms: number): void {
     const dueAt = performance.now() + ms;
     if (this.stopped || dueAt >= this.dueAt) return;
@@ -132,7 +132,7 @@ export class Issuer {
       jwksKeys.set({ issuer: this.name }, this.keySet.size);
       this.failure.succeeded();
     } catch (error) {
-      this.moved = true; // the address may be another one by now
+      this.moved = true; // the address of the key set may have changed
       next = this.retryMs;
       this.retryMs = Math.min(2 * this.retryMs, LONGEST_RETRY_MS);
       jwksFetches.inc({ issuer: this.name, result: 'failed' });

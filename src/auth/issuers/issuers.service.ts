@@ -9,7 +9,7 @@ import { LOG, type Log } from '../../telemetry/log.js';
 import { jwksAge, measureOnScrape } from '../../telemetry/metrics.js';
 import { Issuer } from './issuer.js';
 
-/** The issuers whose access tokens count. */
+/** The issuers whose access tokens are accepted. */
 @Injectable()
 export class IssuersService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly issuers: ReadonlyMap<string, Issuer>;
@@ -21,19 +21,19 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     measureOnScrape(jwksAge, () => this.measure());
   }
 
-  /** @param name the `iss` of a token, which may be anything */
+  /** @param name the `iss` of a token, not verified: it can have any type */
   get(name: unknown): Issuer | undefined {
     return this.issuers.get(name as string);
   }
 
-  /** The one that OAUTH_ISSUER names first: where the documentation signs in. */
+  /** The first issuer in OAUTH_ISSUER: the documentation page signs in there. */
   get first(): Issuer {
     const [first] = this.issuers.values();
     if (!first) throw new Error('the configuration names no issuer');
     return first;
   }
 
-  /** Whether there are signing keys of at least one: otherwise no caller can be let in. */
+  /** Whether at least one issuer has signing keys. Otherwise no caller can be accepted. */
   get anyKeys(): boolean {
     return [...this.issuers.values()].some(({ keys }) => keys !== undefined);
   }

@@ -7,7 +7,7 @@ import {
   importJWK,
 } from 'jose';
 
-/** Asymmetric signatures only (RFC 8725 section 3.1): with a MAC the verifier could sign, and a public key could pass for a secret. */
+/** Asymmetric algorithms only (RFC 8725 section 3.1). With a MAC the verifier could create signatures, and a public key could be used as the secret. */
 export const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -24,20 +24,20 @@ export const ALGORITHMS = [
 const MIN_RSA_BITS = 2048;
 const MAX_KEYS = 100;
 
-/** The usable public keys of the issuer, at one fetch. */
+/** The usable public keys of the issuer, from one fetch. */
 export interface KeySet {
   readonly resolve: ReturnType<typeof createLocalJWKSet>;
   readonly size: number;
   readonly kids: ReadonlySet<string>;
-  /** Whether the key of this name is still in the set. */
+  /** Whether the key with this name is still in the set. */
   holds(name: string): boolean;
-  /** The key that a token's header selects, by a name that stands for its id and its material. */
+  /** The name of the key that a token's header selects. It identifies the key id and the key material. */
   nameOf(kid: string | undefined): string | undefined;
 }
 
 /**
- * Keeps what can verify an access token: no symmetric and no private keys, none for encryption, no RSA below 2048 bits, nothing that cannot be imported.
- * @throws Error where nothing usable is left
+ * Keeps the keys that can verify an access token: no symmetric or private keys, no keys for encryption, no RSA below 2048 bits, none that cannot be imported.
+ * @throws Error if no usable key is left
  */
 export async function keySetOf(document: unknown): Promise<KeySet> {
   const { keys } = (document ?? {}) as Partial<JSONWebKeySet>;

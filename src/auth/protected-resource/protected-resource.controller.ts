@@ -6,7 +6,7 @@ import { Problem } from '../../problems/problem.js';
 import { Public } from '../public.decorator.js';
 import { WELL_KNOWN, metadataAddress, metadataOf } from './protected-resource.js';
 
-/** Protected resource metadata, outside of BASE_PATH: RFC 9728 puts it between host and path. */
+/** Protected resource metadata. It is outside BASE_PATH, because RFC 9728 puts the well-known path between host and path. */
 @ApiExcludeController()
 @Public()
 @Controller(`${WELL_KNOWN}{/*path}`)

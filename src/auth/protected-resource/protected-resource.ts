@@ -1,11 +1,11 @@
-// How a client that was refused finds the issuer (RFC 9728). The metadata has to name the address under which the client knows the service,
-// so there is none where PUBLIC_BASE_URL does not say it: a Host header would let whoever sends it choose.
+// Metadata by which a client finds the issuer (RFC 9728). It must name the address that clients use, so it exists only if PUBLIC_BASE_URL is
+// set: the Host header is chosen by its sender.
 import type { Configuration } from '../../configuration/configuration.js';
 
-/** Its place among the well-known addresses; what comes behind the host in the resource's own address follows (section 3.1). */
+/** The well-known path; the path of the resource's own address follows it (section 3.1). */
 export const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** Where the metadata is; undefined where there is none. */
+/** The address of the metadata; undefined without PUBLIC_BASE_URL. */
 export function metadataAddress({ baseAddress }: Configuration): string | undefined {
   const [, origin, path] = /^(https?:\/\/[^/]+)(.*)$/i.exec(baseAddress) ?? [];
   return origin && `${origin}${WELL_KNOWN}${path}`;

@@ -1,6 +1,6 @@
-// What happens to a request before the router sees it: framing and size are checked, and load beyond the limit is shed. Node's parser lets
-// through more than RFC 9112 allows, and answers what it refuses without a body; both are mended here and in parser-errors.ts.
-// Whether an answer closes its connection is decided here, when the request arrives, since nothing behind it may run.
+// Checks each request before the router sees it: framing, size, and overload. Node's parser accepts more than RFC 9112 allows, and answers
+// what it refuses without a body; this file and parser-errors.ts correct both. Whether the answer will close the connection is decided here,
+// when the request arrives, since no later request on the connection may run.
 import type { Server } from 'node:http';
 import { requestsShed } from '../../telemetry/metrics.js';
 import { Problem } from '../../problems/problem.js';
@@ -30,12 +30,12 @@ export class Admission {
     private readonly connections: Connections,
   ) {}
 
-  /** Makes `server` hand the requests that are in order to `handler`, and answer everything else with a problem document. */
+  /** Makes `server` pass correct requests to `handler`, and answer everything else with a problem document. */
   guard(server: Server, handler: Handler): void {
     this.connections.guard(server);
     const batch = new Batch<ServiceResponse>(
       (response) => {
-        // In the meantime the client may have gone, or bytes behind the request may have been bad
+        // In the meantime the client may have disconnected, or later bytes on the connection may have been invalid
         if (!response.headersSent && !response.destroyed) handler(response.req, response);
       },
       (response, error) => sendError(this.replies, response.req, response, error),
@@ -43,7 +43,7 @@ export class Admission {
     const admit = (request: ServiceRequest, response: ServiceResponse): void =>
       this.admit(request, response, batch);
     server.on('request', admit);
-    // Without 100 (Continue) nobody knows whether a body follows, so Node closes the connection after its answer
+    // Without 100 (Continue) it is unknown whether a body follows, so Node closes the connection after its answer
     server.on('checkContinue', (request: ServiceRequest, response: ServiceResponse) => {
       response.shouldKeepAlive = false;
       admit(request, response);
@@ -88,7 +88,7 @@ export class Admission {
     });
   }
 
-  /** Whether chunks hold anything shows only when the first of them, or the end, has arrived. */
+  /** Whether a chunked body is empty is known only when its first chunk or its end has arrived. */
   private awaitEmptyBody(
     request: ServiceRequest,
     response: ServiceResponse,

@@ -1,9 +1,9 @@
-// Requests that arrive in one turn of the event loop are handled together at its end, in their order. Each step then runs for many in a row,
-// while its code, the kernel's among it, is still in the caches of the processor. That saves a quarter of a request's CPU time.
-// Promised: each item is handled once, in the asynchronous context in which it was added, whatever the others do, and waits for 15 at most.
+// Requests that arrive in one turn of the event loop are handled together at its end, in their order. Each step then runs for many requests
+// in a row, while its code and that of the kernel are still in the caches of the processor. This saves a quarter of the CPU time of a request.
+// It promises: each item is handled once, in the asynchronous context in which it was added, whatever other items do, after at most 15 others.
 import { AsyncResource } from 'node:async_hooks';
 
-/** Items handled together, at most: what they need must fit into the caches as well, and nobody may wait long for the rest. */
+/** Most items that are handled together: their data must fit into the caches too, and no item may wait long for the others. */
 const MOST = 16;
 
 export class Batch<Item> {

@@ -1,5 +1,5 @@
-// Who is inside stays. At its limit the service makes room for a newcomer by closing the oldest connection of a stranger, on which no request
-// has shown a valid API key yet. Where there is no stranger left, the newcomer's requests are answered 503.
+// Limits the number of connections. Connections on which a request had a valid API key stay. At the limit a new connection replaces the oldest
+// one on which no valid key was seen. If there is none, requests on the new connection get 503.
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../../telemetry/log.js';
@@ -7,13 +7,13 @@ import { connections, connectionsRefused } from '../../telemetry/metrics.js';
 import { Connection, type ServiceSocket } from '../connection.js';
 import { MAX_CONNECTIONS, RESERVED_DESCRIPTORS } from '../limits.js';
 
-/** Connections above the limit, for answers 503. Beyond them Node closes newcomers without an answer. */
+/** How many connections above the limit are accepted, to be answered 503. Node closes further ones without an answer. */
 const TURNED_AWAY = 32;
 const LOG_EVERY_MS = 60_000;
 
 export class Connections {
   private readonly all = new Set<Connection>();
-  /** In the order of their arrival. */
+  /** Connections on which no valid key was seen, in the order of their arrival. */
   private readonly strangers = new Set<Connection>();
   private loggedAt = -Infinity;
 
@@ -28,7 +28,7 @@ export class Connections {
     server.on('drop', () => this.noteLimit('newcomer'));
   }
 
-  /** Closes what is idle, and everything else as soon as its answers have been taken. */
+  /** Closes idle connections at once, and the others as soon as their answers have been read. */
   closeWhenIdle(): void {
     for (const connection of this.all) connection.closeWhenIdle();
   }
@@ -73,7 +73,7 @@ interface Report {
   readonly userLimits?: { readonly open_files?: { readonly soft: number | 'unlimited' } };
 }
 
-/** How many connections the process may hold: at its descriptor limit it could not even answer its health checks. */
+/** How many connections the process may hold. At its limit of file descriptors it could not even answer health checks. */
 function connectionLimit(): number {
   const { userLimits } = process.report.getReport() as Report;
   const descriptors = Number(userLimits?.open_files?.soft);

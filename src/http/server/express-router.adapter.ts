@@ -1,6 +1,6 @@
-// Why there is an adapter of our own: of Express only its router is used. The application around it changes the prototypes of every request and
-// response, which makes them slow for V8 from then on, and answers by itself, in HTML, what no route takes. Without it a request costs a
-// third of the CPU time, and every reply goes through one door.
+// An adapter that uses only the router of Express. Express's application changes the prototypes of every request and response, which makes
+// these objects slow in V8, and answers unknown routes itself, in HTML. Without it a request costs a third of the CPU time, and all replies
+// leave through one place.
 import { type Server, type ServerResponse, createServer } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
@@ -21,7 +21,7 @@ import { ServiceRequest, ServiceResponse } from '../service-request.js';
 import type { Admission } from './admission.js';
 import type { Connections } from './connections.js';
 
-/** What the router gives is what Node created: our classes, without Express's methods. */
+/** The router passes on the objects that Node created: instances of our classes, without Express's methods. */
 const ours = (request: Request, response: Response): [ServiceRequest, ServiceResponse] =>
   [request, response] as unknown as [ServiceRequest, ServiceResponse];
 
@@ -47,11 +47,11 @@ export class ExpressRouterAdapter extends ExpressAdapter {
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: TIMEOUT_CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      requireHostHeader: false, // Node would answer without a body: the admission looks itself
+      requireHostHeader: false, // Node would answer without a body, so the admission checks the Host header
     });
-    server.maxHeadersCount = 0; // Node would drop what is beyond the count silently: the admission counts itself
+    server.maxHeadersCount = 0; // Node would drop further headers silently, so the admission counts them
     server.timeout = STALLED_MS;
-    // For Node a connection is idle once its answer was handed over, even while the client is still reading it
+    // Node treats a connection as idle when its answer was written to the socket, even while the client is still reading
     server.closeIdleConnections = () => this.connections.closeWhenIdle();
     this.httpServer = server as unknown as Server;
     this.admission.guard(this.httpServer, (request, response) =>
@@ -61,7 +61,7 @@ export class ExpressRouterAdapter extends ExpressAdapter {
     );
   }
 
-  /** Every GET route answers HEAD by the router, OPTIONS with 204, and any other method with 405. */
+  /** The router answers HEAD on every GET route. OPTIONS gets 204, any other method 405. */
   override get(...route: unknown[]): unknown {
     const [path, handler] = route as [string, RequestHandler];
     return this.getInstance<Express>()
@@ -77,10 +77,10 @@ export class ExpressRouterAdapter extends ExpressAdapter {
     return this.replies.sendAnswer(request, response as ServiceResponse, body);
   }
 
-  /** The status is set with everything else when the reply is sent. */
+  /** Does nothing: the status is set when the reply is sent. */
   override status(): void {}
 
-  /** What no route takes, and what the router itself finds wrong, is answered by the callback of the router. */
+  /** Requests without a route and errors of the router go to the callback of the router. */
   override setNotFoundHandler(): this {
     return this;
   }
@@ -89,7 +89,7 @@ export class ExpressRouterAdapter extends ExpressAdapter {
     return this;
   }
 
-  /** Waits until the answers under way have been taken, but no longer than the closing time. */
+  /** Waits until the answers under way have been read, but no longer than CLOSE_MS. */
   override async close(): Promise<void> {
     const cut = setTimeout(() => this.httpServer.closeAllConnections(), CLOSE_MS);
     await super.close();

@@ -4,7 +4,7 @@ import type { ServiceRequest } from '../service-request.js';
 
 const malformed = (detail: string): Problem => new Problem('malformed-request', { detail });
 
-/** Methods whose requests carry no body here. The others are answered 405 whatever they carry. */
+/** Methods whose requests must not have a body. Requests with other methods get 405 in any case. */
 export const isBodiless = (method: string | undefined): boolean =>
   method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 
@@ -23,20 +23,20 @@ export const bodyProblem = (): Problem =>
 /** A host with or without a port (RFC 9110 section 7.2): an IPv6 address in brackets, a name, or an IPv4 address. */
 const HOST = String.raw`(?:\[[\da-z:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?`;
 const HOST_FIELD = new RegExp(`^${HOST}$`, 'i');
-/** How a target in absolute form begins (RFC 9112 section 3.2.2). Its host is not empty (RFC 9110 section 4.2.1). */
+/** The beginning of a target in absolute form (RFC 9112 section 3.2.2). The host must not be empty (RFC 9110 section 4.2.1). */
 const ORIGIN = String.raw`https?:\/\/(?![/?:])${HOST}(?=[/?]|$)`;
 /** Visible ASCII without `#`, in origin form, absolute form or `*` (RFC 9112 section 3.2). */
 const TARGET = new RegExp(`^(?:(?:/|${ORIGIN})[!"$-~]*|\\*)$`, 'i');
 const ABSOLUTE = new RegExp(`^${ORIGIN}`, 'i');
 
-/** The path and query of a target. Which host an absolute one names does not matter: all are ours. */
+/** The path and query of a target. The host in an absolute target is ignored. */
 export function toOriginForm(target: string): string {
   if (target.startsWith('/') || target === '*') return target;
   const rest = target.replace(ABSOLUTE, '');
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** What is wrong with the frame of a request, in the order: version, size, host, target, body. After each of them the connection closes. */
+/** The first fault in the framing of a request, in the order: version, size, host, target, body. The connection closes after the answer. */
 export function framingProblem(request: ServiceRequest): Problem | undefined {
   const { head, url = '', rawHeaders, httpVersion, method } = request;
   if (httpVersion !== '1.1' && httpVersion !== '1.0')

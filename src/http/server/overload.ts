@@ -1,10 +1,10 @@
-// Overload is measured where it hurts: a timer that comes late says how long a request waits for its turn. Beyond a bound a share of the
-// requests is refused before anything is spent on them, a growing one as the wait grows, so that the rest are answered in time. The least of
-// the last samples counts: one long pause, whatever made it, is no overload.
+// Overload is measured by the lateness of a timer, which is the time that a request waits in the event loop. Above a bound a share of the
+// requests is refused before any work is done for them. The share grows with the lateness, so that the others are answered in time. The
+// smallest of the last samples is used: a single long pause is not an overload.
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 
 const SAMPLE_MS = 25;
-/** Lateness at which the first requests are refused, and at which all are. Collecting garbage or reading codes stays below. */
+/** Lateness at which the first requests are refused, and at which all are. Garbage collection and reading codes stay below. */
 const SHED_FROM_MS = 150;
 const SHED_ALL_MS = 900;
 
@@ -31,7 +31,7 @@ export class Overload implements OnApplicationBootstrap, OnApplicationShutdown {
     clearInterval(this.timer);
   }
 
-  /** Whether one more request is taken on. */
+  /** Whether the next request is admitted. */
   admits(): boolean {
     return this.share === 0 || Math.random() >= this.share;
   }

@@ -1,5 +1,5 @@
-// What never becomes a request is answered here: the parser's refusals, time-outs, CONNECT. Each connection gets one such answer, after those
-// to the requests before it (RFC 9112 section 9.3.2), and is not read any further.
+// Answers input that never becomes a request: parser errors, time-outs, CONNECT. Each connection gets one such answer, after the answers to
+// earlier requests (RFC 9112 section 9.3.2), and nothing more is read from it.
 import type { Server } from 'node:http';
 import { Problem } from '../../problems/problem.js';
 import { type Connection, type ServiceSocket, connectionOf } from '../connection.js';
@@ -15,15 +15,15 @@ interface ParserError extends Error {
 export function answerParserErrors(server: Server, replies: Replies): void {
   server.on('clientError', (error: ParserError, socket: ServiceSocket) => {
     const { connection } = socket;
-    socket.pause(); // what still comes stays with the kernel, and then with the client
+    socket.pause(); // further bytes stay in the kernel's buffer, and then with the client
     const problem = problemOf(error);
-    // Not the parser's, such as a reset. Or no request had begun: a client that begins one now had better not take 408 for its answer
+    // Not a parser error, such as a reset; or no request had begun: a client that sends one now must not take a 408 as its answer
     if (!problem || (problem.slug === 'request-timeout' && socket.bytesRead === 0))
       socket.destroy();
     else refuse(connection, problem, replies);
   });
   server.on('connect', (request: ServiceRequest) => {
-    const { socket } = request; // Node has let go of it
+    const { socket } = request; // Node no longer handles this socket
     socket.on('error', () => socket.destroy()).setTimeout(STALLED_MS, () => socket.destroy());
     socket.pause();
     const problem = new Problem('method-not-allowed', {
@@ -43,7 +43,7 @@ function refuse(
   if (connection.isClosing) return;
   const last = connection.last as ServiceResponse | undefined;
   if (last && !last.headersSent && !last.req.complete) {
-    // Bytes of the request itself were bad: its own answer says so
+    // The fault is in the request itself, which gets its own answer
     last.shouldKeepAlive = false;
     return replies.sendProblem(last.req, last, problem);
   }
@@ -61,7 +61,7 @@ function refuse(
   else last.once('close', send);
 }
 
-/** What the parser found, or undefined where the error is one of the connection. */
+/** The problem that the parser found, or undefined if the error is one of the connection. */
 function problemOf({ code = '', rawPacket }: ParserError): Problem | undefined {
   if (code === 'HPE_HEADER_OVERFLOW')
     return isWithinRequestLine(rawPacket)
@@ -79,8 +79,8 @@ function problemOf({ code = '', rawPacket }: ParserError): Problem | undefined {
 }
 
 /**
- * The parser counts target and headers together, and shows only the packet in which they became too many: one that holds a method and no
- * line end was still in its target. Where the target began in an earlier packet, this does not show.
+ * The parser counts target and headers together, and shows only the packet in which the limit was exceeded. A packet with a method and
+ * without a line end was still in the target. If the target began in an earlier packet, this cannot be seen.
  */
 const isWithinRequestLine = (packet: Buffer | undefined): boolean =>
   packet !== undefined && /^[A-Z]+ [^\r\n]*$/.test(packet.toString('latin1'));

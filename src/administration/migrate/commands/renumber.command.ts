@@ -20,7 +20,7 @@ export const renumber = command({
     const first = (last ? numberOf(last) : 0) + 1;
     const moves = own.map((name, at) => ({ name, to: nameOf(first + at, subjectOf(name)) }));
     const renamed = moves.filter(({ name, to }) => name !== to);
-    // Those that go up from the last one on, so that none takes the place of another
+    // Files that get a higher number are renamed from the last one on, so that none overwrites another
     const order = [
       ...renamed.filter(({ name, to }) => to > name).toReversed(),
       ...renamed.filter(({ name, to }) => to < name),

@@ -8,7 +8,7 @@ interface RecordChange {
   readonly codeType: string;
   readonly code: string;
   readonly description: string;
-  /** The description before, of what was changed. */
+  /** The description before the change. */
   readonly former?: string;
 }
 
@@ -18,16 +18,16 @@ export type Change = (
   | (ListChange & { readonly what: 'value'; readonly area: string; readonly property: string })
   | RecordChange
 ) & {
-  /** The moment at which callers see it, as RFC 3339 has it; at once where it is missing. */
+  /** The moment at which callers see it (RFC 3339); without it, at once. */
   readonly at?: string;
-  /** It was to come at that moment, and does not any more. */
+  /** It was scheduled for that moment, and is no longer. */
   readonly withdrawn?: true;
 };
 
-/** Less than the distance of two moments that PostgreSQL tells apart, in milliseconds. */
+/** In milliseconds, less than the resolution of PostgreSQL's timestamps. */
 const JUST_BEFORE = 0.0005;
 
-/** What callers see change when the contents are exchanged: at once, and at each moment to come. */
+/** What callers see change when `after` takes the place of `before`: at once, and at each later moment. */
 export function changesBetween(before: Contents, after: Contents): Change[] {
   const { now } = after;
   const [former, present] = [scheduleOf(before, now), scheduleOf(after, now)];
@@ -51,7 +51,7 @@ interface Moment {
   readonly beginning: Record[];
 }
 
-/** What changes by itself after `now`, by a text that tells one change from another. */
+/** Scheduled changes after `now`, keyed by a text that identifies each. */
 function scheduleOf(contents: Contents, now: number): Map<string, Change> {
   const moments = new Map<number, Moment>();
   const momentAt = (time: number): Moment | undefined => {
@@ -97,7 +97,7 @@ function changesOfProperties(before: Contents, after: Contents): Change[] {
   );
 }
 
-/** In the properties that both have; where `lists` are given, in those alone. */
+/** In the properties that both have; if `lists` is given, only in those. */
 function changesOfValues(
   before: Contents,
   formerly: number,

@@ -1,13 +1,13 @@
 export interface ListChange {
   readonly kind: 'added' | 'removed' | 'renamed' | 'moved';
   readonly name: string;
-  /** The new name of what was renamed. */
+  /** The new name of a renamed entry. */
   readonly to?: string;
 }
 
 /**
- * The longest run of names that stay in order is what stands still: whatever else stays was moved, and between two that stand still
- * what went and what came, where equally many, was renamed.
+ * The longest increasing run of names counts as unmoved. Other names that are in both lists were moved. Between two unmoved names, removed
+ * and added names count as renamed if there are equally many.
  */
 export function compareLists(before: readonly string[], after: readonly string[]): ListChange[] {
   const [former, present] = [new Set(before), new Set(after)];
@@ -26,12 +26,12 @@ export function compareLists(before: readonly string[], after: readonly string[]
   return [...changes, ...moved.map((name): ListChange => ({ kind: 'moved', name }))];
 }
 
-/** The longest run of names of `after` whose places before increase, found from its end. */
+/** The longest run of names of `after` whose positions in `before` increase, found from the end. */
 function longestCommonOrder(before: readonly string[], after: readonly string[]): string[] {
   const places = new Map(before.map((name, at) => [name, at]));
   const common = after.filter((name) => places.has(name)).toReversed();
   const placeOf = (at: number | undefined): number => places.get(common[at ?? 0] ?? '') ?? 0;
-  const heads: number[] = []; // by length of a run: the one that begins as late as possible
+  const heads: number[] = []; // by length of a run: the start of the run that begins latest
   const next: (number | undefined)[] = [];
   for (const at of common.keys()) {
     let [low, high] = [0, heads.length];
@@ -48,7 +48,7 @@ function longestCommonOrder(before: readonly string[], after: readonly string[])
   return run;
 }
 
-/** The names before, between and behind those that stand still, without those that the other list holds too. */
+/** The names before, between and after the unmoved ones, without names that are in both lists. */
 function gaps(
   names: readonly string[],
   still: ReadonlySet<string>,

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** From `from` until just before `until`, in milliseconds since the epoch; infinite where there is no bound. */
+/** From `from` until just before `until`, in milliseconds since the epoch; infinite if there is no bound. */
 interface Validity {
   readonly from: number;
   readonly until: number;
@@ -19,7 +19,7 @@ export interface Record extends Validity {
   readonly description: string;
 }
 
-/** All that the three operations answer from, now and later. */
+/** Everything that the three operations answer from, now and later. */
 export interface Contents {
   /** The moment of the reading by the database's clock, in milliseconds since the epoch. */
   readonly now: number;
@@ -34,7 +34,7 @@ const validity = (table: string): string =>
   `coalesce((extract(epoch from ${table}.valid_from) * 1000)::float8, '-infinity') as "from",
    coalesce((extract(epoch from ${table}.valid_until) * 1000)::float8, 'infinity') as until`;
 
-/** The contents as of the transaction of `client`: nothing where the tables are not there yet. */
+/** The contents as seen by the transaction of `client`; empty if the tables do not exist yet. */
 export async function readContents(client: Client): Promise<Contents> {
   const { rows } = await client.query<{ now: number; there: boolean }>(
     `select (extract(epoch from now()) * 1000)::float8 as now, to_regclass('public.area_property') is not null

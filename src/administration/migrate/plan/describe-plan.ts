@@ -4,7 +4,7 @@ import type { Plan } from './plan-migrations.js';
 const SIGNS = { added: '+', removed: '-', renamed: '~', moved: '↕', changed: '~' } as const;
 const DAY_MS = 86_400_000;
 
-/** Why a change can break clients; undefined where it does not, as where a removal is announced so many days before it comes. */
+/** Why a change can break clients, or undefined if it cannot. A removal that is announced early enough does not count. */
 function dangerOf(
   { kind, at, withdrawn }: Change,
   { now, noticeDays }: Pick<Plan, 'now' | 'noticeDays'>,
@@ -22,7 +22,7 @@ function dangerOf(
 export const canBreakClients = (plan: Plan): boolean =>
   plan.changes.some((change) => dangerOf(change, plan) !== undefined);
 
-/** What callers would see change, for people. */
+/** The plan as text for people. */
 export function describePlan(plan: Plan): string {
   if (plan.migrations.length === 0) return 'No migration is pending.';
   return [
@@ -36,12 +36,12 @@ export function describePlan(plan: Plan): string {
   ].join('\n');
 }
 
-/** The same as a comment for a pull request. */
+/** The plan as a comment for a pull request. */
 export function planInMarkdown(plan: Plan): string {
   if (plan.migrations.length === 0) return 'No migration is pending.';
   const lines = describeChanges(plan).map((line) => line.replace(/^ {2}(! | {2})/, '$1').trimEnd());
   const marked = lines.map((line) => line.replace(/^ {2}(?=[-+~↕] )/, ''));
-  // A description may hold a fence of its own
+  // A description may itself contain a code fence
   const longest = Math.max(2, ...[...marked.join('\n').matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
   return [

@@ -19,15 +19,15 @@ export interface Plan {
   readonly changes: readonly Change[];
   /** By the database's clock, in milliseconds since the epoch. */
   readonly now: number;
-  /** What ends later than so many days from now counts as announced. */
+  /** An end that is at least this many days away counts as announced. */
   readonly noticeDays: number;
-  /** Of the tables that hold keys and the record of changes: those that would be dropped. */
+  /** Tables of keys and of the record of changes that would be dropped. */
   readonly lost: readonly string[];
 }
 
 const NOTICE_DAYS = 30;
 
-/** What callers would see change if all that is pending was applied. Nothing is. */
+/** What callers would see change if all pending migrations were applied. None is applied. */
 export const planMigrations = (
   folder: string,
   open: Open,
@@ -38,7 +38,7 @@ export const planMigrations = (
     return state.pending.map((migration) => () => apply(client, migration));
   });
 
-/** The same for undoing the last `count`. */
+/** The same for undoing the last `count` migrations. */
 export const planUndoing = (folder: string, open: Open, count: number): Promise<Plan> =>
   planSteps(folder, open, NOTICE_DAYS, (client, { applied }) =>
     applied
@@ -81,7 +81,7 @@ async function planSteps(
   return { ...plan, changes: changesBetween(before, after), now: after.now, noticeDays };
 }
 
-/** The tables whose contents no migration brings back, as far as they are there. */
+/** The existing tables whose contents no migration can restore. */
 async function keptTables(client: Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select name from unnest(array['api_key', 'history']) as name where to_regclass('public.' || name) is not null`,

@@ -1,33 +1,33 @@
-// Runs migrations in one transaction that is never committed. It promises: nothing of anybody else's appears in it, since all is read in one
-// snapshot, taken while no other migration runs; and nobody who writes waits for it longer than a second.
+// Runs migrations in one transaction that is never committed. It promises two things: changes of others never appear in it, because everything
+// is read in one snapshot, taken while no other migration runs; and no writer waits for it longer than a second.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client, DatabaseError } from 'pg';
 import { AdministrationError } from '../../frame/administration-error.js';
 import { LOCK_CLASS, type Open, beginAlone } from '../migration-session.js';
 
-/** Whoever waits for the rehearsal this long makes it give way. */
+/** If a session waits for the rehearsal this long, the rehearsal ends and starts again. */
 const PATIENCE_MS = 500;
 const LOOK_EVERY_MS = 100;
 const ATTEMPTS = 20;
 
-/** SQLSTATEs of what others may have caused, so that a newer snapshot can mend it: not serializable, deadlock, a key of theirs. */
+/** SQLSTATEs that concurrent transactions can cause, so that a newer snapshot may help: serialization failure, deadlock, unique violation. */
 const WORTH_ANOTHER = ['40001', '40P01', '23505', '23503'];
 
-/** Sessions that wait for the one with the process id $1, or behind it in a queue; other runs of migrations may. */
+/** Sessions that wait for the process $1, directly or in its queue, except other runs of migrations. */
 const WAITERS = `select from pg_locks where not granted and $1 = any (pg_blocking_pids(pid))
   and clock_timestamp() - waitstart > $2 * interval '1 ms' and not (locktype = 'advisory' and classid = ${LOCK_CLASS})`;
 
-/** What is locked for writers, as far as it is there, once they overtook a snapshot alone. */
+/** Existing tables that are locked against writers after an attempt without locks has failed. */
 const TABLES = ['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'];
 
-/** @throws what `work` threw, or an AdministrationError where others were kept waiting time and again */
+/** @throws what `work` threw, or an AdministrationError if writers had to wait in every attempt */
 export async function rehearse<T>(open: Open, work: (client: Client) => Promise<T>): Promise<T> {
   const guard = await open();
   let former = '';
   try {
     for (let attempt = 1; ; attempt++) {
-      // Its transaction has the lock before the other one takes its snapshot
+      // This transaction gets the lock before the other one takes its snapshot
       await beginAlone(guard);
       const client = await open();
       const watch = await watchFor(client, guard);
@@ -37,7 +37,7 @@ export async function rehearse<T>(open: Open, work: (client: Client) => Promise<
       } catch (error) {
         const { code = '', message, detail } = ((error as Error).cause ?? error) as DatabaseError;
         const said = `${message} ${detail}`;
-        // What comes again in a newer snapshot is no coincidence
+        // An error that occurs again in a newer snapshot was not caused by a concurrent transaction
         if (!watch.gaveWay && (!WORTH_ANOTHER.includes(code) || said === former)) throw error;
         if (attempt === ATTEMPTS)
           throw new AdministrationError(
@@ -56,10 +56,10 @@ export async function rehearse<T>(open: Open, work: (client: Client) => Promise<
   }
 }
 
-/** Begins the transaction of `client`, and looks by `guard` whether anyone waits for it; if so, its session is ended, whatever it is at. */
+/** Begins the transaction of `client`, and checks with `guard` whether a session waits for it; if so, ends the session of `client` at once. */
 async function watchFor(client: Client, guard: Client) {
   const name = `order-lookup-plan-${randomUUID()}`;
-  // Neither of these takes the snapshot
+  // Neither of these statements takes the snapshot
   await client.query(
     `begin isolation level repeatable read, read write; set local application_name = '${name}'; set local lock_timeout = '30s'`,
   );
@@ -80,7 +80,7 @@ async function watchFor(client: Client, guard: Client) {
       return;
     }
   })();
-  looking.catch(() => undefined); // told by end()
+  looking.catch(() => undefined); // end() reports it
   return watch;
 }
 
