@@ -6,8 +6,8 @@ import { startService } from './bootstrap/start-service.js';
 import { endOn } from './bootstrap/signals.js';
 import { createLog } from './telemetry/log.js';
 
-// V8 would let garbage grow to a multiple of what is in use before it collects the old generation. A third keeps memory flat; less than
-// that collects so often that requests wait while all codes are read.
+// By default V8 lets garbage grow to a multiple of the live data before it collects the old generation. A third keeps memory flat; a smaller
+// share collects so often that requests wait while all codes are read.
 setFlagsFromString('--heap-growing-percent=33');
 
 try {

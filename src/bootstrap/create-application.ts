@@ -15,7 +15,7 @@ import { Overload } from '../http/server/overload.js';
 import { ProblemRenderer } from '../problems/problem-details.js';
 import { type Log, nestLogger } from '../telemetry/log.js';
 
-/** What exists before Nest does. */
+/** Objects that are created before Nest. */
 export function createFoundation(configuration: Configuration, log: Log): Foundation {
   const draining = new Draining();
   const problems = new ProblemRenderer(configuration.baseAddress);
@@ -38,7 +38,7 @@ export function createAdapter({ replies, overload, log }: Foundation): ExpressRo
   );
 }
 
-/** Applies what a Nest application is told before it is initialized. */
+/** Settings of a Nest application that are made before it is initialized. */
 export function prepare(
   app: NestExpressApplication,
   configuration: Configuration,
@@ -49,7 +49,7 @@ export function prepare(
   return app;
 }
 
-/** The Nest application with everything in place, not listening yet. */
+/** The complete Nest application, not yet listening. */
 export async function createApplication(
   configuration: Configuration,
   log: Log,

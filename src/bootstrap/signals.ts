@@ -1,17 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Log } from '../telemetry/log.js';
 
-/** What can be stopped in order. */
+/** Something that can be stopped gracefully. */
 interface Stoppable {
   stop(reason: string): Promise<void>;
 }
 
-/** Longest that the last log lines may take to a reader that stalls. */
+/** How long the end waits, at most, for a stalled reader to take the last log lines. */
 const FLUSH_MS = 500;
 
 /**
- * Ends the process: on SIGTERM, SIGINT or SIGHUP in order and with status 0, on a second signal at once, on an error that nobody caught
- * in order and with status 1.
+ * Ends the process: gracefully with status 0 on SIGTERM, SIGINT or SIGHUP; at once on a second signal; gracefully with status 1 on an uncaught
+ * error.
  */
 export function endOn(service: Stoppable, log: Log): void {
   let ending = false;

@@ -11,15 +11,15 @@ export interface Service {
   readonly url: string;
   readonly managementUrl: string;
   /**
-   * Answers on for a moment, with `Connection: close`, then closes everything.
-   * @param reason a signal; without one nothing is waited for but the answers under way
+   * Continues to answer for a short time, with `Connection: close`, then closes everything.
+   * @param reason a signal; without one it waits only for the answers under way
    */
   stop(reason?: string): Promise<void>;
 }
 
 /**
  * Starts the service on both of its ports.
- * @throws Error with the code EADDRINUSE or EACCES and the variable to change, where a port cannot be had
+ * @throws Error with the code EADDRINUSE or EACCES and the variable to change, if a port is not available
  */
 export async function startService(configuration: Configuration, log: Log): Promise<Service> {
   const { HOST, PORT, MANAGEMENT_PORT } = configuration;
@@ -39,7 +39,7 @@ export async function startService(configuration: Configuration, log: Log): Prom
     url: addressOf(api, HOST),
     managementUrl: addressOf(management, HOST),
     async stop(reason) {
-      // The interface of an application lacks the parameter that its class has, and that its hooks get
+      // The interface lacks the parameter that the class has, and that the hooks get
       await (app as unknown as NestApplicationContext).close(reason);
       await stopTracing();
     },

@@ -4,19 +4,19 @@ import type { RecordChange } from './communication-codes/record-page.js';
 import { assertSize } from './communication-codes/record-columns.js';
 import type { Area, SupportedValues } from './supported-values/supported-values.js';
 
-/** What changed since something was read before. */
+/** The changes since a former reading. */
 export interface CodesChanges {
   readonly records: readonly RecordChange[];
   readonly values: SupportedValues;
 }
 
-/** Everything that the three operations answer from a moment on, in bytes, with what is known of later moments. Never changed. */
+/** Everything that the three operations return from a moment on, as bytes, with what is known of later moments. It is never changed. */
 export class CodesSnapshot {
-  /** When it is over: the next moment at which a code begins or ends, or Infinity. Milliseconds since the epoch. */
+  /** When it ends: the next moment at which a code begins or ends, or Infinity. In milliseconds since the epoch. */
   readonly until: number;
 
   constructor(
-    /** A moment at which it is in force. Milliseconds since the epoch. */
+    /** A moment at which it is in force, in milliseconds since the epoch. */
     readonly since: number,
     readonly communicationCodes: CommunicationCodes,
     private readonly values: SupportedValues,
@@ -26,7 +26,7 @@ export class CodesSnapshot {
     this.until = Math.min(communicationCodes.nextMoment, values.nextMoment(since));
   }
 
-  /** What is in force at a later moment. */
+  /** The snapshot at a later moment. */
   *at(moment: number): Generator<void, CodesSnapshot> {
     const same = this.values.nextMoment(this.since) > moment;
     return new CodesSnapshot(
@@ -37,7 +37,7 @@ export class CodesSnapshot {
     );
   }
 
-  /** What is in force at the same moment after changes. */
+  /** The snapshot after changes, at the same moment. */
   *with({ records, values }: CodesChanges): Generator<void, CodesSnapshot> {
     const communicationCodes = yield* this.communicationCodes.with(records, this.since);
     return new CodesSnapshot(this.since, communicationCodes, values);

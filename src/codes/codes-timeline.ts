@@ -1,12 +1,12 @@
-// Codes begin and end at moments, by the database's clock. What is in force from the next moments on is prepared shortly before them, in pieces,
-// so that at a moment one reference changes. Whoever asks looks at the clock: nobody is answered of before after a moment, or of after before
-// it, however late a timer comes. Where nothing is prepared, not even that is done.
+// Codes begin and end at moments, by the database's clock. The snapshots that follow are prepared shortly before their moments, in pieces, so
+// that at a moment only one reference changes. Each access looks at the clock, so no answer is of the wrong side of a moment, however late a
+// timer fires. While nothing is prepared, an access does not look at the clock.
 import type { CodesChanges, CodesSnapshot } from './codes-snapshot.js';
 import { inPieces } from './in-pieces.js';
 
-/** How long before its moment a snapshot is prepared, in milliseconds: much more than preparing takes. */
+/** How long before its moment a snapshot is prepared, in milliseconds. Preparing takes much less. */
 const AHEAD_MS = 10_000;
-/** Snapshots prepared at a time. They share most of their memory. */
+/** How many snapshots are prepared at the same time. They share most of their memory. */
 const MOST_PREPARED = 8;
 
 export interface Clock {
@@ -14,13 +14,13 @@ export interface Clock {
   now(): number;
 }
 
-/** The codes as they were read, now and at every later moment. */
+/** The codes of one reading, now and at every later moment. */
 export class CodesTimeline {
   private preparing: Promise<void> | undefined;
 
   /**
-   * @param prepared what is in force from the moment on at which the one before is over
-   * @param switched is told each moment as it comes
+   * @param prepared the snapshots that follow, each from the end of the one before
+   * @param switched is called at each moment
    */
   constructor(
     private inForce: CodesSnapshot,
@@ -29,24 +29,24 @@ export class CodesTimeline {
     private readonly prepared: CodesSnapshot[] = [],
   ) {}
 
-  /** What is in force now. */
+  /** The snapshot in force. */
   get current(): CodesSnapshot {
     if (this.prepared.length > 0) this.switch();
     return this.inForce;
   }
 
-  /** Milliseconds until there is something to do. */
+  /** Milliseconds until something has to be done. */
   get idleFor(): number {
     const { until } = this.current;
     return until - this.clock.now() - (this.prepared.length > 0 ? 0 : AHEAD_MS);
   }
 
-  /** Prepares what is in force soon, and catches up with moments that came before they could be prepared. */
+  /** Prepares the next snapshots, and handles moments that have passed before they could be prepared. */
   prepare(): Promise<void> {
     return (this.preparing ??= this.prepareAll().finally(() => (this.preparing = undefined)));
   }
 
-  /** The timeline after changes. What was prepared stays so, unless moments were moved. */
+  /** The timeline after changes. Prepared snapshots are kept, unless moments were moved. */
   async with(changes: CodesChanges): Promise<CodesTimeline> {
     const { current } = this;
     const prepared = [...this.prepared];

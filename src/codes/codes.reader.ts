@@ -21,7 +21,7 @@ export type CodesReading = {
 export class CodesReader {
   constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
 
-  /** @param former up to where it was read before, so that only changes have to be read */
+  /** @param former the horizon of the former reading, so that only changes have to be read */
   read(former: Horizon | undefined): Promise<CodesReading> {
     return readTransaction(this.dataSource, async (manager) => {
       await lockTables(manager);
@@ -35,13 +35,13 @@ export class CodesReader {
   }
 }
 
-/** A reader whose snapshot is older than a TRUNCATE or a rewritten table would find it empty, so it takes its snapshot after its locks. */
+/** A snapshot that is older than a TRUNCATE or a rewrite of a table would see the table empty. So the locks are taken before the snapshot. */
 export const lockTables = (transaction: Transaction): Promise<unknown> =>
   transaction.query(
     'lock table area_property, code_list_value, communication_code in access share mode',
   );
 
-/** What is in force when the transaction began, and what is to come. */
+/** The codes in force when the transaction began, and those that begin later. */
 export async function readEverything(
   transaction: Transaction,
   values: SupportedValues,
@@ -51,7 +51,7 @@ export async function readEverything(
   return new CodesSnapshot(moment, await readCommunicationCodes(transaction, source), values);
 }
 
-/** When a transaction began, by the database's clock, in milliseconds since the epoch. */
+/** The start of the transaction by the database's clock, in milliseconds since the epoch. */
 export async function timeOf(transaction: Transaction): Promise<number> {
   const [row] = await transaction.query<{ time: number }[]>(
     'select (extract(epoch from now()) * 1000)::float8 as time',

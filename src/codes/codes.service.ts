@@ -20,16 +20,16 @@ import type { Horizon } from './communication-codes/changed-records.reader.js';
 import type { Filters } from './communication-codes/communication-codes.js';
 import type { Area } from './supported-values/supported-values.js';
 
-/** How often the clock is looked at while a moment lies ahead: it may be set, and the machine may sleep. */
+/** How often the clock is checked while a moment lies ahead: the clock may be set, and the machine may sleep. */
 const RECHECK_MS = 5_000;
 
-/** What was read, on which the next reading may build. */
+/** What was read, with what the next reading needs to build on it. */
 interface Codes {
   readonly timeline: CodesTimeline;
   readonly horizon: Horizon;
 }
 
-/** The codes as they are now. Each call works with one snapshot from start to end. */
+/** The current codes. Each call uses one snapshot. */
 @Injectable()
 export class CodesService {
   readonly followed: FollowedSnapshot<Codes>;
@@ -80,7 +80,7 @@ export class CodesService {
     return { identity: reading.horizon, value: { timeline, horizon: reading.horizon } };
   }
 
-  /** Prepares what comes, and comes back when there is something to do. With nothing to come, it does not. */
+  /** Prepares the next snapshots, and sets a timer for the next time that something has to be done. Without moments there is no timer. */
   private async follow(): Promise<void> {
     const timeline = this.followed.current?.timeline;
     if (!timeline) return;
@@ -93,7 +93,7 @@ export class CodesService {
   }
 
   private readonly switched = (moment: number): void => {
-    if (moment <= this.lastMoment) return; // what is read anew meanwhile passes it as well
+    if (moment <= this.lastMoment) return; // a timeline of a later reading passes the same moment
     this.lastMoment = moment;
     const late = this.clock.now() - moment;
     momentsSwitched.inc();

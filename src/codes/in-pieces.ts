@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** Milliseconds for which work holds the event loop at a time. */
+/** How long work may hold the event loop at a time, in milliseconds. */
 const PIECE_MS = 5;
 
-/** Does work that yields every now and then, and lets requests be handled in between. */
+/** Runs a generator piece by piece, so that requests are handled in between. */
 export async function inPieces<Result>(work: Generator<void, Result>): Promise<Result> {
   for (;;) {
     const end = performance.now() + PIECE_MS;

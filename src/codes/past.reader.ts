@@ -1,14 +1,14 @@
-// What was answered at a moment of the past: the present rows, with everything undone that was committed later. The record of changes is needed
-// from that moment on only, so whoever trims it loses no more than what is trimmed.
+// Reads what was answered at a moment in the past: the present rows, with all later commits undone. This needs the record of changes only from
+// that moment on, so deleting old parts of the record loses only the moments of those parts.
 import { CodesSnapshot } from './codes-snapshot.js';
 import { readCommunicationCodes } from './communication-codes/communication-codes.reader.js';
 import { readSupportedValues } from './supported-values/supported-values.reader.js';
 import type { Tables, Transaction } from './tables.js';
 
-/** As many records at a time as there may be: the past is read once, and each page would undo all changes anew. */
+/** More records than there can be: the past is read in one page, because each page would undo all changes again. */
 const EVERYTHING = 1_000_000_000;
 
-/** What was in force at a moment of the past, in milliseconds since the epoch. */
+/** The snapshot at a moment in the past, in milliseconds since the epoch. */
 export async function readPast(transaction: Transaction, moment: number): Promise<CodesSnapshot> {
   const tables: Tables = {
     communicationCode: asOf(moment, 'communication_code', ['code_type', 'code']),
@@ -19,7 +19,7 @@ export async function readPast(transaction: Transaction, moment: number): Promis
   return new CodesSnapshot(moment, codes, await readSupportedValues(transaction, tables));
 }
 
-/** When the record of changes begins, in milliseconds since the epoch, or undefined where it is empty. */
+/** When the record of changes begins, in milliseconds since the epoch, or undefined if it is empty. */
 export async function beginOfRecord(transaction: Transaction): Promise<number | undefined> {
   const [row] = await transaction.query<{ begin: number | null }[]>(
     'select (extract(epoch from min(committed_at)) * 1000)::float8 as begin from recorded_transaction',
@@ -27,7 +27,7 @@ export async function beginOfRecord(transaction: Transaction): Promise<number | 
   return row?.begin ?? undefined;
 }
 
-/** The tables of which the record may lack some changes after a moment. */
+/** The tables for which the record may lack changes after a moment. */
 export async function gapsSince(transaction: Transaction, moment: number): Promise<string[]> {
   const rows = await transaction.query<{ name: string }[]>(
     `select table_name as name from record_gap where table_name not in ('api_key', 'revision', 'changed_code')
@@ -41,8 +41,8 @@ export async function gapsSince(transaction: Transaction, moment: number): Promi
 }
 
 /**
- * A table as it was, as a subquery. Whatever a key names now, it named before what the first later change of that key took away. Changes of
- * one key wait for each other, so that their numbers are in the order of their commits.
+ * A subquery for a table as it was at the moment. The former row of a key is the old row of its first later change. Concurrent changes of a
+ * key wait for each other, so their numbers have the order of their commits.
  */
 function asOf(moment: number, table: string, key: readonly string[]): string {
   const keyOf = (row: string): string => key.map((column) => `${row} ->> '${column}'`).join();

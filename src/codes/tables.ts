@@ -1,16 +1,16 @@
 import type { EntityManager } from 'typeorm';
 
-/** What runs the statements of a reading, in one transaction. */
+/** Runs the statements of a reading in one transaction. */
 export type Transaction = Pick<EntityManager, 'query'>;
 
-/** The tables that make the answers, as SQL that stands behind `from`. */
+/** The tables from which the answers are made, as SQL to follow `from`. */
 export interface Tables {
   readonly communicationCode: string;
   readonly codeListValue: string;
   readonly areaProperty: string;
 }
 
-/** As they are. */
+/** The present tables. */
 export const PRESENT: Tables = {
   communicationCode: 'communication_code',
   codeListValue: 'code_list_value',

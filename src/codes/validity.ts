@@ -1,4 +1,4 @@
-/** When a code is in force: from `from` until just before `until`, in milliseconds since the epoch; infinite where it has no bound. */
+/** When a code is in force: from `from` until just before `until`, in milliseconds since the epoch; infinite without a bound. */
 export interface Validity {
   readonly from: number;
   readonly until: number;

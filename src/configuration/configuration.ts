@@ -17,7 +17,7 @@ const SAMPLERS = ['', 'parentbased_'].flatMap((base) =>
 );
 const port = { min: 0, max: 65_535 };
 
-/** Every variable of the environment that the service reads, with its default. `.env.example` says what each means. */
+/** All environment variables that the service reads, with their defaults. `.env.example` explains each. */
 export class Configuration {
   @Matches(/^[A-Za-z0-9.:_-]+$/, {
     message: '$property is "$value": a host name or an IP address to listen on is needed',
@@ -99,7 +99,7 @@ export class Configuration {
   })
   OTEL_EXPORTER_OTLP_ENDPOINT = '';
 
-  /** A secret of the collector, read by the exporter itself. */
+  /** A secret for the collector. The exporter reads it itself. */
   OTEL_EXPORTER_OTLP_HEADERS = '';
 
   @IsIn(['http/protobuf'], {
@@ -137,7 +137,7 @@ export class Configuration {
   })
   LOG_LEVEL = 'info';
 
-  /** The address that paths with BASE_PATH are appended to, without a trailing slash; empty where it is not known. */
+  /** The address to which paths that begin with BASE_PATH are appended, without a trailing slash; empty if it is not known. */
   get serverAddress(): string {
     const { PUBLIC_BASE_URL: url, BASE_PATH: path } = this;
     return path !== '' && url !== '' && new URL(url).pathname.endsWith(path)
@@ -145,7 +145,7 @@ export class Configuration {
       : url;
   }
 
-  /** The interface document's {base_url}, as far as it is known: at least BASE_PATH. */
+  /** The {base_url} of the interface document, as far as it is known: at least BASE_PATH. */
   get baseAddress(): string {
     return this.serverAddress + this.BASE_PATH;
   }

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 
-/** Where the database is: exactly one of the two is set. */
+/** The address of the database: exactly one of the two is set. */
 export interface DatabaseAddress {
   readonly DATABASE_URL?: string | undefined;
-  /** A file that holds the connection string. It is read for each connection, so that a rotated password counts. */
+  /** A file that holds the connection string. It is read for each connection, so that a rotated password takes effect. */
   readonly DATABASE_URL_FILE?: string | undefined;
 }
 
 /**
- * The connection string, as it is now.
- * @throws Error that says what is wrong with the file
+ * The current connection string.
+ * @throws Error with the fault of the file
  */
 export function connectionString({ DATABASE_URL, DATABASE_URL_FILE }: DatabaseAddress): string {
   if (!DATABASE_URL_FILE) return DATABASE_URL ?? '';
@@ -31,7 +31,7 @@ export function connectionString({ DATABASE_URL, DATABASE_URL_FILE }: DatabaseAd
   return text;
 }
 
-/** What is wrong with the two variables, as a sentence. Connection strings hold passwords, so they are never quoted. */
+/** The fault of the two variables, as a sentence. It never quotes a connection string, which may hold a password. */
 export function databaseAddressFault(address: DatabaseAddress): string | undefined {
   const { DATABASE_URL = '', DATABASE_URL_FILE = '' } = address;
   if (DATABASE_URL_FILE === '') {

@@ -2,7 +2,7 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { Configuration } from './configuration.js';
 
-/** Everything that is missing or wrong in the environment, one sentence each, in the order of the variables. */
+/** Everything that is missing or wrong in the environment: one sentence for each fault, in the order of the variables. */
 export class ConfigurationError extends Error {
   constructor(readonly faults: readonly string[]) {
     super(
@@ -16,7 +16,7 @@ export class ConfigurationError extends Error {
 export const variableNames = Object.keys(new Configuration()) as (keyof Configuration)[];
 
 /**
- * The checked configuration. An empty variable counts as one that is not set.
+ * The checked configuration. An empty variable counts as not set.
  * @throws ConfigurationError with all faults at once
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {

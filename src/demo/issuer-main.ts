@@ -1,4 +1,4 @@
-// The local issuer alone, for docker-compose: `node dist/demo/issuer-main.js`.
+// Starts only the local issuer, for docker-compose: `node dist/demo/issuer-main.js`.
 import { startIssuer } from './issuer.js';
 
 const needed = ['ISSUER_URL', 'ISSUER_PORT', 'ISSUER_AUDIENCE'] as const;

@@ -1,5 +1,5 @@
-// A real OAuth 2.0 server for development: authorization code grant with PKCE, JWT access tokens (RFC 9068) for our audience.
-// Whoever reaches it signs in with one click, so it is for this machine and for tests, never for production.
+// An OAuth 2.0 server for development: authorization code grant with PKCE, JWT access tokens (RFC 9068) for our audience. Anyone who reaches it
+// can sign in with one click, so it is only for this machine and for tests, never for production.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
@@ -13,22 +13,22 @@ const ACCOUNT = 'demo-user';
 const DOCS_CLIENT = 'order-lookup-docs';
 
 interface IssuerOptions {
-  /** The exact issuer, as it stands in `iss`. */
+  /** The exact value of `iss`. */
   readonly url: string;
   readonly host: string;
   readonly port: number;
   readonly audience: string;
-  /** Scopes that tokens are granted, separated by spaces. */
+  /** The scopes of the tokens, separated by spaces. */
   readonly scopes: string;
   readonly redirectUris: readonly string[];
-  /** Where the signing key is kept, so that tokens outlive a restart; a new key at every start without it. */
+  /** File for the signing key, so that tokens remain valid after a restart. Without it each start makes a new key. */
   readonly keyFile?: string;
-  /** A client that gets tokens without a person, by the client credentials grant: for tests. */
+  /** A client for tests that gets tokens by the client credentials grant. */
   readonly machine?: { readonly id: string; readonly secret: string };
 }
 
 export interface LocalIssuer {
-  /** A token for the client "demo", as the authorization code grant would issue it. */
+  /** A token like those of the authorization code grant. */
   accessToken(): Promise<string>;
   close(): void;
 }

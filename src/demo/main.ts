@@ -1,5 +1,5 @@
-// `npm start`: with nothing configured the demo, which brings its own database and issuer; otherwise the service as in production, which
-// says what is missing where only a part is set.
+// `npm start`: without configuration it starts the demo with its own database and issuer; otherwise the service as in production, which
+// reports missing variables.
 import 'reflect-metadata';
 
 const configured = ['DATABASE_URL', 'DATABASE_URL_FILE', 'OAUTH_ISSUER', 'OAUTH_AUDIENCE'].some(

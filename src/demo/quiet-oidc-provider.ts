@@ -1,5 +1,5 @@
-// Imported before oidc-provider, which warns of two things that are meant here: that it keeps nothing on disk, and that the version of
-// Node.js is newer than the first that bears the name of a long-term support line. Nobody who reads them could act on them.
+// Imported before oidc-provider, to suppress two warnings that do not apply to the demo: that it keeps its data in memory, and that this
+// version of Node.js is not one of long-term support.
 const { warn } = console;
 console.warn = (...words: unknown[]) => {
   if (!String(words[0]).includes('oidc-provider WARNING')) warn(...words);

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** The interface document names no communication code, so these say that they are samples. */
+/** The interface document names no communication codes, so the demo loads samples that are marked as such. */
 const SAMPLES = `
   insert into communication_code (code_type, code, description) values
     ('SAMPLE-APPOINTMENT', 'CONFIRMED', 'Sample: the consumer confirmed the appointment'),

@@ -1,4 +1,4 @@
-/** The whole sign-in: one button. */
+/** The sign-in page: it has only a button. */
 export function signInPage({ client_id: client }: Record<string, unknown>): string {
   const name = typeof client === 'string' ? client.replaceAll(/[^\w-]/g, '') : '';
   return `<!doctype html>

@@ -6,7 +6,7 @@ import { ProblemsController } from './problem-pages/problems.controller.js';
 
 @Module({})
 export class DocumentationModule {
-  /** The pages of problem types stay where documentation is not wanted: every problem names one. */
+  /** With DOCUMENTATION=off the pages of problem types remain, because the type of every problem is the address of one. */
   static forRoot({ DOCUMENTATION }: Configuration): DynamicModule {
     return {
       module: DocumentationModule,

@@ -12,7 +12,7 @@ export interface ProblemDetails {
   readonly issues?: readonly Issue[];
 }
 
-/** A document without what differs in each occurrence: the request id and the time. */
+/** A document without the parts that differ in each occurrence: the request id and the time. */
 interface Wording {
   readonly status: number;
   readonly headers: readonly string[];
@@ -20,25 +20,25 @@ interface Wording {
   readonly after: string;
 }
 
-/** Where the request id stands in the list of header fields. */
+/** Index of the request id in the list of header fields. */
 const REQUEST_ID_AT = 1;
 
-/** A request id, the name of the next member, and a time. */
+/** Length of a request id, the name of the next member, and a time. */
 const VARYING_BYTES = '7f0c5a0e-3f64-4c3b-9d5c-1f2e3d4c5b6a","dateTime":"2026-11-21T09:30:00.000Z"'
   .length;
 
-/** Writes problems as documents and whole answers. Knows nothing of HTTP servers. */
+/** Writes problems as documents and as whole answers. Does not depend on an HTTP server. */
 export class ProblemRenderer {
   private readonly wordings = new WeakMap<Circumstances, Wording>();
 
-  /** @param baseAddress what stands before `/problems/<slug>`: the public base address and the base path, both possibly empty */
+  /** @param baseAddress the part before `/problems/<slug>`: the public base address and the base path, each possibly empty */
   constructor(readonly baseAddress: string) {}
 
   typeOf(slug: ProblemSlug): string {
     return `${this.baseAddress}/problems/${slug}`;
   }
 
-  /** Status, flat list of header fields, and body of the answer to a problem. */
+  /** Status, header fields (a flat list) and body of the answer for a problem. */
   answer(problem: Problem, requestId: string): { status: number; headers: string[]; body: string } {
     const { status, headers, before, after } = this.wordingOf(problem);
     return {

@@ -1,6 +1,6 @@
 import type { ProblemSlug } from './problem-types.js';
 
-/** A fault in one field of the request (interface document, Issue object). `field` is `""` for the whole body (RFC 6901). */
+/** A fault in one field of the request (Issue object of the interface document). `field` is `""` for the whole body (RFC 6901). */
 export interface Issue {
   readonly description: string;
   readonly field: string;
@@ -8,25 +8,25 @@ export interface Issue {
   readonly value?: string;
 }
 
-/** What is the same in every occurrence may be one object, of one slug: it is then put into words once. */
+/** The details of an occurrence. If they are the same in every occurrence, one shared object saves writing the document again. */
 export interface Circumstances {
-  /** What happened in this occurrence, for the caller to read. */
+  /** What happened in this occurrence, for people. */
   readonly detail: string;
   readonly issues?: readonly Issue[];
-  /** Header fields that go with the answer, as a flat list of names and values; a name may come twice. */
+  /** Header fields of the answer, as a flat list of names and values. A name may occur twice. */
   readonly headers?: readonly string[];
-  /** Where it is not the status of the type: 417 is a malformed request, too. */
+  /** If it differs from the status of the type: 417 is a malformed-request, too. */
   readonly status?: number;
 }
 
-/** Thrown where a request cannot be served; the filter answers it with a problem document. */
+/** Thrown if a request cannot be served. The exception filter answers with a problem document. */
 export class Problem extends Error {
   constructor(
     readonly slug: ProblemSlug,
     readonly circumstances: Circumstances,
   ) {
     const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0; // a fault of the caller needs no stack, and taking one costs as much as answering
+    Error.stackTraceLimit = 0; // an error of the caller needs no stack, and capturing one costs as much as the answer
     super(circumstances.detail);
     Error.stackTraceLimit = stackTraceLimit;
     this.name = 'Problem';

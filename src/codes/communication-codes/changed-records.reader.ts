@@ -1,5 +1,5 @@
-// After a change only what changed is read again: the triggers note which codes each transaction touched. So a reload costs the same whatever
-// the number of codes, and leaves the callers in peace. It is done only where the stamps prove that no transaction is missing.
+// After a change, only the changed codes are read: triggers record which codes each transaction touched. So the cost of a reload does not
+// depend on the number of codes. This is done only if the stamps prove that no transaction is missing.
 import type { EntityManager } from 'typeorm';
 import { VALIDITY, validityOf } from '../validity.js';
 import { RECORD, UNSERVABLE, assertServable } from './record-columns.js';
@@ -7,12 +7,12 @@ import type { Key } from './record-key.js';
 import type { RecordChange } from './record-page.js';
 import { type Identity, readIdentity } from '../../snapshots/content-identity.js';
 
-/** With more changes than these, everything is read anew. */
+/** With more changes than this, everything is read. */
 const MOST_CHANGES = 1_000;
 
-/** Up to where a reading saw the codes. */
+/** What a reading has seen. */
 export interface Horizon extends Identity {
-  /** The transactions that it saw, as pg_current_snapshot() has it. */
+  /** The transactions that it has seen, as a text of pg_current_snapshot(). */
   readonly snapshot: string;
 }
 
@@ -26,8 +26,8 @@ export async function readHorizon(manager: EntityManager): Promise<Horizon> {
 }
 
 /**
- * What may have changed since a former horizon, as it is now. Undefined where that is too much, or cannot be proved: read everything.
- * Without a former one this asks all the same, so that whoever may not see the changes learns it at the start.
+ * The present state of everything that may have changed since a former horizon. Undefined if that is too much or cannot be proved: then read everything.
+ * It runs its query also without a former horizon, so that missing rights are noticed at the start.
  */
 export async function readChangedRecords(
   manager: EntityManager,
@@ -61,13 +61,13 @@ interface Since {
   everything: boolean;
 }
 
-/** Whether exactly the transactions `since` make the present content of the former one: their stamps are random, so nothing else adds up. */
+/** Whether exactly the transactions `since` lead from the former content to the present one. Their stamps are random, so no other set matches. */
 const leadsTo = (former: Identity, since: Since, now: Identity): boolean =>
   former.state === now.state &&
   BigInt(former.transactions) + BigInt(since.transactions) === BigInt(now.transactions) &&
   (BigInt(former.stamps) ^ BigInt(since.stamps)) === BigInt(now.stamps);
 
-/** Those records of `keys` that there are. */
+/** The existing records with these keys. */
 async function readPresent(
   manager: EntityManager,
   keys: readonly Key[],

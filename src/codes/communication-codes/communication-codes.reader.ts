@@ -1,5 +1,5 @@
-// All communication codes. The records leave PostgreSQL as JSON already, a page at a time, so that reading any number of them holds the event
-// loop for about a millisecond at a time and makes no object for a record.
+// Reads all communication codes. The records leave PostgreSQL as JSON, one page at a time. So reading any number of them holds the event loop
+// for about a millisecond at a time, and creates no object for a record.
 import type { Tables, Transaction } from '../tables.js';
 import { VALIDITY } from '../validity.js';
 import { CommunicationCodes } from './communication-codes.js';
@@ -10,7 +10,7 @@ import type { Fields, Key } from './record-key.js';
 import { PAGE, RecordPage } from './record-page.js';
 import { split } from './record-run.js';
 
-/** What is read: as of which moment, from which table or subquery, and how many records at a time. */
+/** What is read: for which moment, from which table or subquery, and how many records at a time. */
 export interface Source extends Pick<Tables, 'communicationCode'> {
   readonly moment: number;
   readonly page?: number;
@@ -22,7 +22,7 @@ interface PageRow {
   validity: string | null;
 }
 
-/** All communication codes but those that are over at the moment of the source. */
+/** All communication codes except those that have ended at the moment of the source. */
 export async function readCommunicationCodes(
   transaction: Transaction,
   source: Source,
@@ -76,8 +76,8 @@ async function readOrdered(
 const COLUMNS = { codeType: 'r.code_type', code: 'r.code' };
 
 /**
- * The next records behind `last`. Their subquery is sorted, and aggregates take their input in its order: sorting it once more would cost
- * as much again.
+ * The next records after `last`. The subquery is sorted, and the aggregates take their input in that order; sorting in the aggregates would
+ * double the cost.
  */
 async function readPage(
   transaction: Transaction,

@@ -1,5 +1,5 @@
-// No filter builds anything, whatever the number of codes: the records' JSON is kept twice, sorted by code type and code and by code and
-// code type, so that the answer to any filter is a slice between a prefix and a suffix. That costs about 300 bytes for a record of 100.
+// The JSON of the records is kept twice: sorted by code type and code, and by code and code type. So the answer to any filter is a slice
+// between a prefix and a suffix, and its cost does not depend on the number of codes. A record of 100 bytes takes about 300 bytes.
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Answer, entityTag } from '../../http/answer.js';
@@ -9,11 +9,11 @@ import type { RecordChange } from './record-page.js';
 
 const PREFIX = Buffer.from('{"communicationRecords":[');
 const SUFFIX = Buffer.from(']}');
-/** Up to this size, in bytes, an answer is copied, so that it is sent in one piece, and hashed on request: that costs some microseconds. */
+/** Answers up to this size, in bytes, are copied into one buffer and hashed when they are first requested, which takes some microseconds. */
 const SMALL = 16 * 1024;
-/** Bytes hashed in one turn of the event loop: about a millisecond. */
+/** How many bytes are hashed in one turn of the event loop: about a millisecond. */
 const HASH_CHUNK = 512 * 1024;
-/** Answers up to SMALL that are kept to be given again. */
+/** How many answers up to SMALL are cached. */
 const MOST_GIVEN = 1_000;
 const EMPTY = Answer.of(Buffer.concat([PREFIX, SUFFIX]));
 
@@ -22,11 +22,11 @@ export interface Filters {
   readonly code?: string | undefined;
 }
 
-/** All communication codes, as of a moment. */
+/** All communication codes at a moment. */
 export class CommunicationCodes {
-  /** Answers that were given, by their filters. */
+  /** Cached answers, by their filters. */
   private readonly given = new Map<string, Answer | Promise<Answer>>();
-  /** Larger answers that were asked for, by order and range: as many as there are slices above SMALL, at most. */
+  /** Larger answers that were requested, by order and range. There are at most as many as slices above SMALL. */
   private readonly larger = new Map<string, Promise<Answer>>();
 
   constructor(
@@ -38,23 +38,23 @@ export class CommunicationCodes {
     return this.byType.inForce.count;
   }
 
-  /** Bytes that the longest answer may have, now or later. */
+  /** The size of the longest answer, now or later, in bytes. */
   get bytes(): number {
     return this.byType.inForce.bytes + this.byType.toCome.bytes;
   }
 
-  /** When the next of them begins or ends, or Infinity. */
+  /** The next moment at which one of them begins or ends, or Infinity. */
   get nextMoment(): number {
     return this.byType.nextMoment;
   }
 
-  /** The same as of a later moment. */
+  /** The codes at a later moment. */
   *at(moment: number): Generator<void, CommunicationCodes> {
     if (moment < this.nextMoment) return this;
     return new CommunicationCodes(yield* this.byType.at(moment), yield* this.byCode.at(moment));
   }
 
-  /** The same after changes, as of the same moment. */
+  /** The codes after changes, at the same moment. */
   *with(changes: readonly RecordChange[], moment: number): Generator<void, CommunicationCodes> {
     if (changes.length === 0) return this;
     return new CommunicationCodes(
@@ -65,7 +65,7 @@ export class CommunicationCodes {
 
   /** The records that match: exact, case-sensitive, both filters together mean AND. */
   find(filters: Filters): Answer | Promise<Answer> {
-    const name = `${filters.codeType ?? ''}\0${filters.code ?? ''}`; // no filter is empty or holds control characters
+    const name = `${filters.codeType ?? ''}\0${filters.code ?? ''}`; // a filter is never empty and holds no control characters
     let answer = this.given.get(name);
     if (answer) return answer;
     answer = this.search(filters);

@@ -4,8 +4,8 @@ import { valuesOf } from './record-key.js';
 import { type RecordChange, RecordPage } from './record-page.js';
 
 /**
- * Communication code records in one order, as of a moment: those in force, with their ends, and those that begin later. Nothing of it
- * changes: another moment, or a change, makes another one, which shares the pages that stay as they are.
+ * Communication code records in one order, at a moment: those in force, with their ends, and those that begin later. It is immutable: for
+ * another moment or after a change there is a new one, which shares the unchanged pages.
  */
 export class DatedRecords {
   constructor(
@@ -13,12 +13,12 @@ export class DatedRecords {
     readonly toCome: OrderedRecords,
   ) {}
 
-  /** When the first of them begins or ends, or Infinity. */
+  /** The next moment at which one of them begins or ends, or Infinity. */
   get nextMoment(): number {
     return Math.min(this.inForce.nextMoment, this.toCome.nextMoment);
   }
 
-  /** The same as of a later moment. */
+  /** The records at a later moment. */
   *at(moment: number): Generator<void, DatedRecords> {
     return new DatedRecords(
       yield* this.inForce.with(this.toCome.begunBy(moment), moment),
@@ -26,7 +26,7 @@ export class DatedRecords {
     );
   }
 
-  /** The same after `changes`, as of the same moment. */
+  /** The records after `changes`, at the same moment. */
   *with(changes: readonly RecordChange[], moment: number): Generator<void, DatedRecords> {
     const sorted = changes
       .map((change) => ({ ...change, values: valuesOf(change.key, this.inForce.fields) }))

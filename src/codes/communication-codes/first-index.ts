@@ -1,4 +1,4 @@
-/** The first index from `low` on and below `count` that passes, found by binary search, or `count`. All behind one that passes must pass, too. */
+/** The first index from `low` and below `count` that passes, found by binary search, or `count`. All indexes after one that passes must pass too. */
 export function firstIndex(count: number, passes: (index: number) => boolean, low = 0): number {
   let high = count;
   while (low < high) {

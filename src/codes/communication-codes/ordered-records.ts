@@ -3,16 +3,16 @@ import type { Fields } from './record-key.js';
 import { RecordPage, type RecordRun } from './record-page.js';
 import { addLasting, addRun, pagesOf } from './record-run.js';
 
-/** What is at the place of a key from now on: one record of a page, or none. */
+/** The new record for a key: one record of a page, or none. */
 export interface OrderedChange {
   /** The key, in the order of the records. */
   readonly values: readonly Buffer[];
   readonly record: RecordRun | undefined;
 }
 
-/** Communication code records sorted by `fields`. Any run of them is a few views of their pages. */
+/** Communication code records sorted by `fields`. A run of records is a list of views of their pages. */
 export class OrderedRecords {
-  /** Which number the first record of each page has, and how many records there are. */
+  /** The number of the first record of each page, and the number of all records. */
   private readonly numbers: readonly number[];
 
   /**
@@ -31,17 +31,17 @@ export class OrderedRecords {
     return this.numbers.at(-1) as number;
   }
 
-  /** Bytes of all records with their commas. */
+  /** Size of all records with their commas, in bytes. */
   get bytes(): number {
     return this.pages.reduce((sum, { json }) => sum + json.length, 0);
   }
 
-  /** When the first of them begins or ends, or Infinity. */
+  /** The next moment at which one of them begins or ends, or Infinity. */
   get nextMoment(): number {
     return this.pages.reduce((first, { nextMoment }) => Math.min(first, nextMoment), Infinity);
   }
 
-  /** First and last-plus-one number of the records whose leading fields are `values`. */
+  /** The number of the first record whose leading fields are `values`, and the number after the last one. */
   range(...values: readonly Buffer[]): [number, number] {
     return [
       this.firstWhere((order) => order >= 0, values),
@@ -49,7 +49,7 @@ export class OrderedRecords {
     ];
   }
 
-  /** The bytes of the records from number `from` up to, not including, `to`, with commas between: there is at least one. */
+  /** The bytes of the records from number `from` up to, not including, `to`, separated by commas. There is at least one. */
   slice(from: number, to: number): Buffer[] {
     const first = this.pageOf(from);
     const last = this.pageOf(to - 1);
@@ -62,7 +62,7 @@ export class OrderedRecords {
     });
   }
 
-  /** Those that are in force at a moment, of records that are all to come. */
+  /** Of records that all begin later: those that are in force at a moment. */
   *begunBy(moment: number): Generator<OrderedChange> {
     for (const page of this.pages) {
       if (page.nextMoment > moment) continue;
@@ -76,8 +76,8 @@ export class OrderedRecords {
   }
 
   /**
-   * The records with `changes`, without those that begin or end by `moment`: whatever comes behind that is another list's. Pages without any
-   * are shared. It yields every now and then, so that whoever runs it can let others work.
+   * The records after `changes`, without those that begin or end by `moment`: these move to another list. Pages without changes are shared.
+   * It yields now and then, so that the event loop can handle requests.
    * @param changes in the order of the records
    */
   *with(changes: Iterable<OrderedChange>, moment: number): Generator<void, OrderedRecords> {

@@ -1,9 +1,9 @@
 import { RefusedSnapshot } from '../../snapshots/followed-snapshot.js';
 
-/** A communication code `r` as callers see it. */
+/** A communication code `r` as JSON for callers. */
 export const RECORD = `'{"codeType":' || to_json(r.code_type)::text || ',"code":' || to_json(r.code)::text || ',"description":' || to_json(r.description)::text || '}'`;
 
-/** Whether its keys are such that it could not be found. The constraints of the table refuse them, but may have been dropped. */
+/** Whether the record could not be found by its keys. The constraints of the table prevent this, but may have been dropped. */
 export const UNSERVABLE = `(r.code_type ~ '^\\s*$|[[:cntrl:]]' or r.code ~ '^\\s*$|[[:cntrl:]]')`;
 
 const MAX_BYTES = 1024 ** 3;

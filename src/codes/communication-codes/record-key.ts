@@ -1,10 +1,10 @@
-// The keys of a record are compared where they stand, in its JSON: `{"codeType":"…","code":"…","description":"…"}`. Keys hold no control
-// characters, so the only escapes in them are \" and \\, and comparing the bytes of UTF-8 is comparing code points.
+// Compares the keys of a record inside its JSON: `{"codeType":"…","code":"…","description":"…"}`. Keys hold no control characters, so the only
+// escapes in them are \" and \\, and the order of the UTF-8 bytes is that of the code points.
 
 export type KeyField = 'codeType' | 'code';
-/** What identifies a record. */
+/** The keys that identify a record. */
 export type Key = Readonly<Record<KeyField, string>>;
-/** The order of records: by one of their keys, then by the other. */
+/** An order of records: by one key, then by the other. */
 export type Fields = readonly [KeyField, KeyField];
 
 const QUOTE = 0x22;
@@ -12,11 +12,11 @@ const BACKSLASH = 0x5c;
 const TYPE_AT = '{"codeType":"'.length;
 const BETWEEN = '","code":"'.length;
 
-/** The keys in the order of `fields`, as they are compared with those of records. */
+/** The keys in the order of `fields`, in the form in which they are compared. */
 export const valuesOf = (key: Key, fields: Fields): Buffer[] =>
   fields.map((field) => Buffer.from(key[field]));
 
-/** The same of the record that starts at `start`. */
+/** The keys of the record that starts at `start`. */
 export function valuesAt(json: Buffer, start: number, fields: Fields): Buffer[] {
   const typeAt = start + TYPE_AT;
   const typeEnd = endOfString(json, typeAt);

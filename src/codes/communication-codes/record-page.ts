@@ -1,11 +1,11 @@
 import type { Validity } from '../validity.js';
 import { type Fields, type Key, compareKeys, valuesAt } from './record-key.js';
 
-/** Records of a page as it is read. Changes may make it anything from one record to twice as many. */
+/** Records of a page when it is read. After changes a page has from one to twice as many records. */
 export const PAGE = 1_000;
 const COMMA = 0x2c;
 
-/** What became of a record: its JSON as it is now, or undefined where it is gone. */
+/** The change of a record: its new JSON, or undefined if it was deleted. */
 export interface RecordChange extends Validity {
   readonly key: Key;
   readonly json: Buffer | undefined;
@@ -18,7 +18,7 @@ export interface RecordRun {
   readonly to: number;
 }
 
-/** Some records as JSON, one behind the other, a comma behind each. Never changed: all snapshots share it until one of its records changes. */
+/** Records as JSON, each followed by a comma. A page is never changed. Snapshots share it until one of its records changes. */
 export class RecordPage {
   /** The first moment at which one of the records begins or ends, or Infinity. */
   readonly nextMoment: number;
@@ -26,9 +26,9 @@ export class RecordPage {
 
   private constructor(
     readonly json: Buffer,
-    /** Where each record ends, without its comma. */
+    /** The end of each record, without its comma. */
     private readonly ends: Uint32Array,
-    /** `from` and `until` of each record, one behind the other. */
+    /** `from` and `until` of each record, alternating. */
     bounds?: Float64Array,
   ) {
     this.nextMoment = bounds ? firstMoment(bounds) : Infinity;
@@ -36,9 +36,9 @@ export class RecordPage {
   }
 
   /**
-   * @param text the records' JSON, with commas between
+   * @param text the JSON of the records, separated by commas
    * @param lengths of each record, in bytes
-   * @param bounds `from` and `until` of each record, where one of them has any
+   * @param bounds `from` and `until` of each record, if any record has one
    */
   static ofText(text: string, lengths: readonly number[], bounds?: Float64Array): RecordPage {
     let end = -1;
@@ -60,7 +60,7 @@ export class RecordPage {
     return new RecordPage(json, ends, bounds);
   }
 
-  /** Copies of records of other pages. What began by `moment` is not remembered: it has only its end before it. */
+  /** Copies records of other pages. `from` is dropped for records that have begun by `moment`. */
   static ofRuns(runs: readonly RecordRun[], moment: number): RecordPage {
     let bytes = 0;
     let count = 0;
@@ -107,7 +107,7 @@ export class RecordPage {
       : ALWAYS;
   }
 
-  /** When a record begins, or ends if it has begun. */
+  /** The next moment of a record: when it begins, or when it ends if it has begun. */
   nextMomentOf(index: number): number {
     const { from, until } = this.validityOf(index);
     return from === -Infinity ? until : from;

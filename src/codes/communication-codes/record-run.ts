@@ -1,6 +1,6 @@
 import { PAGE, RecordPage, type RecordRun } from './record-page.js';
 
-/** Adds those records of a run that neither begin nor end by `moment`. */
+/** Adds the records of a run that neither begin nor end until `moment`. */
 export function addLasting(runs: RecordRun[], { page, from, to }: RecordRun, moment: number): void {
   let start = from;
   if (page.nextMoment <= moment)
@@ -20,7 +20,7 @@ export function addRun(runs: RecordRun[], run: RecordRun): void {
   else runs.push(run);
 }
 
-/** What is in force at `moment`, and what is to come, of a page. */
+/** The records of a page that are in force at `moment`, and those that begin later. */
 export function split(
   page: RecordPage,
   moment: number,
@@ -35,7 +35,7 @@ export function split(
   return { inForce: [...pagesOf(inForce, moment)], toCome: [...pagesOf(toCome, moment)] };
 }
 
-/** Copies the runs to one page, or to several of the same size where that would be more than twice a page. */
+/** Copies the runs to one page, or to several pages of equal size if one would be more than twice as large as a page. */
 export function* pagesOf(runs: readonly RecordRun[], moment: number): Generator<RecordPage> {
   const count = runs.reduce((sum, { from, to }) => sum + to - from, 0);
   const size = count > 2 * PAGE ? Math.ceil(count / Math.ceil(count / PAGE)) : count;

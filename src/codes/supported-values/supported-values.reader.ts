@@ -2,7 +2,7 @@ import { PRESENT, type Transaction } from '../tables.js';
 import { VALIDITY, validityOf } from '../validity.js';
 import { type Property, SupportedValues } from './supported-values.js';
 
-/** The supported values of every moment: properties and values in the order of their positions. */
+/** Reads the supported values for all moments: properties and values in the order of their positions. */
 export async function readSupportedValues(
   transaction: Transaction,
   { areaProperty, codeListValue } = PRESENT,

@@ -16,12 +16,12 @@ export interface ListedValue extends Validity {
   readonly value: string;
 }
 
-/** The properties of both areas and the values of all lists, of every moment. */
+/** The properties of both areas and the values of all lists, for all moments. */
 export class SupportedValues {
   /**
    * @param properties in the order of the answers
    * @param values in the order of their lists
-   * @throws RefusedSnapshot where an area has no property, or a name is empty or stands twice
+   * @throws RefusedSnapshot if an area has no property, or a name is empty or occurs twice
    */
   constructor(
     private readonly properties: readonly Property[],
@@ -62,7 +62,7 @@ export class SupportedValues {
           ({ property, codeList }) =>
             `${JSON.stringify(property)}:${JSON.stringify(lists.get(codeList) ?? [])}`,
         );
-      return Answer.of(Buffer.from(`{${members.join(',')}}`)); // by hand: an object would move names that look like numbers to the front
+      return Answer.of(Buffer.from(`{${members.join(',')}}`)); // not from an object, which would move names that look like numbers to the front
     };
     return {
       'order-update': answerOf('order-update'),
@@ -71,7 +71,7 @@ export class SupportedValues {
   }
 }
 
-/** The database refuses these by its constraints. Whoever drops a constraint must not break the callers. */
+/** The constraints of the database prevent these. If one was dropped, callers must not get broken answers. */
 function assertDistinct(names: readonly (readonly [where: string, name: string])[]): void {
   const seen = new Set<string>();
   for (const [where, name] of names) {

@@ -25,7 +25,7 @@ const fromPackage = (type: string, file: string): [string, Answer] => [
 const fromText = (type: string, text: string): Answer =>
   Answer.of(Buffer.from(text), AnswerKind.page(type));
 
-/** The interactive documentation: everything it loads comes from here. */
+/** The interactive documentation. It loads nothing from other hosts. */
 @ApiExcludeController()
 @Public()
 @Controller()

@@ -6,13 +6,13 @@ interface Lookup {
   readonly area: string;
   readonly summary: string;
   readonly description: string;
-  /** What 200 means, in the interface document's words. */
+  /** The description of 200 in the interface document. */
   readonly ok: string;
-  /** Name among the schemas of the document. */
+  /** Name of its schema. */
   readonly schema: string;
 }
 
-/** Documents one of the three operations. What all of them share is added to the whole document. */
+/** Documents one of the three operations. Parts that all operations share are added by createOpenApiDocument. */
 export const DocumentedLookup = ({
   operationId,
   area,

@@ -5,7 +5,7 @@ interface Reference {
 }
 type Components = NonNullable<OpenAPIObject['components']>;
 
-/** Parts of an OpenAPI document that the package does not name itself. */
+/** Types of parts of an OpenAPI document that the package does not export. */
 export type SchemaObject = Exclude<NonNullable<Components['schemas']>[string], Reference>;
 export type ResponseObject = Exclude<NonNullable<Components['responses']>[string], Reference>;
 export type Headers = NonNullable<ResponseObject['headers']>;

@@ -22,7 +22,7 @@ const NOT_HERE: readonly ProblemSlug[] = ['not-found', 'request-timeout'];
 const QUERY_PROBLEMS: readonly ProblemSlug[] = ['invalid-query'];
 const METHODS: readonly ProblemSlug[] = ['method-not-allowed'];
 
-/** The OpenAPI 3.1 document of the API. The issuer's addresses are filled in when they are known. */
+/** The OpenAPI 3.1 document of the API. OpenApiService adds the addresses of the issuer when they are known. */
 export function createOpenApiDocument(
   app: INestApplication,
   { BASE_PATH, serverAddress, OAUTH_ISSUER: [issuer = ''], OAUTH_REQUIRED_SCOPE }: Configuration,

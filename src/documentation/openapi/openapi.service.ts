@@ -6,7 +6,7 @@ import { Answer, AnswerKind } from '../../http/answer.js';
 
 const JSON_PAGE = AnswerKind.page('application/json');
 
-/** The OpenAPI document with the addresses of the first issuer, as far as its discovery has given them. */
+/** The OpenAPI document with the addresses of the first issuer, once its metadata is known. */
 @Injectable()
 export class OpenApiService {
   private document: OpenAPIObject | undefined;
@@ -19,7 +19,7 @@ export class OpenApiService {
     this.document = document;
   }
 
-  /** Made anew only when the issuer says something else: whoever asks for it shares the same bytes. */
+  /** Created again only when the metadata of the issuer changes. All requests share the bytes. */
   current(): Answer {
     const metadata = this.issuers.first.describe();
     if (!this.answer || metadata !== this.metadata) {
@@ -39,7 +39,7 @@ export class OpenApiService {
         authorizationUrl: issuer.authorization_endpoint,
         tokenUrl: issuer.token_endpoint,
       });
-    // Many issuers grant nothing where no scope is asked for; openid is one that OpenID providers always know
+    // Many issuers grant nothing if no scope is requested; every OpenID provider knows the scope openid
     if (
       flow &&
       Object.keys(flow.scopes).length === 0 &&

@@ -2,14 +2,14 @@ import { MAX_ISSUES, MAX_SHOWN_CHARACTERS } from '../../problems/limits.js';
 import type { SchemaObject } from './openapi-types.js';
 import { CLEAN, supportedValuesSchema } from './supported-values.schema.js';
 
-/** Free text of a problem document, which is written for people. */
+/** A text for people in a problem document. */
 const text = (description: string, maxLength = 1_024): SchemaObject => ({
   type: 'string',
   maxLength,
   description,
 });
 
-/** The resources of the interface document, by the names that the OpenAPI document gives them. */
+/** The resources of the interface document, by their names in the OpenAPI document. */
 export const schemas: Record<string, SchemaObject> = {
   OrderUpdateSupportedValues: supportedValuesSchema('commentType', [
     'General',

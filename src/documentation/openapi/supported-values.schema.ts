@@ -1,6 +1,6 @@
 import type { SchemaObject } from './openapi-types.js';
 
-/** What the constraints of the tables let through: nothing empty, nothing padded. */
+/** Matches what the constraints of the tables allow: not empty, no white space around it. */
 export const CLEAN = {
   type: 'string',
   minLength: 1,

@@ -10,7 +10,7 @@ const STYLE = `
   li { margin: .35rem 0; }
 `;
 
-/** The only style of the pages is named by its digest; scripts and everything else are off. */
+/** The Content-Security-Policy of the pages: only their own style, by its digest; no scripts. */
 export const PROBLEM_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** What happened, what to check, and an example. */
