@@ -71,7 +71,7 @@ describe('codes show', () => {
     const { time, text } = polled.at(-3) as (typeof polled)[number];
     expect(await show('--at', time)).toEqual({ status: 0, stdout: text, stderr: '' });
     expect(await show()).toEqual({ status: 0, stdout: polled.at(-1)?.text, stderr: '' });
-  }, 60_000);
+  });
 
   it('prints the answer of one area alone, as it is', async () => {
     for (const [area, path] of Object.entries(AREAS))

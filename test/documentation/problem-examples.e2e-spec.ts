@@ -134,4 +134,4 @@ import type { ProblemSlug } from '../../problems/problem-types.js';
 export const problemExamples: Readonly<Record<ProblemSlug, ProblemDetails>> = ${JSON.stringify(sent, null, 2)};\n`,
     );
   else expect(problemExamples).toEqual(sent);
-}, 60_000);
+});

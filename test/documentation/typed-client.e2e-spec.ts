@@ -43,4 +43,4 @@ it('the typed client of docs/integrators.md compiles and prints the codes', asyn
   expect(await here('node codes.js', { ...environment, KEY: 'wrong' })).toMatchObject({
     stderr: expect.stringContaining('Api-Key is not valid.'),
   });
-}, 60_000);
+});

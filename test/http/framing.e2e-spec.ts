@@ -251,7 +251,7 @@ describe('the limits', () => {
     expect(slow.elapsed).toBeLessThan(12_500);
     expectProblem(slow.responses[0] as NonNullable<(typeof slow.responses)[0]>, 'request-timeout');
     expectProblem(body.responses[0] as NonNullable<(typeof body.responses)[0]>, 'request-timeout');
-  }, 25_000);
+  });
 });
 
 describe('a body', () => {

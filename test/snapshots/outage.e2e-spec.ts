@@ -48,5 +48,5 @@ describe('nobody notices that PostgreSQL is', () => {
   it('paused by SIGSTOP, which is noticed within 15 s', async () => {
     const paused = () => stage.postgres.pause().then(noticed).then(stage.postgres.resume);
     expectUnharmed(await outlive(stage, paused, 100), 5_000);
-  }, 40_000);
+  });
 });

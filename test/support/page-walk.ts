@@ -165,7 +165,6 @@ export function walkThrough(page: string, more?: (walk: () => PageWalk) => void)
       async (_line, block) => {
         await walk.follow(block);
       },
-      60_000,
     );
     more?.(() => walk);
   });

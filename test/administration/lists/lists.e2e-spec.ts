@@ -192,7 +192,7 @@ describe('migrate new --from', () => {
     expect(await database.query('select count(*)::int as count from communication_code')).toEqual([
       { count: 100_000 },
     ]);
-  }, 60_000);
+  });
 });
 
 const text = (most: number): Arbitrary<string> =>
@@ -283,7 +283,7 @@ describe('any file', () => {
       ),
       { numRuns: 25 },
     );
-  }, 60_000);
+  });
 
   it('of lists brings them and their order to what it says, and back', async () => {
     const row = record({
@@ -307,5 +307,5 @@ describe('any file', () => {
       ),
       { numRuns: 25 },
     );
-  }, 60_000);
+  });
 });

@@ -96,7 +96,7 @@ describe('two clones that both add a migration', () => {
     expect(
       await database.query(`select name::text from code_list where name like 'add\\_%' order by 1`),
     ).toEqual([{ name: 'add_ours' }, { name: 'add_theirs' }]);
-  }, 60_000);
+  });
 
   it('are told what was changed, removed, or has a number that is too low', async () => {
     appendFileSync(join(ours.migrations, `${NAMES[0]}.sql`), '-- changed\n');
