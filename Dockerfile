@@ -13,7 +13,7 @@ RUN npm run build
 FROM node:26.10.0-bookworm-slim AS production-dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# Without type declarations, source maps and the compiler, an optional peer: half of the size, and nothing that runs
+# Without type declarations and source maps: half of the size, and nothing that runs
 RUN npm ci --omit=dev --omit=optional --no-audit --no-fund \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete \
   && rm -rf node_modules/typeorm/browser

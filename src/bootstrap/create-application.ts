@@ -3,8 +3,6 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule, type Foundation } from '../app.module.js';
 import { WELL_KNOWN } from '../auth/protected-resource/protected-resource.js';
 import type { Configuration } from '../configuration/configuration.js';
-import { createOpenApiDocument } from '../documentation/openapi/openapi.document.js';
-import { OpenApiService } from '../documentation/openapi/openapi.service.js';
 import { Cors } from '../http/cors.js';
 import { Draining } from '../http/draining.js';
 import { Replies } from '../http/replies.js';
@@ -38,17 +36,6 @@ export function createAdapter({ replies, overload, log }: Foundation): ExpressRo
   );
 }
 
-/** Settings of a Nest application that are made before it is initialized. */
-export function prepare(
-  app: NestExpressApplication,
-  configuration: Configuration,
-): NestExpressApplication {
-  const { BASE_PATH } = configuration;
-  if (BASE_PATH) app.setGlobalPrefix(BASE_PATH, { exclude: [`${WELL_KNOWN}{/*path}`] });
-  app.get(OpenApiService).use(createOpenApiDocument(app, configuration, app.get(ProblemRenderer)));
-  return app;
-}
-
 /** The complete Nest application, not yet listening. */
 export async function createApplication(
   configuration: Configuration,
@@ -65,5 +52,7 @@ export async function createApplication(
       routeConflictPolicy: { duplicate: 'error', shadow: 'error' },
     },
   );
-  return prepare(app, configuration);
+  const { BASE_PATH } = configuration;
+  if (BASE_PATH) app.setGlobalPrefix(BASE_PATH, { exclude: [`${WELL_KNOWN}{/*path}`] });
+  return app;
 }

@@ -17,7 +17,7 @@ import { CodesReader } from './codes.reader.js';
 import { CodesSnapshot } from './codes-snapshot.js';
 import { CodesTimeline } from './codes-timeline.js';
 import type { Horizon } from './communication-codes/changed-records.reader.js';
-import type { Filters } from './communication-codes/communication-codes.js';
+import type { Filters } from './communication-codes/filters.js';
 import type { Area } from './supported-values/supported-values.js';
 
 /** How often the clock is checked while a moment lies ahead: the clock may be set, and the machine may sleep. */

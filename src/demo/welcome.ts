@@ -1,3 +1,5 @@
+import { PATHS } from '../documentation/openapi/operations.js';
+
 interface Demo {
   readonly url: string;
   readonly managementUrl: string;
@@ -29,9 +31,9 @@ ${token}
 
 Paste one of these into another terminal:
 
-${curl('/orders-update-api/supported-values')}
-${curl('/orders-api-v2/v2/supported-values')}
-${curl('/order-scheduling/communication-codes?codeType=SAMPLE-APPOINTMENT')}
+${curl(PATHS.orderUpdate)}
+${curl(PATHS.orderCaptureV2)}
+${curl(`${PATHS.communicationCodes}?codeType=SAMPLE-APPOINTMENT`)}
 Add a code, and see it in the answers at once:
 
 psql '${databaseUrl}' \\

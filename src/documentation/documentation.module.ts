@@ -1,7 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { Configuration } from '../configuration/configuration.js';
 import { DocsController } from './docs/docs.controller.js';
-import { OpenApiService } from './openapi/openapi.service.js';
 import { ProblemsController } from './problem-pages/problems.controller.js';
 
 @Module({})
@@ -11,8 +10,6 @@ export class DocumentationModule {
     return {
       module: DocumentationModule,
       controllers: [...(DOCUMENTATION === 'on' ? [DocsController] : []), ProblemsController],
-      providers: [OpenApiService],
-      exports: [OpenApiService],
     };
   }
 }

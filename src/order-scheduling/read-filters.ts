@@ -1,6 +1,6 @@
 import leven from 'leven';
 import { looksLikeCredential } from '../auth/looks-like-credential.js';
-import type { Filters } from '../codes/communication-codes/communication-codes.js';
+import { FILTERS, type Filter, type Filters } from '../codes/communication-codes/filters.js';
 import {
   LIMITS,
   MAX_FILTER_CHARACTERS,
@@ -10,12 +10,7 @@ import {
 import { type Issue, Problem } from '../problems/problem.js';
 import { type Parameter, parseQuery } from './parse-query.js';
 
-/** The filters by name, with the descriptions of the interface document. The checks, the hints and the OpenAPI document use this table. */
-export const FILTERS: Readonly<Record<keyof Filters, string>> = {
-  codeType: 'Type of communication code record to be retrieved.',
-  code: 'Communication code record to be retrieved.',
-};
-const NAMES = Object.keys(FILTERS) as (keyof Filters)[];
+const NAMES = Object.keys(FILTERS) as Filter[];
 
 /** Largest edit distance at which an unknown name gets a hint. */
 const NEAR = 3;
@@ -29,7 +24,7 @@ const LEFT_OUT = '[left out]';
  */
 export function readFilters(target: string, apiKey = ''): Filters {
   const start = target.indexOf('?');
-  const filters: { -readonly [name in keyof Filters]: string } = {};
+  const filters: { [name in Filter]?: string } = {};
   if (start < 0) return filters;
   const issues: Issue[] = [];
   for (const parameter of parseQuery(target.slice(start + 1))) {
@@ -48,7 +43,7 @@ export function readFilters(target: string, apiKey = ''): Filters {
   return filters;
 }
 
-const isFilter = (name: string | undefined): name is keyof Filters =>
+const isFilter = (name: string | undefined): name is Filter =>
   name !== undefined && Object.hasOwn(FILTERS, name);
 
 /** @param given the filters before this one */

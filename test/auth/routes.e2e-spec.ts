@@ -3,11 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Test } from '@nestjs/testing';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
-import {
-  createFoundation,
-  createAdapter,
-  prepare,
-} from '../../src/bootstrap/create-application.js';
+import { createFoundation, createAdapter } from '../../src/bootstrap/create-application.js';
 import { AppModule } from '../../src/app.module.js';
 import { createLog } from '../../src/telemetry/log.js';
 import { type TestDatabase, createDatabase } from '../support/database.js';
@@ -35,13 +31,10 @@ beforeAll(async () => {
   const module = await Test.createTestingModule({
     imports: [AppModule.forRoot(foundation)],
   }).compile();
-  app = prepare(
-    module.createNestApplication<NestExpressApplication>(createAdapter(foundation), {
-      bodyParser: false,
-      logger: false,
-    }),
-    foundation.configuration,
-  );
+  app = module.createNestApplication<NestExpressApplication>(createAdapter(foundation), {
+    bodyParser: false,
+    logger: false,
+  });
   await app.listen(0, '127.0.0.1');
   url = await app.getUrl();
   const { stack } = app.getHttpAdapter().getInstance().router;

@@ -14,7 +14,7 @@ interface Bill {
 }
 
 /** Licences that let a company run the package without opening its own code. Another one is a decision for people. */
-const ALLOWED = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'Python-2.0'];
+const ALLOWED = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD'];
 const SCHEMAS = join(PROJECT, 'node_modules/@cyclonedx/cyclonedx-library/res/schema');
 
 let bill: Bill;

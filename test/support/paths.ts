@@ -1,8 +1,4 @@
-/** The paths of the three operations, as the interface document has them. */
-export const PATHS = {
-  orderUpdate: '/orders-update-api/supported-values',
-  orderCaptureV2: '/orders-api-v2/v2/supported-values',
-  communicationCodes: '/order-scheduling/communication-codes',
-} as const;
+import { PATHS } from '../../src/documentation/openapi/operations.js';
 
+export { PATHS };
 export const ALL_PATHS = Object.values(PATHS);

@@ -1,5 +1,4 @@
 import { Controller, Get, Param } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import { Configuration } from '../../configuration/configuration.js';
 import { Answer, AnswerKind } from '../../http/answer.js';
 import { Problem } from '../../problems/problem.js';
@@ -7,7 +6,6 @@ import { Public } from '../public.decorator.js';
 import { WELL_KNOWN, metadataAddress, metadataOf } from './protected-resource.js';
 
 /** Protected resource metadata. It is outside BASE_PATH, because RFC 9728 puts the well-known path between host and path. */
-@ApiExcludeController()
 @Public()
 @Controller(`${WELL_KNOWN}{/*path}`)
 export class ProtectedResourceController {

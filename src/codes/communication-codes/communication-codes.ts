@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Answer, entityTag } from '../../http/answer.js';
 import type { DatedRecords } from './dated-records.js';
+import type { Filters } from './filters.js';
 import type { OrderedRecords } from './ordered-records.js';
 import type { RecordChange } from './record-page.js';
 
@@ -16,11 +17,6 @@ const HASH_CHUNK = 512 * 1024;
 /** How many answers up to SMALL are cached. */
 const MOST_GIVEN = 1_000;
 const EMPTY = Answer.of(Buffer.concat([PREFIX, SUFFIX]));
-
-export interface Filters {
-  readonly codeType?: string | undefined;
-  readonly code?: string | undefined;
-}
 
 /** All communication codes at a moment. */
 export class CommunicationCodes {

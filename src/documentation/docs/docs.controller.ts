@@ -2,13 +2,15 @@ import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Controller, Get, Param } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../../auth/public.decorator.js';
+import type { IssuerMetadata } from '../../auth/issuers/discovery.js';
 import { IssuersService } from '../../auth/issuers/issuers.service.js';
+import { Configuration } from '../../configuration/configuration.js';
 import { Answer, AnswerKind } from '../../http/answer.js';
 import { Problem } from '../../problems/problem.js';
+import { ProblemRenderer } from '../../problems/problem-details.js';
 import { DOCS_PAGE, INITIALIZER, STYLE } from './docs-page.js';
-import { OpenApiService } from '../openapi/openapi.service.js';
+import { openApiDocument } from '../openapi/openapi.document.js';
 
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
@@ -26,7 +28,6 @@ const fromText = (type: string, text: string): Answer =>
   Answer.of(Buffer.from(text), AnswerKind.page(type));
 
 /** The interactive documentation. It loads nothing from other hosts. */
-@ApiExcludeController()
 @Public()
 @Controller()
 export class DocsController {
@@ -40,8 +41,12 @@ export class DocsController {
     ['docs.css', fromText(CSS, STYLE)],
   ]);
 
+  private metadata: IssuerMetadata | undefined;
+  private openApi: Answer | undefined;
+
   constructor(
-    private readonly openApi: OpenApiService,
+    private readonly configuration: Configuration,
+    private readonly problems: ProblemRenderer,
     private readonly issuers: IssuersService,
   ) {}
 
@@ -62,7 +67,14 @@ export class DocsController {
   }
 
   @Get('openapi.json')
+  /** Made again only when the metadata of the issuer changes. */
   document(): Answer {
-    return this.openApi.current();
+    const metadata = this.issuers.first.describe();
+    if (!this.openApi || metadata !== this.metadata) {
+      const document = openApiDocument(this.configuration, this.problems, metadata);
+      this.openApi = fromText('application/json', JSON.stringify(document));
+      this.metadata = metadata;
+    }
+    return this.openApi;
   }
 }

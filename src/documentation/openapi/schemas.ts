@@ -1,16 +1,15 @@
 import { MAX_ISSUES, MAX_SHOWN_CHARACTERS } from '../../problems/limits.js';
-import type { SchemaObject } from './openapi-types.js';
 import { CLEAN, supportedValuesSchema } from './supported-values.schema.js';
 
 /** A text for people in a problem document. */
-const text = (description: string, maxLength = 1_024): SchemaObject => ({
+const text = (description: string, maxLength = 1_024): object => ({
   type: 'string',
   maxLength,
   description,
 });
 
 /** The resources of the interface document, by their names in the OpenAPI document. */
-export const schemas: Record<string, SchemaObject> = {
+export const schemas: Record<string, object> = {
   OrderUpdateSupportedValues: supportedValuesSchema('commentType', [
     'General',
     'BOL',

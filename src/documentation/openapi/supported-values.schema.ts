@@ -1,5 +1,3 @@
-import type { SchemaObject } from './openapi-types.js';
-
 /** Matches what the constraints of the tables allow: not empty, no white space around it. */
 export const CLEAN = {
   type: 'string',
@@ -39,7 +37,7 @@ const COMMON: Record<string, string[]> = {
 };
 
 /** Schema of a Supported Values object; `commentProperty` is the one property that differs between the areas. */
-export function supportedValuesSchema(commentProperty: string, comments: string[]): SchemaObject {
+export function supportedValuesSchema(commentProperty: string, comments: string[]): object {
   const lists = { [commentProperty]: comments, ...COMMON };
   return {
     type: 'object',

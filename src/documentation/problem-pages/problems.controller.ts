@@ -1,16 +1,14 @@
 import { Controller, Get, Param, Req } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../../auth/public.decorator.js';
 import type { ServiceRequest } from '../../http/service-request.js';
 import { Answer, AnswerKind } from '../../http/answer.js';
 import { Problem } from '../../problems/problem.js';
 import { ProblemRenderer } from '../../problems/problem-details.js';
 import { type ProblemSlug, problemTypes } from '../../problems/problem-types.js';
-import { exampleOf } from '../openapi/problem-example.js';
+import { exampleOf } from '../openapi/problem-examples.js';
 import { PROBLEM_PAGE_POLICY, problemIndexPage, problemPage } from './problem-page.js';
 
 /** A page for each problem type: HTML for people, JSON for programs. */
-@ApiExcludeController()
 @Public()
 @Controller('problems')
 export class ProblemsController {

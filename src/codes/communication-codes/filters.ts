@@ -1,0 +1,8 @@
+/** The filters by name, with the descriptions of the interface document. The query's checks and hints and the OpenAPI document use this table. */
+export const FILTERS = {
+  codeType: 'Type of communication code record to be retrieved.',
+  code: 'Communication code record to be retrieved.',
+} as const;
+
+export type Filter = keyof typeof FILTERS;
+export type Filters = { readonly [filter in Filter]?: string | undefined };
