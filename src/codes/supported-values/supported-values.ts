@@ -64,10 +64,7 @@ export class SupportedValues {
         );
       return Answer.of(Buffer.from(`{${members.join(',')}}`)); // not from an object, which would move names that look like numbers to the front
     };
-    return {
-      'order-update': answerOf('order-update'),
-      'order-capture-v2': answerOf('order-capture-v2'),
-    };
+    return Object.fromEntries(AREAS.map((area) => [area, answerOf(area)])) as Record<Area, Answer>;
   }
 }
 
