@@ -2,6 +2,7 @@ import type { AddressInfo, Server } from 'node:net';
 import type { NestApplicationContext } from '@nestjs/core';
 import { createApplication } from './create-application.js';
 import type { Configuration } from '../configuration/configuration.js';
+import { transportWarning } from '../configuration/database-url.js';
 import { ManagementServer } from '../management/management.server.js';
 import type { Log } from '../telemetry/log.js';
 import { startTracing, stopTracing } from '../telemetry/tracing.js';
@@ -23,6 +24,8 @@ export interface Service {
  */
 export async function startService(configuration: Configuration, log: Log): Promise<Service> {
   const { HOST, PORT, MANAGEMENT_PORT } = configuration;
+  const warning = transportWarning(configuration);
+  if (warning !== undefined) log.warn(warning);
   await startTracing(configuration, log);
   const app = await createApplication(configuration, log);
   const management = app.get(ManagementServer).server;

@@ -1,14 +1,13 @@
 import { IsIn, IsNotEmpty, Matches } from 'class-validator';
 import {
   CommaSeparated,
+  DatabaseAddress,
   Each,
   HttpUrl,
   IssuerUrls,
   JwksUrl,
   OtherPortThan,
-  PostgresUrl,
   TrueOrFalse,
-  PostgresUrlFile,
   WholeNumber,
 } from './rules.js';
 
@@ -40,10 +39,10 @@ export class Configuration {
   @HttpUrl()
   PUBLIC_BASE_URL = '';
 
-  @PostgresUrl()
+  @DatabaseAddress('DATABASE_URL')
   DATABASE_URL = '';
 
-  @PostgresUrlFile()
+  @DatabaseAddress('DATABASE_URL_FILE')
   DATABASE_URL_FILE = '';
 
   @CommaSeparated()

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { Client } from 'pg';
 
 /** The address of the database: exactly one of the two is set. */
 export interface DatabaseAddress {
@@ -8,38 +9,35 @@ export interface DatabaseAddress {
 }
 
 /**
- * The current connection string.
- * @throws Error with the fault of the file
+ * The current connection string. Files that it names can be read.
+ * @throws Error with the fault of the two variables, without any part of a connection string, which may hold a password
  */
-export function connectionString({ DATABASE_URL, DATABASE_URL_FILE }: DatabaseAddress): string {
-  if (!DATABASE_URL_FILE) return DATABASE_URL ?? '';
-  let text: string;
+export function connectionString({
+  DATABASE_URL = '',
+  DATABASE_URL_FILE = '',
+}: DatabaseAddress): string {
+  if (DATABASE_URL !== '' && DATABASE_URL_FILE !== '')
+    throw new Error(
+      'DATABASE_URL is set, and so is DATABASE_URL_FILE: exactly one of the two is needed',
+    );
+  const file = `DATABASE_URL_FILE is "${DATABASE_URL_FILE}": the`;
+  let url = DATABASE_URL;
   try {
-    text = readFileSync(DATABASE_URL_FILE, 'utf8').trim();
+    if (DATABASE_URL_FILE !== '') url = readFileSync(DATABASE_URL_FILE, 'utf8').trim();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new Error(
-      `DATABASE_URL_FILE is "${DATABASE_URL_FILE}": the file cannot be read (${code ?? message})`,
-      { cause: error },
-    );
+    throw new Error(`${file} file cannot be read (${code ?? message})`, { cause: error });
   }
-  const fault = urlFault(text);
-  if (fault)
+  const fault = urlFault(url);
+  if (fault !== undefined)
     throw new Error(
-      `DATABASE_URL_FILE is "${DATABASE_URL_FILE}": the connection string in the file ${fault}`,
+      `${DATABASE_URL_FILE === '' ? 'DATABASE_URL' : `${file} connection string in the file`} ${fault}`,
     );
-  return text;
+  return strict(url);
 }
 
-/** The fault of the two variables, as a sentence. It never quotes a connection string, which may hold a password. */
+/** The fault of the two variables, as a sentence. */
 export function databaseAddressFault(address: DatabaseAddress): string | undefined {
-  const { DATABASE_URL = '', DATABASE_URL_FILE = '' } = address;
-  if (DATABASE_URL_FILE === '') {
-    const fault = urlFault(DATABASE_URL);
-    return fault && `DATABASE_URL ${fault}`;
-  }
-  if (DATABASE_URL !== '')
-    return 'DATABASE_URL is set, and so is DATABASE_URL_FILE: exactly one of the two is needed';
   try {
     connectionString(address);
     return undefined;
@@ -53,16 +51,40 @@ function urlFault(value: string): string | undefined {
   if (value === '') return `is not set: ${form}`;
   if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value))
     return `is not a connection string of PostgreSQL: ${form}`;
-  return isDecodable(value)
-    ? undefined
-    : 'holds a % that begins no percent-encoded UTF-8: write %25 for a percent sign';
-}
-
-function isDecodable(text: string): boolean {
   try {
-    decodeURIComponent(text);
-    return true;
+    decodeURIComponent(value);
   } catch {
-    return false;
+    return 'holds a % that begins no percent-encoded UTF-8: write %25 for a percent sign';
+  }
+  try {
+    void new Client({ connectionString: strict(value) });
+    return undefined;
+  } catch (error) {
+    const { path, code, message } = error as NodeJS.ErrnoException;
+    return path
+      ? `names the file ${path}, which cannot be read (${code})`
+      : `cannot be used: ${message}`;
   }
 }
+
+/** pg verifies the certificate and the name with each of these modes, and writes a warning unless it is verify-full. */
+const strict = (url: string): string =>
+  url.includes('uselibpqcompat=true')
+    ? url
+    : url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
+
+/** Why others can read what passes between the service and the database, as a sentence, unless sslmode says that it is meant so. */
+export function transportWarning(address: DatabaseAddress): string | undefined {
+  const url = connectionString(address);
+  const { host, ssl } = new Client({ connectionString: url });
+  return ssl || isThisMachine(host) || /[?&]sslmode=/.test(url)
+    ? undefined
+    : `the connection to the database at ${host} is not encrypted: add sslmode=verify-full to the connection string, and sslrootcert=FILE for a CA of your own; sslmode=disable where it is meant so`;
+}
+
+/** No host: the socket of PostgreSQL, or localhost. */
+export const isThisMachine = (host: string): boolean =>
+  /^(localhost|127(\.\d+){3}|::1|\/.*|)$/.test(host);
+
+export const holdsPassword = (url = ''): boolean =>
+  /^[a-z]+:\/\/[^/@]*:[^/@]+@|[?&]password=./.test(url);

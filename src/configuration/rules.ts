@@ -1,22 +1,32 @@
 // Rules of class-validator for the variables. Their messages name the variable, what was found and what is needed.
+import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { IsBoolean, ValidateBy, type ValidationArguments } from 'class-validator';
+import { ValidateBy, type ValidationArguments } from 'class-validator';
 import { databaseAddressFault } from './database-url.js';
 
+type Settings = Record<string, unknown>;
+
+/** @param fault what is wrong, in words that follow the name of the variable, or undefined */
 function rule(
   name: string,
-  fault: (value: unknown, settings: Record<string, unknown>) => string | undefined,
+  fault: (value: unknown, settings: Settings) => string | undefined,
 ): PropertyDecorator {
+  const faultOf = ({ value, object }: ValidationArguments): string | undefined =>
+    fault(value, object as Settings);
   return ValidateBy({
     name,
     validator: {
-      validate: (value: unknown, args?: ValidationArguments) =>
-        fault(value, (args?.object ?? {}) as Record<string, unknown>) === undefined,
-      defaultMessage: (args?: ValidationArguments) =>
-        `${args?.property} ${fault(args?.value, (args?.object ?? {}) as Record<string, unknown>)}`,
+      validate: (_value, args) => faultOf(args as ValidationArguments) === undefined,
+      defaultMessage: (args) => `${args?.property} ${faultOf(args as ValidationArguments)}`,
     },
   });
 }
+
+/** Converts the text of the environment, or leaves it as it is. */
+const converted = (convert: (text: string) => unknown): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' ? convert(value) : value,
+  ) as PropertyDecorator;
 
 const parse = (value: unknown): URL | undefined =>
   typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
@@ -24,26 +34,27 @@ const isLoopback = ({ hostname }: URL): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 
 /** A whole number in digits, `min` to `max` inclusive. */
-export function WholeNumber({ min, max }: { min: number; max: number }): PropertyDecorator {
-  const toNumber = Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value,
+export const WholeNumber = ({ min, max }: { min: number; max: number }): PropertyDecorator =>
+  applyDecorators(
+    converted((text) => (/^\d{1,9}$/.test(text) ? Number(text) : text)),
+    rule('wholeNumber', (value) =>
+      typeof value === 'number' && value >= min && value <= max
+        ? undefined
+        : `is "${String(value)}": a whole number from ${min} to ${max} is needed`,
+    ),
   );
-  const check = rule('wholeNumber', (value) =>
-    typeof value === 'number' && value >= min && value <= max
-      ? undefined
-      : `is "${String(value)}": a whole number from ${min} to ${max} is needed`,
+
+export const TrueOrFalse = (): PropertyDecorator =>
+  applyDecorators(
+    converted((text) => (text === 'true' ? true : text === 'false' ? false : text)),
+    rule('trueOrFalse', (value) =>
+      typeof value === 'boolean' ? undefined : `is "${String(value)}": true or false is needed`,
+    ),
   );
-  return (target, property) => {
-    toNumber(target, property);
-    check(target, property);
-  };
-}
 
 /** A list, separated by commas; spaces around the commas are ignored. */
 export const CommaSeparated = (): PropertyDecorator =>
-  Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' ? value.split(',').map((entry) => entry.trim()) : value,
-  );
+  converted((text) => text.split(',').map((entry) => entry.trim()));
 
 /** The value for an error message, without possible secrets: the part before an `@`, and a query. */
 const quoted = (value: unknown): string =>
@@ -58,17 +69,6 @@ export const OtherPortThan = (other: string): PropertyDecorator =>
       ? `is ${value}, and so is ${other}: two different ports are needed`
       : undefined,
   );
-
-export function TrueOrFalse(): PropertyDecorator {
-  const toBoolean = Transform(({ value }: { value: unknown }) =>
-    value === 'true' ? true : value === 'false' ? false : value,
-  );
-  const check = IsBoolean({ message: '$property is "$value": true or false is needed' });
-  return (target, property) => {
-    toBoolean(target, property);
-    check(target, property);
-  };
-}
 
 /** An absolute http or https address without user, query, fragment and trailing slash. */
 export const HttpUrl = (): PropertyDecorator =>
@@ -116,20 +116,11 @@ export const JwksUrl = (): PropertyDecorator =>
     return fault && `is ${fault}`;
   });
 
-/** A connection string of PostgreSQL; empty if a file holds it. */
-export const PostgresUrl = (): PropertyDecorator =>
-  rule('postgresUrl', (_value, settings) => {
+/** Stands at both variables of the database: each reports the faults that begin with its name. */
+export const DatabaseAddress = (name: string): PropertyDecorator =>
+  rule('databaseAddress', (_value, settings) => {
     const fault = databaseAddressFault(settings);
-    return fault?.startsWith('DATABASE_URL ') ? fault.slice('DATABASE_URL '.length) : undefined;
-  });
-
-/** A file that holds a connection string of PostgreSQL. */
-export const PostgresUrlFile = (): PropertyDecorator =>
-  rule('postgresUrlFile', (_value, settings) => {
-    const fault = databaseAddressFault(settings);
-    return fault?.startsWith('DATABASE_URL_FILE ')
-      ? fault.slice('DATABASE_URL_FILE '.length)
-      : undefined;
+    return fault?.startsWith(`${name} `) ? fault.slice(name.length + 1) : undefined;
   });
 
 /** A list in which every entry matches. */

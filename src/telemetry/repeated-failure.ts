@@ -35,5 +35,11 @@ export function describe(error: unknown): string {
     return error.errors.map(describe).join('; ');
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause === undefined ? '' : ` (${describe(error.cause)})`;
-  return `${error.message || error.name}${cause}`;
+  const remedy = UNKNOWN_CA.test(String((error as NodeJS.ErrnoException).code)) ? REMEDY : '';
+  return `${error.message || error.name}${remedy}${cause}`;
 }
+
+/** Codes of Node's TLS for a certificate that no known CA has signed. */
+const UNKNOWN_CA = /^(SELF_SIGNED_|DEPTH_ZERO_SELF_SIGNED_|UNABLE_TO_(GET_ISSUER|VERIFY))/;
+const REMEDY =
+  ": the CA of the server's certificate is not known here. Name the file of the CA in NODE_EXTRA_CA_CERTS, for PostgreSQL in sslrootcert of the connection string";

@@ -44,6 +44,7 @@ describe('npm run doctor', () => {
       [
         'configuration',
         'database',
+        'encryption',
         'migrations',
         'role',
         'contents',

@@ -46,6 +46,7 @@ export class Issuer {
   private constructor(
     private readonly server: Server,
     readonly keys: SigningKey[],
+    private readonly name: string | undefined,
   ) {
     this.published = keys.map(({ jwk }) => jwk);
     server.on('request', (request: IncomingMessage, response: ServerResponse) =>
@@ -53,20 +54,21 @@ export class Issuer {
     );
   }
 
-  static async start(port = 0): Promise<Issuer> {
+  /** @param name the `iss` of its tokens, if callers reach it at another address than its own */
+  static async start({ port = 0, name }: { port?: number; name?: string } = {}): Promise<Issuer> {
     const keys = [
       await signingKey('RS256', 'rsa-1'),
       await signingKey('ES256', 'ec-1'),
       await signingKey('EdDSA', 'ed-1'),
     ];
     const server = createServer();
-    const issuer = new Issuer(server, keys);
+    const issuer = new Issuer(server, keys, name);
     await new Promise<void>((resolve) => void server.listen(port, '127.0.0.1', resolve));
     return issuer;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.port}`;
+    return this.name ?? `http://127.0.0.1:${this.port}`;
   }
 
   get port(): number {

@@ -1,8 +1,10 @@
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import type { Client } from 'pg';
-import { describe } from '../../telemetry/repeated-failure.js';
+import { isThisMachine } from '../../configuration/database-url.js';
 import { appliedMigrations, compareWithApplied, faultOf } from '../migrate/applied-migrations.js';
 import { MIGRATIONS, readMigrations } from '../migrate/read-migrations.js';
-import { type Finding, clockFinding, fault, ok, warning } from './finding.js';
+import { type Finding, attempt, clockFinding, fault, ok, warning } from './finding.js';
 
 /** The tables and views that the service reads. */
 const TABLES = [
@@ -17,25 +19,49 @@ const TABLES = [
 
 /** Checks the database: which one it is, pending migrations, the rights of the role, and whether notifications arrive. */
 export async function examineDatabase(client: Client): Promise<Finding[]> {
-  const { rows } = await client.query<{
-    version: string;
-    database: string;
-    role: string;
-    now: string;
-  }>(
-    `select current_setting('server_version') as version, current_database() as database, current_user as role,
-      extract(epoch from clock_timestamp()) * 1000 as now`,
+  const checks = {
+    database: examineServer,
+    encryption: examineEncryption,
+    migrations: examineMigrations,
+    role: examineRole,
+    contents: examineContents,
+    record: examineRecord,
+    notifications: examineNotifications,
+    clock: examineClock,
+  };
+  const findings: Finding[] = [];
+  for (const [subject, check] of Object.entries(checks))
+    findings.push(...(await attempt(subject, () => check(client))));
+  return findings;
+}
+
+async function examineServer(client: Client): Promise<Finding> {
+  const { rows } = await client.query<Record<'version' | 'database' | 'role', string>>(
+    `select current_setting('server_version') as version, current_database() as database, current_user as role`,
   );
-  const { version = '', database = '', role = '', now = '' } = rows[0] ?? {};
-  return [
-    ok('database', `PostgreSQL ${version}, database ${database}, role ${role}`),
-    await attempt('migrations', examineMigrations(client)),
-    await attempt('role', examineRole(client, role)),
-    await attempt('contents', examineContents(client)),
-    await attempt('record', examineRecord(client)),
-    await attempt('notifications', examineNotifications(client)),
-    clockFinding('the database', Number(now) - Date.now()),
-  ].filter((finding) => finding !== undefined);
+  const { version, database, role } = rows[0] ?? {};
+  return ok('database', `PostgreSQL ${version}, database ${database}, role ${role}`);
+}
+
+/** As this side of the connection sees it: behind a pooler the server sees another. */
+function examineEncryption(client: Client): Finding {
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+  const remedy =
+    'Set sslmode=verify-full in the connection string, and sslrootcert=FILE for a CA of your own.';
+  if (!(stream instanceof TLSSocket))
+    return isThisMachine(client.host)
+      ? ok('encryption', 'none is needed, since the database is on this machine')
+      : warning('encryption', `the connection to ${client.host} is not encrypted`, remedy);
+  return stream.authorized
+    ? ok('encryption', `${stream.getProtocol()}, the certificate is that of ${client.host}`)
+    : warning('encryption', `the certificate of ${client.host} is not verified`, remedy);
+}
+
+async function examineClock(client: Client): Promise<Finding> {
+  const { rows } = await client.query<{ now: string }>(
+    'select extract(epoch from clock_timestamp()) * 1000 as now',
+  );
+  return clockFinding('the database', Number(rows[0]?.now) - Date.now());
 }
 
 async function examineMigrations(client: Client): Promise<Finding> {
@@ -57,14 +83,20 @@ async function examineMigrations(client: Client): Promise<Finding> {
   return ok('migrations', `all ${files.length} are applied`);
 }
 
-async function examineRole(client: Client, role: string): Promise<Finding | undefined> {
-  const { rows } = await client.query<{ name: string; reads: boolean; writes: boolean }>(
-    `select name, has_table_privilege(format('%I', name), 'select') as reads,
+async function examineRole(client: Client): Promise<Finding | undefined> {
+  const { rows } = await client.query<{
+    role: string;
+    name: string;
+    reads: boolean;
+    writes: boolean;
+  }>(
+    `select current_user as role, name, has_table_privilege(format('%I', name), 'select') as reads,
       has_table_privilege(format('%I', name), 'insert, update, delete, truncate') as writes
       from unnest($1::text[]) as name where to_regclass(format('%I', name)) is not null`,
     [TABLES],
   );
   if (rows.length < TABLES.length) return undefined; // the migrations are pending
+  const role = rows[0]?.role;
   const unread = rows.filter(({ reads }) => !reads).map(({ name }) => name);
   if (unread.length > 0)
     return fault(
@@ -128,16 +160,4 @@ async function examineNotifications(client: Client): Promise<Finding> {
         deaf,
         'Changes are found by asking twice a second. To be told at once, connect to the primary directly.',
       );
-}
-
-/** A check that cannot be made says so, and the others go on. */
-async function attempt(
-  subject: string,
-  check: Promise<Finding | undefined>,
-): Promise<Finding | undefined> {
-  try {
-    return await check;
-  } catch (error) {
-    return warning(subject, `not examined: ${describe(error)}`, 'Mend what is said above first.');
-  }
 }

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import type { Client } from 'pg';
 import type { KeySet } from '../../auth/issuers/key-set.js';
 import type { Configuration } from '../../configuration/configuration.js';
+import { holdsPassword } from '../../configuration/database-url.js';
 import { ConfigurationError, readConfiguration } from '../../configuration/read-configuration.js';
-import { describe } from '../../telemetry/repeated-failure.js';
 import { AdministrationError } from '../frame/administration-error.js';
 import { type Program, command } from '../frame/command.js';
 import { connect } from '../frame/connect.js';
 import { examineDatabase } from './database.js';
-import { type Finding, fault, ok, warning } from './finding.js';
+import { type Finding, attempt, fault, ok, unexamined, warning } from './finding.js';
 import { examineIssuer } from './issuer.js';
 import { examineKey } from './key.js';
 import { examineToken } from './token.js';
@@ -57,8 +57,7 @@ async function examine(tell: Tell): Promise<void> {
   if (client) {
     try {
       tell(...(await examineDatabase(client)));
-      for (const key of keys)
-        tell(await examineKey(key, client).catch((error: unknown) => unexamined('API key', error)));
+      for (const key of keys) tell(...(await attempt('API key', () => examineKey(key, client))));
     } finally {
       await client.end();
     }
@@ -72,9 +71,9 @@ async function examine(tell: Tell): Promise<void> {
     }
     for (const token of tokens)
       tell(
-        keySets.size > 0
-          ? await examineToken(token, configuration, keySets)
-          : unexamined('access token', 'there are no keys to verify it with'),
+        ...(keySets.size > 0
+          ? await attempt('access token', () => examineToken(token, configuration, keySets))
+          : [unexamined('access token', 'there are no keys to verify it with')]),
       );
   } else if (tokens.length > 0)
     tell(unexamined('access token', 'the configuration is not complete'));
@@ -84,6 +83,7 @@ function examineConfiguration(tell: Tell): Configuration | undefined {
   try {
     const configuration = readConfiguration(process.env);
     tell(ok('configuration', 'complete'));
+    tell(...examineEnvironment(process.env));
     return configuration;
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
@@ -96,6 +96,34 @@ function examineConfiguration(tell: Tell): Configuration | undefined {
   }
 }
 
+/** What counts although no variable of ours is wrong. */
+function examineEnvironment(environment: NodeJS.ProcessEnv): Finding[] {
+  const { DATABASE_URL, NODE_ENV, NODE_OPTIONS, NODE_USE_ENV_PROXY, PGPASSWORD } = environment;
+  const password = NODE_ENV === 'production' && (PGPASSWORD || holdsPassword(DATABASE_URL));
+  const proxy = ['HTTPS_PROXY', 'https_proxy'].find((name) => environment[name]);
+  const uses = NODE_USE_ENV_PROXY === '1' || NODE_OPTIONS?.includes('--use-env-proxy');
+  return [
+    ...(password
+      ? [
+          warning(
+            'password',
+            'the password of the database stands in the environment, which reaches crash reports and whoever may inspect the process',
+            'Put the connection string into a file, and name that in DATABASE_URL_FILE.',
+          ),
+        ]
+      : []),
+    ...(proxy && !uses
+      ? [
+          warning(
+            'proxy',
+            `${proxy} is set, and Node.js ignores it`,
+            'Set NODE_USE_ENV_PROXY=1, and name in NO_PROXY what is reached without the proxy.',
+          ),
+        ]
+      : []),
+  ];
+}
+
 async function examineConnection(tell: Tell): Promise<Client | undefined> {
   if (!process.env['DATABASE_URL'] && !process.env['DATABASE_URL_FILE']) return undefined; // the check of the configuration reports it
   try {
@@ -106,9 +134,6 @@ async function examineConnection(tell: Tell): Promise<Client | undefined> {
     return undefined;
   }
 }
-
-const unexamined = (subject: string, why: unknown): Finding =>
-  warning(subject, `not examined: ${describe(why)}`, 'Mend what is said above first.');
 
 /** What is piped in; empty if standard input is a terminal or stays silent. */
 async function standardInput(): Promise<string> {

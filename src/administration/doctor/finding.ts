@@ -1,4 +1,5 @@
 import { CLOCK_SKEW_SECONDS } from '../../auth/access-tokens/access-token.js';
+import { describe } from '../../telemetry/repeated-failure.js';
 
 /** The result of a check: in order, a warning, or a fault that keeps the service from working. */
 export interface Finding {
@@ -23,6 +24,22 @@ export const fault = (subject: string, said: string, remedy: string): Finding =>
   said,
   remedy,
 });
+
+export const unexamined = (subject: string, why: unknown): Finding =>
+  warning(subject, `not examined: ${describe(why)}`, 'Mend what is said above first.');
+
+/** Makes a check. One that fails is reported, and the others go on. */
+export async function attempt(
+  subject: string,
+  check: () => Promise<Finding | undefined> | Finding | undefined,
+): Promise<Finding[]> {
+  try {
+    const finding = await check();
+    return finding ? [finding] : [];
+  } catch (error) {
+    return [unexamined(subject, error)];
+  }
+}
 
 /** The difference between another clock and ours. Tokens tolerate CLOCK_SKEW_SECONDS. */
 export function clockFinding(whose: string, milliseconds: number): Finding {

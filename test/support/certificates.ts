@@ -1,0 +1,61 @@
+// A private certificate authority for the tests, made with the command-line tool of OpenSSL.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const hasOpenSsl = spawnSync('openssl', ['version']).status === 0;
+
+export interface Certificate {
+  /** Files in PEM. */
+  readonly cert: string;
+  readonly key: string;
+}
+
+const NEW_KEY = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ');
+
+export class CertificateAuthority {
+  private readonly folder = mkdtempSync(join(tmpdir(), 'order-lookup-ca-'));
+  private serial = 1;
+  private readonly root = this.files('ca');
+  /** The file of its own certificate. */
+  readonly cert = this.root.cert;
+
+  constructor() {
+    const { cert, key } = this.root;
+    openssl('req', '-x509', ...NEW_KEY, '-subj', '/CN=Tests only', '-keyout', key, '-out', cert);
+  }
+
+  /**
+   * @param name the common name
+   * @param subjects alternative names, such as `IP:127.0.0.1` or `DNS:localhost`; none for a client
+   */
+  issue(name: string, ...subjects: string[]): Certificate {
+    const issued = this.files(`${this.serial++}`);
+    const [request, extensions] = [this.file('request.pem'), this.file('extensions.cnf')];
+    writeFileSync(extensions, subjects.length > 0 ? `subjectAltName=${subjects.join()}\n` : '');
+    openssl('req', ...NEW_KEY, '-subj', `/CN=${name}`, '-keyout', issued.key, '-out', request);
+    openssl(
+      ...['x509', '-req', '-in', request, '-extfile', extensions, '-out', issued.cert],
+      ...['-CA', this.root.cert, '-CAkey', this.root.key, '-set_serial', `${this.serial}`],
+      ...['-days', '2'],
+    );
+    return issued;
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  file(name: string): string {
+    return join(this.folder, name);
+  }
+
+  private files(name: string): Certificate {
+    return { cert: this.file(`${name}.pem`), key: this.file(`${name}.key`) };
+  }
+}
+
+function openssl(...words: string[]): void {
+  execFileSync('openssl', words, { stdio: 'pipe' });
+}
