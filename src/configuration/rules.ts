@@ -26,7 +26,7 @@ function rule(
 const converted = (convert: (text: string) => unknown): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' ? convert(value) : value,
-  ) as PropertyDecorator;
+  );
 
 const parse = (value: unknown): URL | undefined =>
   typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined;
