@@ -43,8 +43,8 @@ COPY package.json ./
 COPY --from=production-dependencies /app/node_modules node_modules
 COPY --from=dist /app/dist dist
 COPY migrations migrations
+COPY deploy/healthcheck.sh ./
 USER node
 EXPOSE 3000 3001
-HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.MANAGEMENT_PORT || 3001}/health/ready`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=3 CMD ["bash", "healthcheck.sh"]
 CMD ["node", "dist/main.js"]

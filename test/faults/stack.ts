@@ -1,3 +1,4 @@
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PATHS } from '../support/paths.js';
 import { until } from '../support/service.js';
@@ -8,6 +9,13 @@ const PER_SECOND = 200;
 /** How long traffic goes on before a fault and after it, in milliseconds. */
 const AROUND_MS = 3_000;
 
+/** Longest time of one question of a probe, in milliseconds. */
+const ANSWER_MS = 3_000;
+/** Longest time of one fault, in milliseconds. A fault that takes longer is reported, and the next one begins. */
+const LIMIT_MS = 600_000;
+/** Holds what was found so far, for a run that is broken off. */
+const REPORT = '.data/faults-stack.txt';
+
 const PATIENCE = { timeoutMs: 300_000, everyMs: 1_000 };
 const MIGRATION = `-- Up Migration
 insert into code_list_value (code_list, value) values ('orderType', 'Migrated');
@@ -17,6 +25,14 @@ delete from code_list_value where code_list = 'orderType' and value = 'Migrated'
 
 /** Deploys deploy/swarm on this machine's swarm, updates and breaks it under 200 requests a second. Gives what failed. */
 export async function stack(seconds = 60): Promise<string> {
+  const lines: string[] = [];
+  mkdirSync('.data', { recursive: true });
+  writeFileSync(REPORT, '');
+  const note = (line: string): void => {
+    lines.push(line);
+    appendFileSync(REPORT, `${line}\n`);
+    console.error(line);
+  };
   const swarm = await Swarm.prepare();
   try {
     let credentials: Credentials = { key: '', token: '' };
@@ -28,26 +44,25 @@ export async function stack(seconds = 60): Promise<string> {
       credentials = { ...(JSON.parse(issued) as { key: string }), token: await swarm.token() };
       await firstAnswer(swarm, credentials);
     });
-    const lines = [
-      `from docker stack deploy, with database and migration, to the first 200: ${first}`,
-    ];
-    await swarm.settled(3);
+    note(`from docker stack deploy, with database and migration, to the first 200: ${first}`);
+    await swarm.settled();
     const again = await timed(async () => {
       await swarm.docker(`service rm ${swarm.service('api')} ${swarm.service('balancer')}`);
       await until(async () => (await swarm.containers('balancer')).length === 0);
       await swarm.deploy();
       await firstAnswer(swarm, credentials);
     });
-    lines.push(`from removing replicas and balancer to the first 200 of new ones: ${again}`);
-    await swarm.settled(3);
+    note(`from removing replicas and balancer to the first 200 of new ones: ${again}`);
     for (const [name, fault] of Object.entries(faults(swarm, credentials, seconds))) {
-      console.error(lines.at(-1)); // the run is long
-      lines.push(await under(swarm, credentials, name, fault));
+      await swarm.settled().catch(() => note('the replicas before the next fault are not settled'));
+      note(await under(swarm, credentials, name, fault));
     }
-    return lines.join('\n');
+  } catch (error) {
+    note(String(error));
   } finally {
     await swarm.remove();
   }
+  return lines.join('\n');
 }
 
 /** What happens to the stack; each leaves it settled. The text that it gives stands in the report. */
@@ -75,7 +90,7 @@ function faults(
       return timed(async () => {
         await swarm.docker(`kill ${replica}`);
         await pause(2_000);
-        await swarm.settled(3);
+        await swarm.settled();
       });
     },
     '2, 5 and 2 replicas': () =>
@@ -105,7 +120,7 @@ function faults(
         await swarm.readAs('development-only-rotated');
         await swarm.deploy();
         await pause(2_000);
-        await swarm.settled(3);
+        await swarm.settled();
       }),
   };
 }
@@ -119,11 +134,14 @@ async function under(
   const traffic = new Traffic(() => swarm.url, credentials, { perSecond: PER_SECOND });
   try {
     await pause(AROUND_MS);
-    const outcome = await fault();
+    const outcome = await Promise.race([
+      fault(),
+      pause(LIMIT_MS, `not over after ${LIMIT_MS} ms`, { ref: false }),
+    ]).catch(String);
     await pause(AROUND_MS);
-    const { asked, failed, failures, p99, largest } = await traffic.stop();
+    const { asked, failed, late, failures, p99, largest } = await traffic.stop();
     return [
-      `${name} (${outcome}): ${failed} of ${asked} requests failed (p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms)`,
+      `${name} (${outcome}): ${failed} of ${asked} requests failed, ${late} of them by being late (p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms)`,
       ...failures.slice(0, 5),
     ].join('\n');
   } finally {
@@ -134,6 +152,7 @@ async function under(
 const ask = async (swarm: Swarm, { key, token }: Credentials): Promise<Response> =>
   fetch(swarm.url + PATHS.orderUpdate, {
     headers: { 'Api-Key': key, Authorization: `Bearer ${token}` },
+    signal: AbortSignal.timeout(ANSWER_MS),
   });
 
 const firstAnswer = (swarm: Swarm, credentials: Credentials): Promise<void> =>

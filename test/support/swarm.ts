@@ -101,15 +101,15 @@ export class Swarm {
     return image;
   }
 
-  /** Resolves when so many replicas answer their health checks, and no update is under way. */
-  async settled(replicas: number): Promise<void> {
+  /** Resolves when as many replicas as are wanted answer their health checks, and no update is under way. */
+  async settled(): Promise<void> {
     const api = this.service('api');
     await until(async () => {
       const update = await this.docker(
         `service inspect --format '{{if .UpdateStatus}}{{.UpdateStatus.State}}{{end}}' ${api}`,
       );
       const counts = await this.docker(`service ls --format '{{.Replicas}}' --filter name=${api}`);
-      return !/ing$|started$/.test(update) && counts === `${replicas}/${replicas}`;
+      return !/ing$|started$/.test(update) && /^(\d+)\/\1$/.test(counts);
     }, PATIENCE);
   }
 
@@ -117,7 +117,8 @@ export class Swarm {
     const url = `http://127.0.0.1:${this.environment['ISSUER_PORT']}/token`;
     const headers = { Authorization: `Basic ${Buffer.from(CLIENT).toString('base64')}` };
     const body = new URLSearchParams({ grant_type: 'client_credentials' });
-    const response = await fetch(url, { method: 'POST', headers, body });
+    const signal = AbortSignal.timeout(3_000);
+    const response = await fetch(url, { method: 'POST', headers, body, signal });
     return ((await response.json()) as { access_token: string }).access_token;
   }
 

@@ -46,6 +46,8 @@ export interface TrafficReport {
   /** What was wrong, in words; the first hundred. */
   readonly failures: readonly string[];
   readonly failed: number;
+  /** Those of the failed whose answer was the right one, but came too late. */
+  readonly late: number;
   /** Milliseconds from the sending of a request to the end of its answer. */
   readonly p50: number;
   readonly p99: number;
@@ -70,6 +72,7 @@ export class Traffic {
   private readonly limitMs: number;
   asked = 0;
   failed = 0;
+  private late = 0;
 
   /** @param target the address that the next request goes to */
   constructor(
@@ -100,6 +103,7 @@ export class Traffic {
     return {
       asked: this.asked,
       failed: this.failed,
+      late: this.late,
       failures: this.failures,
       p50: at(0.5),
       p99: at(0.99),
@@ -121,6 +125,7 @@ export class Traffic {
       (milliseconds > this.limitMs ? `answered after ${Math.round(milliseconds)} ms` : undefined);
     if (wrong === undefined) return;
     this.failed++;
+    if (fault === undefined) this.late++;
     if (this.failures.length < 100)
       this.failures.push(`${new Date().toISOString()} ${call.method ?? 'GET'} ${url}: ${wrong}`);
   }
