@@ -50,16 +50,3 @@ export async function withDatabase<T>(work: (client: Client) => Promise<T>): Pro
     await client.end();
   }
 }
-
-/** Commits all of the work or nothing. */
-export async function inTransaction<T>(client: Client, work: () => Promise<T>): Promise<T> {
-  await client.query('begin');
-  try {
-    const result = await work();
-    await client.query('commit');
-    return result;
-  } catch (error) {
-    await client.query('rollback').catch(() => undefined);
-    throw error;
-  }
-}

@@ -3,9 +3,9 @@ import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { AdministrationError } from '../frame/administration-error.js';
 import { command } from '../frame/command.js';
-import { withDatabase } from '../frame/connect.js';
 import { literal } from '../frame/literal.js';
 import { momentIn } from './duration.js';
+import { changeKeys } from './keys.js';
 
 export interface NewKey {
   readonly id: string;
@@ -26,6 +26,9 @@ export const insertKey = (database: Client, { id, client, key, expiresAt }: NewK
     `insert into api_key (id, client, key_hash, expires_at) values ($1, $2, decode($3, 'hex'), $4)`,
     [id, client, hashApiKey(key), expiresAt],
   );
+
+export const describeKey = (title: string, { id, client, key, expiresAt }: NewKey): string =>
+  `${title} of ${client}, shown this once:\n\n  ${key}\n\nIts id is ${id}; it ${expiresAt ? `expires at ${expiresAt}` : 'does not expire'}.`;
 
 export const issue = command({
   usage: '--client NAME [--expires-in 90d] [--json | --sql]',
@@ -51,10 +54,7 @@ export const issue = command({
         text: `insert into api_key (id, client, key_hash, expires_at) values (${literal(id)}, ${literal(name)}, '\\x${hashApiKey(key)}', ${literal(expiresAt)});`,
       };
     }
-    await withDatabase((client) => insertKey(client, issued));
-    return {
-      text: `Key of ${name}, shown this once:\n\n  ${key}\n\nIts id is ${id}; it ${expiresAt ? `expires at ${expiresAt}` : 'does not expire'}.`,
-      json: { id, client: name, key, expiresAt },
-    };
+    await changeKeys((client) => insertKey(client, issued));
+    return { text: describeKey('Key', issued), json: issued };
   },
 });

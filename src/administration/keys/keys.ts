@@ -1,5 +1,19 @@
 import type { Client } from 'pg';
 import { AdministrationError } from '../frame/administration-error.js';
+import { withDatabase } from '../frame/connect.js';
+
+/** The record of changes tells by this name what the key commands changed. */
+export const KEYS_APPLICATION = 'order-lookup-keys';
+
+/** Commits all of the work or nothing. */
+export const changeKeys = <T>(work: (client: Client) => Promise<T>): Promise<T> =>
+  withDatabase(async (client) => {
+    // For this transaction only, and whatever the connection string says
+    await client.query(`begin; set local application_name = '${KEYS_APPLICATION}'`);
+    const result = await work(client);
+    await client.query('commit');
+    return result;
+  });
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

@@ -1,9 +1,8 @@
 import { AdministrationError } from '../frame/administration-error.js';
 import { command } from '../frame/command.js';
-import { inTransaction, withDatabase } from '../frame/connect.js';
 import { momentIn } from './duration.js';
-import { insertKey, newKey } from './issue.command.js';
-import { endOf, lockKey } from './keys.js';
+import { describeKey, insertKey, newKey } from './issue.command.js';
+import { changeKeys, endOf, lockKey } from './keys.js';
 
 export const rotate = command({
   usage: 'KEY_ID [--overlap 7d] [--expires-in 90d] [--json]',
@@ -14,34 +13,23 @@ export const rotate = command({
     'expires-in': { type: 'string' },
     json: { type: 'boolean' },
   },
-  async run({ overlap, 'expires-in': expiresIn }, [id]) {
-    const end = momentIn('--overlap', overlap);
-    return withDatabase((client) =>
-      inTransaction(client, async () => {
-        const former = await lockKey(client, id);
-        if (former.state === 'ended' || former.state === 'expired')
-          throw new AdministrationError(
-            `The key ${former.id} ${endOf(former)}. Issue a new one: keys issue --client ${JSON.stringify(former.client)}`,
-          );
-        const second = newKey(former.client, expiresIn);
-        await insertKey(client, second);
-        const { rows } = await client.query<{ end: Date }>(
-          `update api_key set revoked_at = least(revoked_at, $2) where id = $1
-           returning least(revoked_at, expires_at) as end`,
-          [former.id, end],
+  run: ({ overlap, 'expires-in': expiresIn }, [id]) =>
+    changeKeys(async (client) => {
+      const former = await lockKey(client, id);
+      if (former.state === 'ended' || former.state === 'expired')
+        throw new AdministrationError(
+          `The key ${former.id} ${endOf(former)}. Issue a new one: keys issue --client ${JSON.stringify(former.client)}`,
         );
-        const endsAt = rows[0]?.end.toISOString();
-        return {
-          text: `Second key of ${second.client}, shown this once:\n\n  ${second.key}\n\nIts id is ${second.id}; it ${second.expiresAt ? `expires at ${second.expiresAt}` : 'does not expire'}.\nThe first one, ${former.id}, ends at ${endsAt}. It ${endOf(former)}.`,
-          json: {
-            id: second.id,
-            client: second.client,
-            key: second.key,
-            expiresAt: second.expiresAt,
-            former: { id: former.id, endsAt },
-          },
-        };
-      }),
-    );
-  },
+      const second = newKey(former.client, expiresIn);
+      await insertKey(client, second);
+      const { rows } = await client.query<{ end: Date }>(
+        `update api_key set revoked_at = least(revoked_at, $2) where id = $1 returning least(revoked_at, expires_at) as end`,
+        [former.id, momentIn('--overlap', overlap)],
+      );
+      const endsAt = rows[0]?.end.toISOString();
+      return {
+        text: `${describeKey('Second key', second)}\nThe first one, ${former.id}, ends at ${endsAt}. It ${endOf(former)}.`,
+        json: { ...second, former: { id: former.id, endsAt } },
+      };
+    }),
 });

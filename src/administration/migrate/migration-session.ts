@@ -22,6 +22,9 @@ const SETTINGS = `set local search_path = public, pg_temp; set local timezone = 
 /** The server notices during a statement that a run was killed, and releases its locks. Not every platform supports this. */
 const NOTICE_DEATH = `do $$ begin set local client_connection_check_interval = '1s'; exception when others then null; end $$`;
 
+/** The record of changes holds this name, in this transaction. */
+const RECORDED_NAME = `select set_config('order_lookup.migration', $1, true)`;
+
 /** Clears what a migration set or opened in its session, also behind a pooler, where the session continues. */
 const RESET = `reset session authorization; reset role; reset all; close all; deallocate all; discard temp; discard sequences; unlisten *`;
 
@@ -47,7 +50,7 @@ export async function runStatements(
   statements: readonly Statement[],
 ): Promise<void> {
   await client.query(`${SETTINGS}; ${NOTICE_DEATH}`);
-  await client.query(`select set_config('order_lookup.migration', $1, true)`, [name]);
+  await client.query(RECORDED_NAME, [name]);
   for (const statement of statements) {
     const query = { text: statement.text, queryMode: 'extended' };
     await client.query(query).catch((error: unknown) => {
@@ -57,4 +60,5 @@ export async function runStatements(
       throw failureOf(`${name}.sql`, statement, new Error('It ended the transaction'));
   }
   await client.query(RESET);
+  await client.query(RECORDED_NAME, [name]);
 }

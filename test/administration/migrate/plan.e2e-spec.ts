@@ -4,7 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { type TestDatabase, createDatabase } from '../../support/database.js';
-import { planMigrations } from '../../../src/administration/migrate/plan/plan-migrations.js';
+import { planSteps } from '../../../src/administration/migrate/plan/plan-migrations.js';
+import { stepsUp } from '../../../src/administration/migrate/steps.js';
 import { NAMES, ProgramCopy } from '../../support/program-copy.js';
 import { until } from '../../support/service.js';
 
@@ -127,7 +128,7 @@ describe('a plan beside others', () => {
     })();
     try {
       for (let round = 0; round < 100; round++) {
-        const { changes } = await planMigrations(copy.migrations, open);
+        const { changes } = await planSteps(open, await stepsUp(copy.migrations));
         expect(
           changes.map((change) => 'name' in change && `${change.kind} ${change.name}`),
         ).toEqual(['added Planned', 'added Planned']);
@@ -141,7 +142,7 @@ describe('a plan beside others', () => {
   it('keeps no writer waiting for longer than a second, and is made in the end', async () => {
     await use();
     copy.add('0100_slow', 'lock table communication_code in exclusive mode; select pg_sleep(1.5);');
-    const planned = planMigrations(copy.migrations, open);
+    const planned = planSteps(open, await stepsUp(copy.migrations));
     await until(
       async () =>
         (

@@ -2,9 +2,10 @@ import { AdministrationError } from '../../frame/administration-error.js';
 import { command } from '../../frame/command.js';
 import { connect } from '../../frame/connect.js';
 import { describeChanges } from '../plan/describe-plan.js';
-import { type Plan, planUndoing } from '../plan/plan-migrations.js';
+import { type Plan, planSteps } from '../plan/plan-migrations.js';
 import { MIGRATIONS } from '../read-migrations.js';
 import { undoMigrations } from '../run-migrations.js';
+import { stepsDown } from '../steps.js';
 
 export const down = command({
   usage: '[COUNT] [--yes]',
@@ -17,7 +18,7 @@ export const down = command({
       throw new AdministrationError(
         `"${count}" is not a number of migrations to undo: 1 or more is needed.`,
       );
-    const plan = await planUndoing(MIGRATIONS, () => connect(), Number(count));
+    const plan = await planSteps(() => connect(), await stepsDown(MIGRATIONS, Number(count)));
     if (plan.migrations.length === 0) return { text: 'Nothing to do.' };
     process.stdout.write(`${describeUndoing(plan)}\n\n`);
     const reason =

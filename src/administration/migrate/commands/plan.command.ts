@@ -2,8 +2,9 @@ import { AdministrationError } from '../../frame/administration-error.js';
 import { command } from '../../frame/command.js';
 import { connect } from '../../frame/connect.js';
 import { canBreakClients, describePlan, planInMarkdown } from '../plan/describe-plan.js';
-import { planMigrations } from '../plan/plan-migrations.js';
+import { planSteps } from '../plan/plan-migrations.js';
 import { MIGRATIONS } from '../read-migrations.js';
+import { stepsUp } from '../steps.js';
 
 export const plan = command({
   usage: '[--notice DAYS] [--json | --markdown]',
@@ -17,7 +18,7 @@ export const plan = command({
   run: async ({ markdown, notice }) => {
     if (!/^\d{1,4}$/.test(notice))
       throw new AdministrationError(`--notice is "${notice}": a number of days is needed.`);
-    const planned = await planMigrations(MIGRATIONS, () => connect(), Number(notice));
+    const planned = await planSteps(() => connect(), await stepsUp(MIGRATIONS), Number(notice));
     const found = canBreakClients(planned);
     const { migrations, changes } = planned;
     return {

@@ -1,14 +1,7 @@
 import type { Client } from 'pg';
-import {
-  type MigrationState,
-  appliedMigrations,
-  assertConsistent,
-  compareWithApplied,
-} from '../applied-migrations.js';
 import { failureOf } from '../failure.js';
 import type { Open } from '../migration-session.js';
-import { readMigrations } from '../read-migrations.js';
-import { apply, undo } from '../run-migrations.js';
+import type { StepsOf } from '../steps.js';
 import { type Change, changesBetween } from './changes.js';
 import { readContents } from './contents.js';
 import { rehearse } from './rehearse.js';
@@ -27,52 +20,27 @@ export interface Plan {
 
 const NOTICE_DAYS = 30;
 
-/** What callers would see change if all pending migrations were applied. None is applied. */
-export const planMigrations = (
-  folder: string,
+/** What callers would see change if the steps were taken. None is. */
+export async function planSteps(
   open: Open,
+  stepsOf: StepsOf,
   noticeDays = NOTICE_DAYS,
-): Promise<Plan> =>
-  planSteps(folder, open, noticeDays, (client, state) => {
-    assertConsistent(state);
-    return state.pending.map((migration) => () => apply(client, migration));
-  });
-
-/** The same for undoing the last `count` migrations. */
-export const planUndoing = (folder: string, open: Open, count: number): Promise<Plan> =>
-  planSteps(folder, open, NOTICE_DAYS, (client, { applied }) =>
-    applied
-      .toReversed()
-      .slice(0, count)
-      .map((entry) => () => undo(client, entry)),
-  );
-
-type Steps = readonly (() => Promise<string>)[];
-
-async function planSteps(
-  folder: string,
-  open: Open,
-  noticeDays: number,
-  stepsOf: (client: Client, state: MigrationState) => Steps,
 ): Promise<Plan> {
-  const files = await readMigrations(folder);
   const { before, after, ...plan } = await rehearse(open, async (client) => {
-    const steps = stepsOf(client, compareWithApplied(files, await appliedMigrations(client)));
+    const steps = await stepsOf(client, 0);
     const tables = await keptTables(client);
     const contents = await readContents(client);
-    const migrations: string[] = [];
-    for (const step of steps) {
+    for (const { name, run } of steps) {
       await client.query('set constraints all deferred');
-      const name = await step();
+      await run();
       // As at its commit
       await client.query('set constraints all immediate').catch((error: unknown) => {
         throw failureOf(`${name}.sql`, undefined, error);
       });
-      migrations.push(name);
     }
     const left = await keptTables(client);
     return {
-      migrations,
+      migrations: steps.map(({ name }) => name),
       before: contents,
       after: await readContents(client),
       lost: tables.filter((name) => !left.includes(name)),
