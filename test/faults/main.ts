@@ -1,4 +1,5 @@
 // `npm run faults -- NAME`: long runs that break the surroundings of the service and print what came of it. Their short forms are in the tests.
+import { administration } from './administration.js';
 import { capacity } from './capacity.js';
 import { flip } from './flip.js';
 import { forgery } from './forgery.js';
@@ -21,12 +22,13 @@ const runs: Record<string, (amount?: number) => Promise<string>> = {
   memory,
   capacity,
   moment,
+  administration,
 };
 const [name = '', amount] = process.argv.slice(2);
 const run = runs[name];
 if (!run || (amount !== undefined && !(Number(amount) > 0))) {
   console.error(
-    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage and of that of stack, requests of memory and gateway, number of moments, codes of capacity.`,
+    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage and of that of stack, requests of memory and gateway, number of moments, codes of capacity, plans of administration.`,
   );
   process.exit(1);
 }

@@ -108,7 +108,7 @@ describe('a plan beside others', () => {
     return client;
   };
 
-  it('holds none of what a writer changes, 100 times', async () => {
+  it('holds none of what a writer changes, again and again', async () => {
     await use();
     copy.add(
       '0100_add',
@@ -127,7 +127,7 @@ describe('a plan beside others', () => {
       return commits;
     })();
     try {
-      for (let round = 0; round < 100; round++) {
+      for (let round = 0; round < 10; round++) {
         const { changes } = await planSteps(open, await stepsUp(copy.migrations));
         expect(
           changes.map((change) => 'name' in change && `${change.kind} ${change.name}`),
@@ -136,12 +136,18 @@ describe('a plan beside others', () => {
     } finally {
       over.abort();
     }
-    expect(await writer).toBeGreaterThan(100);
+    expect(await writer).toBeGreaterThan(0);
   });
 
-  it('keeps no writer waiting for longer than a second, and is made in the end', async () => {
+  it('gives way to a writer, and is made in the end', async () => {
     await use();
-    copy.add('0100_slow', 'lock table communication_code in exclusive mode; select pg_sleep(1.5);');
+    // A sequence remembers the first attempt, which would hold its lock for an hour
+    await database.query('create sequence attempt; grant usage on attempt to order_lookup_owner');
+    copy.add(
+      '0100_slow',
+      `lock table communication_code in exclusive mode;
+       select pg_sleep(case nextval('attempt') when 1 then 3600 else 0 end);`,
+    );
     const planned = planSteps(open, await stepsUp(copy.migrations));
     await until(
       async () =>
@@ -150,11 +156,13 @@ describe('a plan beside others', () => {
             `select from pg_locks where mode = 'ExclusiveLock' and relation = 'communication_code'::regclass`,
           )
         ).length > 0,
+      { timeoutMs: 60_000 },
     );
-    const begun = performance.now();
     await database.query(`insert into communication_code values ('T', '1', 'Written')`);
-    expect(performance.now() - begun).toBeLessThan(1_000);
-    expect((await planned).migrations).toEqual(['0100_slow']);
+    expect(await planned).toMatchObject({ migrations: ['0100_slow'], changes: [] });
+    expect(await database.query('select last_value::int as attempts from attempt')).toEqual([
+      { attempts: 2 },
+    ]);
   });
 
   it('shows moments, and what it would undo', async () => {
