@@ -14,8 +14,11 @@ export const applyMigrations = async (folder: string, open: Open): Promise<strin
   run(open, 'applied', await stepsUp(folder));
 
 /** Undoes the last `count` migrations, the last one first. Returns and throws as above. */
-export const undoMigrations = async (folder: string, open: Open, count: number): Promise<string[]> =>
-  run(open, 'undone', await stepsDown(folder, count));
+export const undoMigrations = async (
+  folder: string,
+  open: Open,
+  count: number,
+): Promise<string[]> => run(open, 'undone', await stepsDown(folder, count));
 
 async function run(open: Open, done: 'applied' | 'undone', stepsOf: StepsOf): Promise<string[]> {
   const names: string[] = [];
