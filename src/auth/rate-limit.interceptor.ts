@@ -7,7 +7,7 @@ import {
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import { type Observable, catchError, from, map, mergeMap, of, throwError } from 'rxjs';
 import { Configuration } from '../configuration/configuration.js';
-import { Answer, matches } from '../http/answer.js';
+import { Answer } from '../http/answer.js';
 import type { ServiceRequest, ServiceResponse } from '../http/service-request.js';
 import { Problem } from '../problems/problem.js';
 
@@ -31,7 +31,7 @@ export class RateLimitInterceptor implements NestInterceptor {
     const pay = (): Observable<void> => from(this.pay(http.getResponse(), caller.keyId));
     return next.handle().pipe(
       mergeMap((answer) =>
-        answer instanceof Answer && matches(head.ifNoneMatch, answer.etag)
+        answer instanceof Answer && answer.tagIn(head.ifNoneMatch)
           ? of(answer)
           : pay().pipe(map(() => answer)),
       ),

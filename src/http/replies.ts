@@ -4,7 +4,7 @@ import { countRequest } from '../telemetry/count-request.js';
 import { traceRequest } from '../telemetry/tracing.js';
 import type { Problem } from '../problems/problem.js';
 import type { ProblemRenderer } from '../problems/problem-details.js';
-import { type Answer, matches } from './answer.js';
+import type { Answer } from './answer.js';
 import { connectionOf } from './connection.js';
 import type { Cors } from './cors.js';
 import type { Draining } from './draining.js';
@@ -28,13 +28,11 @@ export class Replies {
   /** 200 with the bytes of the answer, or 304 if the caller already has them. */
   sendAnswer(request: ServiceRequest, response: ServiceResponse, answer: Answer): void {
     const { requestId, head } = request;
-    const { etag, kind, contentLength, parts } = answer;
-    const fields = ['X-Request-Id', requestId, 'ETag', etag, ...kind.fields];
-    if (matches(head.ifNoneMatch, etag)) this.send(request, response, 304, fields, []);
-    else {
-      fields.push('Content-Type', kind.type, 'Content-Length', contentLength);
-      this.send(request, response, 200, fields, parts);
-    }
+    const known = answer.tagIn(head.ifNoneMatch);
+    const { etag, kind, content, parts } = known ? answer : answer.representationFor(request);
+    const fields = ['X-Request-Id', requestId, 'ETag', known ?? etag, ...kind.fields];
+    if (known) this.send(request, response, 304, fields, []);
+    else this.send(request, response, 200, [...fields, ...content], parts);
   }
 
   /** 204 with the allowed methods. */

@@ -13,7 +13,11 @@ const peakMebibytes = (pid: number): number =>
 export async function capacity(codes = 1_000_000): Promise<string> {
   const stage = await Stage.set(0);
   const { database, issuer, credentials } = stage;
-  const headers = { 'Api-Key': credentials.key, Authorization: `Bearer ${credentials.token}` };
+  const headers = {
+    'Api-Key': credentials.key,
+    Authorization: `Bearer ${credentials.token}`,
+    'Accept-Encoding': 'identity',
+  };
   const lines: string[] = [];
   const timed = async (what: string, work: () => Promise<unknown>): Promise<void> => {
     const startedAt = performance.now();

@@ -10,7 +10,9 @@ export async function flip(replies = 1_000_000): Promise<string> {
       faults,
       seen,
       replies: read,
-    } = await flipCodes(stage.database, stage.replicas, stage.credentials, replies);
+    } = await flipCodes(stage.database, stage.replicas, stage.credentials, {
+      wanted: replies,
+    });
     return [
       `${read} replies of ${stage.replicas.length} replicas during ${flips} flips of every code: ${faults.length} mixed or with a wrong entity tag; ${seen[0]} of the one set, ${seen[1]} of the other`,
       ...faults.slice(0, 5),

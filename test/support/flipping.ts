@@ -1,3 +1,4 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { TestDatabase } from './database.js';
 import { Reader, requestTo } from './reader.js';
 import { RunningService, until } from './service.js';
@@ -13,7 +14,11 @@ const FLIP = ['code_list_value.value', 'communication_code.code', 'communication
       `update ${table} set ${column} = case when ${column} like '~%' then substr(${column}, 2) else '~' || ${column} end`,
   )
   .join('; ');
-const COUNT = 200;
+const DECODE: Readonly<Record<string, (body: Buffer) => Buffer>> = {
+  '': (body) => body,
+  gzip: gunzipSync,
+  br: brotliDecompressSync,
+};
 
 export interface Flipping {
   readonly replies: number;
@@ -22,24 +27,40 @@ export interface Flipping {
   readonly faults: readonly string[];
   /** Replies of each of the two sets. */
   readonly seen: readonly [number, number];
+  /** Replies in each content coding. */
+  readonly coded: Readonly<Record<string, number>>;
+}
+
+interface FlipOptions {
+  readonly count?: number;
+  readonly wanted: number;
+  readonly leastFlips?: number;
+  /** Accept-Encoding of the readers, in turn; none by default. */
+  readonly accepted?: readonly string[];
 }
 
 /**
  * A writer flips every code between two sets as fast as it can, while eight readers ask all replicas for all lists. Every body has to be wholly
- * the one or the other, the same on all replicas, with the entity tag that is made from it.
+ * the one or the other, the same on all replicas, with the entity tag that is made from it and of its content coding.
  */
 export async function flipCodes(
   database: TestDatabase,
   replicas: readonly RunningService[],
   { key, token }: Credentials,
-  wanted: number,
+  { count = 200, wanted, leastFlips = 2, accepted = [''] }: FlipOptions,
 ): Promise<Flipping> {
-  const requests = TARGETS.map((path) =>
-    requestTo(path, { 'Api-Key': key, Authorization: `Bearer ${token}` }),
-  );
+  const requestsOf = (accept = ''): string[] =>
+    TARGETS.map((path) =>
+      requestTo(path, {
+        'Api-Key': key,
+        Authorization: `Bearer ${token}`,
+        ...(accept === '' ? {} : { 'Accept-Encoding': accept }),
+      }),
+    );
+  const requests = requestsOf();
   await database.query('delete from communication_code');
   await database.query(
-    `insert into communication_code select 'T' || n % 10, 'C' || n, 'Code ' || n from generate_series(1, ${COUNT}) as n`,
+    `insert into communication_code select 'T' || n % 10, 'C' || n, 'Code ' || n from generate_series(1, ${count}) as n`,
   );
   const first = replicas[0] as RunningService;
   const everywhere = async (fits: (text: string) => boolean): Promise<void> => {
@@ -58,31 +79,41 @@ export async function flipCodes(
     reader.close();
     return found;
   };
-  await everywhere((text) => text.includes('"Code 200"'));
+  await everywhere((text) => text.includes(`"Code ${count}"`));
   const plain = await bodies();
   await database.query(FLIP);
-  await everywhere((text) => text.includes('"~Code 200"'));
+  await everywhere((text) => text.includes(`"~Code ${count}"`));
   const flipped = await bodies();
   const expected = plain.map((body, at) =>
     [body, flipped[at] as Buffer].map((bytes) => ({ bytes, etag: entityTagOf(bytes) })),
   );
 
-  const state = { replies: 0, flips: 0, seen: [0, 0] as [number, number], faults: [] as string[] };
+  const state = {
+    replies: 0,
+    flips: 0,
+    seen: [0, 0] as [number, number],
+    coded: {} as Record<string, number>,
+    faults: [] as string[],
+  };
   const isOver = (): boolean =>
-    (state.replies >= wanted && state.flips >= 2) || state.faults.length >= 100;
+    (state.replies >= wanted && state.flips >= leastFlips) || state.faults.length >= 100;
   const read = async (number: number): Promise<void> => {
     const reader = await Reader.to((replicas[number % replicas.length] as RunningService).url);
+    const asked = requestsOf(accepted[number % accepted.length]);
     for (let turn = number; !isOver(); turn++) {
-      const at = turn % requests.length;
-      const { status, etag, body } = await reader.ask(requests[at] as string);
-      const which = expected[at]?.findIndex(({ bytes }) => bytes.equals(body)) ?? -1;
-      if (status !== 200 || which < 0)
+      const at = turn % asked.length;
+      const { status, etag, coding, body } = await reader.ask(asked[at] as string);
+      const decoded = DECODE[coding]?.(body);
+      const which = expected[at]?.findIndex(({ bytes }) => decoded?.equals(bytes)) ?? -1;
+      const tag = expected[at]?.[which]?.etag;
+      if (status !== 200 || tag === undefined)
         state.faults.push(
-          `${TARGETS[at]}: status ${status}, a body of neither set: ${body.toString().slice(0, 300)}`,
+          `${TARGETS[at]}: status ${status}, coding ${coding}, a body of neither set: ${decoded?.toString().slice(0, 300)}`,
         );
-      else if (etag !== expected[at]?.[which]?.etag)
-        state.faults.push(`${TARGETS[at]}: the entity tag ${etag} is not that of the body`);
+      else if (etag !== (coding === '' ? tag : `${tag.slice(0, -1)}-${coding}"`))
+        state.faults.push(`${TARGETS[at]}: ${etag} is not the tag of the body, coding ${coding}`);
       else state.seen[which as 0 | 1]++;
+      state.coded[coding] = (state.coded[coding] ?? 0) + 1;
       state.replies++;
     }
     reader.close();

@@ -3,8 +3,12 @@ import { type Socket, connect } from 'node:net';
 export interface RawReply {
   readonly status: number;
   readonly etag: string;
+  /** The content coding, or an empty text. */
+  readonly coding: string;
   readonly body: Buffer;
 }
+
+const LIMIT_MS = 30_000;
 
 /** One keep-alive connection that asks and reads with as little work as can be: for tests that need very many replies. */
 export class Reader {
@@ -16,29 +20,49 @@ export class Reader {
     await new Promise(
       (resolve, reject) => void socket.once('connect', resolve).once('error', reject),
     );
+    socket.on('error', () => undefined); // it closes then, which fails the request
     return new Reader(socket);
   }
 
   /** @param request the whole request, of a method whose answers have Content-Length and a body */
   ask(request: string | Buffer): Promise<RawReply> {
     return new Promise((resolve, reject) => {
-      let received: Buffer = Buffer.alloc(0);
-      const onData = (chunk: Buffer): void => {
-        received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-        const end = received.indexOf('\r\n\r\n');
+      let chunks: Buffer[] = [];
+      let received = 0;
+      let head = '';
+      let whole = Infinity;
+      const readHead = (): void => {
+        const bytes = Buffer.concat(chunks);
+        chunks = [bytes];
+        const end = bytes.indexOf('\r\n\r\n');
         if (end < 0) return;
-        const head = received.toString('latin1', 0, end);
-        const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
-        if (received.length < end + 4 + length) return;
-        this.socket.off('data', onData).off('close', onClose);
+        head = bytes.toString('latin1', 0, end);
+        whole = end + 4 + Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+      };
+      const onData = (chunk: Buffer): void => {
+        chunks.push(chunk);
+        received += chunk.length;
+        if (head === '') readHead();
+        if (received < whole) return;
+        finish();
         resolve({
           status: Number(head.slice(9, 12)),
           etag: /etag: (\S+)/i.exec(head)?.[1] ?? '',
-          body: received.subarray(end + 4),
+          coding: /content-encoding: (\S+)/i.exec(head)?.[1] ?? '',
+          body: Buffer.concat(chunks).subarray(head.length + 4),
         });
       };
-      const onClose = (): void =>
-        reject(new Error('the connection was closed before the answer was whole'));
+      const fail = (what: string) => (): void => {
+        finish();
+        this.socket.destroy();
+        reject(new Error(`${what} when ${received} of ${whole} bytes were there: ${head}`));
+      };
+      const onClose = fail('the connection was closed');
+      const limit = setTimeout(fail(`${LIMIT_MS} ms were over`), LIMIT_MS);
+      const finish = (): void => {
+        clearTimeout(limit);
+        this.socket.off('data', onData).off('close', onClose);
+      };
       this.socket.on('data', onData).once('close', onClose);
       this.socket.write(request);
     });

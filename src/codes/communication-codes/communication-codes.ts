@@ -2,7 +2,8 @@
 // between a prefix and a suffix, and its cost does not depend on the number of codes. A record of 100 bytes takes about 300 bytes.
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Answer, entityTag } from '../../http/answer.js';
+import { Answer, entityTag, lookup } from '../../http/answer.js';
+import { CodingMemory, NEGOTIATED_FROM, NegotiatedAnswer } from '../../http/negotiated-answer.js';
 import type { DatedRecords } from './dated-records.js';
 import type { Filters } from './filters.js';
 import type { OrderedRecords } from './ordered-records.js';
@@ -10,20 +11,20 @@ import type { RecordChange } from './record-page.js';
 
 const PREFIX = Buffer.from('{"communicationRecords":[');
 const SUFFIX = Buffer.from(']}');
-/** Answers up to this size, in bytes, are copied into one buffer and hashed when they are first requested, which takes some microseconds. */
-const SMALL = 16 * 1024;
 /** How many bytes are hashed in one turn of the event loop: about a millisecond. */
 const HASH_CHUNK = 512 * 1024;
-/** How many answers up to SMALL are cached. */
+/** How many answers below NEGOTIATED_FROM are cached. */
 const MOST_GIVEN = 1_000;
-const EMPTY = Answer.of(Buffer.concat([PREFIX, SUFFIX]));
+const KIND = lookup(['Vary', 'Accept-Encoding']);
+const EMPTY = Answer.of(Buffer.concat([PREFIX, SUFFIX]), KIND);
 
 /** All communication codes at a moment. */
 export class CommunicationCodes {
   /** Cached answers, by their filters. */
   private readonly given = new Map<string, Answer | Promise<Answer>>();
-  /** Larger answers that were requested, by order and range. There are at most as many as slices above SMALL. */
+  /** Larger answers that were requested, by order and range. There are at most as many as slices of that size. */
   private readonly larger = new Map<string, Promise<Answer>>();
+  private readonly codingMemory = new CodingMemory();
 
   constructor(
     private readonly byType: DatedRecords,
@@ -88,15 +89,16 @@ export class CommunicationCodes {
     const known = this.larger.get(name);
     if (known) return known;
     const parts = [PREFIX, ...records.slice(from, to), SUFFIX];
-    if (parts.reduce((sum, { length }) => sum + length, 0) <= SMALL)
-      return Answer.of(Buffer.concat(parts));
-    const answer = largeAnswer(parts);
+    // A small answer is copied into one buffer and hashed at once, which takes some microseconds
+    if (parts.reduce((sum, { length }) => sum + length, 0) < NEGOTIATED_FROM)
+      return Answer.of(Buffer.concat(parts), KIND);
+    const answer = largeAnswer(parts, this.codingMemory);
     this.larger.set(name, answer);
     return answer;
   }
 }
 
-async function largeAnswer(parts: readonly Buffer[]): Promise<Answer> {
+async function largeAnswer(parts: readonly Buffer[], memory: CodingMemory): Promise<Answer> {
   const sha256 = createHash('sha256');
   let sinceTurn = 0;
   for (const part of parts) {
@@ -109,5 +111,5 @@ async function largeAnswer(parts: readonly Buffer[]): Promise<Answer> {
       sinceTurn = 0;
     }
   }
-  return new Answer(parts, entityTag(sha256.digest('base64url')));
+  return new NegotiatedAnswer(parts, entityTag(sha256.digest('base64url')), KIND, memory);
 }

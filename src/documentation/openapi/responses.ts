@@ -14,7 +14,10 @@ const requestId = {
     schema: { type: 'string', format: 'uuid', maxLength: 36 },
   },
 };
-const etag = { ETag: text('Changes with the content alone') };
+const etag = { ETag: text('Changes with the content and its content coding alone') };
+/** Of the lists that have content codings. */
+const vary = { Vary: text('Accept-Encoding') };
+const contentEncoding = { 'Content-Encoding': text('gzip or br, if the caller accepts it') };
 const retryAfter = {
   'Retry-After': {
     description: 'Seconds to wait',
@@ -46,16 +49,18 @@ export function responsesOf(
   const slugs = (Object.keys(problemTypes) as ProblemSlug[]).filter(
     (slug) => !ELSEWHERE.includes(slug) && !(slug === 'invalid-query' && parameters.length === 0),
   );
+  const isCoded = schema === 'CommunicationCodeQueryResponse';
+  const headers = { ...etag, ...requestId, ...(isCoded ? vary : {}) };
   const byStatus = Map.groupBy(slugs, (slug) => problemTypes[slug].status);
   return {
     200: {
       description: ok,
-      headers: { ...etag, ...requestId, ...rateLimit },
+      headers: { ...headers, ...(isCoded ? contentEncoding : {}), ...rateLimit },
       content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
     },
     304: {
       description: 'Not Modified: the caller has this representation already',
-      headers: { ...etag, ...requestId },
+      headers,
     },
     417: errorResponse(417, ['malformed-request'], problems),
     ...Object.fromEntries(
