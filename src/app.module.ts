@@ -8,7 +8,6 @@ import { DocumentationModule } from './documentation/documentation.module.js';
 import { Draining } from './http/draining.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { Replies } from './http/replies.js';
-import { Overload } from './http/server/overload.js';
 import { ManagementModule } from './management/management.module.js';
 import { OrderCaptureV2Module } from './order-capture-v2/order-capture-v2.module.js';
 import { OrderSchedulingModule } from './order-scheduling/order-scheduling.module.js';
@@ -21,7 +20,6 @@ export interface Foundation {
   readonly configuration: Configuration;
   readonly log: Log;
   readonly problems: ProblemRenderer;
-  readonly overload: Overload;
   readonly draining: Draining;
   readonly replies: Replies;
 }
@@ -50,12 +48,11 @@ export class AppModule {
 @Module({})
 class FoundationModule {
   static forRoot(foundation: Foundation): DynamicModule {
-    const { configuration, log, problems, overload, draining, replies } = foundation;
+    const { configuration, log, problems, draining, replies } = foundation;
     const providers = [
       { provide: Configuration, useValue: configuration },
       { provide: LOG, useValue: log },
       { provide: ProblemRenderer, useValue: problems },
-      { provide: Overload, useValue: overload },
       { provide: Draining, useValue: draining },
       { provide: Replies, useValue: replies },
     ];

@@ -21,16 +21,15 @@ export function createFoundation(configuration: Configuration, log: Log): Founda
     configuration,
     log,
     problems,
-    overload: new Overload(),
     draining,
     replies: new Replies(problems, new Cors(configuration.CORS_ORIGINS), draining, log),
   };
 }
 
-export function createAdapter({ replies, overload, log }: Foundation): ExpressRouterAdapter {
+export function createAdapter({ replies, log }: Foundation): ExpressRouterAdapter {
   const connections = new Connections(log);
   return new ExpressRouterAdapter(
-    new Admission(replies, overload, connections),
+    new Admission(replies, new Overload(), connections),
     connections,
     replies,
   );

@@ -63,6 +63,9 @@ describe('while the issuer fails', () => {
       expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
       expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(503);
       expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
+      expect(await (await fetch(`${service.managementUrl}/metrics`)).text()).toMatch(
+        /^order_lookup_jwks_keys\{issuer=".*"\} 0$/m,
+      );
       issuer.fault = 'none';
       await until(async () => (await ask()).status === 200);
       expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
@@ -75,5 +76,37 @@ describe('the alert rules and the dashboard', () => {
       });
     }
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+  });
+
+  const tests = (
+    parse(file('prometheus', 'alerts.test.yaml')) as {
+      tests: { name: string; promql_expr_test: { exp_samples: { labels: string }[] }[] }[];
+    }
+  ).tests.map(({ name, promql_expr_test: [query] }) => ({
+    name,
+    fire: (query?.exp_samples ?? []).flatMap(({ labels }) => /alertname="(\w+)"/.exec(labels)?.[1]),
+  }));
+
+  it('fire each in one test of promtool, and none where nothing is wrong', () => {
+    expect(tests.find(({ name }) => name === 'nothing is wrong')?.fire).toEqual([]);
+    expect(new Set(tests.flatMap(({ fire }) => fire))).toEqual(
+      new Set(rules.map(({ alert }) => alert)),
+    );
+  });
+
+  const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
+  (hasPromtool ? it : it.skip)('pass the tests of promtool', () => {
+    const { status, stdout, stderr } = spawnSync(
+      'promtool',
+      ['test', 'rules', 'alerts.test.yaml'],
+      {
+        cwd: join(PROJECT, 'deploy', 'prometheus'),
+        encoding: 'utf8',
+      },
+    );
+    expect({ status, output: stdout + stderr }).toEqual({
+      status: 0,
+      output: expect.stringContaining('SUCCESS'),
+    });
   });
 });

@@ -2,7 +2,7 @@
 // issuer, and survive its outage. jose's remote key set refuses every token after ten minutes of outage, and does not pause after a failed fetch.
 import type { Configuration } from '../../configuration/configuration.js';
 import type { Log } from '../../telemetry/log.js';
-import { jwksFetches, jwksKeys } from '../../telemetry/metrics.js';
+import { jwksFetches } from '../../telemetry/metrics.js';
 import { RepeatedFailure } from '../../telemetry/repeated-failure.js';
 import { type IssuerMetadata, discover } from './discovery.js';
 import { FetchLimit } from './fetch-limit.js';
@@ -129,7 +129,6 @@ export class Issuer {
       this.retryMs = FIRST_RETRY_MS;
       this.limit.found(this.keySet.kids);
       jwksFetches.inc({ issuer: this.name, result: 'loaded' });
-      jwksKeys.set({ issuer: this.name }, this.keySet.size);
       this.failure.succeeded();
     } catch (error) {
       this.moved = true; // the address of the key set may have changed

@@ -6,7 +6,7 @@ import {
 } from '@nestjs/common';
 import { Configuration } from '../../configuration/configuration.js';
 import { LOG, type Log } from '../../telemetry/log.js';
-import { jwksAge, measureOnScrape } from '../../telemetry/metrics.js';
+import { jwksAge, jwksKeys, measureOnScrape } from '../../telemetry/metrics.js';
 import { Issuer } from './issuer.js';
 
 /** The issuers whose access tokens are accepted. */
@@ -18,7 +18,14 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     this.issuers = new Map(
       configuration.OAUTH_ISSUER.map((name) => [name, new Issuer(name, configuration, log)]),
     );
-    measureOnScrape(jwksAge, () => this.measure());
+    measureOnScrape(jwksAge, () => {
+      for (const { name, age } of this.issuers.values())
+        if (age !== undefined) jwksAge.set({ issuer: name }, age);
+    });
+    measureOnScrape(jwksKeys, () => {
+      for (const { name, keys } of this.issuers.values())
+        jwksKeys.set({ issuer: name }, keys?.size ?? 0);
+    });
   }
 
   /** @param name the `iss` of a token, not verified: it can have any type */
@@ -44,10 +51,5 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
 
   onApplicationShutdown(): void {
     for (const issuer of this.issuers.values()) issuer.stop();
-  }
-
-  private measure(): void {
-    for (const { name, age } of this.issuers.values())
-      if (age !== undefined) jwksAge.set({ issuer: name }, age);
   }
 }
