@@ -9,12 +9,14 @@ export const QUERY_TIMEOUT_MS = 9_000;
 
 /**
  * Begins a transaction whose statements see the same snapshot, and sets the settings they depend on, for this transaction only: behind a
- * pooler the session belongs to another client afterwards. A role or database may have other defaults for these settings.
+ * pooler the session belongs to another client afterwards. A role or database may have other defaults for these settings. Without
+ * scans and sorts of whole tables the plans are good also for a table that was never analyzed.
  */
-export const BEGIN_READING = `begin isolation level repeatable read, read only;
+export const BEGIN_READING = `begin isolation level repeatable read, read only, not deferrable;
   set local statement_timeout = '8s'; set local lock_timeout = '2s'; set local idle_in_transaction_session_timeout = '10s';
   set local search_path = pg_catalog, public, pg_temp; set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex';
-  set local row_security = off; set local jit = off; set local synchronous_commit = off`;
+  set local extra_float_digits = 1; set local standard_conforming_strings = on; set local row_security = off; set local jit = off;
+  set local synchronous_commit = off; set local enable_seqscan = off; set local enable_sort = off`;
 
 export interface SessionOptions extends ClientConfig {
   readonly address: DatabaseAddress;

@@ -9,12 +9,14 @@ import { moment } from './moment.js';
 import { outage } from './outage.js';
 import { propagation } from './propagation.js';
 import { rollingRestart } from './rolling-restart.js';
+import { sessions } from './sessions.js';
 import { stack } from './stack.js';
 
 const runs: Record<string, (amount?: number) => Promise<string>> = {
   propagation,
   flip,
   outage,
+  sessions,
   'rolling-restart': rollingRestart,
   gateway,
   stack,
@@ -28,7 +30,7 @@ const [name = '', amount] = process.argv.slice(2);
 const run = runs[name];
 if (!run || (amount !== undefined && !(Number(amount) > 0))) {
   console.error(
-    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage and of that of stack, requests of memory and gateway, number of moments, codes of capacity, plans of administration.`,
+    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage, of sessions and of that of stack, requests of memory and gateway, number of moments, codes of capacity, plans of administration.`,
   );
   process.exit(1);
 }

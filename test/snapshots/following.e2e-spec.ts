@@ -241,9 +241,10 @@ describe('the database', () => {
 
   it('whose notification is lost is asked within 5 s', async () => {
     const here = (world = await World.create());
-    await here.database
-      .query(`create or replace function note_change() returns trigger language plpgsql security definer as $$
-      begin update revision set value = value + 1 where topic = tg_argv[0]; return null; end $$`);
+    await here.database.query(
+      `create or replace function note_change(changed_topic text, changed_extent text) returns void language plpgsql as $$
+      begin insert into public.revision (topic, extent) values (changed_topic, changed_extent) on conflict do nothing; end $$`,
+    );
     await here.database.query(
       `insert into code_list_value (code_list, value) values ('orderType', 'Silent')`,
     );

@@ -64,6 +64,8 @@ export async function startPostgres(): Promise<PostgresServer> {
       '-c',
       'max_connections=300',
       '-c',
+      'max_prepared_transactions=8',
+      '-c',
       'listen_addresses=127.0.0.1',
       '-c',
       'unix_socket_directories=',
