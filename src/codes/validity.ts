@@ -7,10 +7,13 @@ export interface Validity {
 export const isInForce = ({ from, until }: Validity, moment: number): boolean =>
   from <= moment && moment < until;
 
-/** The validity of a row `r`, as text: `from,until`. */
-export const VALIDITY = `coalesce((extract(epoch from r.valid_from) * 1000)::text, '-Infinity') || ',' || coalesce((extract(epoch from r.valid_until) * 1000)::text, 'Infinity')`;
+/** The validity of a row `r`, as text: `from,until`; null without bounds. */
+export const VALIDITY = `case when r.valid_from is not null or r.valid_until is not null then
+  coalesce((extract(epoch from r.valid_from) * 1000)::text, '-Infinity') || ',' || coalesce((extract(epoch from r.valid_until) * 1000)::text, 'Infinity') end`;
+/** The text of a validity without bounds. */
+export const UNBOUNDED = '-Infinity,Infinity';
 
-export function validityOf(text: string): Validity {
-  const [from, until] = text.split(',').map(Number) as [number, number];
+export function validityOf(text: string | null): Validity {
+  const [from, until] = (text ?? UNBOUNDED).split(',').map(Number) as [number, number];
   return { from, until };
 }

@@ -73,7 +73,7 @@ async function readPresent(
   keys: readonly Key[],
 ): Promise<Map<string, RecordChange>> {
   const rows = await manager.query<
-    (Key & { json: string; validity: string; unservable: boolean })[]
+    (Key & { json: string; validity: string | null; unservable: boolean })[]
   >(
     `select r.code_type as "codeType", r.code, ${RECORD} as json, ${VALIDITY} as validity, ${UNSERVABLE} as unservable
      from communication_code r where (r.code_type, r.code) in (select * from unnest($1::text[], $2::text[]))`,

@@ -1,7 +1,7 @@
 // Reads all communication codes. The records leave PostgreSQL as JSON, one page at a time. So reading any number of them holds the event loop
 // for about a millisecond at a time, and creates no object for a record.
 import type { Tables, Transaction } from '../tables.js';
-import { VALIDITY } from '../validity.js';
+import { UNBOUNDED, VALIDITY } from '../validity.js';
 import { CommunicationCodes } from './communication-codes.js';
 import { DatedRecords } from './dated-records.js';
 import { OrderedRecords } from './ordered-records.js';
@@ -17,9 +17,8 @@ export interface Source extends Pick<Tables, 'communicationCode'> {
 }
 
 interface PageRow {
-  json: string | null;
-  lengths: string | null;
-  validity: string | null;
+  readonly json: string | null;
+  readonly validity: string | null;
 }
 
 /** All communication codes except those that have ended at the moment of the source. */
@@ -34,10 +33,18 @@ export async function readCommunicationCodes(
   );
 }
 
+/** The constraints of the table prove that every record can be served. Where one was dropped, all records are checked. */
 async function assertAllServable(
   transaction: Transaction,
   { communicationCode }: Source,
 ): Promise<void> {
+  const constraints = await transaction.query<unknown[]>(
+    `select from pg_constraint c join pg_class t on t.oid = c.conrelid
+     where t.relname = $1 and t.relnamespace = 'public'::regnamespace and c.convalidated and c.conname in
+       ('communication_code_is_unique', 'communication_code_type_is_clean_text_of_256_characters', 'communication_code_is_clean_text_of_256_characters')`,
+    [communicationCode],
+  );
+  if (constraints.length === 3) return;
   const [faults] = await transaction.query<{ repeated: number; unservable: number }[]>(
     `select count(*) filter (where count > 1)::int as repeated, count(*) filter (where unservable)::int as unservable
      from (select count(*), ${UNSERVABLE} as unservable from ${communicationCode} r group by r.code_type, r.code) keys`,
@@ -53,24 +60,23 @@ async function readOrdered(
 ): Promise<DatedRecords> {
   const [inForce, toCome]: [RecordPage[], RecordPage[]] = [[], []];
   let bytes = 0;
-  for (let last: Key | undefined; ;) {
-    const row = await readPage(transaction, source, fields, last);
-    if (row?.json == null || row.lengths == null)
-      return new DatedRecords(
-        new OrderedRecords(inForce, fields),
-        new OrderedRecords(toCome, fields),
-      );
+  let row = await readPage(transaction, source, fields);
+  while (row?.json != null) {
+    assertSize(bytes);
+    const { json, validity } = row;
+    const last = JSON.parse(json.slice(json.lastIndexOf('\n') + 1)) as Key;
+    const next = readPage(transaction, source, fields, last); // PostgreSQL reads it while this page is copied
     const page = RecordPage.ofText(
-      row.json,
-      row.lengths.split(',').map(Number),
-      row.validity === null ? undefined : Float64Array.from(row.validity.split(','), Number),
+      json,
+      validity === null ? undefined : Float64Array.from(validity.split(','), Number),
     );
     const parts = split(page, source.moment);
     inForce.push(...parts.inForce);
     toCome.push(...parts.toCome);
-    assertSize((bytes += page.json.length));
-    last = JSON.parse(page.record(page.count - 1).toString()) as Key;
+    bytes += page.json.length;
+    row = await next;
   }
+  return new DatedRecords(new OrderedRecords(inForce, fields), new OrderedRecords(toCome, fields));
 }
 
 const COLUMNS = { codeType: 'r.code_type', code: 'r.code' };
@@ -83,14 +89,14 @@ async function readPage(
   transaction: Transaction,
   { communicationCode, page = PAGE }: Source,
   fields: Fields,
-  last: Key | undefined,
+  last?: Key,
 ): Promise<PageRow | undefined> {
   const columns = fields.map((field) => COLUMNS[field]).join();
   const [row] = await transaction.query<PageRow[]>(
-    `select string_agg(json, ',') as json, string_agg(octet_length(json)::text, ',') as lengths,
-       case when bool_or(dated) then string_agg(validity, ',') end as validity
+    `select string_agg(json, e'\\n') as json,
+       case when count(validity) > 0 then string_agg(coalesce(validity, '${UNBOUNDED}'), ',') end as validity
      from (
-       select ${RECORD} as json, ${VALIDITY} as validity, r.valid_from is not null or r.valid_until is not null as dated
+       select ${RECORD} as json, ${VALIDITY} as validity
        from ${communicationCode} r ${last ? `where (${columns}) > ($1, $2)` : ''}
        order by ${columns} limit ${page}
      ) page`,

@@ -4,6 +4,7 @@ import { type Fields, type Key, compareKeys, valuesAt } from './record-key.js';
 /** Records of a page when it is read. After changes a page has from one to twice as many records. */
 export const PAGE = 1_000;
 const COMMA = 0x2c;
+const NEWLINE = 0x0a;
 
 /** The change of a record: its new JSON, or undefined if it was deleted. */
 export interface RecordChange extends Validity {
@@ -36,17 +37,17 @@ export class RecordPage {
   }
 
   /**
-   * @param text the JSON of the records, separated by commas
-   * @param lengths of each record, in bytes
+   * @param text the JSON of the records, separated by newlines, which JSON holds only escaped
    * @param bounds `from` and `until` of each record, if any record has one
    */
-  static ofText(text: string, lengths: readonly number[], bounds?: Float64Array): RecordPage {
-    let end = -1;
-    const ends = Uint32Array.from(lengths, (length) => (end += 1 + length));
-    const json = Buffer.allocUnsafeSlow(end + 1);
+  static ofText(text: string, bounds?: Float64Array): RecordPage {
+    const json = Buffer.allocUnsafeSlow(Buffer.byteLength(text) + 1);
     json.write(text);
-    json[end] = COMMA;
-    return new RecordPage(json, ends, bounds);
+    json[json.length - 1] = NEWLINE;
+    const ends: number[] = [];
+    for (let end = -1; (end = json.indexOf(NEWLINE, end + 1)) >= 0; ends.push(end))
+      json[end] = COMMA;
+    return new RecordPage(json, Uint32Array.from(ends), bounds);
   }
 
   static of(records: readonly Buffer[], bounds?: Float64Array): RecordPage {

@@ -10,7 +10,9 @@ export async function readSupportedValues(
   const properties = await transaction.query<Property[]>(
     `select r.area, r.property, r.code_list as "codeList" from ${areaProperty} r order by r.area, r.position`,
   );
-  const values = await transaction.query<{ codeList: string; value: string; validity: string }[]>(
+  const values = await transaction.query<
+    { codeList: string; value: string; validity: string | null }[]
+  >(
     `select r.code_list as "codeList", r.value, ${VALIDITY} as validity from ${codeListValue} r order by r.code_list, r.position`,
   );
   return new SupportedValues(
