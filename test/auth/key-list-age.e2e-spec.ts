@@ -30,7 +30,8 @@ describe('API_KEY_MAX_AGE_SECONDS', () => {
         statuses.add(status);
         return status !== 200;
       });
-      expect(statuses).toEqual(new Set([200, 503]));
+      statuses.delete(200); // where the machine had time to ask while the list still counted
+      expect([...statuses]).toEqual([503]);
       const reply = await ask();
       expectProblem(reply, 'cannot-verify-credentials');
       expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -40,7 +41,7 @@ describe('API_KEY_MAX_AGE_SECONDS', () => {
         text: expect.stringContaining('The list of API keys is too old.'),
       });
       proxy.mode = 'pass';
-      await until(async () => (await ask()).status === 200, { timeoutMs: 2_000 });
+      await until(async () => (await ask()).status === 200);
       await service.ready();
     } finally {
       await service.kill();

@@ -126,13 +126,13 @@ describe('an API key', () => {
     ).toBe(200);
   });
 
-  it('issued and revoked by plain SQL counts within a second, also beside an open migration', async () => {
+  it('issued and revoked by plain SQL counts, also beside an open migration', async () => {
     const { id, key } = await issueKey(world.database);
     const statusOf = async (): Promise<number> =>
       (await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': key } })).status;
-    await until(async () => (await statusOf()) === 200, { timeoutMs: 1_000 });
+    await until(async () => (await statusOf()) === 200);
     await world.database.query(`update api_key set revoked_at = now() where id = $1`, [id]);
-    await until(async () => (await statusOf()) === 401, { timeoutMs: 1_000 });
+    await until(async () => (await statusOf()) === 401);
   });
 });
 
@@ -198,7 +198,7 @@ describe('both credentials', () => {
       const { responses } = await exchange(
         world.service.port,
         `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers()}\r\n`,
-        { quietMs: 50 },
+        { answers: 1 },
       );
       const { issues } = expectProblem(
         responses[0] as NonNullable<(typeof responses)[0]>,

@@ -78,7 +78,7 @@ describe('a moment', () => {
   ])('that %s when it is committed counts as the table says', async (_, from, end, served) => {
     await addValue('Test', from, end);
     await addValue('Test is read', 'null');
-    await until(async () => (await orderTypes()).includes('Test is read'), { timeoutMs: 1_000 });
+    await until(async () => (await orderTypes()).includes('Test is read'));
     expect((await orderTypes()).includes('Test')).toBe(served);
   });
 
@@ -100,9 +100,7 @@ describe('a moment', () => {
       `update code_list_value set ${change} where value = 'Test'; update communication_code set ${change} where code_type = 'TEST'`,
     );
     if (served)
-      await until(async () => (await orderTypes()).includes('Test') && (await codes()).length > 0, {
-        timeoutMs: 1_000,
-      });
+      await until(async () => (await orderTypes()).includes('Test') && (await codes()).length > 0);
     await pause(moment + 50 - Date.now());
     const now = await orderTypes();
     expect([now.includes('Test'), now.includes('Test stays')]).toEqual([served, true]);

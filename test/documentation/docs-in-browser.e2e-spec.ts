@@ -79,7 +79,7 @@ describeInBrowser('the documentation page in a browser', () => {
     options: Parameters<Browser['newPage']>[0] = {},
   ): Promise<{ page: Page; complaints: string[] }> {
     const page = await browser.newPage(options);
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(60_000);
     const complaints: string[] = [];
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(error.message));

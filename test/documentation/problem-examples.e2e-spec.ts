@@ -49,9 +49,9 @@ async function get(url: string, path: string, headers: Headers = {}): Promise<st
   return (await fetch(url + path, { headers: { ...valid, ...headers } })).text();
 }
 
-const raw = async (lines: string[], quietMs = 300): Promise<string> => {
+const raw = async (lines: string[]): Promise<string> => {
   const request = [`GET ${orderUpdate} HTTP/1.1`, 'Host: orders.example', ...lines];
-  const { responses } = await exchange(world.service.port, request.join('\r\n'), { quietMs });
+  const { responses } = await exchange(world.service.port, request.join('\r\n'), { answers: 1 });
   return responses[0]?.text ?? '';
 };
 
@@ -68,7 +68,7 @@ const replies: Record<ProblemSlug, () => Promise<string>> = {
   'not-found': () => get(world.service.url, `${communicationCodes}/`),
   'method-not-allowed': async () =>
     (await fetch(world.service.url + orderUpdate, { method: 'DELETE' })).text(),
-  'request-timeout': () => raw([], 15_000),
+  'request-timeout': () => raw([]),
   'uri-too-long': () => get(world.service.url, `${communicationCodes}?code=${'x'.repeat(8_000)}`),
   'headers-too-large': () => get(world.service.url, orderUpdate, { 'X-Large': 'x'.repeat(17_000) }),
   'too-many-requests': async () => {

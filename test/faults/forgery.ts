@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { generate } from '../bench/generate.js';
 import { requestTo } from '../support/reader.js';
-import { Traffic, type TrafficReport } from '../support/traffic.js';
+import { Traffic, WITHIN_A_SECOND, type TrafficReport } from '../support/traffic.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { median, residentMebibytes } from './figures.js';
 import { Stage } from '../support/stage.js';
@@ -41,6 +41,7 @@ export async function forgery(): Promise<string> {
   };
   const good = async (seconds: number): Promise<TrafficReport> => {
     const traffic = new Traffic(() => service.url, stage.credentials, {
+      ...WITHIN_A_SECOND,
       perSecond: GOOD_PER_SECOND,
       mix: ALL_PATHS.map((path) => ({ path, status: 200 })),
     });

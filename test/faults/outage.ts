@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { outlive } from '../support/outage.js';
 import { Stage } from '../support/stage.js';
+import { WITHIN_A_SECOND } from '../support/traffic.js';
 
-const PER_SECOND = 500;
+const OPTIONS = { ...WITHIN_A_SECOND, perSecond: 500 };
 
 /** The real server is stopped, killed, restarted and paused under 500 requests a second. Gives what failed, and how soon changes were there again. */
 export async function outage(seconds = 60): Promise<string> {
@@ -26,7 +27,7 @@ export async function outage(seconds = 60): Promise<string> {
   try {
     const lines: string[] = [];
     for (const [name, fault] of Object.entries(faults)) {
-      const { traffic, readiness, fresh } = await outlive(stage, fault, PER_SECOND);
+      const { traffic, readiness, fresh } = await outlive(stage, fault, OPTIONS);
       const { asked, failed, failures, p99, largest } = traffic;
       lines.push(
         `PostgreSQL ${name}: ${failed} of ${asked} requests failed (p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms); /health/ready was not 200 ` +

@@ -1,6 +1,6 @@
 import { Balancer } from '../support/balancer.js';
 import type { RunningService } from '../support/service.js';
-import { Traffic } from '../support/traffic.js';
+import { Traffic, WITHIN_A_SECOND } from '../support/traffic.js';
 import { Stage } from '../support/stage.js';
 
 const ROUNDS = 10;
@@ -27,7 +27,7 @@ export async function restartUnderTraffic(
   requests: number,
 ): Promise<string> {
   const { replicas } = stage;
-  const traffic = new Traffic(target, stage.credentials, { perSecond: 500 });
+  const traffic = new Traffic(target, stage.credentials, { ...WITHIN_A_SECOND, perSecond: 500 });
   const statuses: (number | null)[] = [];
   const ends: number[] = [];
   for (let round = 0; round < ROUNDS || traffic.asked < requests; round++) {

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { PATHS } from '../support/paths.js';
 import { until } from '../support/service.js';
 import { Swarm } from '../support/swarm.js';
-import { type Credentials, Traffic } from '../support/traffic.js';
+import { type Credentials, Traffic, WITHIN_A_SECOND } from '../support/traffic.js';
 
 const PER_SECOND = 200;
 /** How long traffic goes on before a fault and after it, in milliseconds. */
@@ -131,7 +131,10 @@ async function under(
   name: string,
   fault: () => Promise<string>,
 ): Promise<string> {
-  const traffic = new Traffic(() => swarm.url, credentials, { perSecond: PER_SECOND });
+  const traffic = new Traffic(() => swarm.url, credentials, {
+    ...WITHIN_A_SECOND,
+    perSecond: PER_SECOND,
+  });
   try {
     await pause(AROUND_MS);
     const outcome = await Promise.race([

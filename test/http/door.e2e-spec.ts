@@ -22,7 +22,7 @@ afterAll(() => world?.close());
 async function ask(bytes: string): Promise<RawResponse> {
   const counted = await world.service.requestsCounted();
   const { responses } = await exchange(world.service.port, [Buffer.from(bytes, 'latin1')], {
-    quietMs: 50,
+    answers: 1,
   });
   const [response] = responses;
   expect(responses).toHaveLength(1);

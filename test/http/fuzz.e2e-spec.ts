@@ -7,10 +7,10 @@ interface Fuzz {
     port: number;
     key: string;
     token: string;
-    seconds: number;
+    count: number;
     seed: number;
     base: string;
-  }) => Promise<{ sent: number; wrong: unknown[] }>;
+  }) => Promise<{ wrong: unknown[] }>;
 }
 
 const SEED = 20_251;
@@ -25,16 +25,15 @@ describe('whatever a grammar of requests makes', () => {
   it('is answered well, and the same process answers a good request afterwards', async () => {
     const path = './fuzz.mjs';
     const { fuzz } = (await import(path)) as Fuzz;
-    const { sent, wrong } = await fuzz({
+    const { wrong } = await fuzz({
       port: world.service.port,
       key: world.key.key,
       token: world.token,
-      seconds: 5,
+      count: 4_000,
       seed: SEED,
       base: BASE,
     });
     expect({ seed: SEED, wrong }).toEqual({ seed: SEED, wrong: [] });
-    expect(sent).toBeGreaterThan(100);
     expect((await world.get(BASE + PATHS.orderUpdate)).status).toBe(200);
   });
 });

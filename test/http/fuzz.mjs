@@ -4,8 +4,16 @@ import { parseArgs } from 'node:util';
 import * as fc from 'fast-check';
 import { faultOf, requests } from './grammar.mjs';
 
-/** Sends what the grammar makes to a port until the time is up. Gives how many requests were sent, and what was wrong. */
-export async function fuzz({ port, key, token, seconds, seed, base = '' }) {
+/** Sends what the grammar makes to a port until the time is up, or as many requests as `count` says. Gives how many requests were sent, and what was wrong. */
+export async function fuzz({
+  port,
+  key,
+  token,
+  seconds = Infinity,
+  count = Infinity,
+  seed,
+  base = '',
+}) {
   const deadline = Date.now() + seconds * 1000;
   const made = fc.sample(requests(key, token, base), { numRuns: 4_000, seed });
   const wrong = [];
@@ -14,7 +22,7 @@ export async function fuzz({ port, key, token, seconds, seed, base = '' }) {
     new Promise((resolve) => {
       const socket = connect(port, '127.0.0.1', () => socket.end(bytes));
       const chunks = [];
-      socket.setTimeout(3_000, () => socket.destroy());
+      socket.setTimeout(30_000, () => socket.destroy());
       socket.on('data', (chunk) => chunks.push(chunk));
       socket.on('error', () => undefined);
       socket.on('close', () => {
@@ -24,7 +32,8 @@ export async function fuzz({ port, key, token, seconds, seed, base = '' }) {
       });
     });
   const worker = async () => {
-    while (Date.now() < deadline && wrong.length < 5) await one(made[sent++ % made.length]);
+    while (Date.now() < deadline && sent < count && wrong.length < 5)
+      await one(made[sent++ % made.length]);
   };
   await Promise.all(Array.from({ length: 16 }, worker));
   return { sent, wrong };

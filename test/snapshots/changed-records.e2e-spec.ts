@@ -30,7 +30,7 @@ async function settled(): Promise<void> {
     `insert into code_list_value (code_list, value) values ('orderType', $1)`,
     [marker],
   );
-  await until(async () => (await world.get(UPDATE)).text.includes(marker), { timeoutMs: 5_000 });
+  await until(async () => (await world.get(UPDATE)).text.includes(marker));
 }
 
 async function expectServed(filters: string, where?: string): Promise<void> {

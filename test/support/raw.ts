@@ -8,43 +8,46 @@ export interface RawResponse {
 
 export interface Exchange {
   readonly responses: readonly RawResponse[];
-  /** Whether the server closed the connection before the time was up. */
+  /** Whether the server closed the connection. */
   readonly closed: boolean;
-  /** Milliseconds until it was closed. */
-  readonly elapsed: number;
 }
 
-/** Sends bytes as they are, in pieces, and collects what comes back until the server closes, or nothing came for `quietMs`. */
+/** How long more answers are waited for than were expected. */
+const QUIET_MS = 50;
+const LIMIT_MS = 60_000;
+
+/**
+ * Sends bytes as they are, in pieces, and collects what comes back until the server closes the connection.
+ * @param options.answers ends it also when as many answers are whole and nothing more comes
+ */
 export function exchange(
   port: number,
   pieces: string | readonly (string | Buffer)[],
-  { quietMs = 300, pauseMs = 5, timeoutMs = 20_000 } = {},
+  { answers = Infinity, pauseMs = 5 } = {},
 ): Promise<Exchange> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
-    const chunks: Buffer[] = [];
-    const startedAt = performance.now();
+    let received: Buffer = Buffer.alloc(0);
     let quiet: NodeJS.Timeout | undefined;
     let closed = true;
     const giveUp = (): void => {
       closed = false;
       socket.destroy();
     };
-    const limit = setTimeout(giveUp, timeoutMs);
+    const limit = setTimeout(giveUp, LIMIT_MS);
     socket.on('data', (chunk) => {
-      chunks.push(chunk);
+      received = Buffer.concat([received, chunk]);
       clearTimeout(quiet);
-      quiet = setTimeout(giveUp, quietMs);
+      if (answers < Infinity && parse(received).whole >= answers)
+        quiet = setTimeout(giveUp, QUIET_MS);
     });
     socket.on('error', () => undefined);
     socket.on('close', () => {
       clearTimeout(limit);
       clearTimeout(quiet);
-      resolve({
-        responses: parse(Buffer.concat(chunks)),
-        closed,
-        elapsed: performance.now() - startedAt,
-      });
+      const { responses, rest } = parse(received);
+      if (rest === '') resolve({ responses, closed });
+      else reject(new Error(`an answer without an end: ${rest}`));
     });
     socket.on('connect', () => {
       void (async () => {
@@ -58,13 +61,14 @@ export function exchange(
   });
 }
 
-/** Answers one behind the other, each with a Content-Length. */
-function parse(bytes: Buffer): RawResponse[] {
+/** Answers one behind the other, each with a Content-Length; how many of them are whole; and what is left of one whose head is not. */
+function parse(bytes: Buffer): { responses: RawResponse[]; whole: number; rest: string } {
   const responses: RawResponse[] = [];
-  for (let at = 0; at < bytes.length;) {
+  let at = 0;
+  let whole = 0;
+  while (at < bytes.length) {
     const end = bytes.indexOf('\r\n\r\n', at);
-    if (end < 0)
-      throw new Error(`an answer without an end: ${bytes.subarray(at).toString('latin1')}`);
+    if (end < 0) break;
     const [statusLine = '', ...lines] = bytes.subarray(at, end).toString('latin1').split('\r\n');
     const headers = new Headers(
       lines.map(
@@ -78,7 +82,8 @@ function parse(bytes: Buffer): RawResponse[] {
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
     const length = status === 304 || status === 204 ? 0 : Number(headers.get('content-length'));
     at = end + 4 + length;
+    if (at <= bytes.length) whole++;
     responses.push({ status, headers, text: bytes.subarray(end + 4, at).toString('utf8') });
   }
-  return responses;
+  return { responses, whole, rest: bytes.subarray(at).toString('latin1') };
 }

@@ -139,10 +139,10 @@ export class RunningService {
   }
 }
 
-/** Asks again and again until the condition holds; for what has no event to wait for. */
+/** Asks again and again until the condition holds; for what has no event to wait for. The limit is for a machine that is busy with other things. */
 export async function until(
   holds: () => Promise<boolean>,
-  { timeoutMs = 20_000, everyMs = 20 } = {},
+  { timeoutMs = 60_000, everyMs = 20 } = {},
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await holds().catch(() => false))) {
