@@ -37,6 +37,8 @@ describe('a key or a token in the query', () => {
     ['behind 300 characters', (credential) => 'x'.repeat(300) + credential],
     ['before broken encoding', (credential) => `${credential}%zz`],
     ['behind broken encoding', (credential) => `%${credential}`],
+    ['with its beginning eaten by a broken escape', (credential) => `%c3%a${credential}`],
+    ['without its beginning', (credential) => credential.slice(7)],
     ['encoded beside broken encoding', (credential) => `${everyOther(credential)}%C3`],
     ['without its end', (credential) => credential.slice(0, 40)],
   ];
