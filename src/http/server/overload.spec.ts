@@ -10,17 +10,16 @@ beforeEach(() => {
   now = 0;
   jest.spyOn(performance, 'now').mockImplementation(() => now);
   overload = new Overload();
-  overload.onApplicationBootstrap();
 });
 afterEach(() => {
-  overload.onApplicationShutdown();
   jest.restoreAllMocks();
   jest.useRealTimers();
 });
 
-/** Takes samples that come so many milliseconds late. */
+/** Takes samples that come so many milliseconds late, while requests come. */
 const late = (...milliseconds: number[]): void => {
   for (const by of milliseconds) {
+    overload.admits();
     now += SAMPLE_MS + by;
     jest.advanceTimersByTime(SAMPLE_MS);
   }

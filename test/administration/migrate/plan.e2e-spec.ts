@@ -156,7 +156,6 @@ describe('a plan beside others', () => {
             `select from pg_locks where mode = 'ExclusiveLock' and relation = 'communication_code'::regclass`,
           )
         ).length > 0,
-      { timeoutMs: 60_000 },
     );
     await database.query(`insert into communication_code values ('T', '1', 'Written')`);
     expect(await planned).toMatchObject({ migrations: ['0100_slow'], changes: [] });
