@@ -268,8 +268,8 @@ describe('a change', () => {
 });
 
 /** Sends a request, and is gone soon after. */
-function leave(port: number, request: string): Promise<unknown> {
-  const socket = connect(port, '127.0.0.1', () => socket.write(request));
+function leave(port: number, bytes: string): Promise<unknown> {
+  const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
   socket.on('error', () => undefined);
   setTimeout(() => socket.destroy(), 5);
   return once(socket, 'close');
