@@ -1,7 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
-import { DrainService } from './bootstrap/drain.service.js';
 import { Configuration } from './configuration/configuration.js';
 import { DatabaseModule } from './database/database.module.js';
 import { DocumentationModule } from './documentation/documentation.module.js';
@@ -40,7 +39,7 @@ export class AppModule {
         DocumentationModule.forRoot(configuration),
         ManagementModule,
       ],
-      providers: [{ provide: APP_FILTER, useClass: ProblemFilter }, DrainService],
+      providers: [{ provide: APP_FILTER, useClass: ProblemFilter }],
     };
   }
 }

@@ -1,7 +1,8 @@
 // The service in production: `node dist/main.js`.
 import 'reflect-metadata';
 import { setFlagsFromString } from 'node:v8';
-import { ConfigurationError, readConfiguration } from './configuration/read-configuration.js';
+import { readConfiguration } from './configuration/read-configuration.js';
+import { describeStartFailure } from './configuration/start-error.js';
 import { startService } from './bootstrap/start-service.js';
 import { endOn } from './bootstrap/signals.js';
 import { createLog } from './telemetry/log.js';
@@ -15,9 +16,6 @@ try {
   const log = createLog(configuration.LOG_LEVEL);
   endOn(await startService(configuration, log), log);
 } catch (error) {
-  const known = error instanceof ConfigurationError || (error instanceof Error && 'code' in error);
-  process.stderr.write(
-    `${known ? (error as Error).message : String((error as Error)?.stack ?? error)}\n`,
-  );
+  process.stderr.write(`${describeStartFailure(error)}\n`);
   process.exit(1);
 }

@@ -5,7 +5,7 @@ import {
   type NestInterceptor,
 } from '@nestjs/common';
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
-import { type Observable, catchError, from, map, mergeMap, of, throwError } from 'rxjs';
+import { type Observable, lastValueFrom, of } from 'rxjs';
 import { Configuration } from '../configuration/configuration.js';
 import { Answer } from '../http/answer.js';
 import type { ServiceRequest, ServiceResponse } from '../http/service-request.js';
@@ -24,23 +24,17 @@ export class RateLimitInterceptor implements NestInterceptor {
     this.limiter = new RateLimiterMemory({ points: this.limit, duration: WINDOW_SECONDS });
   }
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const http = context.switchToHttp();
     const { caller, head } = http.getRequest<ServiceRequest>();
     if (!caller) return next.handle();
-    const pay = (): Observable<void> => from(this.pay(http.getResponse(), caller.keyId));
-    return next.handle().pipe(
-      mergeMap((answer) =>
-        answer instanceof Answer && answer.tagIn(head.ifNoneMatch)
-          ? of(answer)
-          : pay().pipe(map(() => answer)),
-      ),
-      catchError((error: unknown) =>
-        error instanceof Problem && error.slug === 'too-many-requests'
-          ? throwError(() => error)
-          : pay().pipe(mergeMap(() => throwError(() => error))),
-      ),
-    );
+    const pay = (): Promise<void> => this.pay(http.getResponse(), caller.keyId);
+    const answer: unknown = await lastValueFrom(next.handle()).catch(async (error: unknown) => {
+      await pay();
+      throw error;
+    });
+    if (!(answer instanceof Answer && answer.tagIn(head.ifNoneMatch))) await pay();
+    return of(answer);
   }
 
   private async pay(response: ServiceResponse, keyId: string): Promise<void> {

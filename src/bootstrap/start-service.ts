@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import type { NestApplicationContext } from '@nestjs/core';
 import { createApplication } from './create-application.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { transportWarning } from '../configuration/database-url.js';
+import { StartError } from '../configuration/start-error.js';
 import { ManagementServer } from '../management/management.server.js';
 import type { Log } from '../telemetry/log.js';
 import { startTracing, stopTracing } from '../telemetry/tracing.js';
@@ -20,7 +22,7 @@ export interface Service {
 
 /**
  * Starts the service on both of its ports.
- * @throws Error with the code EADDRINUSE or EACCES and the variable to change, if a port is not available
+ * @throws StartError with the variable to change, if a port is not available
  */
 export async function startService(configuration: Configuration, log: Log): Promise<Service> {
   const { HOST, PORT, MANAGEMENT_PORT } = configuration;
@@ -51,23 +53,14 @@ export async function startService(configuration: Configuration, log: Log): Prom
   return service;
 }
 
-function listen(server: Server, port: number, host: string, variable: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const reason =
-        error.code === 'EADDRINUSE'
-          ? 'is taken by another program'
-          : `cannot be had (${error.code ?? error.message})`;
-      reject(
-        Object.assign(
-          new Error(
-            `${variable}=${port}: the port ${reason} on ${host}. Stop that program or set ${variable} to another port.`,
-          ),
-          { code: error.code },
-        ),
-      );
-    });
-    server.listen(port, host, resolve);
+async function listen(server: Server, port: number, host: string, variable: string): Promise<void> {
+  server.listen(port, host);
+  await once(server, 'listening').catch(({ code, message }: NodeJS.ErrnoException) => {
+    const reason =
+      code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be had (${code ?? message})`;
+    throw new StartError(
+      `${variable}=${port}: the port ${reason} on ${host}. Stop that program or set ${variable} to another port.`,
+    );
   });
 }
 

@@ -1,9 +1,10 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { Configuration } from './configuration.js';
+import { StartError } from './start-error.js';
 
 /** Everything that is missing or wrong in the environment: one sentence for each fault, in the order of the variables. */
-export class ConfigurationError extends Error {
+export class ConfigurationError extends StartError {
   constructor(readonly faults: readonly string[]) {
     super(
       `The configuration is not complete:\n${faults.map((fault) => `  - ${fault}`).join('\n')}\nEvery variable is explained in .env.example.`,

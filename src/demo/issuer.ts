@@ -1,8 +1,9 @@
 // An OAuth 2.0 server for development: authorization code grant with PKCE, JWT access tokens (RFC 9068) for our audience. Anyone who reaches it
 // can sign in with one click, so it is only for this machine and for tests, never for production.
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import './quiet-oidc-provider.js';
 import { type JWK, exportJWK, exportPKCS8, generateKeyPair, importPKCS8 } from 'jose';
 import { type ClientMetadata, Provider } from 'oidc-provider';
@@ -104,7 +105,8 @@ export async function startIssuer(options: IssuerOptions): Promise<LocalIssuer> 
     if (request.url?.startsWith('/interaction/')) void signIn(provider, request, response);
     else void answer(request, response);
   });
-  await listen(server, port, host);
+  server.listen(port, host);
+  await once(server, 'listening');
   return {
     async accessToken() {
       const client = await provider.Client.find(DOCS_CLIENT);
@@ -154,11 +156,4 @@ async function signingKey(file: string | undefined): Promise<JWK> {
   if (file !== undefined && !kept)
     writeFileSync(file, await exportPKCS8(privateKey), { mode: 0o600 });
   return { ...(await exportJWK(privateKey)), use: 'sig', alg: 'RS256' };
-}
-
-function listen(server: Server, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
 }

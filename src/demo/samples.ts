@@ -1,7 +1,5 @@
-import type { Client } from 'pg';
-
-/** The interface document names no communication codes, so the demo loads samples that are marked as such. */
-const SAMPLES = `
+/** The interface document names no communication codes, so the demo loads samples that say so. */
+export const SAMPLES = `
   insert into communication_code (code_type, code, description) values
     ('SAMPLE-APPOINTMENT', 'CONFIRMED', 'Sample: the consumer confirmed the appointment'),
     ('SAMPLE-APPOINTMENT', 'LEFT-MESSAGE', 'Sample: a message was left, the appointment is open'),
@@ -10,7 +8,3 @@ const SAMPLES = `
     ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day'),
     ('SAMPLE-USAGE', 'EMAIL', 'Sample: the code is used in messages by email')
   on conflict do nothing`;
-
-export async function loadSamples(client: Client): Promise<void> {
-  await client.query(SAMPLES);
-}

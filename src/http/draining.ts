@@ -1,15 +1,20 @@
-import { Injectable } from '@nestjs/common';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+
+/** How long requests are answered after readiness has turned to 503, so that load balancers notice, in milliseconds. */
+const DRAIN_MS = 4_000;
 
 /** Whether the process is ending. Readiness, replies and connections depend on this one state. It is never reset. */
 @Injectable()
-export class Draining {
-  private begun = false;
+export class Draining implements BeforeApplicationShutdown {
+  hasBegun = false;
 
-  begin(): void {
-    this.begun = true;
-  }
-
-  get hasBegun(): boolean {
-    return this.begun;
+  /**
+   * The first part of a shutdown: readiness is 503 and replies close their connections, while requests still arrive.
+   * @param signal the signal that ends the process; without one the drain is skipped
+   */
+  async beforeApplicationShutdown(signal?: string): Promise<void> {
+    this.hasBegun = true;
+    if (signal !== undefined) await pause(DRAIN_MS);
   }
 }

@@ -1,11 +1,5 @@
-// Limits of connections (docs/integrators.md, "Limits"). Node's own limit on the header section is higher, so that the answer can say which part is too long.
-export {
-  HEADERS_TIMEOUT_MS,
-  MAX_HEADERS,
-  MAX_HEADER_BYTES,
-  MAX_TARGET_BYTES,
-  REQUEST_TIMEOUT_MS,
-} from '../problems/limits.js';
+// Limits of connections. Those that callers are told of stand in problems/limits.ts; Node's own limit on the header section is higher, so that the answer can say
+// which part is too long.
 
 /** Bytes at which Node's parser stops reading a request line and its headers. */
 export const PARSER_HEADER_BYTES = 32 * 1024;

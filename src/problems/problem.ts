@@ -8,7 +8,7 @@ export interface Issue {
   readonly value?: string;
 }
 
-/** The details of an occurrence. If they are the same in every occurrence, one shared object saves writing the document again. */
+/** The details of an occurrence. */
 export interface Circumstances {
   /** What happened in this occurrence, for people. */
   readonly detail: string;

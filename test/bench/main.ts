@@ -6,6 +6,7 @@ import { createDatabase } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
 import { startMigratedPostgres } from '../support/migrated-postgres.js';
+import { PATHS } from '../support/paths.js';
 import { freePort } from '../support/postgres-server.js';
 import { changeEverySecond, fill } from './database.js';
 import { filterOf, newFilters } from './filters.js';
@@ -42,8 +43,7 @@ const [rounds, seconds, many, newTokens] = quick
 const CONNECTIONS = 32;
 /** Times the seconds of the others: what happens each second has to happen a few times in a round. */
 const LONGER = 2;
-const UPDATE = '/orders-update-api/supported-values';
-const CODES = '/order-scheduling/communication-codes';
+const { orderUpdate: UPDATE, orderCaptureV2: CAPTURE, communicationCodes: CODES } = PATHS;
 
 const postgres = await startMigratedPostgres();
 process.env['TEST_POSTGRES_URL'] = postgres.url;
@@ -140,7 +140,7 @@ try {
   const all: Scenario[] = [
     lookup('node:http, no credentials', '/', { server: floor, headers: {} }),
     lookup('ours: 200 order update', UPDATE),
-    lookup('ours: 200 order capture', '/orders-api-v2/v2/supported-values'),
+    lookup('ours: 200 order capture', CAPTURE),
     lookup('ours: 200 communication codes (100)', CODES),
     lookup('ours: 304', UPDATE, { headers: { ...good, 'if-none-match': etag }, status: 304 }),
     lookup('ours: HEAD', UPDATE, { method: 'HEAD' }),

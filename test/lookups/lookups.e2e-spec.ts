@@ -7,7 +7,7 @@ import { World } from '../support/world.js';
 
 const fixture = (name: string): string =>
   readFileSync(join(import.meta.dirname, '..', 'fixtures', name), 'utf8');
-const CODES = '/order-scheduling/communication-codes';
+const CODES = PATHS.communicationCodes;
 
 let world: World;
 beforeAll(async () => {
@@ -26,8 +26,8 @@ const recordsOf = (...indexes: number[]): string =>
   JSON.stringify({ communicationRecords: indexes.map((index) => RECORDS[index]) });
 
 describe.each([
-  ['/orders-update-api/supported-values', 'order-update.supported-values.json'],
-  ['/orders-api-v2/v2/supported-values', 'order-capture-v2.supported-values.json'],
+  [PATHS.orderUpdate, 'order-update.supported-values.json'],
+  [PATHS.orderCaptureV2, 'order-capture-v2.supported-values.json'],
 ])('GET %s', (path, file) => {
   it('answers the values of the interface document, byte for byte', async () => {
     const { status, headers, text } = await world.get(path);

@@ -77,8 +77,9 @@ export class Collector {
   }
 
   close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => void this.server.close(() => resolve()));
     this.server.closeAllConnections();
-    return new Promise((resolve) => void this.server.close(() => resolve()));
+    return closed;
   }
 }
 

@@ -120,8 +120,9 @@ export class Issuer {
   }
 
   async close(): Promise<void> {
-    this.server.closeAllConnections();
-    await new Promise((resolve) => void this.server.close(resolve));
+    const closed = new Promise((resolve) => void this.server.close(resolve));
+    this.server.closeAllConnections(); // afterwards: a connection that arrived in between would never be closed
+    await closed;
   }
 
   private answer({ url = '' }: IncomingMessage, response: ServerResponse): void {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Client } from 'pg';
 import { isThisMachine } from '../../configuration/database-url.js';
+import { KEY_STATE } from '../../auth/api-keys/key-state.js';
 import { appliedMigrations, compareWithApplied, faultOf } from '../migrate/applied-migrations.js';
 import { MIGRATIONS, readMigrations } from '../migrate/read-migrations.js';
 import { type Finding, attempt, clockFinding, fault, ok, warning } from './finding.js';
@@ -117,7 +118,7 @@ async function examineContents(client: Client): Promise<Finding | undefined> {
   try {
     const { rows } = await client.query<Record<'values' | 'records' | 'keys', string>>(
       `select (select count(*) from code_list_value) as values, (select count(*) from communication_code) as records,
-        (select count(*) from api_key where coalesce(revoked_at, 'infinity') > now() and coalesce(expires_at, 'infinity') > now()) as keys`,
+        (select count(*) from api_key where ${KEY_STATE} in ('in force', 'ends')) as keys`,
     );
     const { values, records, keys } = rows[0] as Record<'values' | 'records' | 'keys', string>;
     const said = `${values} values, ${records} communication codes, ${keys} API keys in force`;

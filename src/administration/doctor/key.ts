@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
+import { KEY_STATE, type KeyState } from '../../auth/api-keys/key-state.js';
 import { type Finding, fault, ok } from './finding.js';
 
 const SUBJECT = 'API key';
@@ -9,12 +10,10 @@ export async function examineKey(key: string, client: Client): Promise<Finding> 
   const { rows } = await client.query<{
     id: string;
     client: string;
-    expired: boolean | null;
-    revoked: boolean | null;
-  }>(
-    `select id, client, expires_at <= now() as expired, revoked_at <= now() as revoked from api_key where key_hash = decode($1, 'hex')`,
-    [hashApiKey(key)],
-  );
+    state: KeyState;
+  }>(`select id, client, ${KEY_STATE} as state from api_key where key_hash = decode($1, 'hex')`, [
+    hashApiKey(key),
+  ]);
   const [row] = rows;
   if (!row && !hasValidChecksum(key))
     return fault(
@@ -30,8 +29,8 @@ export async function examineKey(key: string, client: Client): Promise<Finding> 
     );
   const whose = `${row.id} of ${row.client}`;
   const remedy = 'Issue another: keys issue --client NAME';
-  if (row.revoked) return fault(SUBJECT, `${whose} was revoked`, remedy);
-  return row.expired
+  if (row.state === 'ended') return fault(SUBJECT, `${whose} was revoked`, remedy);
+  return row.state === 'expired'
     ? fault(SUBJECT, `${whose} has expired`, remedy)
     : ok(SUBJECT, `${whose} is in force`);
 }

@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { KEY_STATE, type KeyState } from '../../auth/api-keys/key-state.js';
 import { AdministrationError } from '../frame/administration-error.js';
 import { withDatabase } from '../frame/connect.js';
 
@@ -17,20 +18,16 @@ export const changeKeys = <T>(work: (client: Client) => Promise<T>): Promise<T> 
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** By the clock of the database, like the service. */
-const STATE = `case when revoked_at <= now() then 'ended' when expires_at <= now() then 'expired'
-  when revoked_at is not null then 'ends' else 'in force' end`;
-
 export interface KeyRow {
   readonly id: string;
   readonly client: string;
-  readonly state: 'in force' | 'ends' | 'ended' | 'expired';
+  readonly state: KeyState;
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
 }
 
-export const KEY_COLUMNS = `id, client, ${STATE} as state, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"`;
+export const KEY_COLUMNS = `id, client, ${KEY_STATE} as state, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"`;
 
 /** Reads the key and locks its row until the end of the transaction. */
 export async function lockKey(client: Client, id = ''): Promise<KeyRow> {

@@ -4,14 +4,13 @@
 import { type Server, type ServerResponse, createServer } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from '../../problems/limits.js';
 import { Problem } from '../../problems/problem.js';
 import { Answer } from '../answer.js';
 import {
   CLOSE_MS,
-  HEADERS_TIMEOUT_MS,
   KEEP_ALIVE_MS,
   PARSER_HEADER_BYTES,
-  REQUEST_TIMEOUT_MS,
   STALLED_MS,
   TIMEOUT_CHECK_MS,
 } from '../limits.js';

@@ -1,5 +1,5 @@
 import { Problem } from '../../problems/problem.js';
-import { MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES } from '../limits.js';
+import { MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES } from '../../problems/limits.js';
 import type { ServiceRequest } from '../service-request.js';
 
 const malformed = (detail: string): Problem => new Problem('malformed-request', { detail });

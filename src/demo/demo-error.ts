@@ -1,2 +1,0 @@
-/** A reason why the demo cannot start, as a sentence for its user. */
-export class DemoError extends Error {}
