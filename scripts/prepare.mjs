@@ -56,7 +56,7 @@ if (modified('node_modules/.package-lock.json') < modified('package-lock.json'))
 }
 if (
   !process.argv.includes('--no-build') &&
-  modified('dist/main.js') < Math.max(newest('src'), modified('node_modules/.package-lock.json'))
+  modified('dist/main.js') < Math.max(newest('src'), modified('package-lock.json'))
 ) {
   npm('run', 'build');
 }

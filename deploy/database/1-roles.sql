@@ -12,6 +12,13 @@ end $$;
 revoke all on schema public from public;
 grant usage, create on schema public to order_lookup_owner, order_lookup_auditor;
 grant usage on schema public to order_lookup_service;
+do $$ begin
+  -- In PostgreSQL 14 the schema belongs to a superuser, whoever owns the database
+  if has_schema_privilege('public', 'public', 'create') then
+    raise warning 'every role may create objects in the schema public, which belongs to %. As that role, run: revoke all on schema public from public; grant usage, create on schema public to order_lookup_owner, order_lookup_auditor; grant usage on schema public to order_lookup_service;',
+      (select nspowner::regrole from pg_namespace where nspname = 'public');
+  end if;
+end $$;
 alter default privileges for role order_lookup_owner in schema public grant select on tables to order_lookup_service, order_lookup_auditor;
 
 -- The migration that creates the record of changes calls this, since it may not give its tables away itself.

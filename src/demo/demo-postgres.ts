@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
@@ -29,7 +30,7 @@ export class DemoPostgres {
   /** @throws StartError if another demo uses the same data */
   assertAlone(): void {
     const pid = numberIn(this.pidFile);
-    if (pid !== process.pid && isAlive(pid))
+    if (pid !== process.pid && isAlive(pid) && commandOf(pid).includes('demo'))
       throw new StartError(
         `The demo runs already (process ${pid}). Stop it with Ctrl-C, or use the one that runs.`,
       );
@@ -80,8 +81,11 @@ export class DemoPostgres {
 
   /** Stops the database that a killed demo left running, so that the next start works. */
   private async endOrphan(): Promise<void> {
-    const pid = numberIn(join(this.folder, 'postmaster.pid'));
+    const file = join(this.folder, 'postmaster.pid');
+    const pid = numberIn(file);
     if (!isAlive(pid)) return;
+    // Its number may be that of another program by now
+    if (!commandOf(pid).includes(this.folder)) return rmSync(file);
     process.kill(pid, 'SIGINT');
     for (let tries = 0; isAlive(pid); tries++) {
       if (tries > 100)
@@ -111,6 +115,22 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/**
+ * The command line of a process.
+ * @throws StartError where the system does not tell
+ */
+function commandOf(pid: number): string {
+  try {
+    return existsSync('/proc/self/cmdline')
+      ? readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+      : execFileSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
+  } catch {
+    throw new StartError(
+      `Whether process ${pid} belongs to an earlier demo cannot be told. If it does, end it; otherwise delete demo.pid and postgres/postmaster.pid in .data. Then start again.`,
+    );
   }
 }
 

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MIGRATIONS } from '../administration/migrate/read-migrations.js';
+import { AdministrationError } from '../administration/frame/administration-error.js';
 import { connect } from '../administration/frame/connect.js';
 import { applyMigrations } from '../administration/migrate/run-migrations.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
@@ -51,7 +52,12 @@ export async function startDemo(): Promise<void> {
     await assertFree('127.0.0.1', issuerPort, 'set ISSUER_PORT to another port');
     const databaseUrl = await postgres.start();
     const open = () => connect({ DATABASE_URL: databaseUrl });
-    await applyMigrations(MIGRATIONS, open);
+    await applyMigrations(MIGRATIONS, open).catch((error: unknown) => {
+      if (!(error instanceof AdministrationError)) throw error;
+      throw new StartError(
+        `${error.message}\nThe data in .data may be that of another branch: go back to it, or delete the folder .data to start afresh.`,
+      );
+    });
     const client = await open();
     await client.query(SAMPLES);
     const key = await demoKey(client, DATA);

@@ -3,7 +3,8 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { createLog } from '../telemetry/log.js';
 import { unrecordedChanges } from '../telemetry/metrics.js';
 import type { Identity } from './content-identity.js';
-import { FollowedSnapshot, type Reading, RefusedSnapshot } from './followed-snapshot.js';
+import { FollowedSnapshot, type Reading } from './followed-snapshot.js';
+import { RefusedSnapshot } from './refused-snapshot.js';
 
 type Answer = (reading: Reading<string> | Error) => void;
 

@@ -8,15 +8,13 @@ import {
 import { RepeatedFailure, describe } from '../telemetry/repeated-failure.js';
 import { traced } from '../telemetry/tracing.js';
 import { type Identity, type Topic, haveSameStamps, isSame } from './content-identity.js';
+import { RefusedSnapshot } from './refused-snapshot.js';
 
 /** Least time between the starts of two reloads, so that many changes cause only a few reloads a second. */
 const SPACING_MS = 200;
 const RETRY_MS = 500;
 /** Everything is read once in this time, less a random part of up to a quarter, so that replicas do it at different times. */
 const WHOLE_MS = 60 * 60_000;
-
-/** The data that was read cannot be served. The former value stays. */
-export class RefusedSnapshot extends Error {}
 
 export interface Reading<T> {
   /** The identity of the content that was read. */

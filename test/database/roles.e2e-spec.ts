@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
+import { PASSWORD } from '../support/database.js';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js';
 import { PROJECT, run } from '../support/program.js';
 
@@ -21,16 +22,25 @@ async function connect(connectionString: string): Promise<Client> {
   return client;
 }
 
+/** As a DBA of managed PostgreSQL does it, who is no superuser. */
 beforeAll(async () => {
   server = await startPostgres();
-  await (await connect(server.url)).query('create database orders');
+  const postgres = await connect(server.url);
+  await postgres.query(`create role dba login createrole password '${PASSWORD}'`);
+  await postgres.query('create database orders owner dba');
   as.superuser = await connect(url('postgres'));
-  await as.superuser.query(DBA);
-  await as.superuser.query(
-    `create role writer login; grant connect on database orders to writer; grant usage on schema public to writer`,
+  const dba = await connect(url('dba'));
+  const warned: string[] = [];
+  dba.on('notice', ({ message = '' }) => warned.push(message));
+  await dba.query(DBA);
+  for (const role of ['order_lookup_owner', 'order_lookup_service'])
+    await dba.query(`alter role ${role} password '${PASSWORD}'`);
+  await dba.query(
+    `create role writer login password '${PASSWORD}'; grant connect on database orders to writer`,
   );
-  for (const role of ['order_lookup_owner', 'order_lookup_service', 'writer'])
-    await as.superuser.query(`alter role ${role} password 'tests-only'`);
+  // PostgreSQL 14 warns, and names the remedy
+  const [, remedy = ''] = /As that role, run: (.*)$/m.exec(warned.join('\n')) ?? [];
+  await as.superuser.query(`${remedy} grant usage on schema public to writer`);
   expect(
     await run('migrate.js', ['up'], { DATABASE_URL: url('order_lookup_owner') }),
   ).toMatchObject({ status: 0, stderr: '' });

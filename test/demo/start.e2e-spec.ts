@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -83,13 +83,38 @@ describe('npm start', () => {
     await killed.running;
     killed.child.kill('SIGKILL');
     await killed.ended;
+    // The numbers of its processes belong to another program by now, which goes on
+    const postmaster = join(folder, '.data/postgres/postmaster.pid');
+    const [pid = '', ...lines] = readFileSync(postmaster, 'utf8').split('\n');
+    process.kill(Number(pid), 'SIGKILL');
+    const other = spawn('sleep', ['600']);
+    children.push(other);
+    writeFileSync(postmaster, [other.pid, ...lines].join('\n'));
+    writeFileSync(join(folder, '.data/demo.pid'), String(other.pid));
     const again = start();
     await again.running;
+    expect([other.exitCode, other.signalCode]).toEqual([null, null]);
     const keyOf = (text: string): string | undefined => /ols_\S+/.exec(text)?.[0];
     expect(keyOf(again.output.out)).toBe(keyOf(killed.output.out));
     again.child.kill('SIGTERM');
     expect(await again.ended).toBe(0);
     expect(await isFree(databasePort(killed.output.out))).toBe(true);
+  });
+
+  it('says that another branch has changed its data', async () => {
+    const added = join(folder, 'migrations/0099_of_another_branch.sql');
+    writeFileSync(added, '-- Up Migration\nselect 1;\n');
+    const first = start();
+    await first.running;
+    first.child.kill('SIGTERM');
+    await first.ended;
+    rmSync(added);
+    const demo = start();
+    expect(await demo.ended).toBe(1);
+    expect(demo.output.err).toBe(
+      '0099_of_another_branch.sql was applied, and its file is gone. Restore it, or use the release that it belongs to.\n' +
+        'The data in .data may be that of another branch: go back to it, or delete the folder .data to start afresh.\n',
+    );
   });
 
   it('says which port is taken, and the remedy', async () => {

@@ -4,11 +4,8 @@ import { DataSource } from 'typeorm';
 import { Configuration } from '../../configuration/configuration.js';
 import { DatabaseClock } from '../../database/database-clock.js';
 import { ApiKey } from '../../database/entities/api-key.entity.js';
-import {
-  type FollowedSnapshot,
-  type Reading,
-  RefusedSnapshot,
-} from '../../snapshots/followed-snapshot.js';
+import { type FollowedSnapshot, type Reading } from '../../snapshots/followed-snapshot.js';
+import { RefusedSnapshot } from '../../snapshots/refused-snapshot.js';
 import { SnapshotsService } from '../../snapshots/snapshots.service.js';
 import { readIdentity } from '../../snapshots/content-identity.js';
 import { readTransaction } from '../../database/read-transaction.js';

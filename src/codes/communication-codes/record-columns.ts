@@ -1,4 +1,4 @@
-import { RefusedSnapshot } from '../../snapshots/followed-snapshot.js';
+import { RefusedSnapshot } from '../../snapshots/refused-snapshot.js';
 
 const recordOf = (json: (column: string) => string): string =>
   `'{"codeType":' || ${json('r.code_type')} || ',"code":' || ${json('r.code')} || ',"description":' || ${json('r.description')} || '}'`;

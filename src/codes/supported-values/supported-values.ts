@@ -1,5 +1,5 @@
 import { Answer } from '../../http/answer.js';
-import { RefusedSnapshot } from '../../snapshots/followed-snapshot.js';
+import { RefusedSnapshot } from '../../snapshots/refused-snapshot.js';
 import { type Validity, isInForce } from '../validity.js';
 
 export const AREAS = ['order-update', 'order-capture-v2'] as const;
