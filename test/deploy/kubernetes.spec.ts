@@ -11,7 +11,8 @@ import { type Manifest, documents, faultsOf, files, read } from './manifests.js'
 type Labels = Record<string, string>;
 interface Container {
   readonly image: string;
-  readonly env: { name: string; valueFrom: { secretKeyRef: { name: string; key: string } } }[];
+  readonly env: { name: string; value?: string; valueFrom?: object }[];
+  readonly volumeMounts?: { name: string; mountPath: string }[];
   readonly ports?: { name: string; containerPort: number }[];
   readonly securityContext: object;
 }
@@ -125,17 +126,21 @@ describe('deploy/kubernetes', () => {
 
   it('gives the service a complete configuration, and its database address by a Secret that is not here', () => {
     expect(() => configuration()).not.toThrow();
-    for (const [container, secret] of [
-      [api, 'order-lookup'],
-      [job.spec.template.spec.containers[0], 'order-lookup-owner'],
-    ] as const) {
-      expect(container.env).toEqual([
-        {
-          name: 'DATABASE_URL',
-          valueFrom: { secretKeyRef: { name: secret, key: 'DATABASE_URL' } },
-        },
-      ]);
-    }
+    const [mount] = api.volumeMounts ?? [];
+    expect(api.env).toContainEqual({
+      name: 'DATABASE_URL_FILE',
+      value: `${mount?.mountPath}/DATABASE_URL`,
+    });
+    expect(deployment.spec.template.spec['volumes']).toContainEqual({
+      name: mount?.name,
+      secret: { secretName: 'order-lookup' },
+    });
+    expect(job.spec.template.spec.containers[0].env).toEqual([
+      {
+        name: 'DATABASE_URL',
+        valueFrom: { secretKeyRef: { name: 'order-lookup-owner', key: 'DATABASE_URL' } },
+      },
+    ]);
     expect(all.map(({ kind }) => kind)).not.toContain('Secret');
   });
 
