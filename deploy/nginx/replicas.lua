@@ -7,8 +7,9 @@ local resolver = require 'nginx.dns.resolver'
 
 local TRIES = 3
 local AVOIDED_SECONDS = 2
-local addresses, port, turn = {}, 0, 0
-local avoided_until = {} -- by address
+local shared = ngx.shared.replicas -- what all worker processes know: the list, and each address that is avoided, until it expires
+local known, addresses = '', {} -- the list of this worker process
+local port, turn = 0, 0
 
 local function ask(premature, name, server)
   if premature then return end
@@ -18,27 +19,35 @@ local function ask(premature, name, server)
   for _, answer in ipairs(answers or {}) do found[#found + 1] = answer.address end
   if #found == 0 then return end
   table.sort(found) -- DNS changes the order from answer to answer
-  addresses = found
+  shared:set('list', table.concat(found, ' '))
 end
 
 local function follow(name, service_port, server)
   port = service_port
+  if ngx.worker.id() ~= 0 then return end
   ngx.timer.at(0, ask, name, server)
   ngx.timer.every(1, ask, name, server)
 end
 
+local function refresh()
+  local list = shared:get('list') or ''
+  if list == known then return end
+  known, addresses = list, {}
+  for address in list:gmatch('%S+') do addresses[#addresses + 1] = address end
+end
+
 -- The next address in turn that is not avoided, else the next one
 local function next_address(ctx)
-  for _ = 1, #addresses do
+  for _ = 0, #addresses do
     ctx.turn = ctx.turn + 1
     local address = addresses[ctx.turn % #addresses + 1]
-    if (avoided_until[address] or 0) < ngx.now() then return address end
+    if not shared:get(address) then return address end
   end
-  ctx.turn = ctx.turn + 1
   return addresses[ctx.turn % #addresses + 1]
 end
 
 local function choose()
+  refresh()
   if #addresses == 0 then return end
   local ctx = ngx.ctx
   if not ctx.turn then
@@ -46,7 +55,7 @@ local function choose()
     ctx.turn = turn
     balancer.set_more_tries(math.min(#addresses, TRIES) - 1)
   elseif select(2, balancer.get_last_failure()) ~= 503 then -- no answer
-    avoided_until[ctx.address] = ngx.now() + AVOIDED_SECONDS
+    shared:set(ctx.address, true, AVOIDED_SECONDS)
   end
   ctx.address = next_address(ctx)
   balancer.set_current_peer(ctx.address, port)

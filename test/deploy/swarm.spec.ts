@@ -28,7 +28,11 @@ describe('deploy/swarm', () => {
       ...given,
       OAUTH_ISSUER: [given['OAUTH_ISSUER']],
     });
-    const { environment = {} } = development['api'] ?? {};
+    const ofDevelopment = JSON.stringify(development['api']?.environment);
+    const environment = JSON.parse(ofDevelopment.replace(/\$\{\w+:-([^}]*)\}/g, '$1')) as Record<
+      string,
+      string
+    >;
     expect(readConfiguration({ ...given, ...environment, ...database })).toMatchObject({
       ...environment,
       OAUTH_ISSUER: [environment['OAUTH_ISSUER']],

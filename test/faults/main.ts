@@ -6,6 +6,7 @@ import { forgery } from './forgery.js';
 import { gateway } from './gateway.js';
 import { memory } from './memory.js';
 import { moment } from './moment.js';
+import { nodeLost } from './node-lost.js';
 import { outage } from './outage.js';
 import { propagation } from './propagation.js';
 import { rollingRestart } from './rolling-restart.js';
@@ -20,6 +21,7 @@ const runs: Record<string, (amount?: number) => Promise<string>> = {
   'rolling-restart': rollingRestart,
   gateway,
   stack,
+  'node-lost': nodeLost,
   forgery,
   memory,
   capacity,
@@ -30,7 +32,7 @@ const [name = '', amount] = process.argv.slice(2);
 const run = runs[name];
 if (!run || (amount !== undefined && !(Number(amount) > 0))) {
   console.error(
-    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage, of sessions and of that of stack, requests of memory and gateway, number of moments, codes of capacity, plans of administration.`,
+    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage, of sessions, of that of stack and of node-lost, requests of memory and gateway, number of moments, codes of capacity, plans of administration.`,
   );
   process.exit(1);
 }

@@ -36,14 +36,7 @@ export async function stack(seconds = 60): Promise<string> {
   const swarm = await Swarm.prepare();
   try {
     let credentials: Credentials = { key: '', token: '' };
-    const first = await timed(async () => {
-      await swarm.deploy();
-      await until(() => swarm.asOwner('node dist/migrate.js up').then(() => true), PATIENCE);
-      const issued = await swarm.asOwner('node dist/keys.js issue --client faults --json');
-      await until(async () => (await swarm.token()) !== '');
-      credentials = { ...(JSON.parse(issued) as { key: string }), token: await swarm.token() };
-      await firstAnswer(swarm, credentials);
-    });
+    const first = await timed(async () => (credentials = await deploy(swarm)));
     note(`from docker stack deploy, with database and migration, to the first 200: ${first}`);
     await swarm.settled();
     const again = await timed(async () => {
@@ -63,6 +56,17 @@ export async function stack(seconds = 60): Promise<string> {
     await swarm.remove();
   }
   return lines.join('\n');
+}
+
+/** Deploys everything anew. Resolves with the first 200. */
+export async function deploy(swarm: Swarm): Promise<Credentials> {
+  await swarm.deploy();
+  await until(() => swarm.asOwner('node dist/migrate.js up').then(() => true), PATIENCE);
+  const issued = await swarm.asOwner('node dist/keys.js issue --client faults --json');
+  await until(async () => (await swarm.token()) !== '');
+  const credentials = { ...(JSON.parse(issued) as { key: string }), token: await swarm.token() };
+  await firstAnswer(swarm, credentials);
+  return credentials;
 }
 
 /** What happens to the stack; each leaves it settled. The text that it gives stands in the report. */
@@ -125,7 +129,8 @@ function faults(
   };
 }
 
-async function under(
+/** Traffic before, during and after the fault, and what failed of it, in words. */
+export async function under(
   swarm: Swarm,
   credentials: Credentials,
   name: string,
@@ -172,7 +177,7 @@ async function untilServed(swarm: Swarm, credentials: Credentials, value: string
   );
 }
 
-async function timed(work: () => Promise<unknown>): Promise<string> {
+export async function timed(work: () => Promise<unknown>): Promise<string> {
   const startedAt = performance.now();
   await work();
   return `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;

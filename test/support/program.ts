@@ -49,7 +49,7 @@ function toItsEnd(
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text));
-  child.stdin.end(input);
+  child.stdin.once('error', () => undefined).end(input); // it may end without reading
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (status) => resolve({ status, ...output }));

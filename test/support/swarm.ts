@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { freePort } from './postgres-server.js';
 import { PROJECT, shell } from './program.js';
 import { until } from './service.js';
+import type { SwarmNodes } from './swarm-nodes.js';
 
 const NAME = 'order-lookup-faults';
 const FILES = '-c deploy/swarm/stack.yml -c deploy/swarm/development.yml';
@@ -14,10 +15,15 @@ const PATIENCE = { timeoutMs: 300_000, everyMs: 500 };
 export class Swarm {
   private secrets = 0;
 
-  private constructor(private readonly environment: Record<string, string>) {}
+  private constructor(
+    private readonly environment: Record<string, string>,
+    private readonly address: string,
+  ) {}
 
-  static async prepare(): Promise<Swarm> {
+  /** @param nodes a swarm other than that of this machine's engine, which builds the images for it */
+  static async prepare(nodes?: SwarmNodes): Promise<Swarm> {
     const environment = {
+      DOCKER_HOST: nodes?.engineOf(1) ?? '',
       DOCKER_BUILDKIT: '0',
       API_IMAGE: process.env['API_IMAGE'] ?? 'order-lookup-services:faults',
       ISSUER_IMAGE: 'order-lookup-issuer:faults',
@@ -26,14 +32,23 @@ export class Swarm {
       ISSUER_PORT: String(await freePort()),
       OWNER_SECRET: `${NAME}-owner`,
     };
-    const swarm = new Swarm(environment);
+    const swarm = new Swarm(environment, nodes?.addressOf(1) ?? '127.0.0.1');
     const state = await swarm.docker(`info --format '{{.Swarm.LocalNodeState}}'`);
     if (state !== 'active')
       throw new Error('Docker is not in swarm mode: docker swarm init --advertise-addr 127.0.0.1');
-    if (!process.env['API_IMAGE'])
-      await swarm.docker(`build --quiet --target service --tag ${environment.API_IMAGE} .`);
-    await swarm.docker(`build --quiet --target issuer --tag ${environment.ISSUER_IMAGE} .`);
-    await swarm.docker(`build --quiet --tag ${environment.BALANCER_IMAGE} deploy/nginx`);
+    // API_IMAGE: an image that is there already, with order-lookup-issuer:faults beside it
+    if (!process.env['API_IMAGE']) {
+      await swarm.build(`--target service --tag ${environment.API_IMAGE} .`);
+      await swarm.build(`--target issuer --tag ${environment.ISSUER_IMAGE} .`);
+    }
+    await swarm.build(`--tag ${environment.BALANCER_IMAGE} deploy/nginx`);
+    const images = [environment.API_IMAGE, environment.BALANCER_IMAGE];
+    const ofManager = [environment.ISSUER_IMAGE, 'postgres:17-bookworm'];
+    for (const node of nodes?.all ?? [])
+      await swarm.run(
+        `docker save ${[...images, ...(node === 1 ? ofManager : [])].join(' ')} | docker -H ${nodes?.engineOf(node)} load`,
+        { DOCKER_HOST: '' },
+      );
     await swarm.remove();
     await swarm.createSecret(`${NAME}-owner`, 'order_lookup_owner', 'development-only-owner');
     await swarm.readAs('development-only-service');
@@ -41,7 +56,7 @@ export class Swarm {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.environment['PORT']}`;
+    return `http://${this.address}:${this.environment['PORT']}`;
   }
 
   /** @throws Error with what docker printed where it did not succeed */
@@ -96,7 +111,7 @@ export class Swarm {
       Dockerfile: `FROM ${this.environment['API_IMAGE']}\n${instructions}\n`,
     };
     for (const [name, text] of Object.entries(all)) writeFileSync(join(folder, name), text);
-    await this.docker(`build --quiet --tag ${image} ${folder}`);
+    await this.build(`--tag ${image} ${folder}`);
     rmSync(folder, { recursive: true });
     return image;
   }
@@ -113,8 +128,17 @@ export class Swarm {
     }, PATIENCE);
   }
 
+  /** Resolves when so many nodes are lost, and as many replicas as are wanted run on the others. */
+  async lacks(nodes: number): Promise<void> {
+    await until(async () => {
+      const states = (await this.docker(`node ls --format '{{.Status}}'`)).split('\n');
+      return states.filter((state) => state === 'Down').length === nodes;
+    }, PATIENCE);
+    await this.settled();
+  }
+
   async token(): Promise<string> {
-    const url = `http://127.0.0.1:${this.environment['ISSUER_PORT']}/token`;
+    const url = `http://${this.address}:${this.environment['ISSUER_PORT']}/token`;
     const headers = { Authorization: `Basic ${Buffer.from(CLIENT).toString('base64')}` };
     const body = new URLSearchParams({ grant_type: 'client_credentials' });
     const signal = AbortSignal.timeout(3_000);
@@ -137,6 +161,10 @@ export class Swarm {
     // Docker removes the ended containers, which hold the volume, a little later
     const volume = `volume rm --force ${NAME}_db-data`;
     await until(() => this.docker(volume).then(() => true), PATIENCE);
+  }
+
+  private build(words: string): Promise<string> {
+    return this.run(`docker build --quiet ${words}`, { DOCKER_HOST: '' });
   }
 
   private createSecret(name: string, role: string, password: string): Promise<string> {

@@ -179,7 +179,9 @@ function faultOf({ method, status, problem }: Call, reply: Reply): string | unde
   if (reply.status !== status)
     return `status ${reply.status} where ${status} was expected: ${reply.body.toString().slice(0, 200)}`;
   if (problem !== undefined)
-    return (JSON.parse(reply.body.toString()) as { type: string }).type === `/problems/${problem}`
+    return (JSON.parse(reply.body.toString()) as { type: string }).type.endsWith(
+      `/problems/${problem}`,
+    )
       ? undefined
       : `another problem than ${problem}`;
   if (status === 200 && method !== 'HEAD' && reply.headers.etag !== entityTagOf(reply.body))
