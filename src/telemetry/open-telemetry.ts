@@ -1,18 +1,16 @@
 // The only file that imports OpenTelemetry's packages. It is loaded only if traces are on.
 import { setTimeout as pause } from 'node:timers/promises';
 import {
+  type Context,
   ROOT_CONTEXT,
   SpanKind,
   SpanStatusCode,
-  type TextMapGetter,
+  TraceFlags,
   type Tracer as SpanMaker,
+  createTraceState,
+  trace,
 } from '@opentelemetry/api';
-import {
-  type ExportResult,
-  ExportResultCode,
-  W3CTraceContextPropagator,
-  setGlobalErrorHandler,
-} from '@opentelemetry/core';
+import { type ExportResult, ExportResultCode, setGlobalErrorHandler } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import {
   defaultResource,
@@ -22,13 +20,9 @@ import {
   serviceInstanceIdDetector,
 } from '@opentelemetry/resources';
 import {
-  AlwaysOffSampler,
   AlwaysOnSampler,
   BatchSpanProcessor,
-  ParentBasedSampler,
   type ReadableSpan,
-  type Sampler,
-  TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import {
@@ -45,40 +39,34 @@ import type { Configuration } from '../configuration/configuration.js';
 import type { Log } from './log.js';
 import { spans } from './metrics.js';
 import { RepeatedFailure } from './repeated-failure.js';
-import type { TraceFields, TracedRequest, Tracer } from './tracing.js';
+import { Sampling } from './sampling.js';
+import {
+  type Parent,
+  type TraceFields,
+  type TracedRequest,
+  type Tracer,
+  parentOf,
+} from './tracer.js';
 
 /** How long the service waits, at most, for a collector that stalls to accept the last spans. */
 const FLUSH_MS = 2_000;
-const METHODS = new Set([
-  'GET',
-  'HEAD',
-  'OPTIONS',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'TRACE',
-  'CONNECT',
-]);
-
-const headGetter: TextMapGetter<TracedRequest['head']> = {
-  get: (head, name) => head[name as keyof typeof head],
-  keys: (head) => Object.keys(head),
-};
+/** Other methods are _OTHER, so that nobody can make new names of spans. */
+const METHOD = /^(GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE|TRACE|CONNECT)$/;
 
 export class OpenTelemetry implements Tracer {
   private readonly provider: TracerProvider;
   private readonly tracer: SpanMaker;
-  private readonly propagator = new W3CTraceContextPropagator();
+  private readonly sampling: Sampling;
 
   constructor(configuration: Configuration, log: Log) {
+    this.sampling = new Sampling(configuration);
     const failure = new RepeatedFailure(log, 'sending traces');
     setGlobalErrorHandler((error) => failure.failed(error));
     this.provider = new TracerProvider({
       resource: defaultResource()
         .merge(resourceFromAttributes({ [ATTR_SERVICE_NAME]: configuration.OTEL_SERVICE_NAME }))
         .merge(detectResources({ detectors: [serviceInstanceIdDetector, envDetector] })),
-      sampler: samplerOf(configuration),
+      sampler: new AlwaysOnSampler(), // a span is made only if it is sampled
       spanProcessors: [
         new BatchSpanProcessor({
           exporter: new CountingExporter(() => failure.succeeded()),
@@ -98,31 +86,34 @@ export class OpenTelemetry implements Tracer {
     status: number,
     milliseconds: number,
   ): TraceFields {
+    const parent = parentOf(head.traceparent);
+    if (!this.sampling.includes(parent)) return { trace_id: parent?.traceId };
     const end = Date.now();
-    const known = METHODS.has(method ?? '') ? (method as string) : '_OTHER';
+    const known = METHOD.test(method ?? '') ? (method as string) : '_OTHER';
     const verb = known === '_OTHER' ? 'HTTP' : known;
     const span = this.tracer.startSpan(
       operation === 'none' ? verb : `${verb} ${operation}`,
-      { kind: SpanKind.SERVER, startTime: end - milliseconds },
-      this.propagator.extract(ROOT_CONTEXT, head, headGetter),
+      {
+        kind: SpanKind.SERVER,
+        startTime: end - milliseconds,
+        attributes: {
+          [ATTR_HTTP_REQUEST_METHOD]: known,
+          [ATTR_HTTP_RESPONSE_STATUS_CODE]: status,
+          [ATTR_HTTP_RESPONSE_HEADER('x-request-id')]: [requestId],
+          [ATTR_URL_SCHEME]: 'http',
+        },
+      },
+      parent ? contextOf(parent, head.tracestate) : ROOT_CONTEXT,
     );
-    if (span.isRecording()) {
-      span.setAttributes({
-        [ATTR_HTTP_REQUEST_METHOD]: known,
-        [ATTR_HTTP_RESPONSE_STATUS_CODE]: status,
-        [ATTR_HTTP_RESPONSE_HEADER('x-request-id')]: [requestId],
-        [ATTR_URL_SCHEME]: 'http',
-      });
-      if (operation !== 'none') span.setAttribute(ATTR_HTTP_ROUTE, operation);
-      // The path of a route without parameters is the route itself. Any other path may hold what a caller sent by mistake, such as a key
-      if (operation !== 'none' && !/[:*]/.test(operation))
-        span.setAttribute(ATTR_URL_PATH, operation);
-      if (status >= 500) {
-        span.setAttribute(ATTR_ERROR_TYPE, String(status));
-        span.setStatus({ code: SpanStatusCode.ERROR });
-      }
-      span.end(end);
+    if (operation !== 'none') span.setAttribute(ATTR_HTTP_ROUTE, operation);
+    // The path of a route without parameters is the route itself. Any other path may hold what a caller sent by mistake, such as a key
+    if (operation !== 'none' && !/[:*]/.test(operation))
+      span.setAttribute(ATTR_URL_PATH, operation);
+    if (status >= 500) {
+      span.setAttribute(ATTR_ERROR_TYPE, String(status));
+      span.setStatus({ code: SpanStatusCode.ERROR });
     }
+    span.end(end);
     const { traceId, spanId } = span.spanContext();
     return { trace_id: traceId, span_id: spanId };
   }
@@ -132,6 +123,7 @@ export class OpenTelemetry implements Tracer {
     attributes: Record<string, string>,
     work: () => Promise<Result>,
   ): Promise<Result> {
+    if (!this.sampling.includes(undefined)) return work();
     const span = this.tracer.startSpan(name, { attributes }, ROOT_CONTEXT);
     try {
       return await work();
@@ -167,16 +159,11 @@ class CountingExporter extends OTLPTraceExporter {
   }
 }
 
-function samplerOf({ OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG }: Configuration): Sampler {
-  const [kind, parentBased] = [
-    OTEL_TRACES_SAMPLER.replace('parentbased_', ''),
-    OTEL_TRACES_SAMPLER.startsWith('parentbased_'),
-  ];
-  const root =
-    kind === 'always_on'
-      ? new AlwaysOnSampler()
-      : kind === 'always_off'
-        ? new AlwaysOffSampler()
-        : new TraceIdRatioBasedSampler(Number(OTEL_TRACES_SAMPLER_ARG || 1));
-  return parentBased ? new ParentBasedSampler({ root }) : root;
-}
+const contextOf = ({ traceId, spanId, isSampled }: Parent, tracestate?: string): Context =>
+  trace.setSpanContext(ROOT_CONTEXT, {
+    traceId,
+    spanId,
+    traceFlags: isSampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+    isRemote: true,
+    ...(tracestate === undefined ? {} : { traceState: createTraceState(tracestate) }),
+  });

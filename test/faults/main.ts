@@ -4,14 +4,20 @@ import { capacity } from './capacity.js';
 import { flip } from './flip.js';
 import { forgery } from './forgery.js';
 import { gateway } from './gateway.js';
+import { idle } from './idle.js';
+import { issuers } from './issuers.js';
 import { memory } from './memory.js';
 import { moment } from './moment.js';
+import { monitoring } from './monitoring.js';
 import { nodeLost } from './node-lost.js';
 import { outage } from './outage.js';
+import { password } from './password.js';
 import { propagation } from './propagation.js';
 import { rollingRestart } from './rolling-restart.js';
+import { rotation } from './rotation.js';
 import { sessions } from './sessions.js';
 import { stack } from './stack.js';
+import { traces } from './traces.js';
 
 const runs: Record<string, (amount?: number) => Promise<string>> = {
   propagation,
@@ -27,12 +33,18 @@ const runs: Record<string, (amount?: number) => Promise<string>> = {
   capacity,
   moment,
   administration,
+  idle,
+  issuers,
+  monitoring,
+  password,
+  rotation,
+  traces,
 };
 const [name = '', amount] = process.argv.slice(2);
 const run = runs[name];
 if (!run || (amount !== undefined && !(Number(amount) > 0))) {
   console.error(
-    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage, of sessions, of that of stack and of node-lost, requests of memory and gateway, number of moments, codes of capacity, plans of administration.`,
+    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage, of sessions, of that of stack and of node-lost, requests of memory and gateway, number of moments, codes of capacity, plans of administration, requests of traces, rotations of password and rotation, seconds of issuers, idle and monitoring.`,
   );
   process.exit(1);
 }

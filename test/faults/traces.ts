@@ -1,0 +1,102 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { generate } from '../bench/generate.js';
+import { Collector } from '../support/collector.js';
+import { askWithParents } from '../support/parents.js';
+import { PATHS } from '../support/paths.js';
+import { requestTo } from '../support/reader.js';
+import type { RunningService } from '../support/service.js';
+import { Stage } from '../support/stage.js';
+import { cpuSeconds, median } from './figures.js';
+
+const CONNECTIONS = 50;
+/** Rounds of the three settings take turns; the median of each counts, since the machine has pauses of its own. */
+const ROUNDS = 7;
+const ROUND_SECONDS = 3;
+const PATIENCE_MS = 60_000;
+
+/** Whether each span has the parent that its request named, and what tracing costs. */
+export async function traces(requests = 100_000): Promise<string> {
+  const stage = await Stage.set(0);
+  const collector = await Collector.start();
+  try {
+    return [await parents(stage, collector, requests), await cost(stage, collector)].join('\n');
+  } finally {
+    await stage.strike();
+    await collector.close();
+  }
+}
+
+async function parents(stage: Stage, collector: Collector, requests: number): Promise<string> {
+  const service = await stage.replica({
+    ...collector.environment,
+    OTEL_BSP_MAX_QUEUE_SIZE: String(requests),
+  });
+  stage.replicas.push(service);
+  const { key, token } = stage.credentials;
+  const asked = await askWithParents(
+    { service, key: { key }, token },
+    { connections: CONNECTIONS, requests: Math.ceil(requests / CONNECTIONS) },
+  );
+  const isServer = ({ kind }: { kind: number }): boolean => kind === 2;
+  await Promise.race([collector.received(asked.length, isServer), pause(PATIENCE_MS)]);
+  const found = new Map(
+    collector.spans
+      .filter(isServer)
+      .map(({ attributes, traceId, parentSpanId }) => [
+        String(attributes['http.response.header.x-request-id']),
+        `${traceId}-${parentSpanId}`,
+      ]),
+  );
+  const missing = asked.filter(({ requestId }) => !found.has(requestId)).length;
+  const wrong = asked.filter(
+    ({ requestId, parent }) => (found.get(requestId) ?? parent) !== parent,
+  ).length;
+  await service.kill();
+  return `${asked.length} pipelined requests over ${CONNECTIONS} connections, each with a parent of its own: ${wrong} wrong parents, ${missing} missing`;
+}
+
+async function cost(stage: Stage, collector: Collector): Promise<string> {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT = '' } = collector.environment;
+  const share = (ratio: string): Record<string, string> => ({
+    OTEL_EXPORTER_OTLP_ENDPOINT,
+    OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: ratio,
+  });
+  const settings = { off: {}, '1 %': share('0.01'), '100 %': share('1') };
+  const replicas: [name: string, service: RunningService, microseconds: number[]][] = [];
+  for (const [name, environment] of Object.entries(settings)) {
+    const service = await stage.replica(environment);
+    stage.replicas.push(service);
+    replicas.push([name, service, []]);
+  }
+  for (let round = 0; round <= ROUNDS; round++)
+    for (const [, service, microseconds] of replicas) {
+      const used = await load(stage, service);
+      collector.spans.length = 0;
+      if (round > 0) microseconds.push(used); // the first round warms up
+    }
+  const [off = NaN] = replicas.map(([, , microseconds]) => median(microseconds));
+  return replicas
+    .map(([name, , microseconds]) => {
+      const used = median(microseconds);
+      return `tracing ${name}: ${used.toFixed(1)} µs of CPU for each request, ${(used / off).toFixed(2)} times that without`;
+    })
+    .join('\n');
+}
+
+/** Microseconds of CPU time for each request, spans that wait for the next batch included. */
+async function load(stage: Stage, { pid, port }: RunningService): Promise<number> {
+  const { key, token } = stage.credentials;
+  const before = cpuSeconds(pid);
+  const tally = await generate({
+    port,
+    connections: CONNECTIONS,
+    seconds: ROUND_SECONDS,
+    requests: [requestTo(PATHS.orderUpdate, { 'Api-Key': key, Authorization: `Bearer ${token}` })],
+    once: false,
+    hasBody: true,
+  });
+  await pause(1_000);
+  const count = Object.values(tally).reduce((sum, { length }) => sum + length, 0);
+  return (1e6 * (cpuSeconds(pid) - before)) / count;
+}
