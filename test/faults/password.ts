@@ -1,4 +1,4 @@
-import { renameSync, rmSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -17,19 +17,19 @@ const APART_MS = 2_000;
 /** The password is changed and all sessions are ended, again and again, under 500 requests a second. Gives what failed, and how soon changes were there again. */
 export async function password(rotations = 10): Promise<string> {
   const stage = await Stage.set(0);
-  const folder = mkdtempSync(join(tmpdir(), 'order-lookup-'));
+  const folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
   const file = join(folder, 'database-url');
   const { database, replicas, credentials } = stage;
-  const inFile = (value: string): void => {
+  const inFile = async (value: string): Promise<void> => {
     const url = Object.assign(new URL(database.urlOf(ROLE)), { password: value });
-    writeFileSync(`${file}.next`, url.href);
-    renameSync(`${file}.next`, file);
+    await writeFile(`${file}.next`, url.href);
+    await rename(`${file}.next`, file);
   };
   const atServer = (value: string): Promise<unknown> =>
     database.query(`alter role ${ROLE} password '${value}'`);
   try {
     await atServer('first');
-    inFile('first');
+    await inFile('first');
     for (let count = 0; count < 2; count++)
       replicas.push(await stage.replica({ DATABASE_URL: '', DATABASE_URL_FILE: file }));
     let next = 0;
@@ -64,7 +64,7 @@ export async function password(rotations = 10): Promise<string> {
       ...failures.slice(0, 5),
     ].join('\n');
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true });
     await stage.strike();
   }
 }
