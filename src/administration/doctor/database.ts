@@ -4,6 +4,7 @@ import type { Client } from 'pg';
 import { isThisMachine } from '../../configuration/database-url.js';
 import { KEY_STATE } from '../../auth/api-keys/key-state.js';
 import { appliedMigrations, compareWithApplied, faultOf } from '../migrate/applied-migrations.js';
+import { incompleteTables } from '../migrate/drift.js';
 import { MIGRATIONS, readMigrations } from '../migrate/read-migrations.js';
 import { type Finding, attempt, clockFinding, fault, ok, warning } from './finding.js';
 
@@ -131,10 +132,7 @@ async function examineContents(client: Client): Promise<Finding | undefined> {
 }
 
 async function examineRecord(client: Client): Promise<Finding> {
-  const { rows } = await client.query<{ tables: string | null }>(
-    `select string_agg(table_name, ', ' order by table_name) as tables from record_gap`,
-  );
-  const tables = rows[0]?.tables;
+  const tables = (await incompleteTables(client)).join(', ');
   return tables
     ? warning(
         'record',

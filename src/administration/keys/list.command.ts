@@ -19,16 +19,13 @@ export const list = command({
         row.lastUsedAt ? `used ${time(row.lastUsedAt)}` : 'never used',
         row.client,
       ]);
-      const widths = [0, 1, 2, 3, 4].map((at) =>
-        at === 4 ? 0 : Math.max(0, ...said.map((cells) => cells[at]?.length ?? 0)),
+      const widths = [0, 1, 2, 3].map((at) =>
+        Math.max(...said.map((cells) => cells[at]?.length ?? 0)),
       );
-      return {
-        text:
-          said
-            .map((cells) => cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  '))
-            .join('\n') || 'There are no keys.',
-        json: rows,
-      };
+      const lines = said.map((cells) =>
+        cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  '),
+      );
+      return { text: lines.join('\n') || 'There are no keys.', json: rows };
     }),
 });
 

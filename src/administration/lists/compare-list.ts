@@ -38,7 +38,8 @@ function withPositions(
   file: readonly Row[],
   complete: boolean,
 ): Row[] {
-  const [former, lines] = [byList(present), byList(file)];
+  const nameOf = ({ code_list = '' }: Row): string => code_list;
+  const [former, lines] = [Map.groupBy(present, nameOf), Map.groupBy(file, nameOf)];
   return [...lines].flatMap(([name, rows]) => {
     const named = new Set(rows.map((row) => keyOf(list, row)));
     const old = (former.get(name) ?? []).filter((row) => !complete || named.has(keyOf(list, row)));
@@ -62,15 +63,4 @@ function withPositions(
       return { ...row, position: String(isOnlyLonger ? kept : at + 1) };
     });
   });
-}
-
-function byList(rows: readonly Row[]): Map<string, Row[]> {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const name = row['code_list'] ?? '';
-    const group = groups.get(name);
-    if (group) group.push(row);
-    else groups.set(name, [row]);
-  }
-  return groups;
 }

@@ -1,10 +1,11 @@
+import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { CsvError, parse } from 'csv-parse/sync';
 import { parseTime } from '../codes/time.js';
 import { AdministrationError } from '../frame/administration-error.js';
 import { LISTS, type ListTable, MOMENTS, type Row, keyOf } from './list-tables.js';
 
-export const MOST_ROWS = 100_000;
+const MOST_ROWS = 100_000;
 const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 const MICROSECONDS = /\.(\d{1,6})\d*(?=Z|[+-])/i;
 
@@ -31,133 +32,133 @@ export async function readListFile(path: string): Promise<ListFile> {
 }
 
 export function parseListFile(path: string, bytes: Uint8Array): ListFile {
-  const fault = (line: number, said: string): AdministrationError =>
-    new AdministrationError(`${path}, line ${line}: ${said} Nothing was written.`);
-  const text = decoded(bytes, fault);
-  const [header, ...records] = parsed(text, fault);
-  if (!header) throw fault(1, 'the file is empty. Columns as codes export writes them are needed.');
-  const list = listOf(header.record, fault);
-  if (records.length > MOST_ROWS)
-    throw fault(
-      records[MOST_ROWS]?.info.lines ?? 0,
-      `there are more than ${MOST_ROWS} rows. Split the file.`,
-    );
-  const lines = new Map<string, number>();
-  const positions = new Map<string, number>();
-  const rows = records.map(({ record, info: { lines: line } }) => {
-    const row: Record<string, string> = {};
-    header.record.forEach((name, at) => (row[name] = record[at] ?? ''));
-    for (const said of faultsOf(list, row)) throw fault(line, said);
-    for (const name of MOMENTS) row[name] = canonical(row[name] ?? '');
-    if (row['valid_from'] && row['valid_until'] && row['valid_from'] >= row['valid_until'])
-      throw fault(line, 'valid_until is not after valid_from. Swap or correct them.');
-    const key = keyOf(list, row);
-    const former = lines.get(key);
-    if (former !== undefined)
-      throw fault(
-        line,
-        `${described(list, row)} stands in line ${former} already. Take one of them out.`,
-      );
-    lines.set(key, line);
-    const { code_list: name = '', position = '' } = row;
-    if (position !== '') {
-      if (Number(position) < (positions.get(name) ?? 0))
-        throw fault(
-          line,
-          `position ${position} stands behind ${positions.get(name)}. The order of the lines counts: sort them, or leave positions empty.`,
-        );
-      positions.set(name, Number(position));
-    }
-    return row;
-  });
-  return { list, rows };
-}
-
-type Fault = (line: number, said: string) => AdministrationError;
-
-function decoded(bytes: Uint8Array, fault: Fault): string {
-  const decode = (part: Uint8Array): string =>
-    new TextDecoder('utf-8', { fatal: true }).decode(part);
+  let line = 1; // of what is being read
   try {
-    return decode(bytes);
-  } catch {
-    let [line, start] = [1, 0];
-    for (let end = 0; end <= bytes.length; end++) {
-      if (end < bytes.length && bytes[end] !== 0x0a) continue;
-      try {
-        decode(bytes.subarray(start, end));
-      } catch {
-        break;
-      }
-      [line, start] = [line + 1, end + 1];
-    }
-    throw fault(line, 'it is not in UTF-8. Save the file as "CSV UTF-8".');
+    const [header, ...records] = parsed(bytes);
+    if (!header)
+      throw new Fault('the file is empty. Columns as codes export writes them are needed.');
+    const list = listOf(header.record);
+    const seen = { lines: new Map<string, number>(), positions: new Map<string, number>() };
+    const rows = records.map(({ record, info }, at) => {
+      line = info.lines;
+      if (at === MOST_ROWS)
+        throw new Fault(`there are more than ${MOST_ROWS} rows. Split the file.`);
+      const row = Object.fromEntries(
+        header.record.map((name, place) => [name, record[place] ?? '']),
+      );
+      assertClean(list, row);
+      for (const name of MOMENTS) row[name] = canonical(name, row[name] ?? '');
+      if (row['valid_from'] && row['valid_until'] && row['valid_from'] >= row['valid_until'])
+        throw new Fault('valid_until is not after valid_from. Swap or correct them.');
+      const key = keyOf(list, row);
+      const former = seen.lines.get(key);
+      if (former !== undefined)
+        throw new Fault(
+          `${list.key.map((name) => `${name} ${JSON.stringify(row[name])}`).join(', ')} stands in line ${former} already. Take one of them out.`,
+        );
+      seen.lines.set(key, line);
+      assertInOrder(row, seen.positions);
+      return row;
+    });
+    return { list, rows };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    throw new AdministrationError(
+      `${path}, line ${error.line ?? line}: ${error.message} Nothing was written.`,
+    );
   }
 }
 
-function parsed(text: string, fault: Fault): Parsed[] {
+/** What is wrong with a line, and how to correct it. */
+class Fault extends Error {
+  constructor(
+    message: string,
+    readonly line?: number,
+  ) {
+    super(message);
+  }
+}
+
+function parsed(bytes: Uint8Array): Parsed[] {
+  const text = new TextDecoder().decode(bytes);
+  if (!isUtf8(bytes)) {
+    const lines = text.split('\n');
+    throw new Fault(
+      'it is not in UTF-8. Save the file as "CSV UTF-8".',
+      lines.findIndex((line) => line.includes('\ufffd')) + 1,
+    );
+  }
   try {
     return parse(text, { bom: true, info: true, skip_empty_lines: true }) as unknown as Parsed[];
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    const line = Number(error['lines'] ?? 0);
-    if (error.code === 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH')
-      throw fault(
-        line,
-        'it has more or fewer fields than the header. Put texts with commas between quotes.',
-      );
-    throw fault(
-      line,
-      `its quotes are wrong. A text with quotes stands between quotes, its own ones doubled ("").`,
+    throw new Fault(
+      error.code === 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH'
+        ? 'it has more or fewer fields than the header. Put texts with commas between quotes.'
+        : `its quotes are wrong. A text with quotes stands between quotes, its own ones doubled ("").`,
+      Number(error['lines'] ?? 0),
     );
   }
 }
 
-function listOf(header: readonly string[], fault: Fault): ListTable {
+function listOf(header: readonly string[]): ListTable {
   if (header.length === 1 && header[0]?.includes(';'))
-    throw fault(1, 'its columns are separated by semicolons. Save the file with commas.');
+    throw new Fault('its columns are separated by semicolons. Save the file with commas.');
   const list = Object.values(LISTS).find(({ key }) => key.every((name) => header.includes(name)));
-  const wanted = (list ? [list] : Object.values(LISTS)).map(({ columns }) => columns.join(','));
   const isRight =
     list &&
     new Set(header).size === header.length &&
     header.every((name) => list.columns.includes(name)) &&
     list.columns.every((name) => name === 'position' || header.includes(name));
-  if (!isRight)
-    throw fault(
-      1,
-      `the columns are ${JSON.stringify(header.join(','))}. Needed are ${wanted.join(', or ')}, as codes export writes them.`,
-    );
-  return list;
+  if (isRight) return list;
+  const wanted = (list ? [list] : Object.values(LISTS)).map(({ columns }) => columns.join(','));
+  throw new Fault(
+    `the columns are ${JSON.stringify(header.join(','))}. Needed are ${wanted.join(', or ')}, as codes export writes them.`,
+  );
 }
 
-function* faultsOf({ texts }: ListTable, row: Row): Generator<string> {
+function assertClean({ texts }: ListTable, row: Row): void {
   for (const [name, most] of Object.entries(texts)) {
     const text = row[name] ?? '';
     const shown = `${name} ${JSON.stringify(text.slice(0, 60))}`;
-    if (text === '') yield `${name} is empty. Write it, or take the line out.`;
-    if (text.trim() !== text) yield `${shown} begins or ends with a space. Take it away.`;
-    if (CONTROL.test(text)) yield `${shown} has a control character or a line break. Take it out.`;
+    if (text === '') throw new Fault(`${name} is empty. Write it, or take the line out.`);
+    if (text.trim() !== text)
+      throw new Fault(`${shown} begins or ends with a space. Take it away.`);
+    if (CONTROL.test(text))
+      throw new Fault(`${shown} has a control character or a line break. Take it out.`);
     if (Array.from(text).length > most)
-      yield `${shown} is longer than ${most} characters. Shorten it.`;
+      throw new Fault(`${shown} is longer than ${most} characters. Shorten it.`);
   }
-  for (const name of MOMENTS) {
-    const text = row[name] ?? '';
-    if (text !== '' && (parseTime(text) === undefined || canonical(text).startsWith('0000')))
-      yield `${name} is ${JSON.stringify(text)}. A moment such as 2027-01-01T00:00:00Z is needed, or nothing.`;
-  }
-  const { position = '' } = row;
-  if (position !== '' && !/^[1-9]\d{0,8}$/.test(position))
-    yield `position is ${JSON.stringify(position)}. A whole number from 1 on is needed, or nothing: the order of the lines counts.`;
 }
 
-/** As readRows has it; the text has to be a moment, or empty. */
-function canonical(text: string): string {
+/** Positions may be left out. The order of the lines counts, so those that are there must not contradict it. */
+function assertInOrder(row: Row, positions: Map<string, number>): void {
+  const { code_list: name = '', position = '' } = row;
+  if (position === '') return;
+  if (!/^[1-9]\d{0,8}$/.test(position))
+    throw new Fault(
+      `position is ${JSON.stringify(position)}. A whole number from 1 on is needed, or nothing: the order of the lines counts.`,
+    );
+  const former = positions.get(name) ?? 0;
+  if (Number(position) < former)
+    throw new Fault(
+      `position ${position} stands behind ${former}. The order of the lines counts: sort them, or leave positions empty.`,
+    );
+  positions.set(name, Number(position));
+}
+
+/** A moment as readRows has it, or nothing. */
+function canonical(name: string, text: string): string {
+  if (text === '') return '';
   const time = parseTime(text);
-  if (time === undefined) return '';
   const [, digits = ''] = MICROSECONDS.exec(text) ?? [];
-  return `${new Date(time).toISOString().slice(0, 19)}.${digits.padEnd(6, '0')}`;
+  const moment =
+    time === undefined
+      ? ''
+      : `${new Date(time).toISOString().slice(0, 19)}.${digits.padEnd(6, '0')}`;
+  if (moment === '' || moment.startsWith('0000'))
+    throw new Fault(
+      `${name} is ${JSON.stringify(text)}. A moment such as 2027-01-01T00:00:00Z is needed, or nothing.`,
+    );
+  return moment;
 }
-
-const described = ({ key }: ListTable, row: Row): string =>
-  key.map((name) => `${name} ${JSON.stringify(row[name])}`).join(', ');

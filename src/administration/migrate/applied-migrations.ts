@@ -3,11 +3,9 @@ import { AdministrationError } from '../frame/administration-error.js';
 import { type Migration, numberOf, subjectOf } from './read-migrations.js';
 
 const TABLE = 'public.applied_migration';
-/** The table in which an earlier version recorded applied migrations. */
-const FORMER_TABLE = 'public.pgmigrations';
 
 /** In the order in which they were applied. The order does not depend on a clock or a time zone. */
-const CREATE = `create table ${TABLE} (
+const CREATE = `create table if not exists ${TABLE} (
   id int not null generated always as identity constraint applied_migration_id_is_unique primary key,
   name text not null constraint applied_migration_is_applied_once unique,
   checksum text not null,
@@ -23,23 +21,10 @@ export interface AppliedMigration {
   readonly appliedBy: string;
 }
 
-const isThere = async (client: Client, table: string): Promise<boolean> => {
-  const { rows } = await client.query<{ there: boolean }>(
-    'select to_regclass($1) is not null as there',
-    [table],
-  );
-  return rows[0]?.there === true;
-};
-
 /** The applied migrations, in that order. */
 export async function appliedMigrations(client: Client): Promise<AppliedMigration[]> {
-  if (!(await isThere(client, TABLE))) {
-    if (await isThere(client, FORMER_TABLE))
-      throw new AdministrationError(
-        `This database was migrated by a version before the first release (it has the table ${FORMER_TABLE}). Make a new database, and apply the migrations there.`,
-      );
-    return [];
-  }
+  const table = await client.query(`select where to_regclass('${TABLE}') is not null`);
+  if (!table.rowCount) return [];
   const { rows } = await client.query<AppliedMigration>(
     `select name, checksum, applied_by as "appliedBy",
       to_char(applied_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "appliedAt" from ${TABLE} order by id`,
@@ -48,7 +33,7 @@ export async function appliedMigrations(client: Client): Promise<AppliedMigratio
 }
 
 export async function recordApplied(client: Client, migration: Migration): Promise<void> {
-  if (!(await isThere(client, TABLE))) await client.query(CREATE);
+  await client.query(CREATE);
   await client.query(`insert into ${TABLE} (name, checksum) values ($1, $2)`, [
     migration.name,
     migration.checksum,

@@ -71,8 +71,8 @@ async function undo(client: Client, entry: AppliedEntry): Promise<void> {
 
 /** Makes all replicas read everything, because a migration may have bypassed the triggers. */
 async function raiseTopics(client: Client): Promise<void> {
-  const { rows } = await client.query<{ there: boolean }>(
-    `select to_regprocedure('public.raise_every_topic()') is not null as there`,
+  const { rowCount } = await client.query(
+    `select where to_regprocedure('public.raise_every_topic()') is not null`,
   );
-  if (rows[0]?.there) await client.query('select public.raise_every_topic()');
+  if (rowCount) await client.query('select public.raise_every_topic()');
 }

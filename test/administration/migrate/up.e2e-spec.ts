@@ -239,17 +239,6 @@ describe('files of migrations that were applied', () => {
         '0100_first.sql is pending, and later ones are applied. Give it the next free number: migrate renumber --base main\n',
     });
   });
-
-  it('are those of a runner that is not supported any more', async () => {
-    await use(false);
-    await database.query('create table pgmigrations (id serial primary key, name text)');
-    expect(await migrate('status')).toEqual({
-      status: 1,
-      stdout: '',
-      stderr:
-        'This database was migrated by a version before the first release (it has the table public.pgmigrations). Make a new database, and apply the migrations there.\n',
-    });
-  });
 });
 
 describe('a file that is not a migration', () => {

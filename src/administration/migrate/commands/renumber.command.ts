@@ -1,4 +1,4 @@
-import { access, rename } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AdministrationError } from '../../frame/administration-error.js';
 import { command } from '../../frame/command.js';
@@ -20,12 +20,13 @@ export const renumber = command({
     const first = (last ? numberOf(last) : 0) + 1;
     const moves = own.map((name, at) => ({ name, to: nameOf(first + at, subjectOf(name)) }));
     const renamed = moves.filter(({ name, to }) => name !== to);
-    // Files that get a higher number are renamed from the last one on, so that none overwrites another
+    // The last one first, where they get higher numbers: none overwrites another, since the new numbers are in the order of the former ones
     const order = [
       ...renamed.filter(({ name, to }) => to > name).toReversed(),
       ...renamed.filter(({ name, to }) => to < name),
     ];
-    for (const { name, to } of order) await move(name, to);
+    for (const { name, to } of order)
+      await rename(join(MIGRATIONS, `${name}.sql`), join(MIGRATIONS, `${to}.sql`));
     const end = moves.at(-1)?.to ?? last;
     if (end) await writeLast(MIGRATIONS, end);
     return {
@@ -33,15 +34,3 @@ export const renumber = command({
     };
   },
 });
-
-async function move(name: string, to: string): Promise<void> {
-  const target = join(MIGRATIONS, `${to}.sql`);
-  if (
-    await access(target).then(
-      () => true,
-      () => false,
-    )
-  )
-    throw new AdministrationError(`${name}.sql cannot become ${to}.sql: there is such a file.`);
-  await rename(join(MIGRATIONS, `${name}.sql`), target);
-}

@@ -58,12 +58,12 @@ export function planInMarkdown(plan: Plan): string {
 /** Lines, moment by moment and area by area. */
 export function describeChanges(plan: Plan): string[] {
   if (plan.changes.length === 0) return ['', 'Callers see no difference.'];
-  const groups = new Map<string, string[]>();
-  for (const change of plan.changes) {
-    const group = change.at ? `at ${change.at}, ${change.area}` : change.area;
-    groups.set(group, [...(groups.get(group) ?? []), `  ${describeChange(change, plan)}`]);
-  }
-  return [...groups].flatMap(([group, lines]) => ['', group, ...lines]);
+  const groups = Map.groupBy(plan.changes, ({ at, area }) => (at ? `at ${at}, ${area}` : area));
+  return [...groups].flatMap(([group, changes]) => [
+    '',
+    group,
+    ...changes.map((change) => `  ${describeChange(change, plan)}`),
+  ]);
 }
 
 function describeChange(change: Change, plan: Plan): string {
