@@ -54,9 +54,14 @@ if (modified('node_modules/.package-lock.json') < modified('package-lock.json'))
     }
   }
 }
-if (
-  !process.argv.includes('--no-build') &&
-  modified('dist/main.js') < Math.max(newest('src'), modified('package-lock.json'))
-) {
-  npm('run', 'build');
+if (!process.argv.includes('--no-build')) {
+  const built = modified('dist/main.js');
+  // After `npm prune --omit=dev` there is no compiler
+  if (modified('node_modules/typescript') > 0) {
+    if (built < Math.max(newest('src'), modified('node_modules/.package-lock.json'))) {
+      npm('run', 'build');
+    }
+  } else if (built < newest('src')) {
+    end('dist/ is older than src/, and the compiler is not installed: npm ci, then npm run build.');
+  }
 }

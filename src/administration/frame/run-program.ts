@@ -6,7 +6,11 @@ import type { Command, Outcome, Program } from './command.js';
 
 /** Exit statuses: 0 done, 1 failed, 2 done, but something was found that the caller should stop for. */
 const [DONE, FAILED, FOUND] = [0, 1, 2];
-const UNDEFINED_TABLE = '42P01';
+/** What helps against an error of PostgreSQL, by its SQLSTATE. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  '42P01': '. Apply the migrations first: migrate up',
+  '42501': '. Connect with the role that owns the tables: order_lookup_owner in production',
+};
 
 /** Runs the command that `words` name, and sets the exit status. A failure is reported in one sentence on standard error. */
 export async function runProgram(program: Program, words: readonly string[]): Promise<void> {
@@ -76,7 +80,7 @@ function usageOf({ name, commands, notes }: Program): string {
 function sentenceOf(error: unknown): string {
   if (error instanceof AdministrationError) return error.message;
   if (error instanceof DatabaseError)
-    return `PostgreSQL refused this: ${error.message}${error.code === UNDEFINED_TABLE ? '. Apply the migrations first: migrate up' : ''}`;
+    return `PostgreSQL refused this: ${error.message}${REMEDIES[error.code ?? ''] ?? ''}`;
   // A fault in the program: the stack helps to find it
   return process.env['LOG_LEVEL'] === 'debug' && error instanceof Error
     ? (error.stack ?? error.message)

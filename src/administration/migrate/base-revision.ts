@@ -15,7 +15,7 @@ export interface BaseRevision {
 
 /** @throws AdministrationError if git does not know the revision, or the folder is not in a repository */
 export async function readBase(folder: string, base: string): Promise<BaseRevision> {
-  if (base.startsWith('-'))
+  if (base === '' || base.startsWith('-'))
     throw new AdministrationError(`"${base}" is not the name of a git revision, such as main.`);
   const git = async (...words: string[]): Promise<string[]> => {
     const { stdout } = await execute('git', words, { cwd: dirname(folder), maxBuffer: 2 ** 26 });

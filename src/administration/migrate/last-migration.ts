@@ -17,5 +17,5 @@ export async function faultOfLast(
   const said = await readFile(pathBeside(folder), 'utf8').catch(() => '');
   return said === `${last}\n` || (said === '' && last === undefined)
     ? undefined
-    : `${FILE} beside ${basename(folder)}/ does not hold "${last}", the name of the last migration, and nothing else. Write it there.`;
+    : `${FILE} beside ${basename(folder)}/ does not hold "${last ?? ''}", the name of the last migration, and nothing else. Write it there.`;
 }

@@ -30,7 +30,10 @@ export const nameOf = (number: number, subject: string): string =>
 
 /** Names of all migrations, without .sql, in their order; two may have the same number. */
 export async function migrationNames(folder: string): Promise<string[]> {
-  const files = (await readdir(folder)).filter((file) => !file.startsWith('.')).toSorted();
+  const all = await readdir(folder).catch((error: Error) => {
+    throw new AdministrationError(`The folder of the migrations cannot be read: ${error.message}.`);
+  });
+  const files = all.filter((file) => !file.startsWith('.')).toSorted();
   const wrong = files.find((file) => !/^\d{4}_[a-z0-9_]+\.sql$/.test(file));
   if (wrong)
     throw new AdministrationError(

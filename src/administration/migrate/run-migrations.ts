@@ -18,7 +18,8 @@ export const undoMigrations = async (
   folder: string,
   open: Open,
   count: number,
-): Promise<string[]> => run(open, 'undone', await stepsDown(folder, count));
+  shown?: readonly string[],
+): Promise<string[]> => run(open, 'undone', await stepsDown(folder, count, shown));
 
 async function run(open: Open, done: 'applied' | 'undone', stepsOf: StepsOf): Promise<string[]> {
   const names: string[] = [];

@@ -35,18 +35,30 @@ export async function stepsUp(folder: string): Promise<StepsOf> {
   };
 }
 
-/** Undoes the last `count`. */
-export async function stepsDown(folder: string, count: number): Promise<StepsOf> {
+/**
+ * Undoes the last `count`.
+ * @param shown their names, as the person saw them: another run may have applied or undone some since
+ */
+export async function stepsDown(
+  folder: string,
+  count: number,
+  shown?: readonly string[],
+): Promise<StepsOf> {
   const files = await readMigrations(folder);
   return async (client, done) => {
     const { applied } = compareWithApplied(files, await appliedMigrations(client));
-    return applied
+    const steps = applied
       .toReversed()
       .slice(0, count - done)
       .map((entry) => ({
         name: entry.migration?.name ?? entry.name,
         run: () => undo(client, entry),
       }));
+    if (shown && steps.some(({ name }, at) => name !== shown[at + done]))
+      throw new AdministrationError(
+        `Another run has applied or undone migrations meanwhile: ${steps[0]?.name} is the last one now. Run the command again.`,
+      );
+    return steps;
   };
 }
 

@@ -5,6 +5,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Client } from 'pg';
 import { type TestDatabase, createDatabase } from '../../support/database.js';
 import { planSteps } from '../../../src/administration/migrate/plan/plan-migrations.js';
+import {
+  applyMigrations,
+  undoMigrations,
+} from '../../../src/administration/migrate/run-migrations.js';
 import { stepsUp } from '../../../src/administration/migrate/steps.js';
 import { NAMES, ProgramCopy } from '../../support/program-copy.js';
 import { until } from '../../support/service.js';
@@ -162,6 +166,18 @@ describe('a plan beside others', () => {
     expect(await database.query('select last_value::int as attempts from attempt')).toEqual([
       { attempts: 2 },
     ]);
+  });
+
+  it('undoes nothing but what was shown', async () => {
+    await use();
+    for (const name of ['0100_shown', '0101_later']) {
+      copy.add(name, 'select 1;', 'select 1;');
+      await applyMigrations(copy.migrations, open);
+    }
+    await expect(undoMigrations(copy.migrations, open, 1, ['0100_shown'])).rejects.toThrow(
+      'Another run has applied or undone migrations meanwhile: 0101_later is the last one now.',
+    );
+    expect(await applied()).toEqual([...NAMES, '0100_shown', '0101_later']);
   });
 
   it('shows moments, and what it would undo', async () => {

@@ -27,7 +27,12 @@ export const down = command({
         : process.env['NODE_ENV'] === 'production' && 'NODE_ENV is production';
     if (reason && !yes)
       throw new AdministrationError(`Nothing was undone, since ${reason}. If that is meant: --yes`);
-    const undone = await undoMigrations(MIGRATIONS, () => connect(), Number(count));
+    const undone = await undoMigrations(
+      MIGRATIONS,
+      () => connect(),
+      Number(count),
+      plan.migrations,
+    );
     return { text: undone.map((name) => `undone  ${name}`).join('\n') };
   },
 });
