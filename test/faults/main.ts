@@ -1,6 +1,8 @@
 // `npm run faults -- NAME`: long runs that break the surroundings of the service and print what came of it. Their short forms are in the tests.
 import { administration } from './administration.js';
+import { bursts } from './bursts.js';
 import { capacity } from './capacity.js';
+import { codings } from './codings.js';
 import { flip } from './flip.js';
 import { forgery } from './forgery.js';
 import { gateway } from './gateway.js';
@@ -31,6 +33,8 @@ const runs: Record<string, (amount?: number) => Promise<string>> = {
   forgery,
   memory,
   capacity,
+  codings,
+  bursts,
   moment,
   administration,
   idle,
@@ -44,7 +48,7 @@ const [name = '', amount] = process.argv.slice(2);
 const run = runs[name];
 if (!run || (amount !== undefined && !(Number(amount) > 0))) {
   console.error(
-    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip, seconds of each outage, of sessions, of that of stack and of node-lost, requests of memory and gateway, number of moments, codes of capacity, plans of administration, requests of traces, rotations of password and rotation, seconds of issuers, idle and monitoring.`,
+    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip and codings, number of bursts, seconds of each outage, of sessions, of that of stack and of node-lost, requests of memory and gateway, number of moments, codes of capacity, plans of administration, requests of traces, rotations of password and rotation, seconds of issuers, idle and monitoring.`,
   );
   process.exit(1);
 }

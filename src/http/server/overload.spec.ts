@@ -1,52 +1,44 @@
-import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
 import { Overload } from './overload.js';
 
-const SAMPLE_MS = 25;
-let overload: Overload;
-let now: number;
+describe('Overload', () => {
+  let time = 0;
+  const overload = new Overload(() => time);
+  /** How many requests of a turn are admitted, if each takes so many milliseconds. */
+  const admitted = async (count: number, each: number): Promise<number> => {
+    let sum = 0;
+    for (let request = 0; request < count; request++) {
+      if (overload.admits()) sum++;
+      time += each;
+    }
+    await nextTurn();
+    return sum;
+  };
 
-beforeEach(() => {
-  jest.useFakeTimers({ doNotFake: ['performance'] });
-  now = 0;
-  jest.spyOn(performance, 'now').mockImplementation(() => now);
-  overload = new Overload();
-});
-afterEach(() => {
-  jest.restoreAllMocks();
-  jest.useRealTimers();
-});
-
-/** Takes samples that come so many milliseconds late, while requests come. */
-const late = (...milliseconds: number[]): void => {
-  for (const by of milliseconds) {
-    overload.admits();
-    now += SAMPLE_MS + by;
-    jest.advanceTimersByTime(SAMPLE_MS);
-  }
-};
-const admitted = (): number =>
-  Array.from({ length: 1_000 }, () => overload.admits()).filter(Boolean).length;
-
-describe('the admission of requests', () => {
-  it.each([
-    ['that is on time', [0, 1, 2]],
-    ['with a single long pause', [0, 5_000, 0]],
-    ['with two long pauses', [5_000, 5_000, 0]],
-    ['that is always a little late', [149, 149, 149]],
-  ])('refuses nothing in an event loop %s', (_, samples) => {
-    late(...samples);
-    expect(admitted()).toBe(1_000);
+  it('admits half a second of work, and refuses the rest of the turn', async () => {
+    for (const turn of ['first', 'second']) {
+      expect([turn, await admitted(15_000, 1 / 30)]).toEqual([turn, 15_000]);
+      expect([turn, await admitted(30_000, 1 / 30)]).toEqual([turn, 15_359]);
+    }
   });
 
-  it('refuses more the later the event loop is, and admits all again when it is on time', () => {
-    late(300, 300, 300);
-    const few = 1_000 - admitted();
-    late(700, 700, 700);
-    const many = 1_000 - admitted();
-    expect([few > 100, few < many, many < 1_000]).toEqual([true, true, true]);
-    late(900, 1_000, 1_100);
-    expect(admitted()).toBe(0);
-    late(0);
-    expect(admitted()).toBe(1_000);
+  it('admits half a second of work in each turn, and little more, by chance', async () => {
+    const turns = fc.array(
+      fc.record({ count: fc.nat(3_000), each: fc.double({ min: 0, max: 2, noNaN: true }) }),
+      {
+        maxLength: 5,
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(turns, async (all) => {
+        for (const { count, each } of all) {
+          const sum = await admitted(count, each);
+          expect(sum).toBeGreaterThanOrEqual(Math.min(count, Math.floor(500 / each)));
+          expect(sum).toBeLessThanOrEqual(Math.ceil(500 / each) + 512);
+        }
+      }),
+    );
   });
 });

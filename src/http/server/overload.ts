@@ -1,42 +1,34 @@
-// Overload is measured by the lateness of a timer, which is the time that a request waits in the event loop. Above a bound a share of the
-// requests is refused before any work is done for them. The share grows with the lateness, so that the others are answered in time. The
-// smallest of the last samples is used: a single long pause is not an overload. Without requests there is no timer, which would cost an idle
-// process half a percent of a core.
-const SAMPLE_MS = 25;
-/** Lateness at which the first requests are refused, and at which all are. Garbage collection and reading codes stay below. */
-const SHED_FROM_MS = 150;
-const SHED_ALL_MS = 900;
+// One turn of the event loop handles all requests that have arrived, so a request waits for two turns at most. When a turn has taken half a
+// second of CPU time, the other requests in it are refused before any work is done for them. A burst of half a second of work is answered as a
+// whole. CPU time counts, because a turn that takes long while other processes have the processor is no overload.
+
+const MAX_TURN_MS = 500;
+/** The CPU time is read once for so many requests, since it takes a microsecond. A turn with fewer is not measured. */
+const MEASURED = 256;
 
 export class Overload {
-  private timer: NodeJS.Timeout | undefined;
-  private expected = 0;
-  private share = 0;
-  private wasAsked = false;
-  private readonly recent = [0, 0, 0];
+  private requests = 0;
+  private startedAt = 0;
+  private isOver = false;
 
-  /** Whether the next request is admitted. */
+  /** @param cpuTime of the process, in milliseconds */
+  constructor(private readonly cpuTime = ownCpuTime) {}
+
+  /** Whether the next request of this turn is admitted. */
   admits(): boolean {
-    this.wasAsked = true;
-    if (!this.timer) this.start();
-    return this.share === 0 || Math.random() >= this.share;
+    if (this.requests++ === 0)
+      setImmediate(() => {
+        this.requests = 0;
+        this.isOver = false;
+      });
+    if (this.requests === MEASURED) this.startedAt = this.cpuTime();
+    else if (this.requests % MEASURED === 0)
+      this.isOver = this.cpuTime() - this.startedAt >= MAX_TURN_MS;
+    return !this.isOver;
   }
+}
 
-  private start(): void {
-    this.expected = performance.now() + SAMPLE_MS;
-    this.timer = setInterval(() => this.sample(), SAMPLE_MS).unref();
-  }
-
-  private sample(): void {
-    const now = performance.now();
-    this.recent.shift();
-    this.recent.push(now - this.expected);
-    this.expected = now + SAMPLE_MS;
-    const wait = Math.min(...this.recent);
-    this.share = Math.max(0, Math.min(1, (wait - SHED_FROM_MS) / (SHED_ALL_MS - SHED_FROM_MS)));
-    if (!this.wasAsked && this.share === 0) {
-      clearInterval(this.timer);
-      this.timer = undefined;
-    }
-    this.wasAsked = false;
-  }
+function ownCpuTime(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
