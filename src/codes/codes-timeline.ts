@@ -9,6 +9,9 @@ const AHEAD_MS = 10_000;
 /** How many snapshots are prepared at the same time. They share most of their memory. */
 const MOST_PREPARED = 8;
 
+/** The clock is behind the database by the time that an answer took, so the snapshot of a reading may seem to be ahead. */
+const SLACK_MS = 1_000;
+
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
@@ -33,6 +36,11 @@ export class CodesTimeline {
   get current(): CodesSnapshot {
     if (this.prepared.length > 0) this.switch();
     return this.inForce;
+  }
+
+  /** Whether the clock was set back to before the snapshot in force, which knows nothing of that time. */
+  get isAhead(): boolean {
+    return this.clock.now() < this.inForce.since - SLACK_MS;
   }
 
   /** Milliseconds until something has to be done. */

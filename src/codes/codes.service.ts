@@ -43,7 +43,11 @@ export class CodesService {
     snapshots: SnapshotsService,
     @Inject(LOG) private readonly log: Log,
   ) {
-    this.followed = snapshots.follow('codes', { read: (former) => this.read(former), isEqual });
+    this.followed = snapshots.follow('codes', {
+      read: (former) => this.read(former),
+      isStale: ({ timeline }) => timeline.isAhead,
+      isEqual,
+    });
     measureOnScrape(communicationCodes, () => communicationCodes.set(this.count));
   }
 

@@ -26,6 +26,8 @@ export interface Reading<T> {
 export interface Source<T> {
   /** Gets the former value to build on, or undefined if everything must be read. */
   read(former: T | undefined): Promise<Reading<T>>;
+  /** Whether everything must be read again although nothing was committed. */
+  isStale?(value: T): boolean;
   /** Whether callers get the same answers from both. */
   isEqual(one: T, other: T): boolean | Promise<boolean>;
 }
@@ -76,7 +78,7 @@ export class FollowedSnapshot<T> {
    */
   announce(identity: Identity, askedAt = performance.now()): void {
     this.wanted = identity;
-    const isDue = performance.now() >= this.wholeAt;
+    const isDue = performance.now() >= this.wholeAt || this.isStale;
     if (this.isCurrent) this.confirmedAt = Math.max(this.confirmedAt, askedAt);
     if (this.isCurrent ? isDue : !this.isRefused) void this.reload();
   }
@@ -88,6 +90,10 @@ export class FollowedSnapshot<T> {
 
   private get isCurrent(): boolean {
     return !!this.loaded && !!this.wanted && isSame(this.loaded, this.wanted);
+  }
+
+  private get isStale(): boolean {
+    return this.value !== undefined && this.source.isStale?.(this.value) === true;
   }
 
   private get isRefused(): boolean {
@@ -107,10 +113,10 @@ export class FollowedSnapshot<T> {
   }
 
   private async readOnce(isWhole: boolean): Promise<void> {
-    const { startedAt, wanted, loaded, value: former } = this;
+    const { startedAt, wanted, loaded, value: former, isStale } = this;
     try {
       const { identity, value } = await traced(`reload ${this.topic}`, {}, () =>
-        this.source.read(isWhole ? undefined : former),
+        this.source.read(isWhole || isStale ? undefined : former),
       );
       this.value = value;
       this.loaded = identity;
@@ -126,7 +132,7 @@ export class FollowedSnapshot<T> {
         { topic: this.topic, revision: identity.transactions, durationMs },
         'snapshot: loaded',
       );
-      if (former !== undefined && loaded && haveSameStamps(loaded, identity))
+      if (former !== undefined && !isStale && loaded && haveSameStamps(loaded, identity))
         await this.compare(former, value);
     } catch (error) {
       const refused = error instanceof RefusedSnapshot;
