@@ -14,7 +14,7 @@ import { startService } from '../bootstrap/start-service.js';
 import { createLog } from '../telemetry/log.js';
 import { demoKey } from './demo-key.js';
 import { DemoPostgres } from './demo-postgres.js';
-import { SAMPLES } from './samples.js';
+import { BEGINS_SOON, SAMPLES } from './samples.js';
 import { welcome } from './welcome.js';
 
 const DATA = join(import.meta.dirname, '..', '..', '.data');
@@ -60,6 +60,7 @@ export async function startDemo(): Promise<void> {
     });
     const client = await open();
     await client.query(SAMPLES);
+    const { rows: soon } = await client.query<{ valid_from: Date }>(BEGINS_SOON);
     const key = await demoKey(client, DATA);
     await client.end();
     const origins = ['127.0.0.1', 'localhost'].map((host) => `http://${host}:${PORT}`);
@@ -96,6 +97,7 @@ export async function startDemo(): Promise<void> {
         key,
         token: await issuer.accessToken(),
         databaseUrl,
+        beginsAt: soon[0]?.valid_from as Date,
       }),
     );
   } catch (error) {

@@ -8,3 +8,10 @@ export const SAMPLES = `
     ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day'),
     ('SAMPLE-USAGE', 'EMAIL', 'Sample: the code is used in messages by email')
   on conflict do nothing`;
+
+/** At each start it begins anew. */
+export const BEGINS_SOON = `
+  insert into communication_code (code_type, code, description, valid_from) values
+    ('SAMPLE-APPOINTMENT', 'BEGINS-SOON', 'Sample: began a few minutes after the start of the demo', date_trunc('minute', now()) + interval '4 minutes')
+  on conflict (code_type, code) do update set valid_from = excluded.valid_from
+  returning valid_from`;

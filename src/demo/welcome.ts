@@ -7,10 +7,13 @@ interface Demo {
   readonly key: string;
   readonly token: string;
   readonly databaseUrl: string;
+  /** When a sample code begins to be served. */
+  readonly beginsAt: Date;
 }
 
 /** What `npm start` prints: where everything is, and calls to paste. */
-export function welcome({ url, managementUrl, issuerUrl, key, token, databaseUrl }: Demo): string {
+export function welcome(demo: Demo): string {
+  const { url, managementUrl, issuerUrl, key, token, databaseUrl, beginsAt } = demo;
   const curl = (path: string): string =>
     `curl -s '${url}${path}' \\\n  -H 'Api-Key: ${key}' \\\n  -H 'Authorization: Bearer ${token}'\n`;
   return `
@@ -34,6 +37,8 @@ Paste one of these into another terminal:
 ${curl(PATHS.orderUpdate)}
 ${curl(PATHS.orderCaptureV2)}
 ${curl(`${PATHS.communicationCodes}?codeType=SAMPLE-APPOINTMENT`)}
+The sample code BEGINS-SOON begins at ${beginsAt.toISOString()}, in a few minutes: the last call will show it from then on.
+
 Add a code, and see it in the answers at once:
 
 psql '${databaseUrl}' \\

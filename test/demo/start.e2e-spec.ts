@@ -33,6 +33,7 @@ function start(environment: NodeJS.Dict<string> = {}) {
     env: { ...cleanEnvironment(ports), ...environment },
   });
   children.push(child);
+  const startedAt = Date.now();
   const output = { out: '', err: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output.out += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output.err += text));
@@ -42,7 +43,7 @@ function start(environment: NodeJS.Dict<string> = {}) {
     void ended.then(() => reject(new Error(output.err)));
   });
   running.catch(() => undefined);
-  return { child, output, ended, running };
+  return { child, output, ended, running, startedAt };
 }
 
 const isFree = (port: string): Promise<boolean> =>
@@ -61,12 +62,17 @@ describe('npm start', () => {
     await demo.running;
     const calls = [...demo.output.out.matchAll(/^curl -s (?:.*\\\n)*.*$/gm)].map(([call]) => call);
     expect(calls).toHaveLength(3);
+    let answer = '';
     for (const call of calls) {
-      const answer = execFileSync('sh', ['-c', `${call} -w '\\n%{http_code}'`], {
+      answer = execFileSync('sh', ['-c', `${call} -w '\\n%{http_code}'`], {
         encoding: 'utf8',
       });
       expect(answer).toMatch(/^\{"(commentType|commentTypeCodes|communicationRecords)":[^]*\n200$/);
     }
+    const [, beginsAt = ''] =
+      /^The sample code BEGINS-SOON begins at (\S+Z),/m.exec(demo.output.out) ?? [];
+    expect(Date.parse(beginsAt)).toBeGreaterThanOrEqual(demo.startedAt + 3 * 60_000);
+    if (Date.now() < Date.parse(beginsAt)) expect(answer).not.toContain('BEGINS-SOON');
     const second = start();
     expect(await second.ended).toBe(1);
     expect(second.output.err).toContain(

@@ -19,6 +19,7 @@ import { rollingRestart } from './rolling-restart.js';
 import { rotation } from './rotation.js';
 import { sessions } from './sessions.js';
 import { stack } from './stack.js';
+import { strangers } from './strangers.js';
 import { traces } from './traces.js';
 
 const runs: Record<string, (amount?: number) => Promise<string>> = {
@@ -31,6 +32,7 @@ const runs: Record<string, (amount?: number) => Promise<string>> = {
   stack,
   'node-lost': nodeLost,
   forgery,
+  strangers,
   memory,
   capacity,
   codings,
