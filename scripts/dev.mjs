@@ -15,7 +15,7 @@ const compiler = run(
   '--watch',
   '--preserveWatchOutput',
 );
-const program = run('--watch', '--watch-preserve-output', 'dist/demo/main.js');
+const program = run('--watch-path=dist', '--watch-preserve-output', 'dist/demo/main.js');
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
   process.on(signal, () => program.kill(signal));
 program.on('exit', (status) => {
