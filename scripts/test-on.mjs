@@ -1,5 +1,5 @@
-// `npm run test:node [VERSION …]`: all tests on other versions of Node.js than that of the npm scripts,
-// by default on the lowest of each line that package.json supports. They come from the package registry into .data/node.
+// `npm run test:node -- [VERSION …] [PATH …]`: all tests, or those of some files, on other versions of Node.js than that of the npm
+// scripts, by default on the lowest of each line that package.json supports. They come from the package registry into .data/node.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -15,7 +15,11 @@ function run(program, ...words) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-for (const version of process.argv.length > 2 ? process.argv.slice(2) : lowest) {
+const words = process.argv.slice(2);
+const isVersion = (word) => /^\d+(\.\d+)*$/.test(word);
+const versions = words.filter(isVersion);
+
+for (const version of versions.length > 0 ? versions : lowest) {
   const prefix = join('.data', 'node', version);
   run('npm', 'install', '--prefix', prefix, '--no-save', `${name}@${version}`);
   console.error(`Tests on Node.js ${version}`);
@@ -24,5 +28,6 @@ for (const version of process.argv.length > 2 ? process.argv.slice(2) : lowest) 
     '--experimental-vm-modules',
     '--disable-warning=ExperimentalWarning',
     'node_modules/jest/bin/jest.js',
+    ...words.filter((word) => !isVersion(word)),
   );
 }
