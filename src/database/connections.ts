@@ -1,6 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { DataSourceOptions } from 'typeorm';
 import { Configuration } from '../configuration/configuration.js';
+import { ApiKey } from './entities/api-key.entity.js';
+import { AreaProperty } from './entities/area-property.entity.js';
+import { CodeListValue } from './entities/code-list-value.entity.js';
+import { CommunicationCode } from './entities/communication-code.entity.js';
 import { CONNECT_TIMEOUT_MS, QUERY_TIMEOUT_MS, Session, type SessionOptions } from './session.js';
 
 /** The sessions of the service: two in a pool, so that keys can be read during a long reading of codes, and one for the change watch. */
@@ -23,6 +27,7 @@ export class Connections {
   get poolOptions(): DataSourceOptions & { manualInitialization: true } {
     return {
       type: 'postgres',
+      entities: [CodeListValue, AreaProperty, CommunicationCode, ApiKey],
       synchronize: false,
       migrationsRun: false,
       logging: false,

@@ -3,6 +3,7 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Configuration } from '../../configuration/configuration.js';
 import { DatabaseClock } from '../../database/database-clock.js';
+import { ApiKey } from '../../database/entities/api-key.entity.js';
 import { type FollowedSnapshot, type Reading } from '../../snapshots/followed-snapshot.js';
 import { RefusedSnapshot } from '../../snapshots/refused-snapshot.js';
 import { SnapshotsService } from '../../snapshots/snapshots.service.js';
@@ -63,11 +64,16 @@ export class ApiKeysService {
   private read(): Promise<Reading<KeyList>> {
     return readTransaction(this.dataSource, async (manager) => {
       const identity = await readIdentity(manager, 'keys');
-      // Times as numbers: the text form of a timestamp depends on the session
-      const rows = await manager.query<KeyRow[]>(
-        `select id as "keyId", client, encode(key_hash, 'hex') as hash,
-          extract(epoch from expires_at) * 1000 as "expiresAt", extract(epoch from revoked_at) * 1000 as "revokedAt" from api_key`,
-      );
+      const rows = await manager
+        .getRepository(ApiKey)
+        .createQueryBuilder('k')
+        .select('k.id', 'keyId')
+        .addSelect('k.client', 'client')
+        .addSelect(`encode(k.keyHash, 'hex')`, 'hash')
+        // Times as numbers: the text form of a timestamp depends on the session
+        .addSelect(`extract(epoch from k.expiresAt) * 1000`, 'expiresAt')
+        .addSelect(`extract(epoch from k.revokedAt) * 1000`, 'revokedAt')
+        .getRawMany<KeyRow>();
       return { identity, value: new Map(rows.map((row) => [row.hash, listed(row)])) };
     });
   }

@@ -16,7 +16,9 @@ import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import type { Request } from 'express';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { IsNull, Repository } from 'typeorm';
-import { ApiKey, AreaProperty, CodeListValue } from './entities.js';
+import { ApiKey } from '../../../src/database/entities/api-key.entity.js';
+import { AreaProperty } from '../../../src/database/entities/area-property.entity.js';
+import { CodeListValue } from '../../../src/database/entities/code-list-value.entity.js';
 
 const { DATABASE_URL = '', OAUTH_ISSUER = '', OAUTH_AUDIENCE, PORT } = process.env;
 const jwks = createRemoteJWKSet(new URL(`${OAUTH_ISSUER}/jwks`));
