@@ -15,12 +15,14 @@ import { nodeLost } from './node-lost.js';
 import { outage } from './outage.js';
 import { password } from './password.js';
 import { propagation } from './propagation.js';
+import { reading } from './reading.js';
 import { rollingRestart } from './rolling-restart.js';
 import { rotation } from './rotation.js';
 import { sessions } from './sessions.js';
 import { stack } from './stack.js';
 import { strangers } from './strangers.js';
 import { traces } from './traces.js';
+import { transactions } from './transactions.js';
 
 const runs: Record<string, (amount?: number) => Promise<string>> = {
   propagation,
@@ -45,12 +47,14 @@ const runs: Record<string, (amount?: number) => Promise<string>> = {
   password,
   rotation,
   traces,
+  transactions,
+  reading,
 };
 const [name = '', amount] = process.argv.slice(2);
 const run = runs[name];
 if (!run || (amount !== undefined && !(Number(amount) > 0))) {
   console.error(
-    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip and codings, number of bursts, seconds of each outage, of sessions, of that of stack and of node-lost, requests of memory and gateway, number of moments, codes of capacity, plans of administration, requests of traces, rotations of password and rotation, seconds of issuers, idle and monitoring.`,
+    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip and codings, number of bursts, seconds of each outage, of sessions, of that of stack and of node-lost, requests of memory and gateway, number of moments, codes of capacity and reading, steps of transactions, plans of administration, requests of traces, rotations of password and rotation, seconds of issuers, idle and monitoring.`,
   );
   process.exit(1);
 }

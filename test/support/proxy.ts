@@ -9,13 +9,14 @@ export class Proxy {
   private readonly sockets = new Set<Socket>();
   private readonly server;
 
-  private constructor(port: number) {
+  /** @param port of the server; may be changed for later connections */
+  private constructor(public port: number) {
     this.server = createServer((client) => {
       if (this.mode === 'refuse') {
         client.destroy();
         return;
       }
-      const upstream = connect(port, '127.0.0.1');
+      const upstream = connect(this.port, '127.0.0.1');
       this.join(client, upstream);
       this.join(upstream, client);
     });

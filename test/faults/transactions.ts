@@ -1,0 +1,11 @@
+import { randomInt } from 'node:crypto';
+import { randomTransactions } from '../support/random-transactions.js';
+
+/** Random transactions, restores and failovers. Gives what happened how often, and the first difference. */
+export async function transactions(steps = 1_000): Promise<string> {
+  const seed = Number(process.env['SEED'] ?? randomInt(2 ** 31));
+  console.log(`seed ${seed}`); // also of a run that does not end
+  const { counts, difference } = await randomTransactions(steps, seed);
+  const said = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
+  return `seed ${seed}, ${steps} steps (${said.join(', ')}): ${difference ?? '0 differences'}`;
+}

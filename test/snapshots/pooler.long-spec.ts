@@ -1,0 +1,65 @@
+// Behind PgBouncer in transaction mode no notification arrives, and each session of the server serves many clients.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { PATHS } from '../support/paths.js';
+import { Pooler, hasPooler } from '../support/pooler.js';
+import { RunningService, until } from '../support/service.js';
+import { World } from '../support/world.js';
+
+const { orderUpdate: UPDATE } = PATHS;
+let world: World;
+let pooler: Pooler;
+let service: RunningService;
+
+(hasPooler ? describe : describe.skip)('behind a pooler (needs pgbouncer)', () => {
+  beforeAll(async () => {
+    world = await World.create();
+    pooler = await Pooler.before(world.database.urlOf('order_lookup_service'));
+    service = await RunningService.start({
+      DATABASE_URL: pooler.url,
+      ...world.issuer.environment,
+    });
+    await service.ready();
+  });
+  afterAll(async () => {
+    await service?.kill();
+    await pooler?.stop();
+    await world?.close();
+  });
+
+  it('a change is served within 5 s, and the log and a metric say that no notifications arrive', async () => {
+    await service.waitForLog(({ reason }) => reason === 'a pooler is between');
+    expect(await service.metric('order_lookup_listener_up')).toBe(0);
+    for (let change = 0; change < 10; change++) {
+      await world.database.query(
+        `insert into code_list_value (code_list, value) values ('orderType', 'Polled ${change}')`,
+      );
+      const headers = { 'Api-Key': world.key.key, Authorization: `Bearer ${world.token}` };
+      await until(
+        async () =>
+          (await (await fetch(service.url + UPDATE, { headers })).text()).includes(
+            `"Polled ${change}"`,
+          ),
+        { timeoutMs: 5_000 },
+      );
+    }
+  });
+
+  it('no setting and no LISTEN is left in the session that the next client gets', async () => {
+    const reloads = (): Promise<number> =>
+      service.metric('order_lookup_snapshot_reloads_total{topic="codes",result="loaded"}');
+    const before = await reloads();
+    for (let look = 0; (await reloads()) < before + 10; look++) {
+      await world.database.query(
+        `update code_list_value set value = 'Look ${look}' where code_list = 'partyType'`,
+      );
+      expect(
+        await pooler.query(
+          `select name, setting from pg_settings where setting is distinct from reset_val and source = 'session'
+             and name not in ('application_name', 'client_encoding', 'DateStyle', 'TimeZone', 'standard_conforming_strings')
+           union all select 'listens', c from pg_listening_channels() c
+           union all select 'TimeZone', setting from pg_settings where name = 'TimeZone' and setting <> reset_val`,
+        ),
+      ).toEqual([]);
+    }
+  });
+});
