@@ -49,6 +49,13 @@ export class OrderedRecords {
     ];
   }
 
+  /** The record with a number. */
+  runOf(number: number): RecordRun {
+    const at = this.pageOf(number);
+    const from = number - (this.numbers[at] as number);
+    return { page: this.pages[at] as RecordPage, from, to: from + 1 };
+  }
+
   /** The bytes of the records from number `from` up to, not including, `to`, separated by commas. There is at least one. */
   slice(from: number, to: number): Buffer[] {
     const first = this.pageOf(from);
