@@ -2,7 +2,7 @@ import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { DataSource } from 'typeorm';
 import { CodesReader } from '../../src/codes/codes.reader.js';
 import { Connections } from '../../src/database/connections.js';
-import { createDatabase } from '../support/database.js';
+import { type TestDatabase, createDatabase } from '../support/database.js';
 import { startMigratedPostgres } from '../support/migrated-postgres.js';
 
 /** Reads all of so many codes, then a change of one: time, rows read and the longest turn of the event loop. */
@@ -25,13 +25,13 @@ export async function reading(codes = 1_000_000): Promise<string> {
     const whole = await timed(delay, () => reader.read(undefined));
     lines.push(`analyzed: ${whole.said}`);
     await source.destroy(); // what a session read is counted for certain when it ends
-    const before = await rowsRead(database.query);
+    const before = await rowsRead(database);
     await database.query(
       `update communication_code set description = 'Changed' where (code_type, code) = ('TYPE-1', 'CODE-1')`,
     );
     const { said, value } = await timed(delay, () => reader.read(whole.value.horizon));
     await source.destroy();
-    const rows = (await rowsRead(database.query)) - before;
+    const rows = (await rowsRead(database)) - before;
     lines.push(
       `a change of one: ${said}, ${rows} rows read, ${'changes' in value ? value.changes.records.length : 'all'} of them again`,
     );
@@ -60,10 +60,8 @@ async function timed<T>(
   };
 }
 
-async function rowsRead(
-  query: <Row extends { count: string }>(sql: string) => Promise<Row[]>,
-): Promise<number> {
-  const [row] = await query<{ count: string }>(
+async function rowsRead(database: TestDatabase): Promise<number> {
+  const [row] = await database.query<{ count: string }>(
     `select pg_stat_get_tuples_returned(c) + pg_stat_get_tuples_fetched(c) + (select sum(pg_stat_get_tuples_fetched(indexrelid)) from pg_index where indrelid = c) as count
      from (select 'communication_code'::regclass::oid as c, pg_stat_clear_snapshot()) as of`,
   );

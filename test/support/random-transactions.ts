@@ -1,5 +1,5 @@
 // Random transactions of four writers, restores and failovers, in random order. After each step both replicas have to answer what a query says.
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { Client } from 'pg';
 import { answersByQuery } from './answers-by-query.js';
 import { type TestDatabase, createDatabase } from './database.js';
@@ -130,8 +130,8 @@ export async function randomTransactions(steps: number, seed: number): Promise<R
 /** A server, the copies that may take its place, two replicas behind a proxy, and the writers. */
 class World {
   private fork: typeof this.server | undefined;
-  private writers: Client[] = [];
-  private observer: Client | undefined;
+  /** The writers, and one that observes. */
+  private clients: Client[] = [];
 
   private constructor(
     private server: Awaited<ReturnType<typeof startMigratedPostgres>>,
@@ -164,7 +164,7 @@ class World {
 
   async close(): Promise<void> {
     await Promise.all(this.replicas.map((replica) => replica.kill()));
-    await Promise.all([...this.writers, this.observer].map((client) => client?.end()));
+    await Promise.all(this.clients.map((client) => client.end()));
     await this.issuer.close();
     this.proxy.close();
     await this.fork?.remove();
@@ -172,7 +172,7 @@ class World {
   }
 
   async write(writer: number, sql: string): Promise<string> {
-    const client = this.writers[writer] as Client;
+    const client = this.clients[writer] as Client;
     try {
       await client.query(sql);
       return sql.split(' ', 1)[0] as string;
@@ -222,7 +222,7 @@ class World {
   }
 
   private async compare(): Promise<string | undefined> {
-    const observed = this.observer as Client;
+    const observed = this.clients[WRITERS] as Client;
     const database = {
       query: async (sql: string) => (await observed.query(sql)).rows,
     } as unknown as TestDatabase;
@@ -237,8 +237,9 @@ class World {
     const revoked = await database.query(`select client from api_key where revoked_at <= now()`);
     for (const { url } of this.replicas) {
       for (const [path, body] of Object.entries(wanted)) {
-        const text = await (await this.ask(url + path, this.keys[KEYS])).text();
-        if (text !== body) return `${path} gives ${text.slice(0, 300)}, not ${body.slice(0, 300)}`;
+        const given = await (await this.ask(url + path, this.keys[KEYS])).text();
+        if (given !== body)
+          return `${path} gives ${given.slice(0, 300)}, not ${body.slice(0, 300)}`;
       }
       for (const [number, key] of this.keys.entries()) {
         const status = revoked.some(({ client }) => client === `key ${number}`) ? 401 : 200;
@@ -264,12 +265,11 @@ class World {
       await client.query(`set lock_timeout = '100ms'`); // whoever waits for another writer fails
       return client;
     };
-    this.observer = await open();
-    this.writers = await Promise.all(Array.from({ length: WRITERS }, open));
+    this.clients = await Promise.all(Array.from({ length: WRITERS + 1 }, open));
   }
 
   private async disconnect(): Promise<void> {
-    await Promise.all([...this.writers, this.observer].map((client) => client?.end()));
+    await Promise.all(this.clients.map((client) => client.end()));
     this.proxy.cut();
   }
 
