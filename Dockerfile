@@ -44,6 +44,8 @@ COPY --from=production-dependencies /app/node_modules node_modules
 COPY --from=dist /app/dist dist
 COPY migrations migrations
 COPY deploy/healthcheck.sh ./
+# A place for LAST_GOOD_FILE: a volume that is mounted here belongs to the user
+RUN install -d -o node -g node -m 700 /var/lib/order-lookup
 USER node
 EXPOSE 3000 3001
 HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=3 CMD ["bash", "healthcheck.sh"]

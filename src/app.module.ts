@@ -7,6 +7,7 @@ import { DocumentationModule } from './documentation/documentation.module.js';
 import { Draining } from './http/draining.js';
 import { ProblemFilter } from './http/problem.filter.js';
 import { Replies } from './http/replies.js';
+import { LastGoodModule } from './last-good/last-good.module.js';
 import { ManagementModule } from './management/management.module.js';
 import { OrderCaptureV2Module } from './order-capture-v2/order-capture-v2.module.js';
 import { OrderSchedulingModule } from './order-scheduling/order-scheduling.module.js';
@@ -38,6 +39,7 @@ export class AppModule {
         OrderSchedulingModule,
         DocumentationModule.forRoot(configuration),
         ManagementModule,
+        LastGoodModule,
       ],
       providers: [{ provide: APP_FILTER, useClass: ProblemFilter }],
     };

@@ -19,7 +19,7 @@ export class CodesSnapshot {
     /** A moment at which it is in force, in milliseconds since the epoch. */
     readonly since: number,
     readonly communicationCodes: CommunicationCodes,
-    private readonly values: SupportedValues,
+    readonly values: SupportedValues,
     readonly supportedValues: Readonly<Record<Area, Answer>> = values.at(since),
   ) {
     assertSize(communicationCodes.bytes);

@@ -26,7 +26,8 @@ const RECHECK_MS = 5_000;
 /** What was read, with what the next reading needs to build on it. */
 interface Codes {
   readonly timeline: CodesTimeline;
-  readonly horizon: Horizon;
+  /** Undefined if it was not read from the database. */
+  readonly horizon?: Horizon;
 }
 
 /** The current codes. Each call uses one snapshot. */
@@ -82,6 +83,17 @@ export class CodesService {
     await timeline.prepare();
     setImmediate(() => void this.follow());
     return { identity: reading.horizon, value: { timeline, horizon: reading.horizon } };
+  }
+
+  /**
+   * Serves codes of an earlier reading until the database is read.
+   * @param age seconds since the database confirmed them
+   */
+  async restore(snapshot: CodesSnapshot, age: number): Promise<void> {
+    const timeline = new CodesTimeline(snapshot, this.clock, this.switched);
+    await timeline.prepare();
+    this.followed.restore({ timeline }, age);
+    await this.follow();
   }
 
   /** Prepares the next snapshots, and sets a timer for the next time that something has to be done. Without moments there is no timer. */

@@ -45,6 +45,8 @@ export class Configuration {
   @DatabaseAddress('DATABASE_URL_FILE')
   DATABASE_URL_FILE = '';
 
+  LAST_GOOD_FILE = '';
+
   @CommaSeparated()
   @IssuerUrls()
   OAUTH_ISSUER: string[] = [];

@@ -6,17 +6,25 @@ import { Injectable } from '@nestjs/common';
  */
 @Injectable()
 export class DatabaseClock {
-  /** Added to performance.now(). Until the first measurement it is that of this machine's clock. */
+  /** Added to performance.now(). Undefined until the first measurement. */
   private offset: number | undefined;
+  private assumedMs = 0;
 
   /** Milliseconds since the epoch. */
   now(): number {
-    return this.offset === undefined ? Date.now() : performance.now() + this.offset;
+    return this.offset === undefined
+      ? Date.now() + this.assumedMs
+      : performance.now() + this.offset;
   }
 
   /** Milliseconds by which it is ahead of this machine's clock. */
   get offsetMs(): number {
     return this.now() - Date.now();
+  }
+
+  /** @param aheadMs by which an earlier process found it ahead of this machine's clock: it counts until the first measurement */
+  assume(aheadMs: number): void {
+    this.assumedMs = aheadMs;
   }
 
   /**

@@ -3,6 +3,7 @@ import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { CodesService } from '../codes/codes.service.js';
 import { Draining } from '../http/draining.js';
+import { measureOnScrape, servedFromFile } from '../telemetry/metrics.js';
 
 /** Whether the process can answer callers. The database is not asked: its outage must not take out all replicas at once. */
 @Injectable()
@@ -12,7 +13,17 @@ export class HealthService {
     private readonly apiKeys: ApiKeysService,
     private readonly issuers: IssuersService,
     private readonly draining: Draining,
-  ) {}
+  ) {
+    measureOnScrape(servedFromFile, () => {
+      for (const [what, isServed] of Object.entries(this.restored))
+        servedFromFile.set({ what }, Number(isServed));
+    });
+  }
+
+  /** What is served from LAST_GOOD_FILE. */
+  get fromFile(): string[] {
+    return Object.entries(this.restored).flatMap(([what, isServed]) => (isServed ? [what] : []));
+  }
 
   /** Why the service is not ready, in sentences; empty if it is ready. */
   get obstacles(): string[] {
@@ -24,5 +35,13 @@ export class HealthService {
       ...[this.apiKeys.obstacle].filter((text) => text !== undefined),
       ...(this.issuers.anyKeys ? [] : ['The signing keys of the issuer are not at hand.']),
     ];
+  }
+
+  private get restored(): Record<'codes' | 'keys' | 'signing-keys', boolean> {
+    return {
+      codes: this.codes.followed.isRestored,
+      keys: this.apiKeys.followed.isRestored,
+      'signing-keys': this.issuers.all.some(({ isRestored }) => isRestored),
+    };
   }
 }

@@ -57,7 +57,11 @@ export class ManagementServer implements OnApplicationShutdown {
         const { obstacles } = this.health;
         if (obstacles.length > 0)
           throw new Problem('not-ready', { detail: obstacles.join(' '), headers: retryAfter(1) });
-        return ['application/json', '{"status":"ok"}'];
+        const { fromFile } = this.health;
+        return [
+          'application/json',
+          JSON.stringify({ status: 'ok', ...(fromFile.length > 0 ? { fromFile } : {}) }),
+        ];
       }
       case '/metrics':
         return [registry.contentType, await registry.metrics()];

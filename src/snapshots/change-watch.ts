@@ -57,6 +57,8 @@ export class ChangeWatch {
     private readonly dataSource: DataSource,
     private readonly clock: DatabaseClock,
     private readonly announce: (identity: Identity, askedAt: number) => void,
+    /** Called when a session failed. */
+    private readonly failed: () => void,
     private readonly log: Log,
   ) {
     this.failure = new RepeatedFailure(log, 'database');
@@ -98,6 +100,7 @@ export class ChangeWatch {
         await this.watch(session, state);
       } catch (error) {
         if (!this.stopped) this.failure.failed(error);
+        this.failed();
         if (!state.ended) this.connections.cut();
       }
       session.destroy();

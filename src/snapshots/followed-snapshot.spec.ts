@@ -20,6 +20,7 @@ function followed() {
   const pending: Answer[] = [];
   const arrived: (() => void)[] = [];
   const formers: (string | undefined)[] = [];
+  const failures: unknown[] = [];
   const subject = new FollowedSnapshot<string>(
     'codes',
     {
@@ -34,12 +35,13 @@ function followed() {
       isEqual: (one, other) => one === other,
     },
     createLog('silent'),
+    () => failures.push('failed'),
   );
   const next = async (): Promise<Answer> => {
     if (pending.length === 0) await new Promise<void>((resolve) => void arrived.push(resolve));
     return pending.shift() as Answer;
   };
-  return { subject, next, pending, formers };
+  return { subject, next, pending, formers, failures };
 }
 
 const unrecorded = async (): Promise<number> =>
@@ -84,6 +86,34 @@ describe('FollowedSnapshot', () => {
     (await next())({ identity: identity(2), value: 'mended' });
     await turn();
     expect(subject.current).toBe('mended');
+  });
+
+  it('serves a restored value, with its age, until it has read everything', async () => {
+    const { subject, next, formers } = followed();
+    subject.restore('restored', 100);
+    expect([subject.current, subject.isRestored]).toEqual(['restored', true]);
+    expect(subject.age).toBeGreaterThanOrEqual(100);
+    subject.announce(identity(1));
+    const first = await next();
+    expect(subject.age).toBeGreaterThanOrEqual(100);
+    first({ identity: identity(1), value: 'read' });
+    await turn();
+    expect([subject.current, subject.isRestored]).toEqual(['read', false]);
+    expect(subject.age).toBeLessThan(100);
+    subject.restore('too late', 0);
+    expect(subject.current).toBe('read');
+    expect(formers).toEqual([undefined]);
+  });
+
+  it('serves a restored value on where the committed one is refused, and says that', async () => {
+    const { subject, next, failures } = followed();
+    subject.announce(identity(1));
+    (await next())(new RefusedSnapshot('a duplicate'));
+    await turn();
+    expect(failures).toHaveLength(1);
+    subject.restore('restored', Infinity);
+    subject.announce(identity(1));
+    expect([subject.current, subject.age]).toEqual(['restored', Infinity]);
   });
 
   it('reads again whatever differs: fewer transactions, other stamps, another state', async () => {

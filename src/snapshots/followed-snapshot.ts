@@ -53,6 +53,8 @@ export class FollowedSnapshot<T> {
     private readonly topic: Topic,
     private readonly source: Source<T>,
     private readonly log: Log,
+    /** Called when a reading failed, or was refused. */
+    private readonly failed: () => void = () => undefined,
   ) {
     this.failure = new RepeatedFailure(log, `reading the ${topic}`);
   }
@@ -65,6 +67,21 @@ export class FollowedSnapshot<T> {
   /** Seconds since the database last confirmed that the value is the committed one. */
   get age(): number {
     return this.value === undefined ? Infinity : (performance.now() - this.confirmedAt) / 1000;
+  }
+
+  /** Whether the value is one that was given to `restore`. */
+  get isRestored(): boolean {
+    return this.value !== undefined && this.loaded === undefined;
+  }
+
+  /**
+   * Serves a value of an earlier process until the first reading; nothing happens after that.
+   * @param age seconds since the database confirmed it
+   */
+  restore(value: T, age: number): void {
+    if (this.value !== undefined) return;
+    this.value = value;
+    this.confirmedAt = performance.now() - age * 1000;
   }
 
   /** Stops reading. */
@@ -113,7 +130,8 @@ export class FollowedSnapshot<T> {
   }
 
   private async readOnce(isWhole: boolean): Promise<void> {
-    const { startedAt, wanted, loaded, value: former, isStale } = this;
+    const { startedAt, wanted, loaded, isStale } = this;
+    const former = loaded && this.value;
     try {
       const { identity, value } = await traced(`reload ${this.topic}`, {}, () =>
         this.source.read(isWhole || isStale ? undefined : former),
@@ -135,6 +153,7 @@ export class FollowedSnapshot<T> {
       if (former !== undefined && !isStale && loaded && haveSameStamps(loaded, identity))
         await this.compare(former, value);
     } catch (error) {
+      this.failed();
       const refused = error instanceof RefusedSnapshot;
       snapshotReloads.inc({ topic: this.topic, result: refused ? 'refused' : 'failed' });
       if (refused) {

@@ -8,6 +8,7 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Connections } from '../database/connections.js';
 import { DatabaseClock } from '../database/database-clock.js';
+import { Availability } from '../telemetry/availability.js';
 import { LOG, type Log } from '../telemetry/log.js';
 import { measureOnScrape, snapshotAge } from '../telemetry/metrics.js';
 import { ChangeWatch } from './change-watch.js';
@@ -22,6 +23,8 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
     Pick<FollowedSnapshot<unknown>, 'announce' | 'stop' | 'measure'>
   >();
   private readonly watch: ChangeWatch;
+  /** Of the database. */
+  readonly availability = new Availability();
 
   constructor(
     connections: Connections,
@@ -33,7 +36,11 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
       connections,
       dataSource,
       clock,
-      (identity, askedAt) => this.followed.get(identity.topic)?.announce(identity, askedAt),
+      (identity, askedAt) => {
+        this.availability.answered();
+        this.followed.get(identity.topic)?.announce(identity, askedAt);
+      },
+      () => this.availability.failed(),
       log,
     );
     measureOnScrape(snapshotAge, () => this.followed.forEach((snapshot) => snapshot.measure()));
@@ -41,12 +48,15 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
 
   /** Registers a value that is read whenever its topic changes. Called while the application is created. */
   follow<T>(topic: Topic, source: Source<T>): FollowedSnapshot<T> {
-    const snapshot = new FollowedSnapshot(topic, source, this.log);
+    const snapshot = new FollowedSnapshot(topic, source, this.log, () =>
+      this.availability.failed(),
+    );
     this.followed.set(topic, snapshot);
     return snapshot;
   }
 
   onApplicationBootstrap(): void {
+    this.availability.expect();
     this.watch.start();
   }
 

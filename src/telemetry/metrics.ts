@@ -68,6 +68,16 @@ export const snapshotReloads = new Counter(
     'result',
   ),
 );
+export const servedFromFile = new Gauge(
+  of(
+    'served_from_file',
+    '1 while it is served from LAST_GOOD_FILE, because the database or an issuer was away at the start',
+    'what',
+  ),
+);
+export const lastGoodWrites = new Counter(
+  of('last_good_writes_total', 'Writes of LAST_GOOD_FILE by result: written or failed', 'result'),
+);
 export const unrecordedChanges = new Counter(
   of(
     'unrecorded_changes_total',

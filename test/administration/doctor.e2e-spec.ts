@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { type TestDatabase, createDatabase } from '../support/database.js';
@@ -35,6 +36,14 @@ async function expectFault(outcome: Promise<Outcome>, said: RegExp): Promise<voi
 }
 
 describe('npm run doctor', () => {
+  it.each([
+    ['/nowhere/last-good', /warning +last good +LAST_GOOD_FILE cannot be written: ENOENT/],
+    [tmpdir(), /warning +last good +LAST_GOOD_FILE is ".*", a folder/],
+    [import.meta.filename, /ok +last good +.*doctor.e2e-spec.ts was written \d+ s ago/],
+  ])('examines LAST_GOOD_FILE=%s', async (path, said) => {
+    expect((await doctor('', { LAST_GOOD_FILE: path })).stdout).toMatch(said);
+  });
+
   it('finds nothing where all is right, and shows no byte of a credential', async () => {
     const token = await issuer.token();
     const { status, stdout, stderr } = await doctor(`${key.key}\nAuthorization: Bearer ${token}\n`);

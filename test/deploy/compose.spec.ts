@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
@@ -42,6 +42,13 @@ describe('docker-compose.yml', () => {
       ISSUER_URL: environment['OAUTH_ISSUER'],
       ISSUER_AUDIENCE: environment['OAUTH_AUDIENCE'],
     });
+  });
+
+  it('mounts a volume for LAST_GOOD_FILE at the folder that the image has for it', () => {
+    const folder = dirname(services.api.environment['LAST_GOOD_FILE'] ?? '');
+    expect(services.api['volumes']).toEqual([`last-good:${folder}`]);
+    const image = readFileSync(join(PROJECT, 'Dockerfile'), 'utf8');
+    expect(image).toContain(`-o node -g node -m 700 ${folder}\n`);
   });
 
   it('takes every password from the environment, with a default that is named as such', () => {

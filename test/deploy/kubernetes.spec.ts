@@ -144,6 +144,16 @@ describe('deploy/kubernetes', () => {
     expect(all.map(({ kind }) => kind)).not.toContain('Secret');
   });
 
+  it('mounts a volume for LAST_GOOD_FILE, on a file system that is read-only else', () => {
+    const [, mount] = api.volumeMounts ?? [];
+    const value = `${mount?.mountPath}/last-good`;
+    expect(api.env).toContainEqual({ name: 'LAST_GOOD_FILE', value });
+    expect(deployment.spec.template.spec['volumes']).toContainEqual({
+      name: mount?.name,
+      emptyDir: {},
+    });
+  });
+
   it('runs every container without privileges', () => {
     for (const { spec } of [deployment.spec.template, job.spec.template]) {
       expect(spec).toMatchObject({

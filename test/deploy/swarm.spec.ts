@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -38,6 +38,12 @@ describe('deploy/swarm', () => {
       OAUTH_ISSUER: [environment['OAUTH_ISSUER']],
       OAUTH_ALLOW_HTTP: true,
     });
+  });
+
+  it('mounts a volume of the node for LAST_GOOD_FILE', () => {
+    const { environment, volumes } = stack['api'] as Service & { volumes: object[] };
+    const folder = dirname(environment?.['LAST_GOOD_FILE'] ?? '');
+    expect(volumes).toContainEqual({ type: 'volume', source: 'last-good', target: folder });
   });
 
   it('holds no password but those of development, which are named as such', () => {

@@ -2,12 +2,15 @@
 import { administration } from './administration.js';
 import { bursts } from './bursts.js';
 import { capacity } from './capacity.js';
+import { coldStart } from './cold-start.js';
+import { coldStartLarge } from './cold-start-large.js';
 import { codings } from './codings.js';
 import { flip } from './flip.js';
 import { forgery } from './forgery.js';
 import { gateway } from './gateway.js';
 import { idle } from './idle.js';
 import { issuers } from './issuers.js';
+import { kills } from './kills.js';
 import { memory } from './memory.js';
 import { moment } from './moment.js';
 import { monitoring } from './monitoring.js';
@@ -49,12 +52,15 @@ const runs: Record<string, (amount?: number) => Promise<string>> = {
   traces,
   transactions,
   reading,
+  'cold-start': coldStart,
+  'cold-start-large': coldStartLarge,
+  kills,
 };
 const [name = '', amount] = process.argv.slice(2);
 const run = runs[name];
 if (!run || (amount !== undefined && !(Number(amount) > 0))) {
   console.error(
-    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip and codings, number of bursts, seconds of each outage, of sessions, of that of stack and of node-lost, requests of memory and gateway, number of moments, codes of capacity and reading, steps of transactions, plans of administration, requests of traces, rotations of password and rotation, seconds of issuers, idle and monitoring.`,
+    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip and codings, number of bursts, seconds of each outage, of sessions, of that of stack and of node-lost, requests of memory and gateway, number of moments, codes of capacity and cold-start-large, number of kills and reading, steps of transactions, plans of administration, requests of traces, rotations of password and rotation, seconds of issuers, idle and monitoring.`,
   );
   process.exit(1);
 }

@@ -11,6 +11,7 @@ import { examineDatabase } from './database.js';
 import { type Finding, attempt, fault, ok, unexamined, warning } from './finding.js';
 import { examineIssuer } from './issuer.js';
 import { examineKey } from './key.js';
+import { examineLastGoodFile } from './last-good-file.js';
 import { examineToken } from './token.js';
 
 /** How long the doctor waits for standard input, in milliseconds, before it continues without it. */
@@ -63,6 +64,7 @@ async function examine(tell: Tell): Promise<void> {
     }
   }
   if (configuration) {
+    tell(...(await examineLastGoodFile(configuration.LAST_GOOD_FILE)));
     const keySets = new Map<string, KeySet>();
     for (const name of configuration.OAUTH_ISSUER) {
       const issuer = await examineIssuer(name, configuration);

@@ -14,13 +14,13 @@ import { hasValidChecksum, hashApiKey } from './api-key.js';
 import { KeyUse } from './key-use.js';
 import { type Verdict, missing, refused, undecided, valid } from '../verdict.js';
 
-interface ListedKey extends Caller {
+export interface ListedKey extends Caller {
   /** Milliseconds since the epoch; Infinity if there is no such time. */
   readonly expiresAt: number;
   readonly revokedAt: number;
 }
 
-type KeyList = ReadonlyMap<string, ListedKey>;
+export type KeyList = ReadonlyMap<string, ListedKey>;
 
 /** All API keys, in memory, by their hash. So every key works while the database is away, and a revocation takes effect at once. */
 @Injectable()

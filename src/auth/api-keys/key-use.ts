@@ -33,7 +33,7 @@ export class KeyUse implements OnApplicationShutdown {
   private async write(): Promise<void> {
     const keyIds = this.gathered;
     [this.gathered, this.soon] = [[], undefined];
-    if (!this.dataSource.isInitialized) return; // keys are read through the pool, so this does not happen after the first reading
+    if (!this.dataSource.isInitialized) return; // the keys are from LAST_GOOD_FILE: nothing was read through the pool yet
     try {
       await this.dataSource.query(
         'select public.note_key_use($1::uuid[]) from (select pg_is_in_recovery() as standby) s where not standby',

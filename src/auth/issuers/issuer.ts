@@ -1,6 +1,7 @@
 // The keys of an issuer are fetched in the background and kept for a day after the last successful fetch. So requests do not wait for the
 // issuer, and survive its outage. jose's remote key set refuses every token after ten minutes of outage, and does not pause after a failed fetch.
 import type { Configuration } from '../../configuration/configuration.js';
+import { Availability } from '../../telemetry/availability.js';
 import type { Log } from '../../telemetry/log.js';
 import { jwksFetches } from '../../telemetry/metrics.js';
 import { RepeatedFailure } from '../../telemetry/repeated-failure.js';
@@ -22,6 +23,9 @@ const MAX_AGE_MS = 24 * 3_600_000;
 
 /** One of the issuers in OAUTH_ISSUER. It shares nothing with the others. */
 export class Issuer {
+  readonly availability = new Availability();
+  /** Whether the keys are those that were given to `restore`. */
+  isRestored = false;
   private keySet: KeySet | undefined;
   private fetchedAt = 0;
   private metadata: IssuerMetadata | undefined;
@@ -51,6 +55,11 @@ export class Issuer {
     return performance.now() - this.fetchedAt > MAX_AGE_MS ? undefined : this.keySet;
   }
 
+  /** The keys of the last fetch, however old. */
+  get jwks(): KeySet['jwks'] | undefined {
+    return this.keySet?.jwks;
+  }
+
   /** Seconds since the keys were fetched; undefined if they never were. */
   get age(): number | undefined {
     return this.keySet && (performance.now() - this.fetchedAt) / 1000;
@@ -65,7 +74,20 @@ export class Issuer {
     return this.metadata;
   }
 
+  /**
+   * Uses the keys of an earlier process until the first fetch; nothing happens after that.
+   * @param age seconds since they were fetched
+   */
+  async restore(jwks: KeySet['jwks'], age: number): Promise<void> {
+    const keySet = await keySetOf(jwks);
+    if (this.keySet) return;
+    this.keySet = keySet;
+    this.fetchedAt = performance.now() - age * 1000;
+    this.isRestored = true;
+  }
+
   start(): void {
+    this.availability.expect();
     void this.refresh();
     if (this.configuration.OAUTH_JWKS_URI) this.describe();
   }
@@ -126,11 +148,14 @@ export class Issuer {
     try {
       this.keySet = await keySetOf(await fetchJson(await this.address()));
       this.fetchedAt = performance.now();
+      this.isRestored = false;
+      this.availability.answered();
       this.retryMs = FIRST_RETRY_MS;
       this.limit.found(this.keySet.kids);
       jwksFetches.inc({ issuer: this.name, result: 'loaded' });
       this.failure.succeeded();
     } catch (error) {
+      this.availability.failed();
       this.moved = true; // the address of the key set may have changed
       next = this.retryMs;
       this.retryMs = Math.min(2 * this.retryMs, LONGEST_RETRY_MS);

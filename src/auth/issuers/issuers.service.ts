@@ -40,9 +40,13 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     return first;
   }
 
+  get all(): Issuer[] {
+    return [...this.issuers.values()];
+  }
+
   /** Whether at least one issuer has signing keys. Otherwise no caller can be accepted. */
   get anyKeys(): boolean {
-    return [...this.issuers.values()].some(({ keys }) => keys !== undefined);
+    return this.all.some(({ keys }) => keys !== undefined);
   }
 
   onApplicationBootstrap(): void {

@@ -27,6 +27,7 @@ const MAX_KEYS = 100;
 /** The usable public keys of the issuer, from one fetch. */
 export interface KeySet {
   readonly resolve: ReturnType<typeof createLocalJWKSet>;
+  readonly jwks: JSONWebKeySet;
   readonly size: number;
   readonly kids: ReadonlySet<string>;
   /** Whether the key with this name is still in the set. */
@@ -52,8 +53,10 @@ export async function keySetOf(document: unknown): Promise<KeySet> {
     names.set(key.kid, `${key.kid ?? ''} ${await calculateJwkThumbprint(key)}`);
   const known = new Set(names.values());
   const only = usable.length === 1 ? [...known][0] : undefined;
+  const jwks = { keys: usable };
   return {
-    resolve: createLocalJWKSet({ keys: usable }),
+    resolve: createLocalJWKSet(jwks),
+    jwks,
     size: usable.length,
     kids: new Set(usable.flatMap(({ kid }) => (kid === undefined ? [] : [kid]))),
     holds: (name) => known.has(name),

@@ -27,8 +27,8 @@ export class CommunicationCodes {
   private readonly codingMemory = new CodingMemory();
 
   constructor(
-    private readonly byType: DatedRecords,
-    private readonly byCode: DatedRecords,
+    readonly byType: DatedRecords,
+    readonly byCode: DatedRecords,
   ) {}
 
   get count(): number {

@@ -20,7 +20,7 @@ export class OrderedRecords {
    * @param fields `['codeType', 'code']` or `['code', 'codeType']`
    */
   constructor(
-    private readonly pages: readonly RecordPage[],
+    readonly pages: readonly RecordPage[],
     readonly fields: Fields,
   ) {
     let number = 0;

@@ -19,6 +19,13 @@ export interface RecordRun {
   readonly to: number;
 }
 
+/** What a page consists of. */
+export interface PageParts {
+  readonly json: Buffer;
+  readonly ends: Uint32Array;
+  readonly bounds: Float64Array | undefined;
+}
+
 /** Records as JSON, each followed by a comma. A page is never changed. Snapshots share it until one of its records changes. */
 export class RecordPage {
   /** The first moment at which one of the records begins or ends, or Infinity. */
@@ -48,6 +55,10 @@ export class RecordPage {
     for (let end = -1; (end = json.indexOf(NEWLINE, end + 1)) >= 0; ends.push(end))
       json[end] = COMMA;
     return new RecordPage(json, Uint32Array.from(ends), bounds);
+  }
+
+  static ofParts({ json, ends, bounds }: PageParts): RecordPage {
+    return new RecordPage(json, ends, bounds);
   }
 
   static of(records: readonly Buffer[], bounds?: Float64Array): RecordPage {
@@ -88,6 +99,11 @@ export class RecordPage {
       at += page.json.copy(json, at, start, page.endOf(to - 1) + 1);
     }
     return new RecordPage(json, ends, bounds);
+  }
+
+  get parts(): PageParts {
+    const { json, ends, bounds } = this;
+    return { json, ends, bounds };
   }
 
   get count(): number {

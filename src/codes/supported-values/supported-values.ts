@@ -24,8 +24,8 @@ export class SupportedValues {
    * @throws RefusedSnapshot if an area has no property, or a name is empty or occurs twice
    */
   constructor(
-    private readonly properties: readonly Property[],
-    private readonly values: readonly ListedValue[],
+    readonly properties: readonly Property[],
+    readonly values: readonly ListedValue[],
   ) {
     for (const area of AREAS)
       if (!properties.some((property) => property.area === area))

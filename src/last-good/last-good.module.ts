@@ -1,0 +1,7 @@
+import { Module } from '@nestjs/common';
+import { CodesModule } from '../codes/codes.module.js';
+import { SnapshotsModule } from '../snapshots/snapshots.module.js';
+import { LastGoodService } from './last-good.service.js';
+
+@Module({ imports: [CodesModule, SnapshotsModule], providers: [LastGoodService] })
+export class LastGoodModule {}

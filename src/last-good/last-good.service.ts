@@ -1,0 +1,164 @@
+// Keeps what was last read in LAST_GOOD_FILE, and serves from it what cannot be had at the start. The file is read only after the database or
+// an issuer failed or was silent. It is never changed, only replaced. It is written soon after a change; and now and then without one, since it
+// also says when the database last confirmed what it holds, and the age limits count from there.
+import {
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
+import type { Issuer } from '../auth/issuers/issuer.js';
+import { IssuersService } from '../auth/issuers/issuers.service.js';
+import { CodesService } from '../codes/codes.service.js';
+import { Configuration } from '../configuration/configuration.js';
+import { DatabaseClock } from '../database/database-clock.js';
+import { SnapshotsService } from '../snapshots/snapshots.service.js';
+import { LOG, type Log } from '../telemetry/log.js';
+import { lastGoodWrites } from '../telemetry/metrics.js';
+import { RepeatedFailure, describe } from '../telemetry/repeated-failure.js';
+import { type LastGood, encode, readLastGood } from './last-good-file.js';
+import { replaceFile } from './replace-file.js';
+import { sourceOf } from './source.js';
+
+const LOOK_MS = 500;
+/** Least time between two writes. Large files are written less often: BYTES_PER_MS at most, on average. */
+const SPACING_MS = 5_000;
+const BYTES_PER_MS = 10_000;
+/** How many times longer the pause is while nothing changes. */
+const UNCHANGED = 12;
+const RETRY_MS = 30_000;
+
+@Injectable()
+export class LastGoodService implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly failure: RepeatedFailure;
+  private timer: NodeJS.Timeout | undefined;
+  private reading: Promise<LastGood | undefined> | undefined;
+  private isWriting = false;
+  private written: readonly unknown[] = [];
+  private writtenAt = -Infinity;
+  private spacingMs = 0;
+
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly codes: CodesService,
+    private readonly apiKeys: ApiKeysService,
+    private readonly issuers: IssuersService,
+    private readonly snapshots: SnapshotsService,
+    private readonly clock: DatabaseClock,
+    @Inject(LOG) private readonly log: Log,
+  ) {
+    this.failure = new RepeatedFailure(log, 'writing LAST_GOOD_FILE');
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.configuration.LAST_GOOD_FILE === '') return;
+    void this.snapshots.availability.absence.then(() => this.restoreSnapshots());
+    for (const issuer of this.issuers.all)
+      void issuer.availability.absence.then(() => this.restoreKeysOf(issuer));
+    this.timer = setInterval(() => void this.write(), LOOK_MS).unref();
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.timer);
+  }
+
+  private async restoreSnapshots(): Promise<void> {
+    if (this.codes.followed.current && this.apiKeys.followed.current) return; // it failed later
+    const lastGood = await this.read();
+    if (!lastGood) return;
+    const [codesAge, keysAge] = [
+      this.age(lastGood.codesConfirmedAt),
+      this.age(lastGood.keysConfirmedAt),
+    ];
+    await this.codes.restore(lastGood.codes, codesAge);
+    this.apiKeys.followed.restore(lastGood.keys, keysAge);
+    this.log.warn(
+      { codesAge, keysAge },
+      'database: away, codes and API keys of LAST_GOOD_FILE are served',
+    );
+  }
+
+  private async restoreKeysOf(issuer: Issuer): Promise<void> {
+    if (issuer.age !== undefined) return;
+    const kept = (await this.read())?.issuers.find(({ name }) => name === issuer.name);
+    if (!kept) return;
+    const age = this.age(kept.fetchedAt);
+    await issuer.restore(kept.jwks, age);
+    this.log.warn(
+      { issuer: issuer.name, age },
+      'issuer: away, its keys of LAST_GOOD_FILE are used',
+    );
+  }
+
+  /** The file, or undefined if it cannot be used. Those who ask at the same time share one reading. */
+  private read(): Promise<LastGood | undefined> {
+    return (this.reading ??= this.readOnce().finally(() => (this.reading = undefined)));
+  }
+
+  private async readOnce(): Promise<LastGood | undefined> {
+    const { LAST_GOOD_FILE: path } = this.configuration;
+    try {
+      const lastGood = await readLastGood(path, sourceOf(this.configuration));
+      this.clock.assume(lastGood.aheadMs);
+      return lastGood;
+    } catch (error) {
+      this.log.warn({ path, reason: describe(error) }, 'LAST_GOOD_FILE is ignored');
+      return undefined;
+    }
+  }
+
+  /** Seconds since a moment of the database's clock. One that lies ahead counts as too old: a clock was set back. */
+  private age(moment: number): number {
+    const ms = this.clock.now() - moment;
+    return ms < 0 ? Infinity : ms / 1000;
+  }
+
+  private momentBefore(age: number): number {
+    return this.clock.now() - age * 1000;
+  }
+
+  private async write(): Promise<void> {
+    const { codes, apiKeys, issuers } = this;
+    const [{ current, isRestored }, { current: keys }] = [codes.followed, apiKeys.followed];
+    if (this.isWriting || !current || isRestored || !keys || apiKeys.followed.isRestored) return;
+    const now = performance.now();
+    const content = [current, keys, ...issuers.all.map(({ jwks }) => JSON.stringify(jwks))];
+    const isChanged = content.some((part, at) => part !== this.written[at]);
+    const isConfirmed = now - codes.followed.age * 1000 > this.writtenAt;
+    if (!(isChanged || isConfirmed) || now < this.writtenAt + this.pauseMs(isChanged)) return;
+    this.isWriting = true;
+    [this.written, this.writtenAt] = [content, now];
+    try {
+      const pieces = encode({
+        source: sourceOf(this.configuration),
+        aheadMs: this.clock.offsetMs,
+        codesConfirmedAt: this.momentBefore(codes.followed.age),
+        keysConfirmedAt: this.momentBefore(apiKeys.followed.age),
+        issuers: issuers.all.flatMap(({ name, jwks, age }) =>
+          jwks && age !== undefined ? [{ name, jwks, fetchedAt: this.momentBefore(age) }] : [],
+        ),
+        codes: current.timeline.current,
+        keys,
+      });
+      const bytes = await replaceFile(this.configuration.LAST_GOOD_FILE, pieces);
+      this.spacingMs = Math.max(SPACING_MS, bytes / BYTES_PER_MS);
+      lastGoodWrites.inc({ result: 'written' });
+      this.failure.succeeded();
+    } catch (error) {
+      this.written = [];
+      this.spacingMs = RETRY_MS;
+      lastGoodWrites.inc({ result: 'failed' });
+      this.failure.failed(error);
+    }
+    this.isWriting = false;
+  }
+
+  /** Least time from one write to the next, in milliseconds. */
+  private pauseMs(isChanged: boolean): number {
+    const most = (this.configuration.API_KEY_MAX_AGE_SECONDS * 1000) / 3; // so that keys are not too old after a quiet time
+    return isChanged
+      ? this.spacingMs
+      : Math.max(this.spacingMs, Math.min(UNCHANGED * this.spacingMs, most));
+  }
+}
