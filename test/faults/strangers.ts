@@ -82,10 +82,10 @@ export async function strangers(seconds = 10): Promise<string> {
       }
       return `${sent} MiB were taken`;
     },
-    '1,000 connections, each with 50 unread pages': async () => {
+    '1,000 connections, each with 1,000 unread pages': async () => {
       const over = isOver();
       await Promise.all(
-        Array.from({ length: 1_000 }, async () => (await open()).pause().write(PAGE.repeat(50))),
+        Array.from({ length: 1_000 }, async () => (await open()).pause().write(PAGE.repeat(1_000))),
       );
       while (!over()) await pause(100);
       return '';
