@@ -89,7 +89,9 @@ describe.each(PAGES)('%s', (page) => {
 
 describe('figures', () => {
   it('name the commit and the command that made them', () => {
-    const sections = withoutBlocks('docs/performance.md').split(/^## /m).slice(1);
+    const sections = ['docs/performance.md', 'docs/capacity.md'].flatMap((page) =>
+      withoutBlocks(page).split(/^## /m).slice(1),
+    );
     const unnamed = sections
       .filter((section) => /^\|.*\d/m.test(section))
       .filter(

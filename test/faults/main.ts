@@ -27,7 +27,7 @@ import { strangers } from './strangers.js';
 import { traces } from './traces.js';
 import { transactions } from './transactions.js';
 
-const runs: Record<string, (amount?: number) => Promise<string>> = {
+const runs: Record<string, (amount?: number, only?: string) => Promise<string>> = {
   propagation,
   flip,
   outage,
@@ -56,13 +56,13 @@ const runs: Record<string, (amount?: number) => Promise<string>> = {
   'cold-start-large': coldStartLarge,
   kills,
 };
-const [name = '', amount] = process.argv.slice(2);
+const [name = '', amount, only] = process.argv.slice(2);
 const run = runs[name];
 if (!run || (amount !== undefined && !(Number(amount) > 0))) {
   console.error(
-    `Usage: npm run faults -- NAME [AMOUNT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip and codings, number of bursts, seconds of each outage, of sessions, of that of stack and of node-lost, requests of memory and gateway, number of moments, codes of capacity and cold-start-large, number of kills and reading, steps of transactions, plans of administration, requests of traces, rotations of password and rotation, seconds of issuers, idle and monitoring.`,
+    `Usage: npm run faults -- NAME [AMOUNT] [FAULT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip and codings, number of bursts, seconds of each outage, of sessions, of that of stack and of node-lost, requests of memory and gateway, number of moments, codes of capacity and cold-start-large, number of kills and reading, steps of transactions, plans of administration, requests of traces, rotations of password and rotation, seconds of issuers, idle and monitoring. FAULT: a part of the name of a fault of stack, which alone is tried.`,
   );
   process.exit(1);
 }
-console.log(await run(amount === undefined ? undefined : Number(amount)));
+console.log(await run(amount === undefined ? undefined : Number(amount), only));
 process.exit(0);

@@ -45,7 +45,7 @@ export interface Credentials {
 
 export interface TrafficReport {
   readonly asked: number;
-  /** What was wrong, in words; the first hundred. */
+  /** What was wrong, in words; a hundred at most, those that were only late last. */
   readonly failures: readonly string[];
   readonly failed: number;
   /** Those of the failed whose answer was the right one, but came too late. */
@@ -127,9 +127,12 @@ export class Traffic {
       (milliseconds > this.limitMs ? `answered after ${Math.round(milliseconds)} ms` : undefined);
     if (wrong === undefined) return;
     this.failed++;
-    if (fault === undefined) this.late++;
-    if (this.failures.length < 100)
-      this.failures.push(`${new Date().toISOString()} ${call.method ?? 'GET'} ${url}: ${wrong}`);
+    const line = `${new Date().toISOString()} ${call.method ?? 'GET'} ${url}: ${wrong}`;
+    if (fault === undefined) {
+      this.late++;
+      this.failures.push(line);
+    } else this.failures.unshift(line);
+    this.failures.splice(100);
   }
 
   private send(url: string, { method = 'GET', headers }: Call): Promise<Reply> {
