@@ -24,10 +24,10 @@ export async function issuers(seconds = 60): Promise<string> {
     for (const fault of ['down', 'slow', 'rotating'] as const) {
       const normal = await good(stage, seconds);
       const trouble = new Trouble(stage, other, fault);
-      const { asked, failed, failures, p99 } = await good(stage, seconds);
+      const { asked, failed, failures, p50, p99 } = await good(stage, seconds);
       const statuses = await trouble.end();
       lines.push(
-        `the other issuer ${fault} for ${seconds} s: ${failed} of ${asked} requests failed, p99 ${(p99 / normal.p99).toFixed(1)} times the normal (${p99.toFixed(1)} and ${normal.p99.toFixed(1)} ms); its own callers got ${statuses}`,
+        `the other issuer ${fault} for ${seconds} s: ${failed} of ${asked} requests failed, p99 ${(p99 / normal.p99).toFixed(1)} times the normal (${p99.toFixed(1)} and ${normal.p99.toFixed(1)} ms), median ${(p50 / normal.p50).toFixed(1)} times; its own callers got ${statuses}`,
         ...failures.slice(0, 3),
       );
     }
