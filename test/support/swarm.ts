@@ -159,7 +159,7 @@ export class Swarm {
       PATIENCE,
     );
     // Docker removes the ended containers, which hold the volume, a little later
-    const volume = `volume rm --force ${NAME}_db-data`;
+    const volume = `volume rm --force ${NAME}_db-data ${NAME}_last-good`;
     await until(() => this.docker(volume).then(() => true), PATIENCE);
   }
 
