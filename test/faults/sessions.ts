@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { answersByQuery } from '../support/answers-by-query.js';
 import { ALL_PATHS } from '../support/paths.js';
-import { until } from '../support/service.js';
+import { type RunningService, until } from '../support/service.js';
 import { Stage } from '../support/stage.js';
 import { Traffic } from '../support/traffic.js';
 
@@ -53,15 +53,19 @@ export async function sessions(seconds = 300): Promise<string> {
     const { asked, failed, failures, p99, largest } = await traffic.stop();
     const endedAt = performance.now();
     const wanted = JSON.stringify(await answersByQuery(database));
-    await until(async () =>
-      (await Promise.all(replicas.map(({ url }) => answersOf(url)))).every(
-        (answers) => JSON.stringify(answers) === wanted,
-      ),
-    );
+    let behind: RunningService[] = [];
+    await until(async () => {
+      const answers = await Promise.all(replicas.map(({ url }) => answersOf(url)));
+      behind = replicas.filter((_, at) => JSON.stringify(answers[at]) !== wanted);
+      return behind.length === 0;
+    }).catch(() => undefined);
     return [
       `${counts.ended} sessions of ${REPLICAS} replicas ended in ${counts.rounds} rounds of ${seconds} s, under ${counts.changes} changes: ${exits} exits, ` +
-        `${failed} of ${asked} requests failed (p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms); all replicas answered what a query said ` +
+        `${failed} of ${asked} requests failed (p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms); ${behind.length} replicas did not answer what a query said ` +
         `${Math.round(performance.now() - endedAt)} ms after the end`,
+      ...behind.map(({ lines }) =>
+        JSON.stringify(lines.filter(({ msg }) => msg !== 'request').slice(-10)),
+      ),
       ...failures.slice(0, 5),
     ].join('\n');
   } finally {
