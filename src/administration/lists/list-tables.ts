@@ -11,6 +11,7 @@ export interface ListTable {
   readonly columns: readonly string[];
   /** Columns of text, with their most characters. */
   readonly texts: Readonly<Record<string, number>>;
+  /** Columns of `t`: a bare name would mean the text that is selected, in which 10 comes before 2. */
   readonly order: string;
 }
 
@@ -22,7 +23,7 @@ export const LISTS: Readonly<Record<string, ListTable>> = {
     key: ['code_type', 'code'],
     columns: ['code_type', 'code', 'description', ...MOMENTS],
     texts: { code_type: 256, code: 256, description: 1024 },
-    order: 'code_type, code',
+    order: 't.code_type, t.code',
   },
   'code-lists': {
     table: 'code_list_value',
@@ -31,7 +32,7 @@ export const LISTS: Readonly<Record<string, ListTable>> = {
     texts: { code_list: 64, value: 256 },
     // As the answers have them: those of order-update, those of order-capture-v2 alone, those of no area
     order: `coalesce((select min(case p.area when 'order-update' then 0 else 1000 end + p.position)
-      from public.area_property p where p.code_list = t.code_list), 1000000), code_list, position`,
+      from public.area_property p where p.code_list = t.code_list), 1000000), t.code_list, t.position`,
   },
 };
 
