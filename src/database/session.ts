@@ -48,10 +48,19 @@ export class Session extends Client {
   override connect(): Promise<Client>;
   override connect(callback: (error: Error) => void): void;
   override connect(callback?: (error: Error) => void): Promise<Client> | void {
-    if (!this.fault) return callback ? super.connect(callback) : super.connect();
-    this.emit('end');
-    if (!callback) return Promise.reject(this.fault);
-    setImmediate(callback, this.fault);
+    if (!callback)
+      return new Promise((resolve, reject) => {
+        this.connect((error) => (error ? reject(error) : resolve(this)));
+      });
+    let isAnswered = false;
+    const answer = (error: Error): void => {
+      if (!isAnswered) callback(error);
+      isAnswered = true;
+    };
+    // pg never calls back when the session is closed while it connects, and the pool would wait for ever
+    this.once('end', () => answer(this.fault ?? new Error('the connection was closed')));
+    if (this.fault) setImmediate(() => this.emit('end'));
+    else super.connect(answer);
   }
 
   /** Closes it at once. A session that reached its time limit still waits for the answer and must not be used again. */
