@@ -12,6 +12,8 @@ export class Connection {
   isKnown = false;
   /** Whether the connection came at the limit: its requests get 503. */
   isTurnedAway = false;
+  /** How many replies its client has not read, counted until a valid API key was seen. */
+  unread = 0;
 
   constructor(
     readonly socket: Socket,

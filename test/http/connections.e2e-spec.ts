@@ -64,6 +64,26 @@ describe('an answer that its client does not read', () => {
   });
 });
 
+describe('replies that strangers do not read', () => {
+  it('are limited on all connections together, and callers stay', async () => {
+    const { port, pid } = world.service;
+    const caller = await Reader.to(world.service.url);
+    expect((await caller.ask(request(PATHS.orderUpdate))).status).toBe(200);
+    const page = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
+    const before = resident(pid);
+    const strangers = await Promise.all(Array.from({ length: 150 }, () => open(port)));
+    for (const stranger of strangers) stranger.pause().write(page.repeat(1_000));
+    const disconnected = 'order_lookup_connections_refused_total{whose="stranger"}';
+    await until(async () => (await world.service.metric(disconnected)) > 100); // five of them reach the limit
+    expect((await caller.ask(request(PATHS.orderUpdate))).status).toBe(200);
+    expect(resident(pid) - before).toBeLessThan(256 * MEBIBYTE); // what stays takes 20 MiB, the rest is garbage of 150,000 requests
+    const newcomer = await exchange(port, request(PATHS.orderUpdate).repeat(5), { answers: 5 });
+    expect(newcomer.responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    for (const stranger of strangers) stranger.destroy();
+    caller.close();
+  });
+});
+
 describe('a connection that sends garbage', () => {
   it('behind requests whose answers it does not read costs no memory, and one reaction', async () => {
     const { port, pid } = world.service;

@@ -61,7 +61,9 @@ export class Admission {
     expectation?: Problem,
   ): void {
     const connection = connectionOf(request);
-    if (connection.isClosing) return;
+    if (connection.isClosing || request.socket.destroyed) return;
+    this.connections.expectReply(connection, response);
+    if (request.socket.destroyed) return;
     connection.last = response;
     request.open();
     const problem = framingProblem(request) ?? expectation;

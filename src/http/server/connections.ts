@@ -1,6 +1,7 @@
 // Limits the number of connections. Connections on which a request had a valid API key stay. At the limit a new connection replaces the oldest
-// one on which no valid key was seen. If there is none, requests on the new connection get 503.
-import type { Server } from 'node:http';
+// one on which no valid key was seen. If there is none, requests on the new connection get 503. The replies that strangers leave unread are
+// limited on all connections together: beyond the limit, the stranger with the most of them is disconnected.
+import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Log } from '../../telemetry/log.js';
 import { connections, connectionsRefused } from '../../telemetry/metrics.js';
@@ -9,12 +10,15 @@ import { MAX_CONNECTIONS, RESERVED_DESCRIPTORS } from '../limits.js';
 
 /** How many connections above the limit are accepted, to be answered 503. Node closes further ones without an answer. */
 const TURNED_AWAY = 32;
+/** Replies that strangers may leave unread. One takes about four kilobytes, and Node parses more than a thousand requests of one packet. */
+const MAX_UNREAD = 5_000;
 const LOG_EVERY_MS = 60_000;
 
 export class Connections {
   private readonly all = new Set<Connection>();
   /** Connections on which no valid key was seen, in the order of their arrival. */
   private readonly strangers = new Set<Connection>();
+  private unread = 0;
   private loggedAt = -Infinity;
 
   constructor(
@@ -33,8 +37,27 @@ export class Connections {
     for (const connection of this.all) connection.closeWhenIdle();
   }
 
+  /** Counts the reply to a stranger until its client has read it. */
+  expectReply(connection: Connection, response: ServerResponse): void {
+    if (connection.isKnown) return;
+    connection.unread++;
+    this.unread++;
+    response.once('close', () => {
+      if (connection.unread > 0) this.noteRead(connection, 1);
+    });
+    if (this.unread <= MAX_UNREAD) return;
+    let worst = connection;
+    for (const stranger of this.strangers) if (stranger.unread > worst.unread) worst = stranger;
+    this.disconnect(worst);
+  }
+
+  private noteRead(connection: Connection, replies: number): void {
+    connection.unread -= replies;
+    this.unread -= replies;
+  }
+
   private arrive(socket: ServiceSocket): void {
-    const connection = new Connection(socket, (known) => this.strangers.delete(known));
+    const connection = new Connection(socket, (known) => this.forgetStranger(known));
     socket.connection = connection;
     socket.once('close', () => this.forget(connection));
     this.all.add(connection);
@@ -45,15 +68,24 @@ export class Connections {
 
   private makeRoomFor(newcomer: Connection): void {
     const [oldest] = this.strangers;
-    if (oldest) {
-      oldest.socket.destroy();
-      this.forget(oldest);
-    } else newcomer.isTurnedAway = true;
-    this.noteLimit(oldest ? 'stranger' : 'newcomer');
+    if (oldest) return this.disconnect(oldest);
+    newcomer.isTurnedAway = true;
+    this.noteLimit('newcomer');
+  }
+
+  private disconnect(stranger: Connection): void {
+    stranger.socket.destroy();
+    this.forget(stranger);
+    this.noteLimit('stranger');
+  }
+
+  private forgetStranger(connection: Connection): void {
+    this.strangers.delete(connection);
+    this.noteRead(connection, connection.unread);
   }
 
   private forget(connection: Connection): void {
-    this.strangers.delete(connection);
+    this.forgetStranger(connection);
     this.all.delete(connection);
     connections.set(this.all.size);
   }
@@ -64,7 +96,7 @@ export class Connections {
     this.loggedAt = performance.now();
     this.log.warn(
       { limit: this.limit, whose },
-      'connections: the limit is reached. Strangers make room for newcomers.',
+      'connections: a limit is reached. Strangers make room.',
     );
   }
 }

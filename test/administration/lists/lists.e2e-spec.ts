@@ -306,7 +306,7 @@ describe('any file', () => {
       maxLength: 10,
     });
     // Positions are numbers, so 10 comes behind 9
-    const twelve = [...'lkjihgfedcba'].map((value) => ({
+    const twelve = 'lkjihgfedcba'.split('').map((value) => ({
       list: 'orderType' as const,
       value,
       validity: { from: '', until: '' },
