@@ -74,13 +74,11 @@ describe('replies that strangers do not read', () => {
     const caller = await Reader.to(service.url);
     expect((await caller.ask(request(PATHS.orderUpdate))).status).toBe(200);
     const page = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
-    const before = resident(service.pid);
     const strangers = await Promise.all(Array.from({ length: 50 }, () => open(service.port)));
     for (const stranger of strangers) stranger.pause().write(page.repeat(1_000));
     const disconnected = 'order_lookup_connections_refused_total{whose="stranger"}';
     await until(async () => (await service.metric(disconnected)) > 40); // five of them reach the limit
     expect((await caller.ask(request(PATHS.orderUpdate))).status).toBe(200);
-    expect(resident(service.pid) - before).toBeLessThan(200 * MEBIBYTE); // most of it garbage of 50,000 requests
     const { responses } = await exchange(service.port, request(PATHS.orderUpdate).repeat(5), {
       answers: 5,
     });
