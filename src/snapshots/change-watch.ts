@@ -103,6 +103,7 @@ export class ChangeWatch {
         this.failed();
         if (!state.ended) this.connections.cut();
       }
+      this.session = undefined;
       session.destroy();
       databaseUp.set(0);
       listenerUp.set(0);

@@ -65,8 +65,11 @@ describe('an answer that its client does not read', () => {
 });
 
 describe('replies that strangers do not read', () => {
+  let service: RunningService;
+  afterAll(() => service?.kill());
+
   it('are limited on all connections together, and callers stay', async () => {
-    const service = await RunningService.start({
+    service = await RunningService.start({
       DATABASE_URL: world.database.urlOf('order_lookup_service'),
       ...world.issuer.environment,
     });
@@ -85,7 +88,6 @@ describe('replies that strangers do not read', () => {
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     for (const stranger of strangers) stranger.destroy();
     caller.close();
-    await service.kill();
   });
 });
 
