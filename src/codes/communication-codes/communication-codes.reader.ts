@@ -79,6 +79,7 @@ async function readRecords(transaction: Transaction, source: Source): Promise<Re
     const last = JSON.parse(json.slice(json.lastIndexOf('\n') + 1)) as Key;
     // PostgreSQL reads the next page while this one is copied
     const next = readPage<RecordsRow>(transaction, source, BY_TYPE, RECORDS, last);
+    next.catch(() => undefined); // where copying fails nobody awaits it, and its rejection would end the process
     const page = RecordPage.ofText(
       json,
       validity === null ? undefined : Float64Array.from(validity.split(','), Number),
@@ -108,6 +109,7 @@ async function sortByCode(
     const { page, from } = runs.at(-1) as RecordRun;
     const last = JSON.parse(page.record(from).toString()) as Key;
     const next = readPage<TypesRow>(transaction, source, BY_CODE, TYPES, last);
+    next.catch(() => undefined); // as above
     sorted.push(RecordPage.ofRuns(runs, source.moment));
     row = await next;
   }
