@@ -2,4 +2,4 @@ import 'reflect-metadata';
 import { runProgram } from './administration/frame/run-program.js';
 import { doctor } from './administration/doctor/doctor.program.js';
 
-await runProgram(doctor, process.argv.slice(2));
+await runProgram(doctor);

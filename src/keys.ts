@@ -1,4 +1,12 @@
 import { runProgram } from './administration/frame/run-program.js';
-import { keys } from './administration/keys/keys.program.js';
+import { issue } from './administration/keys/issue.command.js';
+import { list } from './administration/keys/list.command.js';
+import { revoke } from './administration/keys/revoke.command.js';
+import { rotate } from './administration/keys/rotate.command.js';
 
-await runProgram(keys, process.argv.slice(2));
+await runProgram({
+  name: 'keys',
+  commands: { issue, list, rotate, revoke },
+  notes: `A key is shown once, when it is issued. --sql prints an INSERT for a migration and needs no database.
+The database is the one at DATABASE_URL.`,
+});

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from 'pg';
-import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
+import { insertKey, newKey } from '../administration/keys/issue.command.js';
+import { hashApiKey } from '../auth/api-keys/api-key.js';
 import { KEY_STATE } from '../auth/api-keys/key-state.js';
 
 /** The key of the client "demo". It stays the same from one start to the next, unless it was revoked. */
@@ -13,10 +14,8 @@ export async function demoKey(client: Client, data: string): Promise<string> {
     [hashApiKey(kept)],
   );
   if (rowCount) return kept;
-  const key = generateApiKey();
-  await client.query(`insert into api_key (client, key_hash) values ('demo', decode($1, 'hex'))`, [
-    hashApiKey(key),
-  ]);
-  writeFileSync(file, key, { mode: 0o600 });
-  return key;
+  const issued = newKey('demo', undefined);
+  await insertKey(client, issued);
+  writeFileSync(file, issued.key, { mode: 0o600 });
+  return issued.key;
 }

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MIGRATIONS } from '../administration/migrate/read-migrations.js';
-import { AdministrationError } from '../administration/frame/administration-error.js';
+import { AdministrationError } from '../administration/frame/command.js';
 import { connect } from '../administration/frame/connect.js';
 import { applyMigrations } from '../administration/migrate/run-migrations.js';
 import { readConfiguration } from '../configuration/read-configuration.js';

@@ -1,8 +1,6 @@
-import { AdministrationError } from '../frame/administration-error.js';
-import { command } from '../frame/command.js';
+import { AdministrationError, command } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
-import { exportList } from '../lists/export-list.js';
-import { LISTS } from '../lists/list-tables.js';
+import { LISTS, exportList } from '../lists/list-tables.js';
 
 export const exportCommand = command({
   usage: 'communication-codes|code-lists',

@@ -6,8 +6,7 @@ import { AREAS } from '../../codes/supported-values/supported-values.js';
 import { readSupportedValues } from '../../codes/supported-values/supported-values.reader.js';
 import type { Transaction } from '../../codes/tables.js';
 import type { Answer } from '../../http/answer.js';
-import { AdministrationError } from '../frame/administration-error.js';
-import { command } from '../frame/command.js';
+import { AdministrationError, command } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 import { parseTime } from './time.js';
 

@@ -4,8 +4,7 @@ import type { KeySet } from '../../auth/issuers/key-set.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { holdsPassword } from '../../configuration/database-url.js';
 import { ConfigurationError, readConfiguration } from '../../configuration/read-configuration.js';
-import { AdministrationError } from '../frame/administration-error.js';
-import { type Program, command } from '../frame/command.js';
+import { type Program, AdministrationError, command } from '../frame/command.js';
 import { connect } from '../frame/connect.js';
 import { examineDatabase } from './database.js';
 import { type Finding, attempt, fault, ok, unexamined, warning } from './finding.js';
@@ -64,7 +63,8 @@ async function examine(tell: Tell): Promise<void> {
     }
   }
   if (configuration) {
-    tell(...(await examineLastGoodFile(configuration.LAST_GOOD_FILE)));
+    const lastGood = await examineLastGoodFile(configuration.LAST_GOOD_FILE);
+    if (lastGood) tell(lastGood);
     const keySets = new Map<string, KeySet>();
     for (const name of configuration.OAUTH_ISSUER) {
       const issuer = await examineIssuer(name, configuration);
@@ -85,7 +85,7 @@ function examineConfiguration(tell: Tell): Configuration | undefined {
   try {
     const configuration = readConfiguration(process.env);
     tell(ok('configuration', 'complete'));
-    tell(...examineEnvironment(process.env));
+    examineEnvironment(process.env, tell);
     return configuration;
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
@@ -99,31 +99,27 @@ function examineConfiguration(tell: Tell): Configuration | undefined {
 }
 
 /** What counts although no variable of ours is wrong. */
-function examineEnvironment(environment: NodeJS.ProcessEnv): Finding[] {
+function examineEnvironment(environment: NodeJS.ProcessEnv, tell: Tell): void {
   const { DATABASE_URL, NODE_ENV, NODE_OPTIONS, NODE_USE_ENV_PROXY, PGPASSWORD } = environment;
   const password = NODE_ENV === 'production' && (PGPASSWORD || holdsPassword(DATABASE_URL));
   const proxy = ['HTTPS_PROXY', 'https_proxy'].find((name) => environment[name]);
   const uses = NODE_USE_ENV_PROXY === '1' || NODE_OPTIONS?.includes('--use-env-proxy');
-  return [
-    ...(password
-      ? [
-          warning(
-            'password',
-            'the password of the database stands in the environment, which reaches crash reports and whoever may inspect the process',
-            'Put the connection string into a file, and name that in DATABASE_URL_FILE.',
-          ),
-        ]
-      : []),
-    ...(proxy && !uses
-      ? [
-          warning(
-            'proxy',
-            `${proxy} is set, and Node.js ignores it`,
-            'Set NODE_USE_ENV_PROXY=1, and name in NO_PROXY what is reached without the proxy.',
-          ),
-        ]
-      : []),
-  ];
+  if (password)
+    tell(
+      warning(
+        'password',
+        'the password of the database stands in the environment, which reaches crash reports and whoever may inspect the process',
+        'Put the connection string into a file, and name that in DATABASE_URL_FILE.',
+      ),
+    );
+  if (proxy && !uses)
+    tell(
+      warning(
+        'proxy',
+        `${proxy} is set, and Node.js ignores it`,
+        'Set NODE_USE_ENV_PROXY=1, and name in NO_PROXY what is reached without the proxy.',
+      ),
+    );
 }
 
 async function examineConnection(tell: Tell): Promise<Client | undefined> {

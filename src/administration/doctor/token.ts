@@ -1,5 +1,6 @@
 import { AccessTokensService } from '../../auth/access-tokens/access-tokens.service.js';
 import {
+  MAX_KID_CHARACTERS,
   type UnverifiedToken,
   decodeToken,
   isDate,
@@ -85,7 +86,7 @@ const explanations: Partial<Record<RefusalReason, Explanation>> = {
   critical: () => ['its header has crit or b64', 'Have the issuer leave them out.'],
   'key-id': ({ header }) => [
     `its key id is ${said(header?.kid)}`,
-    'Have the issuer give its keys names of at most 256 characters.',
+    `Have the issuer give its keys names of at most ${MAX_KID_CHARACTERS} characters.`,
   ],
   type: ({ header, configuration }) => [
     `its typ is ${said(header?.typ)}`,

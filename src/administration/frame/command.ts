@@ -5,6 +5,9 @@ type Values<O extends Options> = ReturnType<
   typeof parseArgs<{ options: O; strict: true }>
 >['values'];
 
+/** A fault in the operator's environment or input. Its message says what was found and how to correct it. */
+export class AdministrationError extends Error {}
+
 /** The result of a command. */
 export interface Outcome {
   /** For people, without a final newline; with `exact` it is written byte for byte. */

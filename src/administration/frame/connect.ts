@@ -7,7 +7,7 @@ import {
   assertSupported,
 } from '../../database/session.js';
 import { describe } from '../../telemetry/repeated-failure.js';
-import { AdministrationError } from './administration-error.js';
+import { AdministrationError } from './command.js';
 
 /** Longer than the service's limit: a command is run once and does not try again. */
 const CONNECT_TIMEOUT_MS = 10_000;

@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util';
 import { DatabaseError } from 'pg';
 import { describe } from '../../telemetry/repeated-failure.js';
-import { AdministrationError } from './administration-error.js';
-import type { Command, Outcome, Program } from './command.js';
+import { type Command, type Outcome, type Program, AdministrationError } from './command.js';
 
 /** Exit statuses: 0 done, 1 failed, 2 done, but something was found that the caller should stop for. */
 const [DONE, FAILED, FOUND] = [0, 1, 2];
@@ -12,14 +11,14 @@ const REMEDIES: Readonly<Record<string, string>> = {
   '42501': '. Connect with the role that owns the tables: order_lookup_owner in production',
 };
 
-/** Runs the command that `words` name, and sets the exit status. A failure is reported in one sentence on standard error. */
-export async function runProgram(program: Program, words: readonly string[]): Promise<void> {
+/** Runs the command that the arguments of the process name, and sets the exit status. A failure is reported in one sentence on standard error. */
+export async function runProgram(program: Program): Promise<void> {
   // The reader of the output may close it early, as `head` does
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
     process.exit(code === 'EPIPE' ? DONE : FAILED),
   );
   try {
-    const { text, found, failed } = await outcomeOf(program, words);
+    const { text, found, failed } = await outcomeOf(program, process.argv.slice(2));
     process.stdout.write(text);
     process.exitCode = failed ? FAILED : found ? FOUND : DONE;
   } catch (error) {

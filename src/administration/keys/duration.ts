@@ -1,4 +1,4 @@
-import { AdministrationError } from '../frame/administration-error.js';
+import { AdministrationError } from '../frame/command.js';
 
 const UNITS: Record<string, number> = {
   m: 60_000,

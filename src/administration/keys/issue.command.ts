@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
-import { AdministrationError } from '../frame/administration-error.js';
-import { command } from '../frame/command.js';
+import { AdministrationError, command } from '../frame/command.js';
 import { literal } from '../frame/literal.js';
 import { momentIn } from './duration.js';
 import { changeKeys } from './keys.js';

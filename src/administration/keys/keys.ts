@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { KEY_STATE, type KeyState } from '../../auth/api-keys/key-state.js';
-import { AdministrationError } from '../frame/administration-error.js';
+import { AdministrationError } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 
 /** The record of changes tells by this name what the key commands changed. */

@@ -1,5 +1,4 @@
-import { AdministrationError } from '../frame/administration-error.js';
-import { command } from '../frame/command.js';
+import { AdministrationError, command } from '../frame/command.js';
 import { momentIn } from './duration.js';
 import { describeKey, insertKey, newKey } from './issue.command.js';
 import { changeKeys, endOf, lockKey } from './keys.js';

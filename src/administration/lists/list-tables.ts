@@ -1,4 +1,6 @@
+import { stringify } from 'csv-stringify/sync';
 import type { Client } from 'pg';
+import { MAX_CODE_CHARACTERS, MAX_DESCRIPTION_CHARACTERS } from '../../problems/limits.js';
 
 /** A row as it stands in a file: null is empty. Moments are `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC, so that texts compare as moments do. */
 export type Row = Readonly<Record<string, string>>;
@@ -22,14 +24,18 @@ export const LISTS: Readonly<Record<string, ListTable>> = {
     table: 'communication_code',
     key: ['code_type', 'code'],
     columns: ['code_type', 'code', 'description', ...MOMENTS],
-    texts: { code_type: 256, code: 256, description: 1024 },
+    texts: {
+      code_type: MAX_CODE_CHARACTERS,
+      code: MAX_CODE_CHARACTERS,
+      description: MAX_DESCRIPTION_CHARACTERS,
+    },
     order: 't.code_type, t.code',
   },
   'code-lists': {
     table: 'code_list_value',
     key: ['code_list', 'value'],
     columns: ['code_list', 'value', 'position', ...MOMENTS],
-    texts: { code_list: 64, value: 256 },
+    texts: { code_list: 64, value: MAX_CODE_CHARACTERS },
     // As the answers have them: those of order-update, those of order-capture-v2 alone, those of no area
     order: `coalesce((select min(case p.area when 'order-update' then 0 else 1000 end + p.position)
       from public.area_property p where p.code_list = t.code_list), 1000000), t.code_list, t.position`,
@@ -55,3 +61,16 @@ export async function readRows(client: Client, list: ListTable): Promise<Row[]> 
 /** RFC 3339, as short as it can be. */
 export const shownMoment = (moment: string): string =>
   moment === '' ? '' : `${moment.replace(/\.?0*$/, '')}Z`;
+
+/** The table as CSV (RFC 4180), in the order of the answers. */
+export async function exportList(client: Client, list: ListTable): Promise<string> {
+  const rows = await readRows(client, list);
+  return stringify(
+    rows.map((row) =>
+      list.columns.map((name) =>
+        MOMENTS.includes(name) ? shownMoment(row[name] ?? '') : row[name],
+      ),
+    ),
+    { header: true, columns: [...list.columns], record_delimiter: 'windows' },
+  );
+}

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { AdministrationError } from '../frame/administration-error.js';
+import { AdministrationError } from '../frame/command.js';
 import { type Migration, numberOf, subjectOf } from './read-migrations.js';
 
 const TABLE = 'public.applied_migration';

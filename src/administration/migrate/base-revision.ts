@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
 import { basename, dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { AdministrationError } from '../frame/administration-error.js';
+import { AdministrationError } from '../frame/command.js';
+import { MIGRATIONS } from './read-migrations.js';
 
 const execute = promisify(execFile);
 
@@ -14,18 +15,21 @@ export interface BaseRevision {
 }
 
 /** @throws AdministrationError if git does not know the revision, or the folder is not in a repository */
-export async function readBase(folder: string, base: string): Promise<BaseRevision> {
+export async function readBase(base: string): Promise<BaseRevision> {
   if (base === '' || base.startsWith('-'))
     throw new AdministrationError(`"${base}" is not the name of a git revision, such as main.`);
   const git = async (...words: string[]): Promise<string[]> => {
-    const { stdout } = await execute('git', words, { cwd: dirname(folder), maxBuffer: 2 ** 26 });
+    const { stdout } = await execute('git', words, {
+      cwd: dirname(MIGRATIONS),
+      maxBuffer: 2 ** 26,
+    });
     return stdout
       .split('\0')
       .filter((path) => path.endsWith('.sql'))
       .map((path) => basename(path, '.sql'));
   };
   try {
-    const path = `./${basename(folder)}`;
+    const path = `./${basename(MIGRATIONS)}`;
     const names = await git('ls-tree', '-r', '-z', '--name-only', base, '--', path);
     const altered = await git(
       ...['diff', '--name-only', '-z', '--no-renames', '--diff-filter=MTD', base, '--', path],

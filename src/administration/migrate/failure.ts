@@ -1,6 +1,6 @@
 import type { DatabaseError } from 'pg';
 import { describe } from '../../telemetry/repeated-failure.js';
-import { AdministrationError } from '../frame/administration-error.js';
+import { AdministrationError } from '../frame/command.js';
 import type { Statement } from './sql-statements.js';
 
 /** How many lines of a statement are shown. */

@@ -2,20 +2,16 @@
 // appears in git at the merge and not in production.
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { MIGRATIONS } from './read-migrations.js';
 
-const FILE = 'last-migration.txt';
-const pathBeside = (folder: string): string => join(folder, '..', FILE);
+const FILE = join(MIGRATIONS, '..', 'last-migration.txt');
 
-export const writeLast = (folder: string, name: string): Promise<void> =>
-  writeFile(pathBeside(folder), `${name}\n`);
+export const writeLast = (name: string): Promise<void> => writeFile(FILE, `${name}\n`);
 
 /** What is wrong with the file, and how to correct it; undefined if it names the last migration. */
-export async function faultOfLast(
-  folder: string,
-  last: string | undefined,
-): Promise<string | undefined> {
-  const said = await readFile(pathBeside(folder), 'utf8').catch(() => '');
+export async function faultOfLast(last: string | undefined): Promise<string | undefined> {
+  const said = await readFile(FILE, 'utf8').catch(() => '');
   return said === `${last}\n` || (said === '' && last === undefined)
     ? undefined
-    : `${FILE} beside ${basename(folder)}/ does not hold "${last ?? ''}", the name of the last migration, and nothing else. Write it there.`;
+    : `${basename(FILE)} beside ${basename(MIGRATIONS)}/ does not hold "${last ?? ''}", the name of the last migration, and nothing else. Write it there.`;
 }

@@ -1,5 +1,5 @@
 import leven from 'leven';
-import { AdministrationError } from '../frame/administration-error.js';
+import { AdministrationError } from '../frame/command.js';
 
 interface Part {
   readonly sql: string;

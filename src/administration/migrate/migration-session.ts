@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { describe } from '../../telemetry/repeated-failure.js';
-import { AdministrationError } from '../frame/administration-error.js';
+import { AdministrationError } from '../frame/command.js';
 import { failureOf } from './failure.js';
 import type { Statement } from './sql-statements.js';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { AdministrationError } from '../frame/administration-error.js';
+import { AdministrationError } from '../frame/command.js';
 import { splitByMarkers } from './markers.js';
 import { type Statement, isTransactionControl, statementsOf } from './sql-statements.js';
 

@@ -1,6 +1,6 @@
 // Runs each migration in its own session and transaction, together with its row in applied_migration: all of it is committed or nothing.
 // Concurrent runs are serialized by a transaction-level advisory lock, so a killed run leaves no lock behind.
-import { AdministrationError } from '../frame/administration-error.js';
+import { AdministrationError } from '../frame/command.js';
 import { failureOf } from './failure.js';
 import { type Open, beginAlone } from './migration-session.js';
 import { type Step, type StepsOf, stepsDown, stepsUp } from './steps.js';

@@ -12,7 +12,7 @@ export interface UnverifiedToken {
   readonly claims: JWTPayload;
 }
 
-const MAX_KID_CHARACTERS = 256;
+export const MAX_KID_CHARACTERS = 256;
 /** 9999-12-31. A later date is not accepted. */
 const LAST_DATE = 253_402_300_799;
 const OTHER_KINDS = ['id', 'refresh', 'offline', 'logout'];

@@ -14,9 +14,12 @@ import {
   uniqueArray,
 } from 'fast-check';
 import { Client } from 'pg';
-import { exportList } from '../../../src/administration/lists/export-list.js';
 import { migrationFor } from '../../../src/administration/lists/list-migration.js';
-import { LISTS, type ListTable } from '../../../src/administration/lists/list-tables.js';
+import {
+  LISTS,
+  type ListTable,
+  exportList,
+} from '../../../src/administration/lists/list-tables.js';
 import { parseListFile } from '../../../src/administration/lists/read-list-file.js';
 import {
   applyMigrations,

@@ -1,5 +1,4 @@
-import { AdministrationError } from '../../frame/administration-error.js';
-import { command } from '../../frame/command.js';
+import { AdministrationError, command } from '../../frame/command.js';
 import { readBase } from '../base-revision.js';
 import { faultOfLast } from '../last-migration.js';
 import { MIGRATIONS, numberOf, readMigrations } from '../read-migrations.js';
@@ -11,7 +10,7 @@ export const check = command({
   options: { base: { type: 'string' } },
   run: async ({ base }) => {
     const names = (await readMigrations(MIGRATIONS)).map(({ name }) => name);
-    const faults = [await faultOfLast(MIGRATIONS, names.at(-1))];
+    const faults = [await faultOfLast(names.at(-1))];
     if (base !== undefined) faults.push(...(await faultsAgainst(base, names)));
     const said = faults.filter((fault) => fault !== undefined);
     if (said.length > 0) throw new AdministrationError(said.join('\n'));
@@ -20,7 +19,7 @@ export const check = command({
 });
 
 async function faultsAgainst(base: string, names: readonly string[]): Promise<string[]> {
-  const revision = await readBase(MIGRATIONS, base);
+  const revision = await readBase(base);
   const last = revision.names.at(-1);
   return [
     ...revision.altered.map(

@@ -1,5 +1,4 @@
-import { AdministrationError } from '../../frame/administration-error.js';
-import { command } from '../../frame/command.js';
+import { AdministrationError, command } from '../../frame/command.js';
 import { connect } from '../../frame/connect.js';
 import { describeChanges } from '../plan/describe-plan.js';
 import { type Plan, planSteps } from '../plan/plan-migrations.js';
@@ -18,7 +17,7 @@ export const down = command({
       throw new AdministrationError(
         `"${count}" is not a number of migrations to undo: 1 or more is needed.`,
       );
-    const plan = await planSteps(() => connect(), await stepsDown(MIGRATIONS, Number(count)));
+    const plan = await planSteps(connect, await stepsDown(MIGRATIONS, Number(count)));
     if (plan.migrations.length === 0) return { text: 'Nothing to do.' };
     process.stdout.write(`${describeUndoing(plan)}\n\n`);
     const reason =
@@ -27,12 +26,7 @@ export const down = command({
         : process.env['NODE_ENV'] === 'production' && 'NODE_ENV is production';
     if (reason && !yes)
       throw new AdministrationError(`Nothing was undone, since ${reason}. If that is meant: --yes`);
-    const undone = await undoMigrations(
-      MIGRATIONS,
-      () => connect(),
-      Number(count),
-      plan.migrations,
-    );
+    const undone = await undoMigrations(MIGRATIONS, connect, Number(count), plan.migrations);
     return { text: undone.map((name) => `undone  ${name}`).join('\n') };
   },
 });

@@ -1,5 +1,4 @@
-import { AdministrationError } from '../../frame/administration-error.js';
-import { command } from '../../frame/command.js';
+import { AdministrationError, command } from '../../frame/command.js';
 import { connect } from '../../frame/connect.js';
 import { canBreakClients, describePlan, planInMarkdown } from '../plan/describe-plan.js';
 import { planSteps } from '../plan/plan-migrations.js';
@@ -18,7 +17,7 @@ export const plan = command({
   run: async ({ markdown, notice }) => {
     if (!/^\d{1,4}$/.test(notice))
       throw new AdministrationError(`--notice is "${notice}": a number of days is needed.`);
-    const planned = await planSteps(() => connect(), await stepsUp(MIGRATIONS), Number(notice));
+    const planned = await planSteps(connect, await stepsUp(MIGRATIONS), Number(notice));
     const found = canBreakClients(planned);
     const { migrations, changes } = planned;
     return {

@@ -1,7 +1,6 @@
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AdministrationError } from '../../frame/administration-error.js';
-import { command } from '../../frame/command.js';
+import { AdministrationError, command } from '../../frame/command.js';
 import { readBase } from '../base-revision.js';
 import { writeLast } from '../last-migration.js';
 import { MIGRATIONS, migrationNames, nameOf, numberOf, subjectOf } from '../read-migrations.js';
@@ -14,7 +13,7 @@ export const renumber = command({
   run: async ({ base }) => {
     if (base === undefined)
       throw new AdministrationError('--base is missing: a git revision, such as origin/main.');
-    const revision = await readBase(MIGRATIONS, base);
+    const revision = await readBase(base);
     const own = (await migrationNames(MIGRATIONS)).filter((name) => !revision.names.includes(name));
     const last = revision.names.at(-1);
     const first = (last ? numberOf(last) : 0) + 1;
@@ -28,7 +27,7 @@ export const renumber = command({
     for (const { name, to } of order)
       await rename(join(MIGRATIONS, `${name}.sql`), join(MIGRATIONS, `${to}.sql`));
     const end = moves.at(-1)?.to ?? last;
-    if (end) await writeLast(MIGRATIONS, end);
+    if (end) await writeLast(end);
     return {
       text: renamed.map(({ name, to }) => `${name} → ${to}`).join('\n') || 'Nothing to do.',
     };

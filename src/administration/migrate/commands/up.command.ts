@@ -8,7 +8,7 @@ export const up = command({
   summary: 'applies the migrations that are pending',
   options: { json: { type: 'boolean' } },
   run: async () => {
-    const applied = await applyMigrations(MIGRATIONS, () => connect());
+    const applied = await applyMigrations(MIGRATIONS, connect);
     return {
       text: applied.map((name) => `applied  ${name}`).join('\n') || 'Nothing to do.',
       json: { applied },

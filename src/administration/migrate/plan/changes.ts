@@ -1,5 +1,6 @@
+import { isInForce } from '../../../codes/validity.js';
 import { type ListChange, compareLists } from './compare-lists.js';
-import { type Contents, type Record, isInForce, valuesAt } from './contents.js';
+import { type Contents, type Record, valuesAt } from './contents.js';
 
 interface RecordChange {
   readonly kind: 'added' | 'removed' | 'changed';

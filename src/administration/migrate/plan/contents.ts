@@ -1,13 +1,5 @@
 import type { Client } from 'pg';
-
-/** From `from` until just before `until`, in milliseconds since the epoch; infinite if there is no bound. */
-interface Validity {
-  readonly from: number;
-  readonly until: number;
-}
-
-export const isInForce = ({ from, until }: Validity, moment: number): boolean =>
-  from <= moment && moment < until;
+import { VALIDITY, type Validity, isInForce, validityOf } from '../../../codes/validity.js';
 
 export interface Value extends Validity {
   readonly value: string;
@@ -30,9 +22,8 @@ export interface Contents {
   readonly records: readonly Record[];
 }
 
-const validity = (table: string): string =>
-  `coalesce((extract(epoch from ${table}.valid_from) * 1000)::float8, '-infinity') as "from",
-   coalesce((extract(epoch from ${table}.valid_until) * 1000)::float8, 'infinity') as until`;
+/** A row without its validity as PostgreSQL gives it. */
+type Dated<T extends Validity> = Omit<T, keyof Validity> & { readonly validity: string | null };
 
 /** The contents as seen by the transaction of `client`; empty if the tables do not exist yet. */
 export async function readContents(client: Client): Promise<Contents> {
@@ -49,15 +40,16 @@ export async function readContents(client: Client): Promise<Contents> {
   );
   for (const { area, property, list } of areas.rows)
     properties.set(area, (properties.get(area) ?? new Map<string, string>()).set(property, list));
-  const lists = await client.query<Value & { list: string }>(
-    `select code_list as list, value, ${validity('v')} from public.code_list_value v order by code_list, position`,
+  const lists = await client.query<Dated<Value> & { list: string }>(
+    `select code_list as list, value, ${VALIDITY} as validity from public.code_list_value r order by code_list, position`,
   );
-  for (const { list, ...value } of lists.rows)
-    values.set(list, [...(values.get(list) ?? []), value]);
-  const records = await client.query<Record>(
-    `select code_type as "codeType", code, description, ${validity('c')} from public.communication_code c order by code_type, code`,
+  for (const { list, value, validity } of lists.rows)
+    values.set(list, [...(values.get(list) ?? []), { value, ...validityOf(validity) }]);
+  const records = await client.query<Dated<Record>>(
+    `select code_type as "codeType", code, description, ${VALIDITY} as validity from public.communication_code r order by code_type, code`,
   );
-  return { now, properties, values, records: records.rows };
+  const dated = records.rows.map(({ validity, ...row }) => ({ ...row, ...validityOf(validity) }));
+  return { now, properties, values, records: dated };
 }
 
 /** The names of a list's values at a moment. */

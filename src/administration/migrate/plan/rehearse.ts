@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client, DatabaseError } from 'pg';
-import { AdministrationError } from '../../frame/administration-error.js';
+import { AdministrationError } from '../../frame/command.js';
 import { LOCK_CLASS, type Open, beginAlone } from '../migration-session.js';
 
 /** If a session waits for the rehearsal this long, the rehearsal ends and starts again. */
