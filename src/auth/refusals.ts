@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import type { RequestHead } from '../http/request-head.js';
-import { type Issue, Problem } from '../problems/problem.js';
-import { retryAfter } from '../problems/retry-after.js';
+import { type Issue, Problem, retryAfter } from '../problems/problem.js';
 import { TallyTable } from '../telemetry/deferred-metrics.js';
 import { credentialsRefused } from '../telemetry/metrics.js';
 import { metadataAddress } from './protected-resource/protected-resource.js';

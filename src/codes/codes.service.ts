@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DatabaseClock } from '../database/database-clock.js';
 import type { Answer } from '../http/answer.js';
-import { Problem } from '../problems/problem.js';
-import { retryAfter } from '../problems/retry-after.js';
+import { Problem, retryAfter } from '../problems/problem.js';
 import type { FollowedSnapshot, Reading } from '../snapshots/followed-snapshot.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
 import { LOG, type Log } from '../telemetry/log.js';
@@ -22,6 +21,7 @@ import type { Area } from './supported-values/supported-values.js';
 
 /** How often the clock is checked while a moment lies ahead: the clock may be set, and the machine may sleep. */
 const RECHECK_MS = 5_000;
+const UNREAD = 'The codes have not been read from the database yet.';
 
 /** What was read, with what the next reading needs to build on it. */
 interface Codes {
@@ -64,13 +64,14 @@ export class CodesService {
     return this.followed.current?.timeline.current.communicationCodes.count ?? 0;
   }
 
+  /** Why nothing can be answered now, or undefined. */
+  get obstacle(): string | undefined {
+    return this.followed.current ? undefined : UNREAD;
+  }
+
   private get snapshot(): CodesSnapshot {
     const { current } = this.followed;
-    if (!current)
-      throw new Problem('not-ready', {
-        detail: 'The codes have not been read from the database yet.',
-        headers: retryAfter(2),
-      });
+    if (!current) throw new Problem('not-ready', { detail: UNREAD, headers: retryAfter(2) });
     return current.timeline.current;
   }
 

@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
+/** The methods of every path. */
+export const METHODS = 'GET, HEAD, OPTIONS';
 const NONE: readonly string[] = [];
 const VARY = ['Vary', 'Origin'];
 const EXPOSED = [
@@ -8,7 +10,7 @@ const EXPOSED = [
 ];
 const PREFLIGHT = [
   'Access-Control-Allow-Methods',
-  'GET, HEAD, OPTIONS',
+  METHODS,
   'Access-Control-Allow-Headers',
   'Api-Key, Authorization, If-None-Match, X-Request-Id, traceparent',
   'Access-Control-Max-Age',

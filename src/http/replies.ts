@@ -6,11 +6,11 @@ import type { Problem } from '../problems/problem.js';
 import type { ProblemRenderer } from '../problems/problem-details.js';
 import type { Answer } from './answer.js';
 import { connectionOf } from './connection.js';
-import type { Cors } from './cors.js';
+import { type Cors, METHODS } from './cors.js';
 import type { Draining } from './draining.js';
 import type { ServiceRequest, ServiceResponse } from './service-request.js';
 
-export const ALLOW = ['Allow', 'GET, HEAD, OPTIONS'];
+export const ALLOW = ['Allow', METHODS];
 
 /**
  * Every reply that leaves the process goes through `send`, also a reply to bytes that never became a request. Here it gets the header fields

@@ -27,14 +27,10 @@ export class HealthService {
 
   /** Why the service is not ready, in sentences; empty if it is ready. */
   get obstacles(): string[] {
-    return [
-      ...(this.draining.hasBegun ? ['The service is shutting down.'] : []),
-      ...(this.codes.followed.current
-        ? []
-        : ['The codes have not been read from the database yet.']),
-      ...[this.apiKeys.obstacle].filter((text) => text !== undefined),
-      ...(this.issuers.anyKeys ? [] : ['The signing keys of the issuer are not at hand.']),
-    ];
+    const { draining, codes, apiKeys, issuers } = this;
+    const drain = draining.hasBegun ? 'The service is shutting down.' : undefined;
+    const all = [drain, codes.obstacle, apiKeys.obstacle, issuers.obstacle];
+    return all.filter((obstacle) => obstacle !== undefined);
   }
 
   private get restored(): Record<'codes' | 'keys' | 'signing-keys', boolean> {

@@ -2,9 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Problem } from '../problems/problem.js';
+import { Problem, retryAfter } from '../problems/problem.js';
 import { ProblemRenderer } from '../problems/problem-details.js';
-import { retryAfter } from '../problems/retry-after.js';
 import { registry } from '../telemetry/metrics.js';
 import { HealthService } from './health.service.js';
 

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { type JWTPayload, jwtVerify } from 'jose';
 import { Configuration } from '../../configuration/configuration.js';
+import { NO_KEYS } from '../issuers/issuer.js';
 import { IssuersService } from '../issuers/issuers.service.js';
 import { ALGORITHMS, type KeySet } from '../issuers/key-set.js';
 import { type Verdict, refused, undecided, unverified, valid } from '../verdict.js';
@@ -20,8 +21,6 @@ import { type UnverifiedToken, decodeToken, faultsOf } from './token-faults.js';
 /** How many signatures are verified at the same time, and how many tokens may wait. */
 const VERIFIED_AT_ONCE = 2;
 const MAX_WAITING = 2_000;
-
-const NO_KEYS = 'The signing keys of the issuer are not at hand.';
 
 /** Verifies access tokens. */
 @Injectable()

@@ -7,7 +7,7 @@ import {
 import { Configuration } from '../../configuration/configuration.js';
 import { LOG, type Log } from '../../telemetry/log.js';
 import { jwksAge, jwksKeys, measureOnScrape } from '../../telemetry/metrics.js';
-import { Issuer } from './issuer.js';
+import { Issuer, NO_KEYS } from './issuer.js';
 
 /** The issuers whose access tokens are accepted. */
 @Injectable()
@@ -44,9 +44,9 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     return [...this.issuers.values()];
   }
 
-  /** Whether at least one issuer has signing keys. Otherwise no caller can be accepted. */
-  get anyKeys(): boolean {
-    return this.all.some(({ keys }) => keys !== undefined);
+  /** Why no caller can be accepted now, or undefined if at least one issuer has signing keys. */
+  get obstacle(): string | undefined {
+    return this.all.some(({ keys }) => keys !== undefined) ? undefined : NO_KEYS;
   }
 
   onApplicationBootstrap(): void {

@@ -21,6 +21,14 @@ export const ALGORITHMS = [
   'EdDSA',
   'Ed25519',
 ];
+/** The algorithm with which a key that names none is imported, by its curve. */
+const DEFAULTS: Readonly<Record<string, string>> = {
+  RSA: 'RS256',
+  'P-256': 'ES256',
+  'P-384': 'ES384',
+  'P-521': 'ES512',
+  Ed25519: 'EdDSA',
+};
 const MIN_RSA_BITS = 2048;
 const MAX_KEYS = 100;
 
@@ -72,8 +80,11 @@ async function isUsable(key: JWK): Promise<boolean> {
   if ((use !== undefined && use !== 'sig') || (alg !== undefined && !ALGORITHMS.includes(alg)))
     return false;
   try {
-    const imported = (await importJWK(key, alg ?? defaultAlgorithm(key))) as CryptoKey;
-    const { modulusLength } = imported.algorithm as Partial<RsaHashedKeyAlgorithm>;
+    const imported = (await importJWK(
+      key,
+      alg ?? DEFAULTS[kty === 'RSA' ? kty : String(key.crv)],
+    )) as CryptoKey;
+    const { modulusLength } = imported.algorithm as { modulusLength?: number };
     return (
       imported.type === 'public' && (modulusLength === undefined || modulusLength >= MIN_RSA_BITS)
     );
@@ -81,18 +92,3 @@ async function isUsable(key: JWK): Promise<boolean> {
     return false;
   }
 }
-
-interface RsaHashedKeyAlgorithm {
-  readonly modulusLength: number;
-}
-
-const defaultAlgorithm = ({ kty, crv }: JWK): string =>
-  kty === 'RSA'
-    ? 'RS256'
-    : kty === 'OKP'
-      ? 'EdDSA'
-      : crv === 'P-384'
-        ? 'ES384'
-        : crv === 'P-521'
-          ? 'ES512'
-          : 'ES256';

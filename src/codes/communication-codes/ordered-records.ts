@@ -1,4 +1,3 @@
-import { firstIndex } from './first-index.js';
 import type { Fields } from './record-key.js';
 import { RecordPage, type RecordRun } from './record-page.js';
 import { addLasting, addRun, pagesOf } from './record-run.js';
@@ -129,21 +128,25 @@ export class OrderedRecords {
   }
 
   private firstWhere(passes: (order: number) => boolean, values: readonly Buffer[]): number {
-    const at = this.firstPageWhere(passes, values);
-    const page = this.pages[at];
-    return (
-      (this.numbers[at] as number) +
-      (page
-        ? firstIndex(page.count, (index) => passes(page.compare(index, this.fields, values)))
-        : 0)
-    );
-  }
-
-  /** The first page whose last record passes. */
-  private firstPageWhere(passes: (order: number) => boolean, values: readonly Buffer[]): number {
-    return firstIndex(this.pages.length, (at) => {
-      const page = this.pages[at] as RecordPage;
-      return passes(page.compare(page.count - 1, this.fields, values));
+    const isIn = (page: RecordPage, index: number): boolean =>
+      passes(page.compare(index, this.fields, values));
+    const at = firstIndex(this.pages.length, (number) => {
+      const page = this.pages[number] as RecordPage;
+      return isIn(page, page.count - 1);
     });
+    const page = this.pages[at];
+    const before = page ? firstIndex(page.count, (index) => isIn(page, index)) : 0;
+    return (this.numbers[at] as number) + before;
   }
+}
+
+/** The first index from `low` and below `count` that passes, found by binary search, or `count`. All indexes after one that passes must pass too. */
+function firstIndex(count: number, passes: (index: number) => boolean, low = 0): number {
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (passes(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }

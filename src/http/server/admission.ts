@@ -3,8 +3,7 @@
 // when the request arrives, since no later request on the connection may run.
 import type { Server } from 'node:http';
 import { requestsShed } from '../../telemetry/metrics.js';
-import { Problem } from '../../problems/problem.js';
-import { retryAfter } from '../../problems/retry-after.js';
+import { Problem, retryAfter } from '../../problems/problem.js';
 import { type Connection, connectionOf } from '../connection.js';
 import { sendError } from '../problem.filter.js';
 import type { Replies } from '../replies.js';
