@@ -2,17 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import type { RequestHead } from '../http/request-head.js';
 import { type Issue, Problem, retryAfter } from '../problems/problem.js';
-import { TallyTable } from '../telemetry/deferred-metrics.js';
 import { credentialsRefused } from '../telemetry/metrics.js';
 import { metadataAddress } from './protected-resource/protected-resource.js';
 import type { Verdict } from './verdict.js';
 
 const REALM = 'realm="order-lookup-services"';
 const KEY_CHALLENGE = ['WWW-Authenticate', `ApiKey ${REALM}, header="Api-Key"`];
-
-const tallies = new TallyTable<string>((credential, reason) =>
-  credentialsRefused.labels({ credential, reason }),
-);
 
 /** The problem documents for credentials that are missing, refused or cannot be checked. */
 @Injectable()
@@ -47,18 +42,8 @@ export class Refusals {
         ? 'The credentials of the request are not valid.'
         : 'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
       issues: [
-        ...issueOf(
-          API_KEY,
-          key,
-          'Api-Key is missing: send your subscription key.',
-          'Api-Key is not valid.',
-        ),
-        ...issueOf(
-          TOKEN,
-          token,
-          'Authorization is missing: send Bearer and an access token.',
-          'Authorization holds no valid access token.',
-        ),
+        ...issueOf(API_KEY, key, 'send your subscription key', 'is not valid'),
+        ...issueOf(TOKEN, token, 'send Bearer and an access token', 'holds no valid access token'),
       ],
       // RFC 6750 section 3.1: no error code where no token was sent
       headers: [
@@ -70,7 +55,7 @@ export class Refusals {
 
   /** RFC 6750 section 3.1: "The request requires higher privileges than provided by the access token." */
   insufficientScope(scope: string): Problem {
-    tallies.inc('access_token', 'scope');
+    credentialsRefused.inc({ credential: 'access_token', reason: 'scope' });
     return new Problem('insufficient-scope', {
       detail: 'The access token was not granted the scope that this service needs.',
       issues: [headerIssue(TOKEN, `The access token lacks the scope ${scope}.`)],
@@ -94,8 +79,9 @@ const API_KEY = 'Api-Key';
 const TOKEN = 'Authorization';
 
 function count(credential: string, verdict: Verdict<unknown>): void {
-  if (verdict.kind === 'refused') tallies.inc(credential, verdict.reason);
-  else if (verdict.kind === 'missing') tallies.inc(credential, 'missing');
+  const { kind } = verdict;
+  if (kind === 'refused') credentialsRefused.inc({ credential, reason: verdict.reason });
+  else if (kind === 'missing') credentialsRefused.inc({ credential, reason: kind });
 }
 
 const headerIssue = (field: string, description: string): Issue => ({
@@ -104,12 +90,13 @@ const headerIssue = (field: string, description: string): Issue => ({
   location: 'header',
 });
 
+/** @param remedy what to do if it is missing, and `fault`, what is wrong if it was refused */
 function issueOf(
   field: string,
   { kind }: Verdict<unknown>,
-  whenMissing: string,
-  whenRefused: string,
+  remedy: string,
+  fault: string,
 ): Issue[] {
-  if (kind === 'missing') return [headerIssue(field, whenMissing)];
-  return kind === 'refused' ? [headerIssue(field, whenRefused)] : [];
+  if (kind === 'missing') return [headerIssue(field, `${field} is missing: ${remedy}.`)];
+  return kind === 'refused' ? [headerIssue(field, `${field} ${fault}.`)] : [];
 }

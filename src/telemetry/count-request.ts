@@ -1,13 +1,8 @@
-import { type Observations, TallyTable } from './deferred-metrics.js';
 import { clientRequests, requestDuration, requests } from './metrics.js';
 
 /** How many clients the metric names: each client takes one series for each status. */
 const MOST_CLIENTS = 1_000;
 const OTHER_CLIENTS = 'other';
-
-const durations = new Map<string, Observations>();
-const byOperation = new TallyTable((operation, status) => requests.labels({ operation, status }));
-const byClient = new TallyTable((client, status) => clientRequests.labels({ client, status }));
 
 /**
  * Counts an answered request.
@@ -20,11 +15,9 @@ export function countRequest(
   seconds: number,
   client?: string,
 ): void {
-  byOperation.inc(operation, status);
-  let observed = durations.get(operation);
-  if (!observed) durations.set(operation, (observed = requestDuration.labels({ operation })));
-  observed.observe(seconds);
+  requests.inc(operation, status);
+  requestDuration.observe(operation, seconds);
   if (client === undefined) return;
-  const named = byClient.has(client) || byClient.size < MOST_CLIENTS;
-  byClient.inc(named ? client : OTHER_CLIENTS, status);
+  const named = clientRequests.has(client) || clientRequests.size < MOST_CLIENTS;
+  clientRequests.inc(named ? client : OTHER_CLIENTS, status);
 }

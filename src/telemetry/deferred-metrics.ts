@@ -1,5 +1,5 @@
-// Metrics that every request updates. prom-client looks up the labels at each observation, which costs as much as routing a request. Here
-// the lookup is deferred to the next scrape, or until many observations have been collected.
+// Metrics that every request updates. prom-client looks up the labels at each observation. To defer this to the next scrape, or until
+// many observations have been collected, saves 0.8 µs, a twenty-fifth of the CPU time of a request.
 import {
   Counter,
   type CounterConfiguration,
@@ -8,47 +8,23 @@ import {
   type LabelValues,
 } from 'prom-client';
 
-/** Counts for one set of labels. */
-export class Tally {
-  private count = 0;
-
-  inc(): void {
-    this.count++;
-  }
-
-  /** The count since the previous call. */
-  take(): number {
-    const { count } = this;
-    this.count = 0;
-    return count;
-  }
-}
-
+/** Counts by the values of two labels. */
 export class DeferredCounter<Label extends string> {
-  private readonly tallies: (readonly [LabelValues<Label>, Tally])[] = [];
+  private readonly rows = new Map<string, Map<number, number>>();
 
-  constructor(configuration: CounterConfiguration<Label>) {
+  constructor(configuration: CounterConfiguration<Label> & { labelNames: readonly Label[] }) {
+    const [one = '', two = ''] = configuration.labelNames;
     const counter = new Counter({
       ...configuration,
       collect: () => {
-        for (const [labels, tally] of this.tallies) counter.inc(labels, tally.take());
+        for (const [first, row] of this.rows)
+          for (const [second, count] of row) {
+            counter.inc({ [one]: first, [two]: second } as LabelValues<Label>, count);
+            row.set(second, 0);
+          }
       },
     });
   }
-
-  /** The caller keeps the result: each call creates a new one. */
-  labels(labels: LabelValues<Label>): Tally {
-    const tally = new Tally();
-    this.tallies.push([labels, tally]);
-    return tally;
-  }
-}
-
-/** Tallies by the values of two labels, each created when it is first needed. */
-export class TallyTable<Second extends string | number> {
-  private readonly rows = new Map<string, Map<Second, Tally>>();
-
-  constructor(private readonly create: (first: string, second: Second) => Tally) {}
 
   /** The number of values of the first label. */
   get size(): number {
@@ -59,52 +35,41 @@ export class TallyTable<Second extends string | number> {
     return this.rows.has(first);
   }
 
-  inc(first: string, second: Second): void {
+  inc(first: string, second: number): void {
     let row = this.rows.get(first);
     if (!row) this.rows.set(first, (row = new Map()));
-    let tally = row.get(second);
-    if (!tally) row.set(second, (tally = this.create(first, second)));
-    tally.inc();
+    row.set(second, (row.get(second) ?? 0) + 1);
   }
 }
 
 const MOST_DEFERRED = 256;
 
-/** Values observed for one set of labels. */
-export class Observations {
-  private readonly values = new Float64Array(MOST_DEFERRED);
-  private count = 0;
-
-  constructor(private readonly passOn: (value: number) => void) {}
-
-  observe(value: number): void {
-    this.values[this.count++] = value;
-    if (this.count === MOST_DEFERRED) this.flush();
-  }
-
-  flush(): void {
-    this.values.subarray(0, this.count).forEach(this.passOn);
-    this.count = 0;
-  }
-}
-
+/** Observations by the value of one label. */
 export class DeferredHistogram<Label extends string> {
   private readonly histogram: Histogram<Label>;
-  private readonly observations: Observations[] = [];
+  private readonly values = new Map<string, number[]>();
 
-  constructor(configuration: HistogramConfiguration<Label>) {
+  constructor(
+    private readonly configuration: HistogramConfiguration<Label> & {
+      labelNames: readonly Label[];
+    },
+  ) {
     this.histogram = new Histogram({
       ...configuration,
-      collect: () => {
-        for (const ofLabels of this.observations) ofLabels.flush();
-      },
+      collect: () => this.values.forEach((values, label) => this.flush(label, values)),
     });
   }
 
-  /** The caller keeps the result: each call creates a new one. */
-  labels(labels: LabelValues<Label>): Observations {
-    const ofLabels = new Observations((value) => this.histogram.observe(labels, value));
-    this.observations.push(ofLabels);
-    return ofLabels;
+  observe(label: string, value: number): void {
+    let values = this.values.get(label);
+    if (!values) this.values.set(label, (values = []));
+    if (values.push(value) === MOST_DEFERRED) this.flush(label, values);
+  }
+
+  private flush(label: string, values: number[]): void {
+    const [name = ''] = this.configuration.labelNames;
+    for (const value of values)
+      this.histogram.observe({ [name]: label } as LabelValues<Label>, value);
+    values.length = 0;
   }
 }

@@ -40,7 +40,7 @@ export const requestDuration = new DeferredHistogram({
   ),
   buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
 });
-export const credentialsRefused = new DeferredCounter(
+export const credentialsRefused = new Counter(
   of('credentials_refused_total', 'Credentials refused', 'credential', 'reason'),
 );
 export const requestsShed = new Counter(
@@ -121,7 +121,7 @@ export const jwksFetches = new Counter(
 export const tokenCacheEntries = new Gauge(
   of('token_cache_entries', 'Verified access tokens remembered'),
 );
-export const tokenCacheLookups = new DeferredCounter(
+export const tokenCacheLookups = new Counter(
   of(
     'token_cache_lookups_total',
     'Look-ups in the cache of verified tokens: hit or miss',
