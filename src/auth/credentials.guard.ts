@@ -20,7 +20,7 @@ export class CredentialsGuard implements CanActivate {
     private readonly configuration: Configuration,
   ) {}
 
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     if (isPublic(context)) return true;
     const request = context.getArgByIndex<ServiceRequest>(0);
     const { apiKey, apiKeys, authorization, authorizations } = request.head;
@@ -28,13 +28,7 @@ export class CredentialsGuard implements CanActivate {
     const key = this.apiKeys.verify(apiKey);
     if (key.kind !== 'valid') throw this.refusalOf(key, this.accessTokens.inspect(authorization));
     request.caller = key.holder;
-    const token = this.accessTokens.verify(authorization, key.holder.keyId);
-    return token instanceof Promise
-      ? token.then((verdict) => this.decide(key, verdict))
-      : this.decide(key, token);
-  }
-
-  private decide(key: Verdict<Caller>, token: Verdict<AccessToken>): true {
+    const token = await this.accessTokens.verify(authorization, key.holder.keyId);
     if (token.kind !== 'valid') throw this.refusalOf(key, token);
     if (!token.holder.isInScope)
       throw this.refusals.insufficientScope(this.configuration.OAUTH_REQUIRED_SCOPE);

@@ -78,7 +78,7 @@ export class Answer {
   /** The first tag of the content that If-None-Match names: weak comparison, lists and `*` (RFC 9110 section 13.1.2). */
   tagIn(ifNoneMatch: string | undefined): string | undefined {
     if (ifNoneMatch === undefined) return undefined;
-    if (ifNoneMatch === this.etag || ifNoneMatch === '*') return this.etag;
+    if (ifNoneMatch === '*') return this.etag;
     const named = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
     return this.etags.find((etag) => named.includes(etag));
   }

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 
 /** The methods of every path. */
 export const METHODS = 'GET, HEAD, OPTIONS';
-const NONE: readonly string[] = [];
 const VARY = ['Vary', 'Origin'];
 const EXPOSED = [
   'Access-Control-Expose-Headers',
@@ -23,7 +22,7 @@ export class Cors {
   constructor(private readonly origins: readonly string[]) {}
 
   fieldsFor(request: IncomingMessage): readonly string[] {
-    if (this.origins.length === 0) return NONE;
+    if (this.origins.length === 0) return [];
     const { origin } = request.headers;
     if (origin === undefined || !this.origins.includes(origin)) return VARY;
     return [

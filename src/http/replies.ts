@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import type { Log } from '../telemetry/log.js';
 import { countRequest } from '../telemetry/count-request.js';
 import { traceRequest } from '../telemetry/tracing.js';
@@ -16,7 +15,6 @@ export const ALLOW = ['Allow', METHODS];
  * Every reply that leaves the process goes through `send`, also a reply to bytes that never became a request. Here it gets the header fields
  * that all replies share, is counted, and is logged under its id.
  */
-@Injectable()
 export class Replies {
   constructor(
     private readonly problems: ProblemRenderer,
@@ -47,7 +45,7 @@ export class Replies {
     problem: Problem,
     cause?: unknown,
   ): void {
-    const { status, headers, body } = this.problems.answer(problem, request.requestId);
+    const { status, headers, body } = this.problems.render(problem, request.requestId);
     this.send(request, response, status, headers, [body], problem, cause);
   }
 
@@ -68,10 +66,8 @@ export class Replies {
     if (request.method === 'HEAD') response.end();
     else if (parts.length <= 1) response.end(parts[0]);
     else {
-      response.cork();
       for (const part of parts) response.write(part);
       response.end();
-      response.uncork();
     }
     this.finished(request, status, problem, cause);
   }

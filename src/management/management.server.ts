@@ -43,7 +43,7 @@ export class ManagementServer implements OnApplicationShutdown {
         error instanceof Problem
           ? error
           : new Problem('internal-error', { detail: 'The metrics cannot be collected.' });
-      const { status, headers, body } = this.problems.answer(problem, randomUUID());
+      const { status, headers, body } = this.problems.render(problem, randomUUID());
       response.writeHead(status, headers).end(method === 'HEAD' ? undefined : body);
     }
   }

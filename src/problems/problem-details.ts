@@ -22,7 +22,7 @@ export class ProblemRenderer {
   }
 
   /** Status, header fields (a flat list) and body of the answer for a problem. */
-  answer(
+  render(
     { slug, circumstances }: Problem,
     requestId: string,
   ): { status: number; headers: string[]; body: string } {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IssuerMetadata } from '../../auth/issuers/discovery.js';
 import type { Configuration } from '../../configuration/configuration.js';
+import { NEGOTIATED_FROM } from '../../http/negotiated-answer.js';
 import { LIMITS } from '../../problems/limits.js';
 import type { ProblemRenderer } from '../../problems/problem-details.js';
 import { OPERATIONS } from './operations.js';
@@ -17,7 +18,7 @@ const DESCRIPTION = `Three read-only lookups: which codes an order may hold.
 - **Order**: properties, values and records always come in the same order, byte for byte the same on every replica.
 - **Filters** match exactly and case-sensitively, without trimming; both together mean AND. A filter that is unknown, empty, repeated or broken is refused, never dropped.
 - **Caching**: the strong ETag changes with the content alone. Ask with If-None-Match: 304 costs nothing.
-- **Content coding**: communication codes of 16 KiB and more are also sent as gzip and br, by Accept-Encoding. Each coding has its own ETag; the tag of any of them gives 304. Range is ignored.
+- **Content coding**: communication codes of ${NEGOTIATED_FROM / 1024} KiB and more are also sent as gzip and br, by Accept-Encoding. Each coding has its own ETag; the tag of any of them gives 304. Range is ignored.
 - **Errors** are problem documents (RFC 9457) with a request id; each type has a page that explains it.
 - **Limits**: target ${LIMITS.target}, headers ${LIMITS.headers} and ${LIMITS.headerLines}, filters ${LIMITS.filter}, no body. There is no rate limit unless the operator sets one.`;
 

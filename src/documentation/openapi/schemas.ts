@@ -1,4 +1,8 @@
-import { MAX_ISSUES, MAX_SHOWN_CHARACTERS } from '../../problems/limits.js';
+import {
+  MAX_DESCRIPTION_CHARACTERS,
+  MAX_ISSUES,
+  MAX_SHOWN_CHARACTERS,
+} from '../../problems/limits.js';
 import { CLEAN, supportedValuesSchema } from './supported-values.schema.js';
 
 /** A text for people in a problem document. */
@@ -35,7 +39,7 @@ export const schemas: Record<string, object> = {
       code: { ...CLEAN, description: 'Code of the record.', examples: ['CONFIRMED'] },
       description: {
         ...CLEAN,
-        maxLength: 1_024,
+        maxLength: MAX_DESCRIPTION_CHARACTERS,
         description: 'Description of the communication code.',
         examples: ['Sample: the consumer confirmed the appointment'],
       },

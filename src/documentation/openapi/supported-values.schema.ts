@@ -1,8 +1,10 @@
+import { MAX_CODE_CHARACTERS } from '../../problems/limits.js';
+
 /** Matches what the constraints of the tables allow: not empty, no white space around it. */
 export const CLEAN = {
   type: 'string',
   minLength: 1,
-  maxLength: 256,
+  maxLength: MAX_CODE_CHARACTERS,
   pattern: String.raw`^\S(.*\S)?$`,
 } as const;
 
