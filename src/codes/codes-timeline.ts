@@ -1,6 +1,7 @@
 // Codes begin and end at moments, by the database's clock. The snapshots that follow are prepared shortly before their moments, in pieces, so
 // that at a moment only one reference changes. Each access looks at the clock, so no answer is of the wrong side of a moment, however late a
 // timer fires. While nothing is prepared, an access does not look at the clock.
+import type { DatabaseClock } from '../database/database-clock.js';
 import type { CodesChanges, CodesSnapshot } from './codes-snapshot.js';
 import { inPieces } from './in-pieces.js';
 
@@ -12,11 +13,6 @@ const MOST_PREPARED = 8;
 /** The clock is behind the database by the time that an answer took, so the snapshot of a reading may seem to be ahead. */
 const SLACK_MS = 1_000;
 
-export interface Clock {
-  /** Milliseconds since the epoch. */
-  now(): number;
-}
-
 /** The codes of one reading, now and at every later moment. */
 export class CodesTimeline {
   private preparing: Promise<void> | undefined;
@@ -27,7 +23,7 @@ export class CodesTimeline {
    */
   constructor(
     private inForce: CodesSnapshot,
-    private readonly clock: Clock,
+    private readonly clock: Pick<DatabaseClock, 'now'>,
     private readonly switched: (moment: number) => void,
     private readonly prepared: CodesSnapshot[] = [],
   ) {}

@@ -36,7 +36,7 @@ export class CodesService {
   readonly followed: FollowedSnapshot<Codes>;
   private timer: NodeJS.Timeout | undefined;
   private lastMoment = -Infinity;
-  private told: number | undefined;
+  private announced: number | undefined;
 
   constructor(
     private readonly reader: CodesReader,
@@ -102,7 +102,7 @@ export class CodesService {
     const timeline = this.followed.current?.timeline;
     if (!timeline) return;
     await timeline.prepare();
-    this.tellNext(timeline.current.until);
+    this.announceNext(timeline.current.until);
     clearTimeout(this.timer);
     const { idleFor } = timeline;
     if (idleFor < Infinity)
@@ -118,9 +118,9 @@ export class CodesService {
     this.log.info({ moment: iso(moment), lateMs: Math.round(late) }, 'moment: switched');
   };
 
-  private tellNext(moment: number): void {
-    if (moment === this.told) return;
-    this.told = moment;
+  private announceNext(moment: number): void {
+    if (moment === this.announced) return;
+    this.announced = moment;
     nextMoment.set(moment < Infinity ? moment / 1000 : 0);
     if (moment < Infinity) this.log.info({ moment: iso(moment) }, 'moment: the next');
   }

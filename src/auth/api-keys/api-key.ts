@@ -17,12 +17,9 @@ export function generateApiKey(): string {
   return secret + checksum(secret);
 }
 
-/** Whether `text` has our prefix, and so is meant to be one of our keys. */
-export const isOurs = (text: string): boolean => text.startsWith(API_KEY_PREFIX);
-
 /** Whether the checksum is right. A key without our prefix (taken over from another system) has no checksum. */
 export function hasValidChecksum(key: string): boolean {
-  if (!isOurs(key)) return true;
+  if (!key.startsWith(API_KEY_PREFIX)) return true;
   return (
     key.length === KEY_LENGTH &&
     checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH)

@@ -13,17 +13,17 @@ const PREFIX = Buffer.from('{"communicationRecords":[');
 const SUFFIX = Buffer.from(']}');
 /** How many bytes are hashed in one turn of the event loop: about a millisecond. */
 const HASH_CHUNK = 512 * 1024;
-/** How many answers below NEGOTIATED_FROM are cached. */
-const MOST_GIVEN = 1_000;
+/** How many answers are cached by their filters. */
+const MAX_CACHED = 1_000;
 const KIND = lookup(['Vary', 'Accept-Encoding']);
 const EMPTY = Answer.of(Buffer.concat([PREFIX, SUFFIX]), KIND);
 
 /** All communication codes at a moment. */
 export class CommunicationCodes {
-  /** Cached answers, by their filters. */
-  private readonly given = new Map<string, Answer | Promise<Answer>>();
-  /** Larger answers that were requested, by order and range. There are at most as many as slices of that size. */
-  private readonly larger = new Map<string, Promise<Answer>>();
+  /** Answers by their filters. For the same filter again this saves a third of the CPU time of a request at 100,000 codes. */
+  private readonly cached = new Map<string, Answer | Promise<Answer>>();
+  /** Large answers by order and range, so that no large slice is hashed and coded twice. There are at most as many as slices of that size. */
+  private readonly large = new Map<string, Promise<Answer>>();
   private readonly codingMemory = new CodingMemory();
 
   constructor(
@@ -63,11 +63,11 @@ export class CommunicationCodes {
   /** The records that match: exact, case-sensitive, both filters together mean AND. */
   find(filters: Filters): Answer | Promise<Answer> {
     const name = `${filters.codeType ?? ''}\0${filters.code ?? ''}`; // a filter is never empty and holds no control characters
-    let answer = this.given.get(name);
+    let answer = this.cached.get(name);
     if (answer) return answer;
     answer = this.search(filters);
-    if (this.given.size >= MOST_GIVEN) this.given.clear();
-    this.given.set(name, answer);
+    if (this.cached.size >= MAX_CACHED) this.cached.clear();
+    this.cached.set(name, answer);
     return answer;
   }
 
@@ -86,14 +86,14 @@ export class CommunicationCodes {
     const [from, to] = records.range(...keys.map((key) => Buffer.from(key)));
     if (from === to) return EMPTY;
     const name = `${order} ${from} ${to}`;
-    const known = this.larger.get(name);
+    const known = this.large.get(name);
     if (known) return known;
     const parts = [PREFIX, ...records.slice(from, to), SUFFIX];
     // A small answer is copied into one buffer and hashed at once, which takes some microseconds
     if (parts.reduce((sum, { length }) => sum + length, 0) < NEGOTIATED_FROM)
       return Answer.of(Buffer.concat(parts), KIND);
     const answer = largeAnswer(parts, this.codingMemory);
-    this.larger.set(name, answer);
+    this.large.set(name, answer);
     return answer;
   }
 }
