@@ -86,6 +86,9 @@ describe('replies that strangers do not read', () => {
       answers: 5,
     });
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(service.lines).toContainEqual(
+      expect.objectContaining({ limit: '5000 replies that strangers have not read' }),
+    );
     for (const stranger of strangers) stranger.destroy();
     caller.close();
   });

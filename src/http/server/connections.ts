@@ -29,7 +29,7 @@ export class Connections {
   guard(server: Server): void {
     server.maxConnections = this.limit + TURNED_AWAY;
     server.on('connection', (socket: Socket) => this.arrive(socket as ServiceSocket));
-    server.on('drop', () => this.noteLimit('newcomer'));
+    server.on('drop', () => this.noteLimit('newcomer', this.connectionsLimit));
   }
 
   /** Closes idle connections at once, and the others as soon as their answers have been read. */
@@ -48,7 +48,7 @@ export class Connections {
     if (this.unread <= MAX_UNREAD) return;
     let worst = connection;
     for (const stranger of this.strangers) if (stranger.unread > worst.unread) worst = stranger;
-    this.disconnect(worst);
+    this.disconnect(worst, `${MAX_UNREAD} replies that strangers have not read`);
   }
 
   private noteRead(connection: Connection, replies: number): void {
@@ -68,15 +68,15 @@ export class Connections {
 
   private makeRoomFor(newcomer: Connection): void {
     const [oldest] = this.strangers;
-    if (oldest) return this.disconnect(oldest);
+    if (oldest) return this.disconnect(oldest, this.connectionsLimit);
     newcomer.isTurnedAway = true;
-    this.noteLimit('newcomer');
+    this.noteLimit('newcomer', this.connectionsLimit);
   }
 
-  private disconnect(stranger: Connection): void {
+  private disconnect(stranger: Connection, limit: string): void {
     stranger.socket.destroy();
     this.forget(stranger);
-    this.noteLimit('stranger');
+    this.noteLimit('stranger', limit);
   }
 
   private forgetStranger(connection: Connection): void {
@@ -90,14 +90,15 @@ export class Connections {
     connections.set(this.all.size);
   }
 
-  private noteLimit(whose: 'stranger' | 'newcomer'): void {
+  private get connectionsLimit(): string {
+    return `${this.limit} connections`;
+  }
+
+  private noteLimit(whose: 'stranger' | 'newcomer', limit: string): void {
     connectionsRefused.inc({ whose });
     if (performance.now() - this.loggedAt < LOG_EVERY_MS) return;
     this.loggedAt = performance.now();
-    this.log.warn(
-      { limit: this.limit, whose },
-      'connections: a limit is reached. Strangers make room.',
-    );
+    this.log.warn({ limit, whose }, 'connections: a limit is reached. Strangers make room.');
   }
 }
 
