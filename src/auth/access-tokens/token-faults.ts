@@ -12,13 +12,16 @@ export interface UnverifiedToken {
   readonly claims: JWTPayload;
 }
 
+/** A JWS in its compact form (RFC 7515 section 7.1): three parts of base64url, none of them empty. */
+const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 export const MAX_KID_CHARACTERS = 256;
 /** 9999-12-31. A later date is not accepted. */
 const LAST_DATE = 253_402_300_799;
 const OTHER_KINDS = ['id', 'refresh', 'offline', 'logout'];
 
-/** Undefined if the header or the claims are not JSON objects. */
+/** Undefined if it is no JWS in its compact form, or if the header or the claims are not JSON objects. */
 export function decodeToken(token: string): UnverifiedToken | undefined {
+  if (!COMPACT.test(token)) return undefined;
   try {
     return {
       header: decodeProtectedHeader(token) as JWTHeaderParameters,
