@@ -132,5 +132,9 @@ export const logLinesDropped = new Counter(
   of('log_lines_dropped_total', 'Log lines dropped because their reader stalled'),
 );
 export const spans = new Counter(
-  of('spans_total', 'Spans by result: sent to the collector, or failed and dropped', 'result'),
+  of(
+    'spans_total',
+    'Spans that were recorded; and those of them that the collector accepted (sent) or did not (failed). The rest waits, or was dropped because too many waited',
+    'result',
+  ),
 );

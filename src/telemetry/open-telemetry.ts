@@ -50,6 +50,7 @@ import {
 
 /** How long the service waits, at most, for a collector that stalls to accept the last spans. */
 const FLUSH_MS = 2_000;
+const recorded = spans.labels({ result: 'recorded' });
 /** Other methods are _OTHER, so that nobody can make new names of spans. */
 const METHOD = /^(GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE|TRACE|CONNECT)$/;
 
@@ -114,6 +115,7 @@ export class OpenTelemetry implements Tracer {
       span.setStatus({ code: SpanStatusCode.ERROR });
     }
     span.end(end);
+    recorded.inc();
     const { traceId, spanId } = span.spanContext();
     return { trace_id: traceId, span_id: spanId };
   }
@@ -135,6 +137,7 @@ export class OpenTelemetry implements Tracer {
       throw error;
     } finally {
       span.end();
+      recorded.inc();
     }
   }
 

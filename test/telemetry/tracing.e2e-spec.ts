@@ -157,6 +157,18 @@ describe('a collector', () => {
     },
   );
 
+  it('that hangs costs the spans for which there is no room, and the metric tells how many', async () => {
+    collector.behaviour = 'hangs';
+    world = await World.create({ ...collector.environment, OTEL_BSP_MAX_QUEUE_SIZE: '20' });
+    const count = async (result: string): Promise<number> =>
+      world.service.metric(`order_lookup_spans_total{result="${result}"}`);
+    const before = await count('recorded');
+    for (let times = 0; times < 100; times++) await world.get(PATHS.orderUpdate);
+    expect((await count('recorded')) - before).toBeGreaterThanOrEqual(100);
+    // 20 wait, and a batch of as many may be under way
+    expect((await count('recorded')) - (await count('failed'))).toBeGreaterThan(40);
+  });
+
   it('gets the last spans at the end', async () => {
     world = await World.create({ ...collector.environment, OTEL_BSP_SCHEDULE_DELAY: '3600000' });
     await world.get(PATHS.orderUpdate, { headers: { 'X-Request-Id': randomUUID() } });
