@@ -8,14 +8,16 @@ import { issueKey } from '../support/keys.js';
 import { startMigratedPostgres } from '../support/migrated-postgres.js';
 import { PATHS } from '../support/paths.js';
 import { freePort } from '../support/postgres-server.js';
-import { changeEverySecond, fill } from './database.js';
+import { changeEverySecond, fill, scheduleMoments } from './database.js';
 import { filterOf, newFilters } from './filters.js';
 import { compareWith, saveRun } from './compare.js';
 import { type Measurement, type Scenario, measure } from './load.js';
 import { type OverloadMeasurement, measureOverload } from './overload.js';
+import { measureMoment } from './moment.js';
 import { Server } from './process.js';
 import {
   type Findings,
+  AHEAD,
   RELOADING,
   SLEEPS,
   STEADY,
@@ -41,6 +43,7 @@ const [rounds, seconds, many, newTokens] = quick
   ? [3, 0.8, MIDDLE, 1_000]
   : [5, 3, 1_000_000, 5_000];
 const CONNECTIONS = 32;
+const MOMENTS = 1_000;
 /** Times the seconds of the others: what happens each second has to happen a few times in a round. */
 const LONGER = 2;
 const { orderUpdate: UPDATE, orderCaptureV2: CAPTURE, communicationCodes: CODES } = PATHS;
@@ -95,6 +98,8 @@ try {
     await ours(MIDDLE),
   ];
   const large = many === MIDDLE ? middle : await ours(many);
+  const ahead = await ours(100);
+  await scheduleMoments(ahead.url, MOMENTS);
   const elsewhere = await createDatabase();
   await fill(elsewhere.url, MIDDLE);
   const peers = '.data/long-runs/test/bench/peers';
@@ -142,6 +147,7 @@ try {
     lookup('ours: 200 order update', UPDATE),
     lookup('ours: 200 order capture', CAPTURE),
     lookup('ours: 200 communication codes (100)', CODES),
+    lookup(AHEAD, UPDATE, { server: ahead.server }),
     lookup('ours: 304', UPDATE, { headers: { ...good, 'if-none-match': etag }, status: 304 }),
     lookup('ours: HEAD', UPDATE, { method: 'HEAD' }),
     lookup('ours: 401 wrong key', UPDATE, {
@@ -200,6 +206,7 @@ try {
     }
     process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
   }
+  const momentTurn = only === '' ? await measureMoment(large.server, large.url) : NaN;
   const overload: OverloadMeasurement[] = [];
   for (const connections of only === '' ? [CONNECTIONS, 1_024] : [])
     overload.push(await measureOverload(few.server, UPDATE, good, connections, seconds));
@@ -209,6 +216,7 @@ try {
     results,
     overload,
     longestTurn,
+    momentTurn,
     many,
     bytesForCode: ((memory.large - memory.empty) * 1024 * 1024) / many,
     peaks: servers.map(({ name, memory: { peak } }) => [name, peak] as const),

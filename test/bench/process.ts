@@ -38,8 +38,12 @@ export class Server {
 
   /** Milliseconds that a turn of our event loop took at most since this was asked before. */
   async longestTurn(): Promise<number> {
+    return (await this.metric('nodejs_eventloop_lag_max_seconds')) * 1000;
+  }
+
+  async metric(name: string): Promise<number> {
     const metrics = await (await fetch(`${this.managementUrl}/metrics`)).text();
-    return Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(metrics)?.[1]) * 1000;
+    return Number(new RegExp(`^${name} (\\S+)`, 'm').exec(metrics)?.[1]);
   }
 
   async answers(path: string, headers: Record<string, string>, status: number): Promise<string> {

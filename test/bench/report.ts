@@ -7,6 +7,8 @@ export interface Findings {
   readonly results: ReadonlyMap<string, readonly Measurement[]>;
   /** Milliseconds, while codes were reloaded. */
   readonly longestTurn: number;
+  /** Milliseconds, while a tenth of the codes began. */
+  readonly momentTurn: number;
   readonly overload: readonly OverloadMeasurement[];
   readonly many: number;
   readonly bytesForCode: number;
@@ -26,6 +28,8 @@ export const SLEEPS = ', client sleeps';
 
 const BASE = 'node:http, no credentials';
 const UPDATE = 'ours: 200 order update';
+/** The same request where codes begin later. */
+export const AHEAD = `${UPDATE}, 1,000 moments ahead`;
 
 /** The name of a scenario with filters: one that is asked again, or each another one. */
 export const filterScenario = (count: number, filter: 'again' | 'new' = 'again'): string =>
@@ -67,6 +71,11 @@ function aims({ results, many }: Findings): Aim[] {
   const p99 = (to: string): Spread => ratio(results, RELOADING, to, 'p99');
   return [
     ...toBase('200 with both credentials', UPDATE, 1.4),
+    {
+      name: '200 with 1,000 moments ahead, to none',
+      spread: ratio(results, AHEAD, UPDATE),
+      aim: '1.05 at most',
+    },
     ...toBase('304', 'ours: 304', 1.3),
     ...toBase('401 for a wrong key', 'ours: 401 wrong key', 1.8),
     ...toBase('404', 'ours: 404', 1.8),
@@ -102,7 +111,8 @@ export const ratiosOf = (findings: Findings): Ratios =>
 
 /** The table of the scenarios and that of the ratios, in Markdown. Ratios are taken round by round: median (smallest to largest). */
 export function report(findings: Findings): string {
-  const { results, longestTurn, overload, many, bytesForCode, peaks, machine } = findings;
+  const { results, longestTurn, momentTurn, overload, many, bytesForCode, peaks, machine } =
+    findings;
   const median = (name: string, figure: keyof Measurement): number =>
     spreadOf(series(results, name, figure)).median;
   const rows = [...results.keys()].map(
@@ -122,6 +132,7 @@ ${aims(findings)
   .map(({ name, spread, aim }) => `| ${name} | ${inWords(spread)} | ${aim} |`)
   .join('\n')}
 | longest turn of the event loop while reloading, ms | ${longestTurn.toFixed(1)} | 50 at most |
+| longest turn at a moment at which a tenth of ${many.toLocaleString('en')} codes begins, ms | ${momentTurn.toFixed(1)} | 50 at most |
 | bytes of memory for each code of 100 bytes, at ${many.toLocaleString('en')} | ${Math.round(bytesForCode)} | 400 at most |
 
 ${overload
