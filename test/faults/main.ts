@@ -60,7 +60,7 @@ const [name = '', amount, only] = process.argv.slice(2);
 const run = runs[name];
 if (!run || (amount !== undefined && !(Number(amount) > 0))) {
   console.error(
-    `Usage: npm run faults -- NAME [AMOUNT] [FAULT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip and codings, number of bursts, seconds of each outage, of sessions, of that of stack and of node-lost, requests of memory and gateway, number of moments, codes of capacity, reading and cold-start-large, number of kills, steps of transactions, plans of administration, requests of traces, rotations of password and rotation, seconds of issuers, idle and monitoring. FAULT: a part of the name of a fault of stack, which alone is tried.`,
+    `Usage: npm run faults -- NAME [AMOUNT] [FAULT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip and codings, number of bursts, seconds of each outage, of sessions, of that of stack and of node-lost, requests of memory and gateway, number of moments, codes of capacity, reading and cold-start-large, number of kills, steps of transactions, plans of administration, requests of traces, rotations of password and rotation, seconds of issuers, idle and monitoring. FAULT: a part of the name of a fault of stack or outage, which alone is tried.`,
   );
   process.exit(1);
 }

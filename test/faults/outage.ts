@@ -5,8 +5,11 @@ import { WITHIN_A_SECOND } from '../support/traffic.js';
 
 const OPTIONS = { ...WITHIN_A_SECOND, perSecond: 500 };
 
-/** The real server is stopped, killed, restarted and paused under 500 requests a second. Gives what failed, and how soon changes were there again. */
-export async function outage(seconds = 60): Promise<string> {
+/**
+ * The real server is stopped, killed, restarted and paused under 500 requests a second. Gives what failed, and how soon changes were there again.
+ * @param only a part of the name of the fault that alone is tried
+ */
+export async function outage(seconds = 60, only = ''): Promise<string> {
   const stage = await Stage.set(2);
   const { postgres } = stage;
   const away = async (
@@ -26,7 +29,7 @@ export async function outage(seconds = 60): Promise<string> {
   };
   try {
     const lines: string[] = [];
-    for (const [name, fault] of Object.entries(faults)) {
+    for (const [name, fault] of Object.entries(faults).filter(([name]) => name.includes(only))) {
       const { traffic, readiness, fresh } = await outlive(stage, fault, OPTIONS);
       const { asked, failed, failures, p99, largest } = traffic;
       lines.push(
