@@ -18,6 +18,7 @@ import { Server } from './process.js';
 import {
   type Findings,
   AHEAD,
+  NONE_AHEAD,
   RELOADING,
   SLEEPS,
   STEADY,
@@ -98,7 +99,7 @@ try {
     await ours(MIDDLE),
   ];
   const large = many === MIDDLE ? middle : await ours(many);
-  const ahead = await ours(100);
+  const [unmoved, ahead] = [await ours(100), await ours(100)];
   await scheduleMoments(ahead.url, MOMENTS);
   const elsewhere = await createDatabase();
   await fill(elsewhere.url, MIDDLE);
@@ -147,6 +148,7 @@ try {
     lookup('ours: 200 order update', UPDATE),
     lookup('ours: 200 order capture', CAPTURE),
     lookup('ours: 200 communication codes (100)', CODES),
+    lookup(NONE_AHEAD, UPDATE, { server: unmoved.server }),
     lookup(AHEAD, UPDATE, { server: ahead.server }),
     lookup('ours: 304', UPDATE, { headers: { ...good, 'if-none-match': etag }, status: 304 }),
     lookup('ours: HEAD', UPDATE, { method: 'HEAD' }),

@@ -18,7 +18,8 @@ export async function measureMoment(server: Server, databaseUrl: string): Promis
     throw new Error(`the moment was known ${spare} ms before it, too late to measure it`);
   await server.longestTurn(); // begins anew
   await pause(moment + 1_000 - Date.now());
+  const longest = await server.longestTurn();
   if ((await server.metric('order_lookup_moments_switched_total')) === 0)
     throw new Error('the service has not switched');
-  return server.longestTurn();
+  return longest;
 }
