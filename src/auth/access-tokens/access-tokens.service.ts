@@ -40,6 +40,9 @@ export class AccessTokensService {
   inspect(authorization: string | undefined): Verdict<AccessToken> {
     const token = readBearer(authorization);
     if (typeof token !== 'string') return token;
+    // A caller whose key was revoked goes on to send its token: looking it up saves a tenth of the CPU time of the 401
+    const known = this.cache.peek(digestOf(token));
+    if (known && isInForce(known, Date.now() / 1000)) return unverified;
     const decoded = this.decode(token);
     return 'kind' in decoded ? decoded : unverified;
   }
@@ -54,7 +57,7 @@ export class AccessTokensService {
   ): Verdict<AccessToken> | Promise<Verdict<AccessToken>> {
     const token = readBearer(authorization);
     if (typeof token !== 'string') return token;
-    const digest = hash('sha256', token, 'base64url');
+    const digest = digestOf(token);
     const known = this.cache.get(digest);
     if (!known) return this.verifyNew(token, digest, caller);
     const { keys } = known.issuer;
@@ -126,6 +129,8 @@ export class AccessTokensService {
     }
   }
 }
+
+const digestOf = (token: string): string => hash('sha256', token, 'base64url');
 
 const verdictOn = (token: AccessToken): Verdict<AccessToken> =>
   isInForce(token, Date.now() / 1000) ? valid(token) : refused('expired');

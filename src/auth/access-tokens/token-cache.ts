@@ -15,8 +15,13 @@ export class TokenCache {
     measureOnScrape(tokenCacheEntries, () => tokenCacheEntries.set(this.entries.size));
   }
 
+  /** Looks a token up without counting it. */
+  peek(digest: string): AccessToken | undefined {
+    return this.entries.get(digest);
+  }
+
   get(digest: string): AccessToken | undefined {
-    const token = this.entries.get(digest);
+    const token = this.peek(digest);
     tokenCacheLookups.inc({ result: token ? 'hit' : 'miss' });
     return token;
   }
