@@ -29,7 +29,7 @@ export async function outage(seconds = 60, only = ''): Promise<string> {
   };
   try {
     const lines: string[] = [];
-    for (const [name, fault] of Object.entries(faults).filter(([name]) => name.includes(only))) {
+    for (const [name, fault] of Object.entries(faults).filter(([said]) => said.includes(only))) {
       const { traffic, readiness, fresh } = await outlive(stage, fault, OPTIONS);
       const { asked, failed, failures, p99, largest } = traffic;
       lines.push(
