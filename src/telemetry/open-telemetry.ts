@@ -6,7 +6,7 @@ import {
   SpanKind,
   SpanStatusCode,
   TraceFlags,
-  type Tracer as SpanMaker,
+  type Tracer,
   createTraceState,
   trace,
 } from '@opentelemetry/api';
@@ -40,13 +40,7 @@ import type { Log } from './log.js';
 import { spans } from './metrics.js';
 import { RepeatedFailure } from './repeated-failure.js';
 import { Sampling } from './sampling.js';
-import {
-  type Parent,
-  type TraceFields,
-  type TracedRequest,
-  type Tracer,
-  parentOf,
-} from './tracer.js';
+import { type Parent, type TraceFields, type TracedRequest, parentOf } from './trace-context.js';
 
 /** How long the service waits, at most, for a collector that stalls to accept the last spans. */
 const FLUSH_MS = 2_000;
@@ -54,9 +48,9 @@ const recorded = spans.labels({ result: 'recorded' });
 /** Other methods are _OTHER, so that nobody can make new names of spans. */
 const METHOD = /^(GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE|TRACE|CONNECT)$/;
 
-export class OpenTelemetry implements Tracer {
+export class OpenTelemetry {
   private readonly provider: TracerProvider;
-  private readonly tracer: SpanMaker;
+  private readonly tracer: Tracer;
   private readonly sampling: Sampling;
 
   constructor(configuration: Configuration, log: Log) {

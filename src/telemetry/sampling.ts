@@ -1,5 +1,5 @@
 import type { Configuration } from '../configuration/configuration.js';
-import type { Parent } from './tracer.js';
+import type { Parent } from './trace-context.js';
 
 /** A trace id ends with at least 56 random bits (W3C Trace Context Level 2, section 3.2.2.3.1); a number holds 52 of them. */
 const RANDOM_DIGITS = 13;

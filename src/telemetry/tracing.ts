@@ -2,9 +2,10 @@
 // reload or shutdown waits for the collector: spans that it does not accept in time are dropped and counted.
 import type { Configuration } from '../configuration/configuration.js';
 import type { Log } from './log.js';
-import { type TraceFields, type TracedRequest, type Tracer, parentOf } from './tracer.js';
+import type { OpenTelemetry } from './open-telemetry.js';
+import { type TraceFields, type TracedRequest, parentOf } from './trace-context.js';
 
-let tracer: Tracer | undefined;
+let tracer: OpenTelemetry | undefined;
 
 export async function startTracing(configuration: Configuration, log: Log): Promise<void> {
   if (configuration.OTEL_EXPORTER_OTLP_ENDPOINT === '' || configuration.OTEL_SDK_DISABLED) return;

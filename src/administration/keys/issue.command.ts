@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Client } from 'pg';
+import { type Client, escapeLiteral } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { AdministrationError, command } from '../frame/command.js';
-import { literal } from '../frame/literal.js';
 import { momentIn } from './duration.js';
 import { changeKeys } from './keys.js';
 
@@ -49,8 +48,9 @@ export const issue = command({
     const { id, key, expiresAt } = issued;
     if (sql) {
       process.stderr.write(`Key of ${name}, shown this once: ${key}\n`);
+      const expiry = expiresAt === null ? 'null' : escapeLiteral(expiresAt);
       return {
-        text: `insert into api_key (id, client, key_hash, expires_at) values (${literal(id)}, ${literal(name)}, '\\x${hashApiKey(key)}', ${literal(expiresAt)});`,
+        text: `insert into api_key (id, client, key_hash, expires_at) values ('${id}', ${escapeLiteral(name).trimStart()}, '\\x${hashApiKey(key)}', ${expiry});`,
       };
     }
     await changeKeys((client) => insertKey(client, issued));

@@ -1,7 +1,6 @@
 import { basename } from 'node:path';
-import type { Client } from 'pg';
+import { type Client, escapeLiteral } from 'pg';
 import { AdministrationError } from '../frame/command.js';
-import { literal } from '../frame/literal.js';
 import { type ListChanges, compareList } from './compare-list.js';
 import { type ListTable, MOMENTS, type Row, readRows, shownMoment } from './list-tables.js';
 import type { ListFile } from './read-list-file.js';
@@ -96,7 +95,8 @@ const tuples = (columns: readonly string[], rows: readonly Row[]): string =>
 function constant(name: string, text: string): string {
   if (name === 'position') return text;
   if (text === '') return 'null';
-  return literal(MOMENTS.includes(name) ? shownMoment(text) : text);
+  // A text with backslashes becomes E'…', with a space before it
+  return escapeLiteral(MOMENTS.includes(name) ? shownMoment(text) : text).trimStart();
 }
 
 function inParts(rows: readonly Row[]): Row[][] {

@@ -16,16 +16,6 @@ export interface TraceFields {
   readonly span_id?: string;
 }
 
-export interface Tracer {
-  request(request: TracedRequest, status: number, milliseconds: number): TraceFields;
-  work<Result>(
-    name: string,
-    attributes: Record<string, string>,
-    work: () => Promise<Result>,
-  ): Promise<Result>;
-  stop(): Promise<void>;
-}
-
 /** The span of the caller. */
 export interface Parent {
   readonly traceId: string;
