@@ -2,6 +2,7 @@
 // request each under way, written as ready bytes, and answers counted by their Content-Length. Runs in a thread of its own.
 import { connect } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
+import { contentLengthOf } from '../support/reader.js';
 
 export interface Load {
   readonly port: number;
@@ -56,8 +57,7 @@ function run(): Promise<void> {
         const end = head.indexOf('\r\n\r\n');
         if (end < 0) return;
         status = head.slice(9, 12);
-        const length =
-          hasBody && status !== '304' ? Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0) : 0;
+        const length = hasBody && status !== '304' ? contentLengthOf(head) : 0;
         missing = length - (head.length - end - 4);
         head = '';
       } else missing -= chunk.length;

@@ -1,8 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-
-/** Clock ticks a second, as Linux counts CPU time in /proc. */
-const TICKS = 100;
+import { cpuSeconds, peakMebibytes, residentMebibytes } from '../support/linux-process.js';
 
 /** A server in a process of its own, and what the operating system says of it. */
 export class Server {
@@ -23,17 +20,13 @@ export class Server {
 
   /** Seconds of CPU time, all threads, user and system. */
   get cpu(): number {
-    const fields =
-      readFileSync(`/proc/${this.child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-    return (Number(fields[11]) + Number(fields[12])) / TICKS;
+    return cpuSeconds(this.child.pid ?? 0);
   }
 
   /** Resident memory now and at most, in MiB. */
   get memory(): { now: number; peak: number } {
-    const status = readFileSync(`/proc/${this.child.pid}/status`, 'utf8');
-    const of = (name: string): number =>
-      Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
-    return { now: of('VmRSS'), peak: of('VmHWM') };
+    const { pid = 0 } = this.child;
+    return { now: residentMebibytes(pid), peak: peakMebibytes(pid) };
   }
 
   /** Milliseconds that a turn of our event loop took at most since this was asked before. */

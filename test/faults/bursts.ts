@@ -1,9 +1,10 @@
 import { type Socket, connect } from 'node:net';
 import { once } from 'node:events';
 import { randomUUID } from 'node:crypto';
+import { residentMebibytes } from '../support/linux-process.js';
 import { PATHS } from '../support/paths.js';
 import { Stage } from '../support/stage.js';
-import { median, residentMebibytes } from './figures.js';
+import { median } from './figures.js';
 
 const CONNECTIONS = 1_000;
 const PIPELINED = 10;

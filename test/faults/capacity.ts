@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { peakMebibytes, residentMebibytes } from '../support/linux-process.js';
 import { PATHS } from '../support/paths.js';
 import { RunningService, until } from '../support/service.js';
 import { Stage } from '../support/stage.js';
-import { residentMebibytes } from './figures.js';
 
 const PATIENCE = { timeoutMs: 600_000, everyMs: 50 };
-
-const peakMebibytes = (pid: number): number =>
-  Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 /** What a replica with so many codes of 100 bytes needs, for docs/performance.md. Nothing is broken here but the calm. */
 export async function capacity(codes = 1_000_000): Promise<string> {

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { flipCodes } from '../support/flipping.js';
+import { cpuSeconds } from '../support/linux-process.js';
 import { PATHS } from '../support/paths.js';
 import { type RawReply, Reader, requestTo } from '../support/reader.js';
 import { until } from '../support/service.js';
 import { Stage } from '../support/stage.js';
 import { Traffic } from '../support/traffic.js';
-import { cpuSeconds } from './figures.js';
 
 const CODES = 20_000;
 const CODINGS = ['identity', 'gzip', 'br'];

@@ -2,10 +2,10 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { residentMebibytes } from '../support/linux-process.js';
 import { PATHS } from '../support/paths.js';
 import { RunningService, until } from '../support/service.js';
 import { Stage } from '../support/stage.js';
-import { residentMebibytes } from './figures.js';
 
 const PATIENCE = { timeoutMs: 300_000, everyMs: 20 };
 const WRITES = 'order_lookup_last_good_writes_total';

@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { generate } from '../bench/generate.js';
+import { residentMebibytes } from '../support/linux-process.js';
 import { requestTo } from '../support/reader.js';
 import { Traffic, WITHIN_A_SECOND, type TrafficReport } from '../support/traffic.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
-import { median, residentMebibytes } from './figures.js';
+import { median } from './figures.js';
 import { Stage } from '../support/stage.js';
 
 /** Rounds without and with the attack take turns; the median of their p99 counts, since the machine has pauses of its own. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { cpuSeconds } from '../support/linux-process.js';
 import { Stage } from '../support/stage.js';
-import { cpuSeconds } from './figures.js';
 
 /** How long a replica runs before it counts as idle, in milliseconds. */
 const SETTLED_MS = 10_000;

@@ -1,8 +1,8 @@
 import { KeyObject, randomUUID, sign } from 'node:crypto';
 import { generate } from '../bench/generate.js';
+import { residentMebibytes } from '../support/linux-process.js';
 import { requestTo } from '../support/reader.js';
 import { ALL_PATHS } from '../support/paths.js';
-import { residentMebibytes } from './figures.js';
 import { Stage } from '../support/stage.js';
 
 /** Requests of one step, after which memory is read. */

@@ -4,12 +4,13 @@ import { type Socket, connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { generate } from '../bench/generate.js';
+import { residentMebibytes } from '../support/linux-process.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { requestTo } from '../support/reader.js';
 import { RunningService } from '../support/service.js';
 import { Stage } from '../support/stage.js';
 import { Traffic, type TrafficReport, WITHIN_A_SECOND } from '../support/traffic.js';
-import { quantiles, residentMebibytes } from './figures.js';
+import { quantiles } from './figures.js';
 
 const GOOD = {
   ...WITHIN_A_SECOND,

@@ -1,12 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { generate } from '../bench/generate.js';
 import { Collector } from '../support/collector.js';
+import { cpuSeconds } from '../support/linux-process.js';
 import { askWithParents } from '../support/parents.js';
 import { PATHS } from '../support/paths.js';
 import { requestTo } from '../support/reader.js';
 import type { RunningService } from '../support/service.js';
 import { Stage } from '../support/stage.js';
-import { cpuSeconds, median } from './figures.js';
+import { median } from './figures.js';
 
 const CONNECTIONS = 50;
 /** Rounds of the three settings take turns; the median of each counts, since the machine has pauses of its own. */

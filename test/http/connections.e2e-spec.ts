@@ -1,8 +1,8 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { type Socket, connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { residentMebibytes } from '../support/linux-process.js';
 import { expectProblem } from '../support/problem.js';
 import { exchange } from '../support/raw.js';
 import { Reader } from '../support/reader.js';
@@ -10,7 +10,6 @@ import { RunningService, until } from '../support/service.js';
 import { PATHS } from '../support/paths.js';
 import { World } from '../support/world.js';
 
-const MEBIBYTE = 1024;
 let world: World;
 let request: (path: string) => string;
 
@@ -31,14 +30,12 @@ const open = async (port: number): Promise<Socket> => {
   await once(socket, 'connect');
   return socket;
 };
-const resident = (pid: number): number =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 
 describe('an answer that its client does not read', () => {
   it('costs no copy of it, however many such clients there are', async () => {
     const { port, pid } = world.service;
     await world.get(PATHS.communicationCodes);
-    const before = resident(pid);
+    const before = residentMebibytes(pid);
     const clients = await Promise.all(Array.from({ length: 100 }, () => open(port)));
     for (const client of clients) client.pause().write(request(PATHS.communicationCodes));
     await until(
@@ -48,7 +45,7 @@ describe('an answer that its client does not read', () => {
         )) > 100,
     );
     expect((await world.get(PATHS.orderUpdate)).status).toBe(200);
-    expect(resident(pid) - before).toBeLessThan(100 * MEBIBYTE); // 100 copies would be 300 MiB
+    expect(residentMebibytes(pid) - before).toBeLessThan(100); // 100 copies would be 300 MiB
     for (const client of clients) client.destroy();
   });
 
@@ -98,17 +95,17 @@ describe('a connection that sends garbage', () => {
   it('behind requests whose answers it does not read costs no memory, and one reaction', async () => {
     const { port, pid } = world.service;
     const page = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
-    const before = resident(pid);
+    const before = residentMebibytes(pid);
     const clients = await Promise.all(Array.from({ length: 4 }, () => open(port)));
-    const garbage = Buffer.alloc(MEBIBYTE * 1024, 'garbage ');
+    const garbage = Buffer.alloc(1024 ** 2, 'garbage ');
     let largest = 0;
     for (const client of clients) client.pause().write(page.repeat(10));
     for (let sent = 0; sent < 100; sent++) {
       for (const client of clients) if (client.writableLength === 0) client.write(garbage);
       await pause(5);
-      largest = Math.max(largest, resident(pid));
+      largest = Math.max(largest, residentMebibytes(pid));
     }
-    expect(largest - before).toBeLessThan(48 * MEBIBYTE);
+    expect(largest - before).toBeLessThan(48);
     for (const client of clients) client.destroy();
     expect((await world.get(PATHS.orderUpdate)).status).toBe(200);
   });

@@ -10,6 +10,10 @@ export interface RawReply {
 
 const LIMIT_MS = 30_000;
 
+/** Of a header section with Content-Length; 0 of one without. */
+export const contentLengthOf = (head: string): number =>
+  Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+
 /** One keep-alive connection that asks and reads with as little work as can be: for tests that need very many replies. */
 export class Reader {
   private constructor(private readonly socket: Socket) {}
@@ -37,7 +41,7 @@ export class Reader {
         const end = bytes.indexOf('\r\n\r\n');
         if (end < 0) return;
         head = bytes.toString('latin1', 0, end);
-        whole = end + 4 + Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+        whole = end + 4 + contentLengthOf(head);
       };
       const onData = (chunk: Buffer): void => {
         chunks.push(chunk);
