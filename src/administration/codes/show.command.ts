@@ -8,7 +8,7 @@ import type { Transaction } from '../../codes/tables.js';
 import type { Answer } from '../../http/answer.js';
 import { AdministrationError, command } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
-import { parseTime } from './time.js';
+import { parseTime } from '../frame/time.js';
 
 const OPERATIONS = [...AREAS, 'order-scheduling'] as const;
 type Operation = (typeof OPERATIONS)[number];
@@ -33,12 +33,8 @@ export const show = command({
         (await client.query(sql, parameters)).rows;
       const snapshot = await snapshotAt({ query } as Transaction, moment);
       const bodies = await Promise.all(wanted.map(async (one) => bodyOf(snapshot, one)));
-      return area === undefined
-        ? {
-            text: bodies.map((body, which) => `${wanted[which]}\n${body}\n`).join('\n'),
-            exact: true,
-          }
-        : { text: bodies.join(''), exact: true };
+      const titled = bodies.map((body, which) => `${wanted[which]}\n${body}\n`);
+      return { text: area === undefined ? titled.join('\n') : bodies.join(''), exact: true };
     });
   },
 });

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { CsvError, parse } from 'csv-parse/sync';
-import { parseTime } from '../codes/time.js';
+import { parseTime } from '../frame/time.js';
 import { AdministrationError } from '../frame/command.js';
 import { LISTS, type ListTable, MOMENTS, type Row, keyOf } from './list-tables.js';
 
