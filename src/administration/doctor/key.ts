@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
+import { KEY_LENGTH, hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { KEY_STATE, type KeyState } from '../../auth/api-keys/key-state.js';
 import { type Finding, fault, ok } from './finding.js';
 
@@ -19,7 +19,7 @@ export async function examineKey(key: string, client: Client): Promise<Finding> 
     return fault(
       SUBJECT,
       'its checksum does not fit: it is mistyped or cut',
-      'Take it over whole: 53 characters.',
+      `Take it over whole: ${KEY_LENGTH} characters.`,
     );
   if (!row)
     return fault(

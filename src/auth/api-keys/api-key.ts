@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 
 export const API_KEY_PREFIX = 'ols_';
 const CHECKSUM_LENGTH = 6;
-const KEY_LENGTH = API_KEY_PREFIX.length + 43 + CHECKSUM_LENGTH;
+export const KEY_LENGTH = API_KEY_PREFIX.length + 43 + CHECKSUM_LENGTH;
 
 const checksum = (text: string): string =>
   crc32(text).toString(36).padStart(7, '0').slice(-CHECKSUM_LENGTH);
