@@ -12,18 +12,11 @@ export interface Finding {
 }
 
 export const ok = (subject: string, said: string): Finding => ({ state: 'ok', subject, said });
-export const warning = (subject: string, said: string, remedy: string): Finding => ({
-  state: 'warning',
-  subject,
-  said,
-  remedy,
-});
-export const fault = (subject: string, said: string, remedy: string): Finding => ({
-  state: 'fault',
-  subject,
-  said,
-  remedy,
-});
+const withRemedy =
+  (state: Finding['state']) =>
+  (subject: string, said: string, remedy: string): Finding => ({ state, subject, said, remedy });
+export const warning = withRemedy('warning');
+export const fault = withRemedy('fault');
 
 export const unexamined = (subject: string, why: unknown): Finding =>
   warning(subject, `not examined: ${describe(why)}`, 'Mend what is said above first.');

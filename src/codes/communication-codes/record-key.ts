@@ -16,18 +16,6 @@ const BETWEEN = '","code":"'.length;
 export const valuesOf = (key: Key, fields: Fields): Buffer[] =>
   fields.map((field) => Buffer.from(key[field]));
 
-/** The keys of the record that starts at `start`. */
-export function valuesAt(json: Buffer, start: number, fields: Fields): Buffer[] {
-  const typeAt = start + TYPE_AT;
-  const typeEnd = endOfString(json, typeAt);
-  const codeAt = typeEnd + BETWEEN;
-  const keys = {
-    codeType: unescaped(json.subarray(typeAt, typeEnd)),
-    code: unescaped(json.subarray(codeAt, endOfString(json, codeAt))),
-  };
-  return fields.map((field) => keys[field]);
-}
-
 /** Order of the record that starts at `start` relative to the values of its leading fields: negative, 0 or positive. */
 export function compareKeys(
   json: Buffer,
@@ -60,6 +48,3 @@ function endOfString(json: Buffer, from: number): number {
   while (json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
   return at;
 }
-
-const unescaped = (text: Buffer): Buffer =>
-  text.includes(BACKSLASH) ? Buffer.from(JSON.parse(`"${text.toString()}"`) as string) : text;

@@ -1,5 +1,5 @@
 import type { Validity } from '../validity.js';
-import { type Fields, type Key, compareKeys, valuesAt } from './record-key.js';
+import { type Fields, type Key, compareKeys, valuesOf } from './record-key.js';
 
 /** Records of a page when it is read. After changes a page has from one to twice as many records. */
 export const PAGE = 1_000;
@@ -30,17 +30,18 @@ export interface PageParts {
 export class RecordPage {
   /** The first moment at which one of the records begins or ends, or Infinity. */
   readonly nextMoment: number;
-  private readonly bounds: Float64Array | undefined;
 
   private constructor(
     readonly json: Buffer,
     /** The end of each record, without its comma. */
     private readonly ends: Uint32Array,
     /** `from` and `until` of each record, alternating. */
-    bounds?: Float64Array,
+    private bounds?: Float64Array,
   ) {
-    this.nextMoment = bounds ? firstMoment(bounds) : Infinity;
-    this.bounds = this.nextMoment < Infinity ? bounds : undefined;
+    this.nextMoment = bounds
+      ? ends.reduce((first, _end, index) => Math.min(first, this.nextMomentOf(index)), Infinity)
+      : Infinity;
+    if (this.nextMoment === Infinity) this.bounds = undefined;
   }
 
   /**
@@ -136,7 +137,7 @@ export class RecordPage {
 
   /** The keys of a record in the order of `fields`. */
   valuesOf(index: number, fields: Fields): Buffer[] {
-    return valuesAt(this.json, this.startOf(index), fields);
+    return valuesOf(JSON.parse(this.record(index).toString()) as Key, fields);
   }
 
   /** Order of a record relative to the values of its leading `fields`: negative, 0 or positive. */
@@ -146,12 +147,3 @@ export class RecordPage {
 }
 
 const ALWAYS: Validity = { from: -Infinity, until: Infinity };
-
-function firstMoment(bounds: Float64Array): number {
-  let first = Infinity;
-  for (let at = 0; at < bounds.length; at += 2) {
-    const from = bounds[at] as number;
-    first = Math.min(first, from === -Infinity ? (bounds[at + 1] as number) : from);
-  }
-  return first;
-}

@@ -48,19 +48,14 @@ export class SupportedValues {
 
   /** The answer of each area at a moment. */
   at(moment: number): Record<Area, Answer> {
-    const lists = new Map<string, string[]>();
-    for (const value of this.values) {
-      if (!isInForce(value, moment)) continue;
-      const list = lists.get(value.codeList);
-      if (list) list.push(value.value);
-      else lists.set(value.codeList, [value.value]);
-    }
+    const inForce = this.values.filter((value) => isInForce(value, moment));
+    const lists = Map.groupBy(inForce, ({ codeList }) => codeList);
     const answerOf = (wanted: Area): Answer => {
       const members = this.properties
         .filter(({ area }) => area === wanted)
         .map(
           ({ property, codeList }) =>
-            `${JSON.stringify(property)}:${JSON.stringify(lists.get(codeList) ?? [])}`,
+            `${JSON.stringify(property)}:${JSON.stringify((lists.get(codeList) ?? []).map(({ value }) => value))}`,
         );
       return Answer.of(Buffer.from(`{${members.join(',')}}`)); // not from an object, which would move names that look like numbers to the front
     };

@@ -22,8 +22,14 @@ export interface Contents {
   readonly records: readonly Record[];
 }
 
-/** A row without its validity as PostgreSQL gives it. */
-type Dated<T extends Validity> = Omit<T, keyof Validity> & { readonly validity: string | null };
+interface Row {
+  readonly validity: string | null;
+}
+
+const dated = <T extends Row>({ validity, ...row }: T): Omit<T, 'validity'> & Validity => ({
+  ...row,
+  ...validityOf(validity),
+});
 
 /** The contents as seen by the transaction of `client`; empty if the tables do not exist yet. */
 export async function readContents(client: Client): Promise<Contents> {
@@ -34,22 +40,19 @@ export async function readContents(client: Client): Promise<Contents> {
   const { now = 0, there } = rows[0] ?? {};
   if (!there) return { now, properties: new Map(), values: new Map(), records: [] };
   const properties = new Map<string, Map<string, string>>();
-  const values = new Map<string, Value[]>();
   const areas = await client.query<{ area: string; property: string; list: string }>(
     'select area, property, code_list as list from public.area_property order by area desc, position',
   );
   for (const { area, property, list } of areas.rows)
     properties.set(area, (properties.get(area) ?? new Map<string, string>()).set(property, list));
-  const lists = await client.query<Dated<Value> & { list: string }>(
+  const lists = await client.query<Row & { list: string; value: string }>(
     `select code_list as list, value, ${VALIDITY} as validity from public.code_list_value r order by code_list, position`,
   );
-  for (const { list, value, validity } of lists.rows)
-    values.set(list, [...(values.get(list) ?? []), { value, ...validityOf(validity) }]);
-  const records = await client.query<Dated<Record>>(
+  const values = Map.groupBy(lists.rows.map(dated), ({ list }) => list);
+  const records = await client.query<Row & Omit<Record, keyof Validity>>(
     `select code_type as "codeType", code, description, ${VALIDITY} as validity from public.communication_code r order by code_type, code`,
   );
-  const dated = records.rows.map(({ validity, ...row }) => ({ ...row, ...validityOf(validity) }));
-  return { now, properties, values, records: dated };
+  return { now, properties, values, records: records.rows.map(dated) };
 }
 
 /** The names of a list's values at a moment. */
