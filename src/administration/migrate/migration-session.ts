@@ -40,6 +40,15 @@ export async function beginAlone(client: Client): Promise<void> {
   });
 }
 
+/** Those of the tables that exist. */
+export async function existingTables(client: Client, tables: readonly string[]): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select name from unnest($1::text[]) as name where to_regclass('public.' || name) is not null`,
+    [tables],
+  );
+  return rows.map(({ name }) => name);
+}
+
 /**
  * Runs the statements of a migration one by one, so that only checked statements run, and then clears what they left in the session.
  * @throws AdministrationError that names file, line and statement

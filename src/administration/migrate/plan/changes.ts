@@ -86,14 +86,12 @@ function scheduleOf(contents: Contents, now: number): Map<string, Change> {
   return schedule;
 }
 
-const NONE: ReadonlyMap<string, string> = new Map();
-
 function changesOfProperties(before: Contents, after: Contents): Change[] {
   const areas = new Set([...before.properties.keys(), ...after.properties.keys()]);
   return [...areas].flatMap((area) =>
     compareLists(
-      [...(before.properties.get(area) ?? NONE).keys()],
-      [...(after.properties.get(area) ?? NONE).keys()],
+      [...(before.properties.get(area)?.keys() ?? [])],
+      [...(after.properties.get(area)?.keys() ?? [])],
     ).map((change): Change => ({ ...change, what: 'property', area })),
   );
 }

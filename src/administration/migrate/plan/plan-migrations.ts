@@ -1,6 +1,5 @@
-import type { Client } from 'pg';
 import { failureOf } from '../failure.js';
-import type { Open } from '../migration-session.js';
+import { type Open, existingTables } from '../migration-session.js';
 import type { StepsOf } from '../steps.js';
 import { type Change, changesBetween } from './changes.js';
 import { readContents } from './contents.js';
@@ -19,6 +18,8 @@ export interface Plan {
 }
 
 const NOTICE_DAYS = 30;
+/** Tables whose contents no migration can restore. */
+const KEPT = ['api_key', 'history'];
 
 /** What callers would see change if the steps were taken. None is. */
 export async function planSteps(
@@ -28,7 +29,7 @@ export async function planSteps(
 ): Promise<Plan> {
   const { before, after, ...plan } = await rehearse(open, async (client) => {
     const steps = await stepsOf(client, 0);
-    const tables = await keptTables(client);
+    const tables = await existingTables(client, KEPT);
     const contents = await readContents(client);
     for (const { name, run } of steps) {
       await client.query('set constraints all deferred');
@@ -38,7 +39,7 @@ export async function planSteps(
         throw failureOf(`${name}.sql`, undefined, error);
       });
     }
-    const left = await keptTables(client);
+    const left = await existingTables(client, KEPT);
     return {
       migrations: steps.map(({ name }) => name),
       before: contents,
@@ -47,12 +48,4 @@ export async function planSteps(
     };
   });
   return { ...plan, changes: changesBetween(before, after), now: after.now, noticeDays };
-}
-
-/** The existing tables whose contents no migration can restore. */
-async function keptTables(client: Client): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `select name from unnest(array['api_key', 'history']) as name where to_regclass('public.' || name) is not null`,
-  );
-  return rows.map(({ name }) => name);
 }

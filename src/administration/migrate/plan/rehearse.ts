@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client, DatabaseError } from 'pg';
 import { AdministrationError } from '../../frame/command.js';
-import { LOCK_CLASS, type Open, beginAlone } from '../migration-session.js';
+import { LOCK_CLASS, type Open, beginAlone, existingTables } from '../migration-session.js';
 
 /** If a session waits for the rehearsal this long, the rehearsal ends and starts again. */
 const PATIENCE_MS = 500;
@@ -85,10 +85,7 @@ async function watchFor(client: Client, guard: Client) {
 }
 
 async function lockTables(client: Client, guard: Client): Promise<void> {
-  const { rows } = await guard.query<{ name: string }>(
-    `select 'public.' || name as name from unnest($1::text[]) as name where to_regclass('public.' || name) is not null`,
-    [TABLES],
-  );
-  const names = rows.map(({ name }) => name).join(', ');
+  const tables = await existingTables(guard, TABLES);
+  const names = tables.map((name) => `public.${name}`).join(', ');
   if (names) await client.query(`lock table ${names} in share row exclusive mode`);
 }
