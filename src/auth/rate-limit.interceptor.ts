@@ -28,16 +28,16 @@ export class RateLimitInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const { caller, head } = http.getRequest<ServiceRequest>();
     if (!caller) return next.handle();
-    const pay = (): Promise<void> => this.pay(http.getResponse(), caller.keyId);
+    const consume = (): Promise<void> => this.consume(http.getResponse(), caller.keyId);
     const answer: unknown = await lastValueFrom(next.handle()).catch(async (error: unknown) => {
-      await pay();
+      await consume();
       throw error;
     });
-    if (!(answer instanceof Answer && answer.tagIn(head.ifNoneMatch))) await pay();
+    if (!(answer instanceof Answer && answer.tagIn(head.ifNoneMatch))) await consume();
     return of(answer);
   }
 
-  private async pay(response: ServiceResponse, keyId: string): Promise<void> {
+  private async consume(response: ServiceResponse, keyId: string): Promise<void> {
     try {
       const spent = await this.limiter.consume(keyId);
       response.fields = this.fields(spent).flat();

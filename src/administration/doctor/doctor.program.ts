@@ -51,7 +51,7 @@ It changes nothing. Status 2 where something keeps the service from working.`,
 type Tell = (...findings: Finding[]) => void;
 
 async function examine(tell: Tell): Promise<void> {
-  const { tokens, keys } = sorted(await standardInput());
+  const { tokens, keys } = credentialsIn(await standardInput());
   const configuration = examineConfiguration(tell);
   const client = await examineConnection(tell);
   if (client) {
@@ -149,7 +149,7 @@ async function standardInput(): Promise<string> {
 }
 
 /** A token has parts separated by dots, a key has no dots. A whole header line may be pasted. */
-function sorted(input: string): { tokens: string[]; keys: string[] } {
+function credentialsIn(input: string): { tokens: string[]; keys: string[] } {
   const credentials = input.split('\n').map((line) =>
     line
       .trim()
