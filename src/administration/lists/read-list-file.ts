@@ -89,7 +89,13 @@ function parsed(bytes: Uint8Array): Parsed[] {
     );
   }
   try {
-    return parse(text, { bom: true, info: true, skip_empty_lines: true }) as unknown as Parsed[];
+    return parse(text, {
+      bom: true,
+      info: true,
+      skip_empty_lines: true,
+      // Exported lines end with CRLF, and lines that somebody appends may end with LF
+      record_delimiter: text.includes('\n') ? ['\r\n', '\n'] : ['\r'],
+    }) as unknown as Parsed[];
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     throw new Fault(

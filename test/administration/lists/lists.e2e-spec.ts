@@ -91,10 +91,22 @@ describe('migrate new --from', () => {
     const path = file('lists.csv', `\ufeff${await exported('code-lists')}`);
     expect(await copy.migrate('new', 'same', '--from', path, '--complete')).toEqual({
       status: 0,
-      stdout: `The database is as ${path} says. Nothing was written.\n`,
+      stdout: `The database already holds what ${path} says. Nothing was written.\n`,
       stderr: '',
     });
     expect(own()).toEqual([]);
+  });
+
+  it('reads lines that were appended to an exported file with other line ends', async () => {
+    const path = file(
+      'more.csv',
+      `${await exported('communication-codes')}T,A,first,,\nT,B,second,,\n`,
+    );
+    expect(await copy.migrate('new', 'add_codes', '--from', path)).toMatchObject({ status: 0 });
+    expect(await copy.migrate('up')).toMatchObject({ status: 0 });
+    expect(await exported('communication-codes')).toBe(
+      `${CODES}\r\nT,A,first,,\r\nT,B,second,,\r\n`,
+    );
   });
 
   it('inserts in the middle, leaves what the file lacks, and goes back', async () => {
