@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -15,7 +15,7 @@ import { createLog } from '../telemetry/log.js';
 import { demoKey } from './demo-key.js';
 import { DemoPostgres } from './demo-postgres.js';
 import { BEGINS_SOON, SAMPLES } from './samples.js';
-import { welcome } from './welcome.js';
+import { VARIABLES, welcome } from './welcome.js';
 
 const DATA = join(import.meta.dirname, '..', '..', '.data');
 const AUDIENCE = 'https://orders.demo.example';
@@ -89,13 +89,20 @@ export async function startDemo(): Promise<void> {
       log,
     );
     while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
+    const variables = { KEY: key, TOKEN: await issuer.accessToken(), DATABASE_URL: databaseUrl };
+    await writeFile(
+      join(DATA, VARIABLES),
+      Object.entries(variables)
+        .map(([name, value]) => `export ${name}='${value}'\n`)
+        .join(''),
+      { mode: 0o600 },
+    );
     process.stdout.write(
       welcome({
         url: service.url + BASE_PATH,
         managementUrl: service.managementUrl,
         issuerUrl,
         key,
-        token: await issuer.accessToken(),
         databaseUrl,
         beginsAt: soon[0]?.valid_from as Date,
       }),

@@ -5,17 +5,19 @@ interface Demo {
   readonly managementUrl: string;
   readonly issuerUrl: string;
   readonly key: string;
-  readonly token: string;
   readonly databaseUrl: string;
   /** When a sample code begins to be served. */
   readonly beginsAt: Date;
 }
 
-/** What `npm start` prints: where everything is, and calls to paste. */
+/** The file in `.data` that sets KEY, TOKEN and DATABASE_URL in a shell. A token is too long to be pasted with each call. */
+export const VARIABLES = 'demo.env';
+
+/** What `npm start` prints: where everything is, calls to paste, and a first change of the codes. No line has more than 100 columns. */
 export function welcome(demo: Demo): string {
-  const { url, managementUrl, issuerUrl, key, token, databaseUrl, beginsAt } = demo;
+  const { url, managementUrl, issuerUrl, key, databaseUrl, beginsAt } = demo;
   const curl = (path: string): string =>
-    `curl -s '${url}${path}' \\\n  -H 'Api-Key: ${key}' \\\n  -H 'Authorization: Bearer ${token}'\n`;
+    `curl -s -H "Api-Key: $KEY" -H "Authorization: Bearer $TOKEN" \\\n  '${url}${path}'`;
   return `
 Order Lookup Services: the demo runs.
 
@@ -25,25 +27,36 @@ Order Lookup Services: the demo runs.
   Metrics        ${managementUrl}/metrics
   Issuer         ${issuerUrl} (development only; sign in with one click)
   Database       ${databaseUrl}
+  API key        ${key}
 
-API key (of the client "demo"):
-${key}
+1. Open a second terminal in this folder and set KEY, TOKEN and DATABASE_URL there.
+   The token is valid for 8 hours.
 
-Access token (valid for 8 hours):
-${token}
+. .data/${VARIABLES}
 
-Paste one of these into another terminal:
+2. Call the three operations.
 
 ${curl(PATHS.orderUpdate)}
 ${curl(PATHS.orderCaptureV2)}
 ${curl(`${PATHS.communicationCodes}?codeType=SAMPLE-APPOINTMENT`)}
-The sample code BEGINS-SOON begins at ${beginsAt.toISOString()}, in a few minutes: the last call will show it from then on.
 
-Add a code, and see it in the answers at once:
+The last answer will change by itself: the code BEGINS-SOON is planned to begin at
+${beginsAt.toISOString()}, in a few minutes.
 
-psql '${databaseUrl}' \\
-  -c "insert into code_list_value (code_list, value) values ('orderType', 'Transfer')"
+3. Add a code: export the codes, add a line, and make a migration of the difference. Look at the
+   plan, and apply it.
 
-Ctrl-C stops everything. The data stays in .data/; delete that folder to start afresh.
+npm run --silent codes -- export communication-codes > codes.csv
+echo 'MY-TYPE,MY-CODE,My first code,,' >> codes.csv
+npm run migrate -- new add_my_code --from codes.csv
+npm run migrate -- plan
+npm run migrate -- up
+
+4. See it in the answer.
+
+${curl(`${PATHS.communicationCodes}?codeType=MY-TYPE`)}
+
+README.md and docs/administrators.md explain more. Ctrl-C stops everything. The data stays in
+.data/; delete that folder to start afresh.
 `;
 }

@@ -1,6 +1,16 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +18,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from '../support/postgres-server.js';
 import { PROJECT, cleanEnvironment } from '../support/program.js';
 
+const COPIED = ['dist', 'migrations', 'scripts', 'src', 'package.json', 'package-lock.json'];
 /** A copy of the project as far as the demo needs it, so that its .data is its own. */
 const folder = mkdtempSync(join(tmpdir(), 'demo-'));
 const ports = { PORT: '', MANAGEMENT_PORT: '', ISSUER_PORT: '' };
@@ -15,8 +26,9 @@ const children: ChildProcess[] = [];
 
 beforeAll(async () => {
   execFileSync('chmod', ['755', folder]);
-  for (const name of ['dist', 'migrations', 'package.json'])
-    cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
+  for (const name of COPIED) cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
+  utimesSync(join(folder, 'package-lock.json'), 0, 0); // nothing to install in the folder that is shared,
+  utimesSync(join(folder, 'dist', 'main.js'), new Date(), new Date()); // and nothing to build
   symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
   for (const name of Object.keys(ports) as (keyof typeof ports)[])
     ports[name] = String(await freePort());
@@ -57,22 +69,39 @@ const databasePort = (output: string): string =>
   /@127\.0\.0\.1:(\d+)\/postgres/.exec(output)?.[1] ?? '';
 
 describe('npm start', () => {
-  it('prints calls that work as they stand, refuses a second start beside it, and leaves nothing behind on Ctrl-C', async () => {
+  it('prints lines of at most 100 columns to paste, refuses a second start beside it, and leaves nothing behind on Ctrl-C', async () => {
     const demo = start();
     await demo.running;
-    const calls = [...demo.output.out.matchAll(/^curl -s (?:.*\\\n)*.*$/gm)].map(([call]) => call);
-    expect(calls).toHaveLength(3);
-    let answer = '';
-    for (const call of calls) {
-      answer = execFileSync('sh', ['-c', `${call} -w '\\n%{http_code}'`], {
+    const { out } = demo.output;
+    expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
+    expect(demo.output.err).toBe('');
+    const pasted = [...out.matchAll(/^(?:\. |curl |echo |npm run )(?:.*\\\n)*.*$/gm)].map(
+      ([line]) => line,
+    );
+    const [variables = '', ...lines] = pasted;
+    expect(variables).toBe('. .data/demo.env');
+    expect(statSync(join(folder, '.data/demo.env')).mode & 0o777).toBe(0o600);
+    const printed = lines.map((line) =>
+      execFileSync('sh', ['-c', `${variables}\n${line}`], {
+        cwd: folder,
+        env: cleanEnvironment({}),
         encoding: 'utf8',
-      });
-      expect(answer).toMatch(/^\{"(commentType|commentTypeCodes|communicationRecords)":[^]*\n200$/);
-    }
-    const [, beginsAt = ''] =
-      /^The sample code BEGINS-SOON begins at (\S+Z),/m.exec(demo.output.out) ?? [];
+      }),
+    );
+    const [update, capture, sample = '', , , created, plan, applied, added] = printed;
+    expect(lines).toHaveLength(9);
+    expect(update).toMatch(/^\{"commentType":/);
+    expect(capture).toMatch(/^\{"commentTypeCodes":/);
+    expect(sample).toMatch(/^\{"communicationRecords":\[\{"codeType":"SAMPLE-APPOINTMENT",/);
+    expect(created).toMatch(/created \S+_add_my_code\.sql/);
+    expect(plan).toContain('+ record codeType "MY-TYPE", code "MY-CODE": "My first code" added');
+    expect(applied).toMatch(/applied {2}\d{4}_add_my_code/);
+    expect(added).toBe(
+      '{"communicationRecords":[{"codeType":"MY-TYPE","code":"MY-CODE","description":"My first code"}]}',
+    );
+    const [, beginsAt = ''] = /BEGINS-SOON is planned to begin at\n(\S+Z),/.exec(out) ?? [];
     expect(Date.parse(beginsAt)).toBeGreaterThanOrEqual(demo.startedAt + 3 * 60_000);
-    if (Date.now() < Date.parse(beginsAt)) expect(answer).not.toContain('BEGINS-SOON');
+    if (Date.now() < Date.parse(beginsAt)) expect(sample).not.toContain('BEGINS-SOON');
     const second = start();
     expect(await second.ended).toBe(1);
     expect(second.output.err).toContain(
@@ -80,8 +109,11 @@ describe('npm start', () => {
     );
     demo.child.kill('SIGINT');
     expect(await demo.ended).toBe(0);
-    for (const port of [...Object.values(ports), databasePort(demo.output.out)])
+    for (const port of [...Object.values(ports), databasePort(out)])
       expect(await isFree(port)).toBe(true);
+    for (const name of readdirSync(join(folder, 'migrations')))
+      if (name.endsWith('_add_my_code.sql')) rmSync(join(folder, 'migrations', name));
+    rmSync(join(folder, '.data'), { recursive: true });
   });
 
   it('starts again after it was killed, with the same key', async () => {
