@@ -48,7 +48,7 @@ describe('looksLikeCredential', () => {
     );
   });
 
-  it('finds what is left of them where their beginning was eaten by a broken escape, or their end was cut', () => {
+  it('finds the rest of a credential whose beginning is lost in a broken escape, or whose end was cut off', () => {
     // 32 characters of a key; of a token so many that one of its parts has 32
     const credential = fc.constantFrom([generateApiKey, 32] as const, [newToken, 66] as const);
     const cuts = fc.tuple(fc.nat({ max: 8 }), fc.nat({ max: 300 }));
@@ -97,7 +97,7 @@ describe('looksLikeCredential', () => {
     expect(looksLikeCredential(text, 'a key of another system')).toBe(false);
   });
 
-  it('takes a text for one that is encoded more often than anybody would', () => {
+  it('treats a text as a credential if it is still encoded after several decodings', () => {
     expect(looksLikeCredential(`%${'25'.repeat(2_000)}6f`, '')).toBe(true);
   });
 });

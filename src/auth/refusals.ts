@@ -65,7 +65,7 @@ export class Refusals {
 
   cannotVerify(detail: string): Problem {
     return new Problem('cannot-verify-credentials', {
-      detail: `${detail} Your credentials may well be valid.`,
+      detail: `${detail} The credentials may be valid.`,
       headers: retryAfter(2),
     });
   }

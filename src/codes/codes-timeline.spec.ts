@@ -108,7 +108,7 @@ const step = fc.record({
 });
 
 describe('a timeline of codes', () => {
-  it('says at each moment what its rows say of it, whatever changes before, at and after it', async () => {
+  it('agrees with its rows at each moment, whatever changes before, at and after it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
         const { clock, ...begun } = begin();
@@ -153,7 +153,7 @@ describe('a timeline of codes', () => {
     );
   });
 
-  it('is told no moment twice, none that was past when it was read, and none early', async () => {
+  it('is told each moment once, never early, and none that was past when it was read', async () => {
     const { clock, moments, timeline } = begin();
     const rows = new Map([
       ['A', { from: START + 5, until: START + 10 }],
@@ -191,7 +191,7 @@ describe('a timeline of codes', () => {
     expect(await toldBy(dated.current)).toEqual(modelOf(rows, clock.time));
   });
 
-  it('passes over moments that went by unprepared, all at once', async () => {
+  it('skips moments that passed before they were prepared, all at once', async () => {
     const { clock, timeline } = begin();
     const rows = new Map(
       NAMES.map((name, at) => [name, { from: START + at * 86_400_000, until: Infinity }]),

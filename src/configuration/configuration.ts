@@ -104,7 +104,8 @@ export class Configuration {
   OTEL_EXPORTER_OTLP_HEADERS = '';
 
   @IsIn(['http/protobuf'], {
-    message: '$property is "$value": only http/protobuf is spoken; collectors take it at port 4318',
+    message:
+      '$property is "$value": only http/protobuf is supported; collectors accept it at port 4318',
   })
   OTEL_EXPORTER_OTLP_PROTOCOL = 'http/protobuf';
 

@@ -79,7 +79,7 @@ export function transportWarning(address: DatabaseAddress): string | undefined {
   const { host, ssl } = new Client({ connectionString: url });
   return ssl || isThisMachine(host) || /[?&]sslmode=/.test(url)
     ? undefined
-    : `the connection to the database at ${host} is not encrypted: add sslmode=verify-full to the connection string, and sslrootcert=FILE for a CA of your own; sslmode=disable where it is meant so`;
+    : `the connection to the database at ${host} is not encrypted: add sslmode=verify-full to the connection string, and sslrootcert=FILE for a CA of your own; if no encryption is intended, set sslmode=disable`;
 }
 
 /** No host: the socket of PostgreSQL, or localhost. */

@@ -87,7 +87,7 @@ export class LastGoodService implements OnApplicationBootstrap, OnApplicationShu
     await issuer.restore(kept.jwks, age);
     this.log.warn(
       { issuer: issuer.name, age },
-      'issuer: away, its keys of LAST_GOOD_FILE are used',
+      'issuer: not reachable, its keys from LAST_GOOD_FILE are used',
     );
   }
 

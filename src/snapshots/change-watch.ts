@@ -124,7 +124,7 @@ export class ChangeWatch {
       // Behind a pooler the process id differs, and LISTEN would remain set in a session that another client uses next
       if (standby) this.tell('the database is a hot standby');
       else if (pid !== (session as unknown as { processID: number }).processID)
-        this.tell('a pooler is between');
+        this.tell('a pooler is between the service and the database');
       else if (!listens) {
         await session.query(`listen ${CHANNEL}`);
         listens = true;
@@ -174,7 +174,7 @@ export class ChangeWatch {
       await readTransaction(this.dataSource, (manager) =>
         manager.query('select pg_notify($1, $2)', [CHANNEL, proof]),
       );
-      this.tell((await arrived) ? undefined : 'one that was sent did not arrive');
+      this.tell((await arrived) ? undefined : 'a notification that was sent did not arrive');
     } catch {
       // the database is away: the session of the watch reports it
     } finally {
@@ -190,7 +190,7 @@ export class ChangeWatch {
     else
       this.log.warn(
         { reason: deaf },
-        'database: no notifications of changes: it is asked for them twice a second',
+        'database: notifications of changes do not arrive: the service asks for changes twice a second',
       );
   }
 

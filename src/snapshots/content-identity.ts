@@ -30,7 +30,7 @@ export async function readIdentity(manager: EntityManager, topic: Topic): Promis
   const [identity] = await manager.query<Identity[]>(`${IDENTITIES} where topic = $1`, [topic]);
   if (!identity)
     throw new Error(
-      `the table revision has no row for ${topic}: apply the migrations (migrate up), which raises every topic`,
+      `the table revision has no row for ${topic}: apply the migrations (migrate up), which adds one`,
     );
   return identity;
 }

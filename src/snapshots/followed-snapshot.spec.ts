@@ -63,15 +63,15 @@ describe('FollowedSnapshot', () => {
     expect(subject.current).toBe('new');
   });
 
-  it('reads the mend that is announced while what it mends is being refused', async () => {
+  it('reads a correction that is announced while the fault that it corrects is being refused', async () => {
     const { subject, next } = followed();
     subject.announce(identity(1));
     const bad = await next();
     subject.announce(identity(2));
     bad(new RefusedSnapshot('a duplicate'));
-    (await next())({ identity: identity(2), value: 'mended' });
+    (await next())({ identity: identity(2), value: 'corrected' });
     await turn();
-    expect(subject.current).toBe('mended');
+    expect(subject.current).toBe('corrected');
   });
 
   it('does not read again what it refused, until something changes', async () => {
@@ -83,9 +83,9 @@ describe('FollowedSnapshot', () => {
     await turn();
     expect(pending).toEqual([]);
     subject.announce(identity(2));
-    (await next())({ identity: identity(2), value: 'mended' });
+    (await next())({ identity: identity(2), value: 'corrected' });
     await turn();
-    expect(subject.current).toBe('mended');
+    expect(subject.current).toBe('corrected');
   });
 
   it('serves a restored value, with its age, until it has read everything', async () => {
@@ -105,7 +105,7 @@ describe('FollowedSnapshot', () => {
     expect(formers).toEqual([undefined]);
   });
 
-  it('serves a restored value on where the committed one is refused, and says that', async () => {
+  it('continues to serve a restored value while the committed one is refused, and logs that', async () => {
     const { subject, next, failures } = followed();
     subject.announce(identity(1));
     (await next())(new RefusedSnapshot('a duplicate'));

@@ -176,7 +176,7 @@ export class FollowedSnapshot<T> {
     unrecordedChanges.inc({ topic: this.topic });
     this.log.warn(
       { topic: this.topic },
-      'snapshot: something changed without a record of it, and is served now',
+      'snapshot: a change without a record was found, and is served now',
     );
   }
 }

@@ -5,7 +5,7 @@ import { DeferredCounter, DeferredHistogram } from './deferred-metrics.js';
 const linesOf = async (registry: Registry): Promise<string[]> =>
   (await registry.metrics()).split('\n').filter((line) => !line.startsWith('#'));
 
-describe('deferred metrics tell at each scrape all that happened before it, once', () => {
+describe('deferred metrics count everything before a scrape, once', () => {
   it('counts', async () => {
     const registry = new Registry();
     const counter = new DeferredCounter({

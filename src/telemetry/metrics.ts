@@ -49,13 +49,13 @@ export const requestsShed = new Counter(
 export const connectionsRefused = new Counter(
   of(
     'connections_refused_total',
-    'Connections closed at the limit: of a stranger that made room, or of a newcomer that found none',
+    'Connections closed because a limit was reached: stranger (an open one without a valid API key) or newcomer (a new one, while all others had one)',
     'whose',
   ),
 );
 export const connections = new Gauge(of('connections', 'Open connections on the port of the API'));
 export const snapshotRevision = new Gauge(
-  of('snapshot_revision', 'Revision of what is served', 'topic'),
+  of('snapshot_revision', 'Number of transactions that changed what is served', 'topic'),
 );
 export const snapshotAge = new Gauge(
   of('snapshot_age_seconds', 'Time since the database last confirmed what is served', 'topic'),
@@ -71,7 +71,7 @@ export const snapshotReloads = new Counter(
 export const servedFromFile = new Gauge(
   of(
     'served_from_file',
-    '1 while it is served from LAST_GOOD_FILE, because the database or an issuer was away at the start',
+    '1 while codes, keys or signing keys (what) are served from LAST_GOOD_FILE, because the database or an issuer was away at the start',
     'what',
   ),
 );
@@ -79,14 +79,10 @@ export const lastGoodWrites = new Counter(
   of('last_good_writes_total', 'Writes of LAST_GOOD_FILE by result: written or failed', 'result'),
 );
 export const unrecordedChanges = new Counter(
-  of(
-    'unrecorded_changes_total',
-    'Readings that found something changed without a record of it',
-    'topic',
-  ),
+  of('unrecorded_changes_total', 'Readings that found a change without a record of it', 'topic'),
 );
 export const recordGaps = new Gauge(
-  of('record_gaps', 'Tables whose record of changes may lack some: see the view record_gap'),
+  of('record_gaps', 'Tables whose record of changes may be incomplete: see the view record_gap'),
 );
 export const communicationCodes = new Gauge(
   of('communication_codes', 'Communication codes served'),
@@ -102,7 +98,10 @@ export const momentLateness = new Gauge(
 );
 export const databaseUp = new Gauge(of('database_up', '1 while the database answers'));
 export const listenerUp = new Gauge(
-  of('listener_up', '1 while it is proved that notifications of changes arrive'),
+  of(
+    'listener_up',
+    '1 while notifications of changes arrive; the service tests this every 20 seconds',
+  ),
 );
 export const jwksAge = new Gauge(
   of('jwks_age_seconds', 'Time since the key set of the issuer was last fetched', 'issuer'),

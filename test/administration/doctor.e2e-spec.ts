@@ -44,7 +44,7 @@ describe('npm run doctor', () => {
     expect((await doctor('', { LAST_GOOD_FILE: path })).stdout).toMatch(said);
   });
 
-  it('finds nothing where all is right, and shows no byte of a credential', async () => {
+  it('finds no fault where there is none, and shows no byte of a credential', async () => {
     const token = await issuer.token();
     const { status, stdout, stderr } = await doctor(`${key.key}\nAuthorization: Bearer ${token}\n`);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -89,7 +89,7 @@ describe('npm run doctor', () => {
     ],
   ])('tells of %s', (_name, outcome, said) => expectFault(outcome(), said));
 
-  it('tells which migrations are pending', async () => {
+  it('names the pending migrations', async () => {
     const empty = await createDatabase({ migrated: false });
     await expectFault(
       doctor('', { DATABASE_URL: empty.url }),
@@ -98,7 +98,7 @@ describe('npm run doctor', () => {
     await empty.drop();
   });
 
-  it('tells what the role may not read, and grants what it says', async () => {
+  it('names what the role may not read; the grant that it prints corrects that', async () => {
     await database.query('revoke select on communication_code from order_lookup_service');
     const { stdout } = await doctor();
     expect(stdout).toMatch(
@@ -128,7 +128,7 @@ describe('npm run doctor', () => {
     await expectFault(doctor(await issuer.token()), said);
   });
 
-  it('tells of an issuer that names itself otherwise', () =>
+  it('reports an issuer whose metadata has another name', () =>
     expectFault(
       doctor('', { OAUTH_ISSUER: `${issuer.url}/` }),
       /fault {4}discovery .*OAUTH_ISSUER has to be exactly that/,
@@ -226,7 +226,7 @@ describe('npm run doctor says why a credential does not pass', () => {
     };
   });
 
-  it('and takes a key for what the table says of it, however it is spelled', async () => {
+  it('and judges a key by its row in the table, whatever its form', async () => {
     const { stdout } = await doctor(
       (await issueKey(database, { key: 'ols_a key that somebody made by hand' })).key,
     );

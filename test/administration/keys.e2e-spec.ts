@@ -173,7 +173,7 @@ describe('keys revoke', () => {
     expect((await stored(id))?.revoked_at?.getTime()).toBeLessThanOrEqual(Date.now());
   });
 
-  it('knows no unknown key', async () => {
+  it('accepts no unknown key', async () => {
     const id = '00000000-0000-4000-8000-000000000000';
     expect(await keys('revoke', id)).toEqual({
       status: 1,

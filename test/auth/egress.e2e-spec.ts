@@ -74,7 +74,7 @@ const environment = (...left: string[]): Record<string, string> =>
   );
 
 suite('an issuer behind a proxy, with a certificate of a private CA', () => {
-  it('is asked by way of HTTPS_PROXY, and trusted by NODE_EXTRA_CA_CERTS', async () => {
+  it('is reached through HTTPS_PROXY, and trusted because of NODE_EXTRA_CA_CERTS', async () => {
     const service = await RunningService.start(environment());
     try {
       await service.ready();

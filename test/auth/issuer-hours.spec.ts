@@ -50,7 +50,7 @@ describe('the keys of the issuer', () => {
     expect(await pass(300)).toEqual([60, 120, 180, 240, 300]);
   });
 
-  it('outlive an outage of 30 minutes, which is met with pauses that grow, and are fresh within a minute of its end', async () => {
+  it('stay valid during an outage of 30 minutes, with growing pauses between fetches, and are fetched within a minute after it', async () => {
     issuer.fault = 'down';
     const asked = await pass(1_800, async () => expect(followed.keys?.kids).toContain('rsa-1'));
     expect(asked.slice(0, 8)).toEqual([60, 61, 63, 67, 75, 91, 123, 183]);
@@ -109,7 +109,7 @@ describe('the keys of the issuer', () => {
     expect(mostInAMinute(asked)).toBeLessThanOrEqual(4);
   });
 
-  it('are found at once, too, where a hundred callers still send the withdrawn key id', async () => {
+  it('are found at once, also while a hundred callers still send the withdrawn key id', async () => {
     let rotations = 0;
     await pass(600, async (second) => {
       const old = Array.from({ length: 100 }, (_, at) => followed.lookFor('old', `${at}`));

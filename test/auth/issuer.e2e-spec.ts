@@ -77,7 +77,7 @@ describe('while the issuer fails', () => {
 });
 
 describe('when the issuer changes its keys', () => {
-  it('a new key counts at first sight, and a withdrawn one no longer, warm tokens included', async () => {
+  it('a new key is accepted with the first token that names it, and a withdrawn one is refused, also for cached tokens', async () => {
     world = await World.create();
     const old = await world.issuer.token();
     expect((await world.get(PATH, withToken(old))).status).toBe(200);

@@ -92,7 +92,7 @@ describe('an API key', () => {
     },
   );
 
-  it('in the query counts for nothing, and is in no log', async () => {
+  it('in the query is ignored, and appears in no log', async () => {
     const reply = await world.get(`${PATHS.orderUpdate}?Api-Key=${world.key.key}`, {
       headers: { 'Api-Key': undefined },
     });
@@ -120,7 +120,7 @@ describe('an API key', () => {
     ).toBe(200);
   });
 
-  it('in the table counts, however it is spelled', async () => {
+  it('in the table is accepted, whatever its form', async () => {
     expect(
       (await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': special.ownSpelling } })).status,
     ).toBe(200);

@@ -47,11 +47,11 @@ afterAll(async () => {
 });
 
 describe('every route of the application', () => {
-  it('is one of the three operations, or a page that is open on purpose', () => {
+  it('is one of the three operations, or a page that is public on purpose', () => {
     expect(paths.filter((path) => !OPEN.test(path)).toSorted()).toEqual([...ALL_PATHS].toSorted());
   });
 
-  it('lets no anonymous caller in, unless it is such a page', async () => {
+  it('refuses anonymous callers, unless it is such a page', async () => {
     for (const path of paths.filter((candidate) => !OPEN.test(candidate))) {
       const response = await fetch(url + path);
       const { issues } = expectProblem(

@@ -48,7 +48,7 @@ describe.each<[string, () => Record<string, string>]>([
   ['without a key', () => ({})],
   ['with a wrong key', () => ({ 'Api-Key': generateApiKey() })],
 ])('thousands of forged tokens %s', (_name, stranger) => {
-  it('keep nobody waiting: good callers with new tokens are let in, and no signature of a stranger is checked', async () => {
+  it('delay no caller: callers with a valid key and a new token are served, and no signature of a stranger is verified', async () => {
     const forged = await forgery();
     const tokens = await Promise.all(Array.from({ length: 300 }, () => world.issuer.token()));
     const before = await world.service.metric('order_lookup_token_cache_lookups_total');
@@ -82,7 +82,7 @@ describe.each<[string, () => Record<string, string>]>([
     ).toBe(0);
   });
 
-  it('with unknown key ids never ask the issuer, and a real rotation counts at first sight', async () => {
+  it('with unknown key ids never cause a request to the issuer, and a real rotation is found with the first token', async () => {
     const forged = await forgery();
     const hits = world.issuer.jwksHits;
     let rotated = false;

@@ -332,7 +332,7 @@ describe('an access token is refused', () => {
 });
 
 describe('a token that is warm in the cache', () => {
-  it('is accepted until its time is over, and never after', async () => {
+  it('is accepted until it expires, and never after', async () => {
     const ask = async (token: string): Promise<number> =>
       (await world.get(PATHS.orderUpdate, { headers: { Authorization: `Bearer ${token}` } }))
         .status;

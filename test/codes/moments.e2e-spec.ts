@@ -109,7 +109,7 @@ describe('a moment', () => {
     expect(await codes()).toEqual(served ? ['CODE'] : []);
   });
 
-  it('is told by the metrics and the log: the next one, and each that came', async () => {
+  it('is shown by the metrics and the log: the next one, and each past one', async () => {
     const metric = (name: string): Promise<number> => world.service.metric(`order_lookup_${name}`);
     const switched = await metric('moments_switched_total');
     const later = Date.now() + 86_400_000;

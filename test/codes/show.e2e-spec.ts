@@ -130,13 +130,13 @@ describe('codes show', () => {
     expect(stderr).toContain(sentence);
   });
 
-  it('does not guess where the record lacks changes', async () => {
+  it('refuses to answer where the record lacks changes', async () => {
     const time = new Date().toISOString();
     await world.database.query(
       `alter table communication_code disable trigger user; delete from communication_code; alter table communication_code enable trigger user`,
     );
     const { status, stdout, stderr } = await show('--at', time);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toContain('may lack some that were made to communication_code');
+    expect(stderr).toContain('may be incomplete for communication_code');
   });
 });

@@ -27,7 +27,7 @@ const code = (name: string, description: string) => ({
 const INSERT = `insert into communication_code (code_type, code, description) values ('T', 'a', '1'), ('T', 'b', '2')`;
 
 describe('change_history', () => {
-  it('tells every row of every statement, old and new', async () => {
+  it('records every row of every statement, old and new', async () => {
     await database.query(INSERT);
     await database.query(`update communication_code set code = code || 'x', description = '9'`);
     await database.query(`delete from communication_code where code = 'ax'`);
@@ -58,7 +58,7 @@ describe('change_history', () => {
     ).toEqual([{ told: true }]);
   });
 
-  it('tells who: user, application, migration and person', async () => {
+  it('records who changed it: user, application, migration and person', async () => {
     await database.query(
       `begin; set local order_lookup.migration = '0042_add_codes'; set local order_lookup.person = 'Ada'; ${INSERT}; commit`,
     );
@@ -70,7 +70,7 @@ describe('change_history', () => {
     ]);
   });
 
-  it('tells rows in the same words whatever the session has set', async () => {
+  it('records rows in the same form whatever the session has set', async () => {
     const insert = `insert into communication_code values ('T', 'a', '1', '2030-01-01T00:00:00z', '2031-01-01T00:00:00z')`;
     await database.query(
       `begin; set local timezone = 'Asia/Tokyo'; set local datestyle = 'German'; set local search_path = pg_temp;
@@ -87,7 +87,7 @@ describe('change_history', () => {
     ]);
   });
 
-  it('is trimmed by an index', async () => {
+  it('is trimmed with the help of an index', async () => {
     const indexes = await database.query(
       `select distinct tablename from pg_indexes where indexdef like '%(begun_at, transaction_id)' order by tablename`,
     );

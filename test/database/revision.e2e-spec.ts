@@ -133,7 +133,7 @@ describe('the identity', () => {
     },
   );
 
-  it('is told apart even where a restored row has the number of a transaction of ours', async () => {
+  it('differs even if a restored row has the number of one of our transactions', async () => {
     await database.query(
       `insert into revision (topic, transaction_id, begun_at, extent)
        select 'codes', (pg_current_xact_id()::text::bigint + n)::text::xid8, '2020-01-01', 'records' from generate_series(1, 100) as n`,
@@ -298,7 +298,7 @@ describe('record_gap', () => {
     expect(await gaps()).toEqual([]);
   });
 
-  it('leaves its trace in the history', async () => {
+  it('is recorded in the history', async () => {
     await database.query('alter table api_key disable trigger all');
     await database.query('select raise_every_topic()');
     expect(

@@ -143,7 +143,7 @@ suite('TLS to PostgreSQL', () => {
     expect(await faultOf({ role: 'order_lookup_owner', parameters })).toBe('');
   });
 
-  it('is used by every session of the service, which names a fault of it in the log and tries on', async () => {
+  it('is used by every session of the service, which logs a fault of it and tries again', async () => {
     const folder = ours.file('rotated.pem');
     const file = ours.file('database-url');
     writeFileSync(folder, readFileSync(ours.cert));
@@ -179,7 +179,7 @@ suite('TLS to PostgreSQL', () => {
     }
   });
 
-  it('is missed, at the start and by the doctor, where the database is on another machine and sslmode says nothing', async () => {
+  it('is reported as missing, at the start and by the doctor, if the database is on another machine and sslmode is not set', async () => {
     // 0.0.0.0 leads to this machine, and does not look like it
     const host = '0.0.0.0';
     const warnings = async (parameters: Record<string, string>): Promise<string[]> => {

@@ -50,7 +50,7 @@ const labelNames = (expr: string): string[] => [
 ];
 
 describe('the alert rules and the dashboard', () => {
-  it.each(uses)('%s asks for what the service tells', (_, expr) => {
+  it.each(uses)('%s uses only metrics that the service has', (_, expr) => {
     const names = metricNames(expr);
     expect(names).not.toEqual([]);
     expect([...series.keys()]).toEqual(expect.arrayContaining(names));

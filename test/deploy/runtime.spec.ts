@@ -43,7 +43,7 @@ describe('the version of Node.js', () => {
     expect(devDependencies['@types/node']?.split('.')[0]).toBe(lowest);
   });
 
-  it('counts from the first command on: what installs it runs in a script of its own', () => {
+  it('is used from the first command on: a separate script installs it before', () => {
     for (const [name, command] of Object.entries(scripts))
       if (command.includes('prepare.mjs')) {
         expect([name, command]).toEqual([

@@ -49,7 +49,7 @@ describe('an answer that its client does not read', () => {
     for (const client of clients) client.destroy();
   });
 
-  it('may be reset in the middle without a word in the log', async () => {
+  it('may be reset in the middle without a line in the log', async () => {
     const client = await open(world.service.port);
     client.write(request(PATHS.communicationCodes));
     await once(client, 'data');
@@ -92,7 +92,7 @@ describe('replies that strangers do not read', () => {
 });
 
 describe('a connection that sends garbage', () => {
-  it('behind requests whose answers it does not read costs no memory, and one reaction', async () => {
+  it('behind requests whose answers it does not read takes no memory, and is answered once', async () => {
     const { port, pid } = world.service;
     const page = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
     const before = residentMebibytes(pid);
@@ -142,7 +142,7 @@ describe('at the limit of connections', () => {
   });
   afterEach(() => service.kill());
 
-  it('strangers make room: callers stay, newcomers are served, and the management port answers', async () => {
+  it('connections without a valid key are closed: the others stay, new ones are served, and the management port answers', async () => {
     const callers = await Promise.all(Array.from({ length: 20 }, caller));
     const silent: Socket[] = [];
     const failed: number[] = [];
@@ -163,7 +163,7 @@ describe('at the limit of connections', () => {
     for (const client of callers) client.close();
   });
 
-  it('a newcomer gets 503 where all others are callers, and is served when one of them leaves', async () => {
+  it('a new connection gets 503 while all others have a valid key, and is served when one of them ends', async () => {
     const callers = await Promise.all(Array.from({ length: LIMIT }, caller));
     const { responses, closed } = await exchange(service.port, request(PATHS.orderUpdate));
     const [response] = responses;

@@ -65,7 +65,7 @@ describe('a key or a token in the query', () => {
     }
   });
 
-  it('of another system comes back nowhere, where the request carries it', async () => {
+  it('of another system appears in no reply to a request that carries it', async () => {
     await until(async () => {
       const { status } = await world.get(PATH, { headers: { 'Api-Key': FOREIGN } });
       return status === 200;

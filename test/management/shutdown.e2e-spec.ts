@@ -156,7 +156,7 @@ describe('SIGTERM', () => {
   );
 
   it(
-    'serves what is committed until its end',
+    'serves committed changes until the process ends',
     inTime(async (here) => {
       here.service.signal('SIGTERM');
       await here.service.waitForLog(({ msg }) => msg === 'stopping');
@@ -226,7 +226,7 @@ describe('the log', () => {
 });
 
 describe('the management port', () => {
-  it('counts requests and refusals without a word of who asked', async () => {
+  it('counts requests and refusals without naming a credential', async () => {
     world = await World.create();
     await world.get(PATHS.orderUpdate);
     await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': 'wrong' } });
@@ -248,7 +248,7 @@ describe('the management port', () => {
 });
 
 describe('a wrong configuration', () => {
-  it('is told whole, and ends the program with status 1', async () => {
+  it('is reported completely, and ends the program with status 1', async () => {
     const { status, stdout, stderr } = await run('main.js', [], {
       PORT: 'x',
       OAUTH_ISSUER: 'http://issuer.example',

@@ -157,7 +157,7 @@ describe('the database', () => {
     await until(async () => (await ask(here, service, UPDATE)).status === 200);
   });
 
-  it('gone: nobody notices, metrics tell, and what was committed meanwhile is there after its return', async () => {
+  it('gone: no request fails, metrics show it, and what was committed in the meantime is served after its return', async () => {
     const here = (world = await World.create());
     proxy = await Proxy.before(Number(new URL(here.database.url).port));
     const service = await replica(here, {
@@ -176,7 +176,7 @@ describe('the database', () => {
     await noneFailed(traffic);
   });
 
-  it('that ends every session of ours, again and again, is joined again, with three sessions at most', async () => {
+  it('that ends all our sessions again and again is connected to again, with three sessions at most', async () => {
     const here = (world = await World.create());
     const traffic = trafficTo(here, here.service);
     const sessions = `select pid from pg_stat_activity where application_name = 'order-lookup-services' and datname = current_database()`;
@@ -194,7 +194,7 @@ describe('the database', () => {
     await noneFailed(traffic);
   });
 
-  it('whose connection is swallowed by the network without an event is missed, and a change seen after its return', async () => {
+  it('whose connection the network drops silently is detected, and a change is served after its return', async () => {
     const here = (world = await World.create());
     proxy = await Proxy.before(Number(new URL(here.database.url).port));
     const service = await replica(here, {
@@ -209,7 +209,7 @@ describe('the database', () => {
     await until(async () => (await ask(here, service, UPDATE)).text.includes('Unheard'));
   });
 
-  it('slow, so that every packet comes late: nobody notices, and changes are still followed', async () => {
+  it('slow, so that every packet comes late: no request fails, and changes are still served', async () => {
     const here = (world = await World.create());
     proxy = await Proxy.before(Number(new URL(here.database.url).port));
     const service = await replica(here, {

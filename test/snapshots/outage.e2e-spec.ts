@@ -24,7 +24,7 @@ function expectUnharmed({ traffic, readiness }: Outage): void {
   expect(readiness.not200).toBe(0);
 }
 
-describe('nobody notices that PostgreSQL is', () => {
+describe('no request fails while PostgreSQL is', () => {
   it('stopped, and what is committed at its return is served', async () => {
     const stopped = () => stage.postgres.stop().then(noticed).then(stage.postgres.start);
     expectUnharmed(await outlive(stage, stopped, OPTIONS));
@@ -41,7 +41,7 @@ describe('nobody notices that PostgreSQL is', () => {
     );
   });
 
-  it('paused by SIGSTOP, which is noticed', async () => {
+  it('paused by SIGSTOP, which is detected', async () => {
     const paused = () => stage.postgres.pause().then(noticed).then(stage.postgres.resume);
     expectUnharmed(await outlive(stage, paused, OPTIONS));
   });

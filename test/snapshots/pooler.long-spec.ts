@@ -27,7 +27,9 @@ let service: RunningService;
   });
 
   it('a change is served within 5 s, and the log and a metric say that no notifications arrive', async () => {
-    await service.waitForLog(({ reason }) => reason === 'a pooler is between');
+    await service.waitForLog(
+      ({ reason }) => reason === 'a pooler is between the service and the database',
+    );
     expect(await service.metric('order_lookup_listener_up')).toBe(0);
     for (let change = 0; change < 10; change++) {
       await world.database.query(

@@ -16,7 +16,7 @@ type Operation = (typeof OPERATIONS)[number];
 export const show = command({
   usage: `[--at TIME] [--area ${OPERATIONS.join('|')}]`,
   summary:
-    'prints the answer of now, or of a moment past or future: TIME is as in 2027-01-01T00:00:00Z',
+    'prints the answer of now, or of a moment in the past or future: TIME such as 2027-01-01T00:00:00Z',
   options: { at: { type: 'string' }, area: { type: 'string' } },
   run: ({ at, area }) => {
     const moment = at === undefined ? undefined : timeIn(at);
@@ -66,7 +66,7 @@ async function snapshotAt(
   const gaps = await gapsSince(transaction, moment);
   if (gaps.length > 0)
     throw new AdministrationError(
-      `--at is ${iso(moment)}: the record of changes may lack some that were made to ${gaps.join(' and ')} since then, so what was answered is not known. \`doctor\` and the table change_history tell more.`,
+      `--at is ${iso(moment)}: the record of changes may be incomplete for ${gaps.join(' and ')} since then, so what was answered is not known. See \`doctor\` and the view change_history.`,
     );
   return readPast(transaction, moment);
 }

@@ -80,7 +80,7 @@ async function examineMigrations(client: Client): Promise<Finding> {
     return warning(
       'migrations',
       faults.join(' '),
-      'Where they belong to a newer release: roll it out; its migrations have to suit this one meanwhile.',
+      'If they belong to a newer release, roll it out. Until then its migrations have to work with this release.',
     );
   return ok('migrations', `all ${files.length} are applied`);
 }
@@ -110,7 +110,7 @@ async function examineRole(client: Client): Promise<Finding | undefined> {
     return warning(
       'role',
       `${role} may read, and may write too`,
-      'Right for whoever migrates. Give the service a role that may only read (deploy/database/1-roles.sql).',
+      'This is right for the role that runs migrations. Give the service a role that may only read (deploy/database/1-roles.sql).',
     );
   return ok('role', `${role} may read all that the service needs, and write nothing`);
 }
@@ -125,7 +125,7 @@ async function examineContents(client: Client): Promise<Finding | undefined> {
     const said = `${values} values, ${records} communication codes, ${keys} API keys in force`;
     return Number(keys) > 0
       ? ok('contents', said)
-      : warning('contents', said, 'Nobody can call yet: keys issue --client NAME');
+      : warning('contents', said, 'No client can call yet. Issue a key: keys issue --client NAME');
   } catch {
     return undefined; // the tables are missing or may not be read: an earlier finding says so
   }
@@ -136,7 +136,7 @@ async function examineRecord(client: Client): Promise<Finding> {
   return tables
     ? warning(
         'record',
-        `the record of changes may lack some of ${tables}: since the last migration run triggers were switched off, a table was rewritten, or history was deleted`,
+        `the record of changes may be incomplete for ${tables}: since the last migration run triggers were switched off, a table was rewritten, or history was deleted`,
         'The replicas read everything anew. Switch the triggers on again (alter table … enable always trigger …), then migrate up, which puts the gap on record.',
       )
     : ok('record', 'nothing is missing in the record of changes');
@@ -151,12 +151,12 @@ async function examineNotifications(client: Client): Promise<Finding> {
     ? 'the database is a hot standby, which sends none'
     : rows[0]?.pid === (client as unknown as { processID: number }).processID
       ? undefined
-      : 'a pooler is between, which may not pass them on';
+      : 'a pooler is between the service and the database, and may not pass them on';
   return deaf === undefined
     ? ok('notifications', 'the connection is direct, so they arrive')
     : warning(
         'notifications',
         deaf,
-        'Changes are found by asking twice a second. To be told at once, connect to the primary directly.',
+        'The service asks for changes twice a second. For changes at once, connect to the primary directly.',
       );
 }

@@ -22,7 +22,7 @@ export const doctor: Program = {
   commands: {
     '': command({
       usage: '[--json]',
-      summary: 'asks what an operator would ask first: configuration, database, issuer, clocks',
+      summary: 'checks configuration, database, issuer and clocks, and says what to do',
       options: { json: { type: 'boolean' } },
       run: async ({ json }) => {
         const found: Finding[] = [];
@@ -108,7 +108,7 @@ function examineEnvironment(environment: NodeJS.ProcessEnv, tell: Tell): void {
     tell(
       warning(
         'password',
-        'the password of the database stands in the environment, which reaches crash reports and whoever may inspect the process',
+        'the password of the database is in the environment, which crash reports and other processes can show',
         'Put the connection string into a file, and name that in DATABASE_URL_FILE.',
       ),
     );

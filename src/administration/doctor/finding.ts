@@ -19,7 +19,7 @@ export const warning = withRemedy('warning');
 export const fault = withRemedy('fault');
 
 export const unexamined = (subject: string, why: unknown): Finding =>
-  warning(subject, `not examined: ${describe(why)}`, 'Mend what is said above first.');
+  warning(subject, `not examined: ${describe(why)}`, 'Correct the faults above first.');
 
 /** Makes a check. One that fails is reported, and the others go on. */
 export async function attempt(

@@ -19,7 +19,7 @@ export async function examineKey(key: string, client: Client): Promise<Finding> 
     return fault(
       SUBJECT,
       'its checksum does not fit: it is mistyped or cut',
-      `Take it over whole: ${KEY_LENGTH} characters.`,
+      `Copy the whole key: ${KEY_LENGTH} characters.`,
     );
   if (!row)
     return fault(

@@ -37,8 +37,8 @@ export async function examineToken(
   if (verdict.kind !== 'valid')
     return fault(
       SUBJECT,
-      'the keys of its issuer are not at hand',
-      'Mend what is said above first.',
+      'the keys of its issuer are not available',
+      'Correct the faults above first.',
     );
   const { expiresAt, isInScope } = verdict.holder;
   const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
@@ -63,7 +63,7 @@ const explainForm: Explanation = ({ token }) => {
   return parts === 3
     ? [
         'its header or its claims are not JSON in base64url',
-        'Take the token over whole, from access_token.',
+        'Copy the whole token, from access_token.',
       ]
     : [
         `it has ${parts} part${parts === 1 ? '' : 's'}, a signed one has 3`,
@@ -125,7 +125,7 @@ const explanations: Partial<Record<RefusalReason, Explanation>> = {
         ],
   signature: () => [
     'the signature does not fit the key that it names',
-    'Ask the issuer for a new one; take it over whole.',
+    'Request a new one, and copy the whole token.',
   ],
 };
 

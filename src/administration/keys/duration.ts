@@ -19,7 +19,7 @@ export function momentIn(option: string, duration: string): string {
   const moment = new Date(Date.now() + Number(count) * milliseconds);
   if (moment.getUTCFullYear() > 9998)
     throw new AdministrationError(
-      `${option} is "${duration}": the key would outlive the year 9998.`,
+      `${option} is "${duration}": the key would be valid beyond the year 9998.`,
     );
   return moment.toISOString();
 }

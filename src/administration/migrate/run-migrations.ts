@@ -39,7 +39,7 @@ async function run(open: Open, done: 'applied' | 'undone', stepsOf: StepsOf): Pr
     } catch (error) {
       if (!(error instanceof AdministrationError) || left.length === 0) throw error;
       throw new AdministrationError(
-        `${error.message}\nIn this run ${done}: ${names.join(', ') || 'none'}. Not ${done}: ${left.map(({ name }) => name).join(', ')}. Mend the file and run the command again.`,
+        `${error.message}\nIn this run ${done}: ${names.join(', ') || 'none'}. Not ${done}: ${left.map(({ name }) => name).join(', ')}. Correct the file and run the command again.`,
       );
     } finally {
       await client.end(); // this also ends the transaction

@@ -40,7 +40,7 @@ describe('statementsOf', () => {
     expect(texts(sql)).toEqual(statements);
   });
 
-  it('tells the line on which a statement begins', () => {
+  it('gives the line on which a statement begins', () => {
     const sql = '-- first\n\nselect 1;\n  select\n 2; /*\n*/ select 3';
     expect(statementsOf(sql).map(({ line }) => line)).toEqual([3, 4, 6]);
     expect(statementsOf(sql, 10).map(({ line }) => line)).toEqual([12, 13, 15]);

@@ -31,7 +31,7 @@ describe('ConcurrencyLimit', () => {
     expect(events).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('goes on after work that failed', async () => {
+  it('continues after a task that failed', async () => {
     const { events, start, end } = work(new ConcurrencyLimit(1, 10));
     const failing = start('a');
     const next = start('b');

@@ -21,7 +21,7 @@ const WAIT_MS = 2_000;
 const MOST_WAITING = 1_000;
 const MAX_AGE_MS = 24 * 3_600_000;
 /** What callers are told while an issuer has no keys. */
-export const NO_KEYS = 'The signing keys of the issuer are not at hand.';
+export const NO_KEYS = 'No signing keys of the issuer are available.';
 
 /** One of the issuers in OAUTH_ISSUER. It shares nothing with the others. */
 export class Issuer {

@@ -101,7 +101,7 @@ export const schemas: Record<string, object> = {
     type: 'object',
     required: ['description', 'field', 'location'],
     properties: {
-      description: text('What is wrong, and how to mend it.'),
+      description: text('What is wrong, and how to correct it.'),
       field: text(
         'Name of the field in error; a JSON Pointer where the location is body.',
         MAX_SHOWN_CHARACTERS,

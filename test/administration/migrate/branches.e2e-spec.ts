@@ -54,7 +54,7 @@ it('the migrations of the project are in order', async () => {
 });
 
 describe('two clones that both add a migration', () => {
-  it('are in conflict in git, are renumbered, and go on where one of them was applied', async () => {
+  it('conflict in git, are renumbered, and work with a database to which one of them was applied', async () => {
     for (const [copy, subject] of [
       [origin, 'add_theirs'],
       [ours, 'add_ours'],
@@ -98,7 +98,7 @@ describe('two clones that both add a migration', () => {
     ).toEqual([{ name: 'add_ours' }, { name: 'add_theirs' }]);
   });
 
-  it('are told what was changed, removed, or has a number that is too low', async () => {
+  it('are checked for changed and removed files and for numbers that are too low', async () => {
     appendFileSync(join(ours.migrations, `${NAMES[0]}.sql`), '-- changed\n');
     rmSync(join(ours.migrations, `${NAMES[1]}.sql`));
     ours.add('0000_early', 'select 1;');

@@ -43,7 +43,7 @@ it('needs the migrations', async () => {
   });
 });
 
-it('finds nothing after migrations and key commands, and the record names who ran them', async () => {
+it('shows nothing after migrations and key commands, and the record names who ran them', async () => {
   copy.add('0100_add', `insert into code_list (name) values ('added'); reset role;`);
   copy.add('0101_make', 'create table made (x int);', 'drop table made;');
   expect(await copy.migrate('up')).toMatchObject({ status: 0, stderr: '' });

@@ -112,7 +112,7 @@ describe('a plan beside others', () => {
     return client;
   };
 
-  it('holds none of what a writer changes, again and again', async () => {
+  it('contains nothing that another session changes, again and again', async () => {
     await use();
     copy.add(
       '0100_add',
@@ -143,7 +143,7 @@ describe('a plan beside others', () => {
     expect(await writer).toBeGreaterThan(0);
   });
 
-  it('gives way to a writer, and is made in the end', async () => {
+  it('is rolled back when a writer waits, and succeeds in the end', async () => {
     await use();
     // A sequence remembers the first attempt, which would hold its lock for an hour
     await database.query('create sequence attempt; grant usage on attempt to order_lookup_owner');
@@ -199,14 +199,15 @@ describe('a plan beside others', () => {
     expect(await migrate('down')).toEqual({
       status: 1,
       stdout: expect.stringContaining('value transportationMode: Best no longer removed'),
-      stderr: 'Nothing was undone, since NODE_ENV is production. If that is meant: --yes\n',
+      stderr:
+        'Nothing was undone, since NODE_ENV is production. To do it nevertheless, add --yes\n',
     });
     expect(await migrate('down', '--yes')).toMatchObject({ status: 0, stderr: '' });
     delete copy.environment['NODE_ENV'];
     expect(await migrate('down', String(NAMES.length))).toMatchObject({
       status: 1,
       stderr:
-        'Nothing was undone, since the tables api_key and history would be lost. If that is meant: --yes\n',
+        'Nothing was undone, since the tables api_key and history would be lost. To do it nevertheless, add --yes\n',
     });
     expect(await applied()).toEqual(NAMES);
   });

@@ -145,7 +145,7 @@ describe('a run that fails', () => {
       stdout: '',
       stderr:
         '0101_bad.sql, line 2: division by zero\n\n  select 1 / 0\n\n' +
-        'In this run applied: 0100_good. Not applied: 0101_bad, 0102_never. Mend the file and run the command again.\n',
+        'In this run applied: 0100_good. Not applied: 0101_bad, 0102_never. Correct the file and run the command again.\n',
     });
     expect(await applied()).toEqual([...NAMES, '0100_good']);
   });
@@ -175,7 +175,7 @@ describe('each migration has a session of its own', () => {
     end if;
   end $$;`;
 
-  it('so that nothing one sets reaches the next, when applied, planned or undone', async () => {
+  it('so that settings of one do not reach the next, when applied, planned or undone', async () => {
     await use();
     add('0100_spoil', SPOIL, SPOIL);
     add('0101_look', EXPECT, EXPECT);
@@ -215,7 +215,7 @@ describe('files of migrations that were applied', () => {
     expect(up.stderr).toContain(said);
   };
 
-  it('are told of when they were changed or are gone; ends of line do not count', async () => {
+  it('are reported if they were changed or are missing; line ends do not matter', async () => {
     await use();
     add('0100_add', 'select 1;');
     expect(await migrate('up')).toMatchObject({ status: 0 });
@@ -227,7 +227,7 @@ describe('files of migrations that were applied', () => {
     await both('gone', '0100_add.sql was applied, and its file is gone. Restore it, ');
   });
 
-  it('tell of one that comes too late', async () => {
+  it('name one whose number is too low', async () => {
     await use();
     add('0101_second', 'select 1;');
     expect(await migrate('up')).toMatchObject({ status: 0 });

@@ -25,7 +25,9 @@ export const down = command({
         ? `the table${plan.lost.length > 1 ? 's' : ''} ${plan.lost.join(' and ')} would be lost`
         : process.env['NODE_ENV'] === 'production' && 'NODE_ENV is production';
     if (reason && !yes)
-      throw new AdministrationError(`Nothing was undone, since ${reason}. If that is meant: --yes`);
+      throw new AdministrationError(
+        `Nothing was undone, since ${reason}. To do it nevertheless, add --yes`,
+      );
     const undone = await undoMigrations(MIGRATIONS, connect, Number(count), plan.migrations);
     return { text: undone.map((name) => `undone  ${name}`).join('\n') };
   },

@@ -15,7 +15,7 @@ export const drift = command({
       if (count > changes.length) lines.push(`… and ${count - changes.length} more`);
       if (gaps.length > 0)
         lines.push(
-          `The record of changes may lack changes of ${gaps.join(', ')}: triggers were disabled, a table was rewritten, or history was deleted. doctor tells more.`,
+          `The record of changes may lack changes of ${gaps.join(', ')}: triggers were disabled, a table was rewritten, or history was deleted. Run the doctor for details.`,
         );
       return {
         text: lines.join('\n') || 'Only migrations and the key commands changed something.',

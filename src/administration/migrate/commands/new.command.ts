@@ -19,7 +19,7 @@ const TEMPLATE = `-- Up Migration
 export const create = command({
   usage: 'NAME [--from FILE.csv [--complete]]',
   summary:
-    'creates the next migration: an empty one, or one that brings the table to what the file says; with --complete what the file lacks goes',
+    'creates the next migration: an empty one, or one that brings the table to what the file says; with --complete rows that the file lacks are deleted',
   operands: [1, 1],
   options: { from: { type: 'string' }, complete: { type: 'boolean' } },
   run: async ({ from, complete }, [name = '']) => {
@@ -34,7 +34,7 @@ export const create = command({
     return {
       text:
         text === undefined
-          ? `The database is as ${from} says. Nothing was written.`
+          ? `The database already holds what ${from} says. Nothing was written.`
           : `created ${await createMigration(name, text)}`,
     };
   },

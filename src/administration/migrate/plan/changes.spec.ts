@@ -62,7 +62,7 @@ describe('changesBetween', () => {
     ]);
   });
 
-  it('tells what comes at which moment, and warns of what ends without notice', () => {
+  it('shows what changes at which moment, and warns of what ends without notice', () => {
     const before = contents([value('A'), value('B'), value('C')]);
     const after = contents(
       [
@@ -91,7 +91,7 @@ describe('changesBetween', () => {
     ]);
   });
 
-  it('tells of moments that are moved and withdrawn, and nothing of those that stay', () => {
+  it('reports moments that are moved or withdrawn, and none that stay', () => {
     const at = (from: number, until: number): Contents =>
       contents([value('A'), value('B', from), value('C', -Infinity, until)]);
     expect(told(at(inDays(50), inDays(90)), at(inDays(40), inDays(90)))).toEqual([

@@ -23,7 +23,7 @@ describe('compareLists', () => {
     expect(told(before.split(''), after.split(''))).toEqual(changes);
   });
 
-  it('tells of each name that came, went or moved once, and of nothing else', () => {
+  it('reports each name that was added, removed or moved once, and nothing else', () => {
     const list = uniqueArray(constantFrom('A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J'));
     assert(
       property(list, list, (before, after) => {

@@ -41,7 +41,7 @@ export async function rehearse<T>(open: Open, work: (client: Client) => Promise<
         if (!watch.gaveWay && (!WORTH_ANOTHER.includes(code) || said === former)) throw error;
         if (attempt === ATTEMPTS)
           throw new AdministrationError(
-            `Others write so much that this was withdrawn ${ATTEMPTS} times to keep nobody waiting. Run it at a quieter time, or against a copy of the database.`,
+            `Other sessions write so much that this was rolled back ${ATTEMPTS} times, so that none of them had to wait. Run it at a quieter time, or against a copy of the database.`,
           );
         former = said;
       } finally {
