@@ -87,6 +87,14 @@ describe.each(PAGES)('%s', (page) => {
   });
 });
 
+describe('README.md', () => {
+  it('links to every other page', () => {
+    const linked = withoutBlocks('README.md');
+    const others = PAGES.filter((page) => page !== 'README.md');
+    expect(others.filter((page) => !linked.includes(`](${page})`))).toEqual([]);
+  });
+});
+
 describe('figures', () => {
   it('name the commit and the command that made them', () => {
     const sections = ['docs/performance.md', 'docs/capacity.md'].flatMap((page) =>

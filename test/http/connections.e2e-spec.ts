@@ -92,7 +92,7 @@ describe('replies that strangers do not read', () => {
 });
 
 describe('a connection that sends garbage', () => {
-  it('behind requests whose answers it does not read takes no memory, and is answered once', async () => {
+  it('behind requests whose answers it does not read takes no memory, and the service still answers', async () => {
     const { port, pid } = world.service;
     const page = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
     const before = residentMebibytes(pid);

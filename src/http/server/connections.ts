@@ -98,7 +98,10 @@ export class Connections {
     connectionsRefused.inc({ whose });
     if (performance.now() - this.loggedAt < LOG_EVERY_MS) return;
     this.loggedAt = performance.now();
-    this.log.warn({ limit, whose }, 'connections: a limit is reached; connections without a valid API key are closed');
+    this.log.warn(
+      { limit, whose },
+      'connections: a limit is reached; connections without a valid API key are closed',
+    );
   }
 }
 
