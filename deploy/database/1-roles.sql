@@ -2,7 +2,7 @@
 -- the database. The roles get no password here: give them one by \password, or leave it to your certificates.
 create role order_lookup_owner login;   -- owns the tables; runs `migrate` and `keys`
 create role order_lookup_service login; -- the service: reads, and nothing else
-create role order_lookup_auditor;       -- owns the record of changes, so that whoever migrates cannot rewrite it; nobody works as it
+create role order_lookup_auditor;       -- owns the record of changes, so that the role that runs migrations cannot rewrite it; nobody logs in with it
 grant order_lookup_owner, order_lookup_auditor to current_user;
 
 do $$ begin

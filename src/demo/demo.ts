@@ -43,13 +43,9 @@ export async function startDemo(): Promise<void> {
       );
     });
     postgres.assertAlone();
-    for (const [variable, port] of Object.entries({ PORT, MANAGEMENT_PORT }))
-      await assertFree(
-        HOST,
-        port,
-        `set ${variable} to another port, such as ${variable}=4${String(port).slice(1)} npm start`,
-      );
-    await assertFree('127.0.0.1', issuerPort, 'set ISSUER_PORT to another port');
+    await assertFree(HOST, PORT, 'PORT');
+    await assertFree(HOST, MANAGEMENT_PORT, 'MANAGEMENT_PORT');
+    await assertFree('127.0.0.1', issuerPort, 'ISSUER_PORT');
     const databaseUrl = await postgres.start();
     const open = () => connect({ DATABASE_URL: databaseUrl });
     await applyMigrations(MIGRATIONS, open).catch((error: unknown) => {
@@ -114,11 +110,13 @@ export async function startDemo(): Promise<void> {
   }
 }
 
-async function assertFree(host: string, port: number, remedy: string): Promise<void> {
+async function assertFree(host: string, port: number, variable: string): Promise<void> {
   if (port === 0) return;
   const probe = createServer().listen(port, host);
   await once(probe, 'listening').catch(() => {
-    throw new StartError(`Port ${port} on ${host} is taken by another program: ${remedy}.`);
+    throw new StartError(
+      `Port ${port} on ${host} is taken by another program: set ${variable} to another port, such as ${variable}=4${String(port).slice(1)} npm start.`,
+    );
   });
   probe.close();
 }
