@@ -16,8 +16,8 @@ const DESCRIPTION = `Three read-only lookups: which codes an order may hold.
 
 - **Credentials**: every operation needs both headers, \`Api-Key\` and \`Authorization\` (\`Bearer <token>\` or the bare token).
 - **Order**: properties, values and records always come in the same order, byte for byte the same on every replica.
-- **Filters** match exactly and case-sensitively, without trimming; both together mean AND. A filter that is unknown, empty, repeated or broken is refused, never dropped.
-- **Caching**: the strong ETag changes with the content alone. Ask with If-None-Match: 304 costs nothing.
+- **Filters** match exactly and case-sensitively, without trimming; both together mean AND. A filter that is unknown, empty, repeated or broken is refused and never ignored.
+- **Caching**: the strong ETag changes with the content alone. Ask with If-None-Match: 304 has no body and does not count towards a rate limit.
 - **Content coding**: communication codes of ${NEGOTIATED_FROM / 1024} KiB and more are also sent as gzip and br, by Accept-Encoding. Each coding has its own ETag; the tag of any of them gives 304. Range is ignored.
 - **Errors** are problem documents (RFC 9457) with a request id; each type has a page that explains it.
 - **Limits**: target ${LIMITS.target}, headers ${LIMITS.headers} and ${LIMITS.headerLines}, filters ${LIMITS.filter}, no body. There is no rate limit unless the operator sets one.`;
@@ -39,7 +39,7 @@ export function openApiDocument(
       version,
       description: DESCRIPTION,
       contact: {},
-      license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' }, // SPDX, since OpenAPI 3.1
+      license: { name: 'Proprietary' }, // with an identifier, /docs would link to a page of SPDX that does not exist
     },
     servers: [{ url: serverAddress || '/' }],
     tags: OPERATIONS.map(({ tag, about }) => ({ name: tag, description: about })),
