@@ -11,7 +11,7 @@ const lists = async (walk: PageWalk): Promise<Record<string, string[]>> => {
 walkThrough('docs/administrators.md', (walk) => {
   it('leaves the lists as they were, but for the values that it added', async () => {
     const after = await lists(walk());
-    expect(after['orderType']).toEqual(['Standard', 'Return', 'Transfer', 'Exchange']);
+    expect(after['orderType']).toEqual(['Standard', 'Return', 'Transfer', 'Repair']);
     await walk().run('npm run migrate -- down 2');
     expect((await lists(walk()))['orderType']).toEqual(['Standard', 'Return']);
   });
