@@ -136,8 +136,8 @@ async function examineRecord(client: Client): Promise<Finding> {
   return tables
     ? warning(
         'record',
-        `the record of changes may be incomplete for ${tables}: since the last migration run triggers were switched off, a table was rewritten, or history was deleted`,
-        'The replicas read everything anew. Switch the triggers on again (alter table … enable always trigger …), then migrate up, which puts the gap on record.',
+        `the record of changes may be incomplete for ${tables}: since the last migration triggers were switched off, a table was rewritten, the database was restored, or history was deleted`,
+        'The replicas read everything anew. Switch triggers that are off on again (alter table … enable always trigger …). Then, as the owner: select raise_every_topic(); it notes the gap in the record.',
       )
     : ok('record', 'nothing is missing in the record of changes');
 }

@@ -42,6 +42,8 @@ export const STYLE = `:root { color-scheme: light dark; }
 body { margin: 0; }
 html.dark-mode body { background: #1c2022; }
 .swagger-ui .wrapper { box-sizing: border-box; max-width: 75rem; }
+/* Swagger UI would link the licence to a page of SPDX that does not exist */
+.swagger-ui .info__license { display: none; }
 @media (max-width: 40rem) {
   .swagger-ui .wrapper { padding: 0 .75rem; }
   .swagger-ui .opblock .opblock-summary-path { max-width: 100%; word-break: break-all; }

@@ -39,7 +39,7 @@ export function openApiDocument(
       version,
       description: DESCRIPTION,
       contact: {},
-      license: { name: 'Proprietary' }, // with an identifier, /docs would link to a page of SPDX that does not exist
+      license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' }, // SPDX, since OpenAPI 3.1
     },
     servers: [{ url: serverAddress || '/' }],
     tags: OPERATIONS.map(({ tag, about }) => ({ name: tag, description: about })),
