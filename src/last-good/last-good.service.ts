@@ -75,7 +75,7 @@ export class LastGoodService implements OnApplicationBootstrap, OnApplicationShu
     this.apiKeys.followed.restore(lastGood.keys, keysAge);
     this.log.warn(
       { codesAge, keysAge },
-      'database: away, codes and API keys of LAST_GOOD_FILE are served',
+      'database: away, codes and API keys from LAST_GOOD_FILE are served',
     );
   }
 
@@ -87,7 +87,7 @@ export class LastGoodService implements OnApplicationBootstrap, OnApplicationShu
     await issuer.restore(kept.jwks, age);
     this.log.warn(
       { issuer: issuer.name, age },
-      'issuer: not reachable, its keys from LAST_GOOD_FILE are used',
+      'issuer: away, its keys from LAST_GOOD_FILE are used',
     );
   }
 

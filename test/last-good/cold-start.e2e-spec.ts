@@ -136,7 +136,7 @@ describe('LAST_GOOD_FILE', () => {
     const seconds = async (ahead: number, environment: Record<string, string> = {}) => {
       const service = await start({ ...skewedClock(ahead * 1000), ...environment });
       await service.waitForLog(({ msg }) => msg.startsWith('database: away'));
-      await service.waitForLog(({ msg }) => msg.includes('its keys of LAST_GOOD_FILE'));
+      await service.waitForLog(({ msg }) => msg.includes('its keys from LAST_GOOD_FILE'));
       return { ready: await readiness(service), reply: await ask(service, PATHS.orderUpdate) };
     };
     const [day, old, back] = await Promise.all([
