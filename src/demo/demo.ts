@@ -85,14 +85,11 @@ export async function startDemo(): Promise<void> {
       log,
     );
     while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
-    const variables = { KEY: key, TOKEN: await issuer.accessToken(), DATABASE_URL: databaseUrl };
-    await writeFile(
-      join(DATA, VARIABLES),
-      Object.entries(variables)
-        .map(([name, value]) => `export ${name}='${value}'\n`)
-        .join(''),
-      { mode: 0o600 },
-    );
+    const token = await issuer.accessToken();
+    const variables = Object.entries({ KEY: key, TOKEN: token, DATABASE_URL: databaseUrl })
+      .map(([name, value]) => `export ${name}='${value}'\n`)
+      .join('');
+    await writeFile(join(DATA, VARIABLES), variables, { mode: 0o600 });
     process.stdout.write(
       welcome({
         url: service.url + BASE_PATH,
@@ -100,6 +97,7 @@ export async function startDemo(): Promise<void> {
         issuerUrl,
         key,
         databaseUrl,
+        variables,
         beginsAt: soon[0]?.valid_from as Date,
       }),
     );

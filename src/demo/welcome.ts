@@ -6,16 +6,18 @@ interface Demo {
   readonly issuerUrl: string;
   readonly key: string;
   readonly databaseUrl: string;
+  /** Lines that set KEY, TOKEN and DATABASE_URL in a shell. */
+  readonly variables: string;
   /** When a sample code begins to be served. */
   readonly beginsAt: Date;
 }
 
-/** The file in `.data` that sets KEY, TOKEN and DATABASE_URL in a shell. A token is too long to be pasted with each call. */
+/** The file in `.data` that holds the same lines. */
 export const VARIABLES = 'demo.env';
 
-/** What `npm start` prints: where everything is, calls to paste, and a first change of the codes. No line has more than 100 columns. */
+/** What `npm start` prints: where everything is, calls to paste, and a first change of the codes. No line but that of the token has more than 100 columns. */
 export function welcome(demo: Demo): string {
-  const { url, managementUrl, issuerUrl, key, databaseUrl, beginsAt } = demo;
+  const { url, managementUrl, issuerUrl, key, databaseUrl, variables, beginsAt } = demo;
   const curl = (path: string): string =>
     `curl -s -H "Api-Key: $KEY" -H "Authorization: Bearer $TOKEN" \\\n  '${url}${path}'`;
   return `
@@ -29,11 +31,10 @@ Order Lookup Services: the demo runs.
   Database       ${databaseUrl}
   API key        ${key}
 
-1. Open a second terminal in this folder and set KEY, TOKEN and DATABASE_URL there.
-   The token is valid for 8 hours.
+1. Open a second terminal in this folder and set the API key, an access token and the database
+   there. The token is valid for 8 hours. The same lines are in .data/${VARIABLES}.
 
-. .data/${VARIABLES}
-
+${variables}
 2. Call the three operations.
 
 ${curl(PATHS.orderUpdate)}

@@ -69,18 +69,21 @@ const databasePort = (output: string): string =>
   /@127\.0\.0\.1:(\d+)\/postgres/.exec(output)?.[1] ?? '';
 
 describe('npm start', () => {
-  it('prints lines of at most 100 columns to paste, refuses a second start beside it, and leaves nothing behind on Ctrl-C', async () => {
+  it('prints a key, a token and lines to paste, only that of the token longer than 100 columns, refuses a second start beside it, and leaves nothing behind on Ctrl-C', async () => {
     const demo = start();
     await demo.running;
     const { out } = demo.output;
-    expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
+    expect(out.split('\n').filter((line) => line.length > 100)).toEqual([
+      expect.stringMatching(/^export TOKEN='[\w-]+\.[\w-]+\.[\w-]+'$/),
+    ]);
     expect(demo.output.err).toBe('');
-    const pasted = [...out.matchAll(/^(?:\. |curl |echo |npm run )(?:.*\\\n)*.*$/gm)].map(
+    const lines = [...out.matchAll(/^(?:curl |echo |npm run )(?:.*\\\n)*.*$/gm)].map(
       ([line]) => line,
     );
-    const [variables = '', ...lines] = pasted;
-    expect(variables).toBe('. .data/demo.env');
-    expect(statSync(join(folder, '.data/demo.env')).mode & 0o777).toBe(0o600);
+    const variables = out.match(/(?:^export .*\n)+/m)?.[0] ?? '';
+    const kept = join(folder, '.data/demo.env');
+    expect(readFileSync(kept, 'utf8')).toBe(variables);
+    expect(statSync(kept).mode & 0o777).toBe(0o600);
     const printed = lines.map((line) =>
       execFileSync('sh', ['-c', `${variables}\n${line}`], {
         cwd: folder,
