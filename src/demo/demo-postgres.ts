@@ -98,7 +98,7 @@ export class DemoPostgres {
 
   private password(renew: boolean): string {
     if (renew || !existsSync(this.passwordFile)) {
-      writeFileSync(this.passwordFile, randomBytes(18).toString('hex'), { mode: 0o600 });
+      writeFileSync(this.passwordFile, randomBytes(16).toString('hex'), { mode: 0o600 });
       chmodSync(this.passwordFile, 0o600);
     }
     return readFileSync(this.passwordFile, 'utf8');
