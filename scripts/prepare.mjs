@@ -49,7 +49,7 @@ if (modified('node_modules/.package-lock.json') < modified('package-lock.json'))
     rmSync(pinned, { force: true });
     if (isBelow(version, 22, 15)) {
       end(
-        `Node.js ${version} is too old: version 22.15, 24.11 or 26 is needed, since the package registry has none for this system.`,
+        `Node.js ${version} is too old: version 22.21, 24.11 or 26 is needed, since the package registry has none for this system.`,
       );
     }
   }

@@ -10,10 +10,11 @@ const STEP = 100_000;
 
 /** Resident memory of the service while it answers as many requests with one token, and then as many with a token of their own each. */
 export async function memory(requests = 1_000_000): Promise<string> {
-  const stage = await Stage.set(1);
-  const [service] = stage.replicas;
+  const stage = await Stage.set(0);
+  const service = await stage.replica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
+  stage.replicas.push(service);
   const [, ec] = stage.issuer.keys;
-  if (!service || !ec) throw new Error('no replica or no key');
+  if (!ec) throw new Error('no key');
   const privateKey = KeyObject.from(ec.privateKey);
   const base64 = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
   const head = base64({ alg: ec.alg, kid: ec.kid, typ: 'at+jwt' });
