@@ -47,7 +47,7 @@ if (modified('node_modules/.package-lock.json') < modified('package-lock.json'))
   // Not where the system has no such package, nor where it cannot run it (a Linux without glibc)
   if (spawnSync(pinned, ['--version']).status !== 0) {
     rmSync(pinned, { force: true });
-    if (isBelow(version, 22, 15)) {
+    if (isBelow(version, 22, 21)) {
       end(
         `Node.js ${version} is too old: version 22.21, 24.11 or 26 is needed, since the package registry has none for this system.`,
       );

@@ -1,4 +1,4 @@
-import { beforeAll, afterAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, afterAll, describe, expect, it, jest } from '@jest/globals';
 import { AccessTokensService } from '../../src/auth/access-tokens/access-tokens.service.js';
 import { type KeySet, keySetOf } from '../../src/auth/issuers/key-set.js';
 import { Configuration } from '../../src/configuration/configuration.js';
@@ -59,5 +59,24 @@ describe('a new access token', () => {
     const kinds = verdicts.map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind === 'undecided')).toHaveLength(98); // two are verified at a time
     expect(kinds.filter((kind) => kind === 'valid')).toHaveLength(2_002);
+  });
+});
+
+describe('a token beside a wrong API key', () => {
+  it('is judged the same whether it is known or not, also with a changed signature, and after it expired', async () => {
+    const [known, unknown] = await Promise.all([issuer.token(), issuer.token()]);
+    expect(await service.verify(known, 'caller')).toMatchObject({ kind: 'valid' });
+    const forged = known.replace(/[^.]+$/, 'AAAA');
+    const before = checked;
+    const judge = (): unknown[] => [known, unknown, forged].map((token) => service.inspect(token));
+    expect(judge()).toEqual(Array.from({ length: 3 }, () => ({ kind: 'unverified' })));
+    const later = Date.now() + 24 * 60 * 60_000;
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(later);
+    const expired = judge();
+    clock.mockRestore();
+    expect(expired).toEqual(
+      Array.from({ length: 3 }, () => expect.objectContaining({ reason: 'expired' })),
+    );
+    expect(checked).toBe(before);
   });
 });
