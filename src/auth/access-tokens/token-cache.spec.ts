@@ -15,7 +15,7 @@ it.each([
   'a cache of two in which %j were added drops the oldest, and nothing for one that it has',
   (added, kept) => {
     const cache = new TokenCache(2);
-    for (const digest of added) cache.add(digest, {} as AccessToken);
-    expect(['a', 'b', 'c'].map((digest) => cache.get(digest) !== undefined)).toEqual(kept);
+    for (const text of added) cache.add(text, {} as AccessToken);
+    expect(['a', 'b', 'c'].map((text) => cache.get(text) !== undefined)).toEqual(kept);
   },
 );
