@@ -1,7 +1,7 @@
 import type { Answer } from '../http/answer.js';
 import type { CommunicationCodes } from './communication-codes/communication-codes.js';
 import type { RecordChange } from './communication-codes/record-page.js';
-import { assertSize } from './communication-codes/record-columns.js';
+import { assertSize } from './rows.js';
 import type { Area, SupportedValues } from './supported-values/supported-values.js';
 
 /** The changes since a former reading. */

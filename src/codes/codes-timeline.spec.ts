@@ -9,7 +9,7 @@ import { OrderedRecords } from './communication-codes/ordered-records.js';
 import type { Fields } from './communication-codes/record-key.js';
 import type { RecordChange } from './communication-codes/record-page.js';
 import { AREAS, SupportedValues } from './supported-values/supported-values.js';
-import { type Validity, isInForce } from './validity.js';
+import { type Validity, isInForce } from './rows.js';
 
 const NAMES = ['A', 'B', 'C', 'D', 'E', 'F'] as const;
 type Rows = ReadonlyMap<string, Validity>;

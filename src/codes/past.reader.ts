@@ -2,8 +2,8 @@
 // that moment on, so deleting old parts of the record loses only the moments of those parts.
 import { CodesSnapshot } from './codes-snapshot.js';
 import { readCommunicationCodes } from './communication-codes/communication-codes.reader.js';
-import { readSupportedValues } from './supported-values/supported-values.reader.js';
-import type { Tables, Transaction } from './tables.js';
+import { readSupportedValues } from './supported-values/supported-values.js';
+import type { Tables, Transaction } from './rows.js';
 
 /** More records than there can be: the past is read in one page, because each page would undo all changes again. */
 const EVERYTHING = 1_000_000_000;

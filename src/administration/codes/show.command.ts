@@ -1,10 +1,9 @@
 import { type CodesSnapshot } from '../../codes/codes-snapshot.js';
-import { lockTables, readEverything, timeOf } from '../../codes/everything.reader.js';
+import { lockTables, readEverything, timeOf } from '../../codes/codes.reader.js';
 import { inPieces } from '../../codes/in-pieces.js';
 import { beginOfRecord, gapsSince, readPast } from '../../codes/past.reader.js';
-import { AREAS } from '../../codes/supported-values/supported-values.js';
-import { readSupportedValues } from '../../codes/supported-values/supported-values.reader.js';
-import type { Transaction } from '../../codes/tables.js';
+import type { Transaction } from '../../codes/rows.js';
+import { AREAS, readSupportedValues } from '../../codes/supported-values/supported-values.js';
 import type { Answer } from '../../http/answer.js';
 import { AdministrationError, command } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';

@@ -1,11 +1,10 @@
 // After a change, only the changed codes are read: triggers record which codes each transaction touched. So the cost of a reload does not
 // depend on the number of codes. This is done only if the stamps prove that no transaction is missing.
 import type { EntityManager } from 'typeorm';
-import { VALIDITY, validityOf } from '../validity.js';
-import { RECORD, UNSERVABLE, assertServable } from './record-columns.js';
+import { type Identity, readIdentity } from '../../snapshots/content-identity.js';
+import { RECORD, UNSERVABLE, VALIDITY, assertServable, validityOf } from '../rows.js';
 import type { Key } from './record-key.js';
 import type { RecordChange } from './record-page.js';
-import { type Identity, readIdentity } from '../../snapshots/content-identity.js';
 
 /** With more changes than this, everything is read. */
 const MOST_CHANGES = 1_000;

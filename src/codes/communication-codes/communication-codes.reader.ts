@@ -1,12 +1,19 @@
 // Reads all communication codes. The records leave PostgreSQL as JSON, one page at a time. So reading any number of them holds the event loop
 // for about a millisecond at a time, and creates no object for a record.
 import { inPieces } from '../in-pieces.js';
-import type { Tables, Transaction } from '../tables.js';
-import { UNBOUNDED, VALIDITY } from '../validity.js';
+import {
+  RECORD,
+  type Tables,
+  type Transaction,
+  UNBOUNDED,
+  UNSERVABLE,
+  VALIDITY,
+  assertServable,
+  assertSize,
+} from '../rows.js';
 import { CommunicationCodes } from './communication-codes.js';
 import { DatedRecords } from './dated-records.js';
 import { OrderedRecords } from './ordered-records.js';
-import { RECORD, UNSERVABLE, assertServable, assertSize } from './record-columns.js';
 import type { Fields, Key } from './record-key.js';
 import { PAGE, RecordPage, type RecordRun } from './record-page.js';
 import { split } from './record-run.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Validity, isInForce } from '../validity.js';
+import { type Validity, isInForce } from '../rows.js';
 import { DatedRecords } from './dated-records.js';
 import { OrderedRecords } from './ordered-records.js';
 import type { Fields, Key } from './record-key.js';

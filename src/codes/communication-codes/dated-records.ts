@@ -1,4 +1,4 @@
-import { isInForce } from '../validity.js';
+import { isInForce } from '../rows.js';
 import type { OrderedChange, OrderedRecords } from './ordered-records.js';
 import { valuesOf } from './record-key.js';
 import { type RecordChange, RecordPage } from './record-page.js';

@@ -1,4 +1,4 @@
-import type { Validity } from '../validity.js';
+import type { Validity } from '../rows.js';
 import { type Fields, type Key, compareKeys, valuesOf } from './record-key.js';
 
 /** Records of a page when it is read. After changes a page has from one to twice as many records. */

@@ -1,6 +1,13 @@
 import { Answer } from '../../http/answer.js';
 import { RefusedSnapshot } from '../../snapshots/refused-snapshot.js';
-import { type Validity, isInForce } from '../validity.js';
+import {
+  PRESENT,
+  type Transaction,
+  VALIDITY,
+  type Validity,
+  isInForce,
+  validityOf,
+} from '../rows.js';
 
 export const AREAS = ['order-update', 'order-capture-v2'] as const;
 export type Area = (typeof AREAS)[number];
@@ -61,6 +68,25 @@ export class SupportedValues {
     };
     return Object.fromEntries(AREAS.map((area) => [area, answerOf(area)])) as Record<Area, Answer>;
   }
+}
+
+/** Reads the supported values for all moments: properties and values in the order of their positions. */
+export async function readSupportedValues(
+  transaction: Transaction,
+  { areaProperty, codeListValue } = PRESENT,
+): Promise<SupportedValues> {
+  const properties = await transaction.query<Property[]>(
+    `select r.area, r.property, r.code_list as "codeList" from ${areaProperty} r order by r.area, r.position`,
+  );
+  const values = await transaction.query<
+    { codeList: string; value: string; validity: string | null }[]
+  >(
+    `select r.code_list as "codeList", r.value, ${VALIDITY} as validity from ${codeListValue} r order by r.code_list, r.position`,
+  );
+  return new SupportedValues(
+    properties,
+    values.map(({ codeList, value, validity }) => ({ codeList, value, ...validityOf(validity) })),
+  );
 }
 
 /** The constraints of the database prevent these. If one was dropped, callers must not get broken answers. */

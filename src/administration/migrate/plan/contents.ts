@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { VALIDITY, type Validity, isInForce, validityOf } from '../../../codes/validity.js';
+import { VALIDITY, type Validity, isInForce, validityOf } from '../../../codes/rows.js';
 
 export interface Value extends Validity {
   readonly value: string;
