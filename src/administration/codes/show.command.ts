@@ -1,5 +1,5 @@
 import { type CodesSnapshot } from '../../codes/codes-snapshot.js';
-import { lockTables, readEverything, timeOf } from '../../codes/codes.reader.js';
+import { lockTables, readEverything, timeOf } from '../../codes/everything.reader.js';
 import { inPieces } from '../../codes/in-pieces.js';
 import { beginOfRecord, gapsSince, readPast } from '../../codes/past.reader.js';
 import type { Transaction } from '../../codes/rows.js';

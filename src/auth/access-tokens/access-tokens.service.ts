@@ -39,7 +39,7 @@ export class AccessTokensService {
   inspect(authorization: string | undefined): Verdict<AccessToken> {
     const token = readBearer(authorization);
     if (typeof token !== 'string') return token;
-    // A caller whose key was revoked goes on to send its token: looking it up saves a tenth of the CPU time of the 401
+    // A caller whose key was revoked goes on to send its token: looking it up saves its decoding, a tenth of the CPU time of the 401
     const known = this.cache.peek(token);
     if (known && isInForce(known, Date.now() / 1000)) return unverified;
     const decoded = this.decode(token);

@@ -9,53 +9,66 @@ import { ApiKeysService, type KeyList, type ListedKey } from './api-keys.service
 import type { KeyUse } from './key-use.js';
 
 const NOW = 1_000_000;
+const MAX_AGE_SECONDS = 900;
 const TEXTS = Array.from({ length: 4 }, generateApiKey);
 
-/** The service with key lists that the test sets. */
+/** The service with key lists, an age of the list and a clock that the test sets. */
 function begin() {
   const followed: { current: KeyList | undefined; age: number } = { current: undefined, age: 0 };
+  const clock = { time: NOW, now: () => clock.time };
   const service = new ApiKeysService(
     {} as DataSource,
-    new Configuration(),
-    { now: () => NOW } as DatabaseClock,
+    Object.assign(new Configuration(), { API_KEY_MAX_AGE_SECONDS: MAX_AGE_SECONDS }),
+    clock as unknown as DatabaseClock,
     { note: () => undefined } as unknown as KeyUse,
     { follow: () => followed } as unknown as SnapshotsService,
   );
-  return { followed, service };
+  return { followed, clock, service };
 }
 
-const listOf = (keys: ReadonlyMap<string, ListedKey>): KeyList =>
-  new Map([...keys].map(([text, key]) => [hashApiKey(text), key]));
-
+const time = fc.constantFrom(NOW - 1, NOW, NOW + 1, Infinity);
 const listedKey = fc.record({
   keyId: fc.constantFrom('one', 'two'),
   client: fc.constantFrom('a', 'b'),
-  expiresAt: fc.constantFrom(NOW - 1, NOW, NOW + 1, Infinity),
-  revokedAt: fc.constantFrom(NOW - 1, NOW, NOW + 1, Infinity),
+  expiresAt: time,
+  revokedAt: time,
+});
+type Listed = Readonly<Record<string, ListedKey>>;
+const step = fc.record({
+  /** The next list, or undefined: the list stays the same. */
+  list: fc.option(fc.dictionary(fc.constantFrom(...TEXTS), listedKey), { nil: undefined }),
+  age: fc.constantFrom(0, MAX_AGE_SECONDS, MAX_AGE_SECONDS + 1),
+  time: fc.integer({ min: NOW - 2, max: NOW + 2 }),
 });
 
+const listOf = (keys: Listed): KeyList =>
+  new Map(Object.entries(keys).map(([text, key]) => [hashApiKey(text), key]));
+
+function expected(key: ListedKey | undefined, hasList: boolean, age: number, now: number) {
+  if (!hasList || age > MAX_AGE_SECONDS) return { kind: 'undecided' };
+  if (!key) return { kind: 'refused', reason: 'unknown' };
+  if (key.revokedAt <= now) return { kind: 'refused', reason: 'revoked' };
+  return key.expiresAt <= now
+    ? { kind: 'refused', reason: 'expired' }
+    : { kind: 'valid', holder: key };
+}
+
 describe('the verdict on an API key', () => {
-  it('is that of the present list, whatever former lists said of the same text', () => {
+  it('is that of the present list, age and time, whatever was said of the same text before', () => {
     fc.assert(
-      fc.property(
-        fc.array(fc.dictionary(fc.constantFrom(...TEXTS), listedKey), { minLength: 2 }),
-        (lists) => {
-          const { followed, service } = begin();
-          for (const keys of lists) {
-            followed.current = listOf(new Map(Object.entries(keys)));
-            for (const text of [...TEXTS, ...TEXTS]) {
-              const key = keys[text];
-              const verdict = service.verify(text);
-              if (!key) expect(verdict).toMatchObject({ kind: 'refused', reason: 'unknown' });
-              else if (key.revokedAt <= NOW)
-                expect(verdict).toMatchObject({ kind: 'refused', reason: 'revoked' });
-              else if (key.expiresAt <= NOW)
-                expect(verdict).toMatchObject({ kind: 'refused', reason: 'expired' });
-              else expect(verdict).toEqual({ kind: 'valid', holder: key });
-            }
-          }
-        },
-      ),
+      fc.property(fc.array(step, { minLength: 2 }), (steps) => {
+        const { followed, clock, service } = begin();
+        let keys: Listed = {};
+        for (const next of steps) {
+          if (next.list) followed.current = listOf((keys = next.list));
+          followed.age = next.age;
+          clock.time = next.time;
+          for (const text of [...TEXTS, ...TEXTS])
+            expect(service.verify(text)).toMatchObject(
+              expected(keys[text], followed.current !== undefined, next.age, next.time),
+            );
+        }
+      }),
     );
   });
 });
