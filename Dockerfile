@@ -49,5 +49,5 @@ RUN install -d -o node -g node -m 700 /var/lib/order-lookup
 USER node
 EXPOSE 3000 3001
 HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=3 CMD ["bash", "healthcheck.sh"]
-# The limit of V8's young generation saves 40 MiB, and no request costs more
+# The limit of V8's young generation saves 40 MiB and costs 3 % of the CPU time of a request
 CMD ["node", "--max-semi-space-size=8", "dist/main.js"]

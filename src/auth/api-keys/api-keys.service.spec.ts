@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { DataSource } from 'typeorm';
+import { usedHeap } from '../../../test/support/heap.js';
 import { Configuration } from '../../configuration/configuration.js';
 import type { DatabaseClock } from '../../database/database-clock.js';
 import type { SnapshotsService } from '../../snapshots/snapshots.service.js';
@@ -70,5 +71,16 @@ describe('the verdict on an API key', () => {
         }
       }),
     );
+  });
+
+  it('leaves nothing in memory for texts of unknown keys, whatever they are', () => {
+    const { followed, service } = begin();
+    followed.current = new Map();
+    const before = usedHeap();
+    for (let key = 0; key < 2_000; key++)
+      expect(service.verify(`${key}${'k'.repeat(8_000)}`)).toMatchObject({ reason: 'unknown' });
+    for (const name of ['__proto__', 'constructor', 'has', 'size'])
+      expect(service.verify(name)).toMatchObject({ reason: 'unknown' });
+    expect(usedHeap() - before).toBeLessThan(2_000_000);
   });
 });
