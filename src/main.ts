@@ -5,16 +5,14 @@ import { readConfiguration } from './configuration/read-configuration.js';
 import { describeStartFailure } from './configuration/start-error.js';
 import { startService } from './bootstrap/start-service.js';
 import { endOn } from './bootstrap/signals.js';
-import { createLog } from './telemetry/log.js';
 
 // By default V8 lets garbage grow to a multiple of the live data before it collects the old generation. A third keeps memory flat; a smaller
 // share collects so often that requests wait while all codes are read.
 setFlagsFromString('--heap-growing-percent=33');
 
 try {
-  const configuration = readConfiguration(process.env);
-  const log = createLog(configuration.LOG_LEVEL);
-  endOn(await startService(configuration, log), log);
+  const service = await startService(readConfiguration(process.env));
+  endOn(service, service.log);
 } catch (error) {
   process.stderr.write(`${describeStartFailure(error)}\n`);
   process.exit(1);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import type { RequestHead } from '../http/request-head.js';
 import { type Issue, Problem, retryAfter } from '../problems/problem.js';
-import { credentialsRefused } from '../telemetry/metrics.js';
+import { Metrics } from '../telemetry/metrics.js';
 import { metadataAddress } from './protected-resource/protected-resource.js';
 import type { Verdict } from './verdict.js';
 
@@ -15,7 +15,10 @@ export class Refusals {
   /** RFC 9728 section 5.1 */
   private readonly resourceMetadata: string;
 
-  constructor(configuration: Configuration) {
+  constructor(
+    configuration: Configuration,
+    private readonly metrics: Metrics,
+  ) {
     const address = metadataAddress(configuration);
     this.resourceMetadata = address ? `, resource_metadata="${address}"` : '';
   }
@@ -33,8 +36,8 @@ export class Refusals {
 
   /** A 401 that names all faults at once. Unknown, revoked and expired keys get the same answer, so that the answer does not help to guess. */
   unauthorized(key: Verdict<unknown>, token: Verdict<unknown>): Problem {
-    count('api_key', key);
-    count('access_token', token);
+    this.count('api_key', key);
+    this.count('access_token', token);
     const wrong = key.kind === 'refused' || token.kind === 'refused';
     const wrongToken = token.kind === 'refused' && token.reason !== 'scheme';
     return new Problem(wrong ? 'invalid-credentials' : 'missing-credentials', {
@@ -55,7 +58,7 @@ export class Refusals {
 
   /** RFC 6750 section 3.1: "The request requires higher privileges than provided by the access token." */
   insufficientScope(scope: string): Problem {
-    credentialsRefused.inc({ credential: 'access_token', reason: 'scope' });
+    this.metrics.credentialsRefused.inc({ credential: 'access_token', reason: 'scope' });
     return new Problem('insufficient-scope', {
       detail: 'The access token was not granted the scope that this service needs.',
       issues: [headerIssue(TOKEN, `The access token lacks the scope ${scope}.`)],
@@ -70,6 +73,13 @@ export class Refusals {
     });
   }
 
+  private count(credential: string, verdict: Verdict<unknown>): void {
+    const { kind } = verdict;
+    if (kind === 'refused')
+      this.metrics.credentialsRefused.inc({ credential, reason: verdict.reason });
+    else if (kind === 'missing') this.metrics.credentialsRefused.inc({ credential, reason: kind });
+  }
+
   private bearerChallenge(parameters: string): string[] {
     return ['WWW-Authenticate', `Bearer ${REALM}${parameters}${this.resourceMetadata}`];
   }
@@ -77,12 +87,6 @@ export class Refusals {
 
 const API_KEY = 'Api-Key';
 const TOKEN = 'Authorization';
-
-function count(credential: string, verdict: Verdict<unknown>): void {
-  const { kind } = verdict;
-  if (kind === 'refused') credentialsRefused.inc({ credential, reason: verdict.reason });
-  else if (kind === 'missing') credentialsRefused.inc({ credential, reason: kind });
-}
 
 const headerIssue = (field: string, description: string): Issue => ({
   description,

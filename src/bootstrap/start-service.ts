@@ -6,11 +6,11 @@ import type { Configuration } from '../configuration/configuration.js';
 import { transportWarning } from '../configuration/database-url.js';
 import { StartError } from '../configuration/start-error.js';
 import { ManagementServer } from '../management/management.server.js';
-import type { Log } from '../telemetry/log.js';
-import { startTracing, stopTracing } from '../telemetry/tracing.js';
+import { LOG, type Log } from '../telemetry/log.js';
 
 /** A running service. */
 export interface Service {
+  readonly log: Log;
   readonly url: string;
   readonly managementUrl: string;
   /**
@@ -24,12 +24,12 @@ export interface Service {
  * Starts the service on both of its ports.
  * @throws StartError with the variable to change, if a port is not available
  */
-export async function startService(configuration: Configuration, log: Log): Promise<Service> {
+export async function startService(configuration: Configuration): Promise<Service> {
   const { HOST, PORT, MANAGEMENT_PORT } = configuration;
+  const app = await createApplication(configuration);
+  const log = app.get<Log>(LOG);
   const warning = transportWarning(configuration);
   if (warning !== undefined) log.warn(warning);
-  await startTracing(configuration, log);
-  const app = await createApplication(configuration, log);
   const management = app.get(ManagementServer).server;
   const api = app.getHttpServer() as Server;
   await app.init();
@@ -41,12 +41,12 @@ export async function startService(configuration: Configuration, log: Log): Prom
     throw error;
   }
   const service: Service = {
+    log,
     url: addressOf(api, HOST),
     managementUrl: addressOf(management, HOST),
     async stop(reason) {
       // The interface lacks the parameter that the class has, and that the hooks get
       await (app as unknown as NestApplicationContext).close(reason);
-      await stopTracing();
     },
   };
   log.info({ url: service.url, managementUrl: service.managementUrl }, 'listening');

@@ -5,13 +5,7 @@ import { Problem, retryAfter } from '../problems/problem.js';
 import type { FollowedSnapshot, Reading } from '../snapshots/followed-snapshot.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
 import { LOG, type Log } from '../telemetry/log.js';
-import {
-  communicationCodes,
-  measureOnScrape,
-  momentLateness,
-  momentsSwitched,
-  nextMoment,
-} from '../telemetry/metrics.js';
+import { Metrics, measureOnScrape } from '../telemetry/metrics.js';
 import { CodesReader } from './codes.reader.js';
 import { CodesSnapshot } from './codes-snapshot.js';
 import { CodesTimeline } from './codes-timeline.js';
@@ -43,12 +37,14 @@ export class CodesService {
     private readonly clock: DatabaseClock,
     snapshots: SnapshotsService,
     @Inject(LOG) private readonly log: Log,
+    private readonly metrics: Metrics,
   ) {
     this.followed = snapshots.follow('codes', {
       read: (former) => this.read(former),
       isStale: ({ timeline }) => timeline.isAhead,
       isEqual,
     });
+    const { communicationCodes } = metrics;
     measureOnScrape(communicationCodes, () => communicationCodes.set(this.count));
   }
 
@@ -113,15 +109,15 @@ export class CodesService {
     if (moment <= this.lastMoment) return; // a timeline of a later reading passes the same moment
     this.lastMoment = moment;
     const late = this.clock.now() - moment;
-    momentsSwitched.inc();
-    momentLateness.set(late / 1000);
+    this.metrics.momentsSwitched.inc();
+    this.metrics.momentLateness.set(late / 1000);
     this.log.info({ moment: iso(moment), lateMs: Math.round(late) }, 'moment: switched');
   };
 
   private announceNext(moment: number): void {
     if (moment === this.announced) return;
     this.announced = moment;
-    nextMoment.set(moment < Infinity ? moment / 1000 : 0);
+    this.metrics.nextMoment.set(moment < Infinity ? moment / 1000 : 0);
     if (moment < Infinity) this.log.info({ moment: iso(moment) }, 'moment: the next');
   }
 }

@@ -11,7 +11,6 @@ import { readConfiguration } from '../configuration/read-configuration.js';
 import { StartError, describeStartFailure } from '../configuration/start-error.js';
 import { endOn } from '../bootstrap/signals.js';
 import { startService } from '../bootstrap/start-service.js';
-import { createLog } from '../telemetry/log.js';
 import { demoKey } from './demo-key.js';
 import { DemoPostgres } from './demo-postgres.js';
 import { BEGINS_SOON, SAMPLES } from './samples.js';
@@ -24,13 +23,13 @@ const AUDIENCE = 'https://orders.demo.example';
 export async function startDemo(): Promise<void> {
   const postgres = new DemoPostgres(DATA);
   try {
-    const log = createLog(process.env['LOG_LEVEL'] || 'warn');
     const issuerPort = Number(process.env['ISSUER_PORT'] || 3002);
     const issuerUrl = `http://127.0.0.1:${issuerPort}`;
     // Checked before anything is started. DATABASE_URL is not known yet; this value only has the right form
     const environment = {
       HOST: '127.0.0.1',
       ...process.env,
+      LOG_LEVEL: process.env['LOG_LEVEL'] || 'warn',
       DATABASE_URL: 'postgres://127.0.0.1',
       OAUTH_ISSUER: issuerUrl,
       OAUTH_AUDIENCE: AUDIENCE,
@@ -72,7 +71,6 @@ export async function startDemo(): Promise<void> {
     });
     const service = await startService(
       readConfiguration({ ...environment, DATABASE_URL: databaseUrl }),
-      log,
     );
     endOn(
       {
@@ -82,7 +80,7 @@ export async function startDemo(): Promise<void> {
           await postgres.stop();
         },
       },
-      log,
+      service.log,
     );
     while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
     const token = await issuer.accessToken();

@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { Configuration } from '../configuration/configuration.js';
 
 /** The methods of every path. */
 export const METHODS = 'GET, HEAD, OPTIONS';
@@ -17,9 +19,14 @@ const PREFLIGHT = [
 ];
 
 /** The header fields of the Fetch standard (section 3.3, the CORS protocol) that every reply carries. The package `cors` would set them only on replies to requests that reach Express. */
+@Injectable()
 export class Cors {
-  /** @param origins origins whose pages may read the answers; an empty list turns CORS off */
-  constructor(private readonly origins: readonly string[]) {}
+  /** Origins whose pages may read the answers; an empty list turns CORS off. */
+  private readonly origins: readonly string[];
+
+  constructor({ CORS_ORIGINS }: Configuration) {
+    this.origins = CORS_ORIGINS;
+  }
 
   fieldsFor(request: IncomingMessage): readonly string[] {
     if (this.origins.length === 0) return [];

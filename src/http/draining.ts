@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { BeforeApplicationShutdown } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 
 /** How long requests are answered after readiness has turned to 503, so that load balancers notice, in milliseconds. */
 const DRAIN_MS = 4_000;
 
 /** Whether the process is ending. Readiness, replies and connections depend on this one state. It is never reset. */
+@Injectable()
 export class Draining implements BeforeApplicationShutdown {
   hasBegun = false;
 

@@ -1,12 +1,13 @@
-import type { Log } from '../telemetry/log.js';
-import { countRequest } from '../telemetry/count-request.js';
-import { traceRequest } from '../telemetry/tracing.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { LOG, type Log } from '../telemetry/log.js';
+import { Metrics } from '../telemetry/metrics.js';
+import { Tracing } from '../telemetry/tracing.js';
 import type { Problem } from '../problems/problem.js';
-import type { ProblemRenderer } from '../problems/problem-details.js';
+import { ProblemRenderer } from '../problems/problem-details.js';
 import type { Answer } from './answer.js';
 import { connectionOf } from './connection.js';
-import { type Cors, METHODS } from './cors.js';
-import type { Draining } from './draining.js';
+import { Cors, METHODS } from './cors.js';
+import { Draining } from './draining.js';
 import type { ServiceRequest, ServiceResponse } from './service-request.js';
 
 export const ALLOW = ['Allow', METHODS];
@@ -15,12 +16,15 @@ export const ALLOW = ['Allow', METHODS];
  * Every reply that leaves the process goes through `send`, also a reply to bytes that never became a request. Here it gets the header fields
  * that all replies share, is counted, and is logged under its id.
  */
+@Injectable()
 export class Replies {
   constructor(
     private readonly problems: ProblemRenderer,
     private readonly cors: Cors,
     private readonly draining: Draining,
-    private readonly log: Log,
+    @Inject(LOG) private readonly log: Log,
+    private readonly metrics: Metrics,
+    private readonly tracing: Tracing,
   ) {}
 
   /** 200 with the bytes of the answer, or 304 if the caller already has them. */
@@ -80,19 +84,21 @@ export class Replies {
   ): void {
     const { operation } = request;
     const milliseconds = performance.now() - request.startedAt;
-    countRequest(operation, status, milliseconds / 1000, request.caller?.client);
-    const trace = traceRequest(request, status, milliseconds);
+    this.metrics.countRequest(operation, status, milliseconds / 1000, request.caller?.client);
+    const trace = this.tracing.request(request, status, milliseconds);
     const level = status >= 500 ? 'error' : status >= 400 ? 'info' : 'debug';
     if (!this.log.isLevelEnabled(level)) return;
-    const { requestId, method, caller } = request;
+    const { requestId, method, caller, refusal } = request;
+    const holder = caller ?? refusal;
     const line = {
       requestId,
       operation,
       method: method ?? undefined, // null if the parser found none
       status,
       durationMs: Math.round(milliseconds * 1000) / 1000,
-      keyId: caller?.keyId,
-      client: caller?.client,
+      keyId: holder?.keyId,
+      client: holder?.client,
+      reason: refusal?.reason,
       problem: problem?.slug,
       err: cause,
       ...trace,

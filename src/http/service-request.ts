@@ -9,6 +9,14 @@ export interface Caller {
   readonly client: string;
 }
 
+/** Why the credentials of a request were refused: for the log only. `keyId` and `client` are set where the key is one of ours, revoked or expired included. */
+export interface Refusal {
+  /** One of the fixed words of the metric. */
+  readonly reason: string;
+  readonly keyId?: string;
+  readonly client?: string;
+}
+
 /** The class of requests, with the properties that Express's router sets. */
 export class ServiceRequest extends IncomingMessage {
   head: RequestHead;
@@ -19,6 +27,8 @@ export class ServiceRequest extends IncomingMessage {
   originalUrl = '';
   /** Set by the router when a route matches. */
   route: { path: string } | undefined = undefined;
+  /** Set by the guard when it refuses the credentials. */
+  refusal: Refusal | undefined = undefined;
   private keyHolder: Caller | undefined = undefined;
 
   /** Reads the headers. Called once, before anything else. */

@@ -15,7 +15,7 @@ import { Configuration } from '../configuration/configuration.js';
 import { DatabaseClock } from '../database/database-clock.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
 import { LOG, type Log } from '../telemetry/log.js';
-import { lastGoodWrites } from '../telemetry/metrics.js';
+import { Metrics } from '../telemetry/metrics.js';
 import { RepeatedFailure, describe } from '../telemetry/repeated-failure.js';
 import { type LastGood, encode, readLastGood } from './last-good-file.js';
 import { replaceFile } from './replace-file.js';
@@ -47,6 +47,7 @@ export class LastGoodService implements OnApplicationBootstrap, OnApplicationShu
     private readonly snapshots: SnapshotsService,
     private readonly clock: DatabaseClock,
     @Inject(LOG) private readonly log: Log,
+    private readonly metrics: Metrics,
   ) {
     this.failure = new RepeatedFailure(log, 'writing LAST_GOOD_FILE');
   }
@@ -143,12 +144,12 @@ export class LastGoodService implements OnApplicationBootstrap, OnApplicationShu
       });
       const bytes = await replaceFile(this.configuration.LAST_GOOD_FILE, pieces);
       this.spacingMs = Math.max(SPACING_MS, bytes / BYTES_PER_MS);
-      lastGoodWrites.inc({ result: 'written' });
+      this.metrics.lastGoodWrites.inc({ result: 'written' });
       this.failure.succeeded();
     } catch (error) {
       this.written = [];
       this.spacingMs = RETRY_MS;
-      lastGoodWrites.inc({ result: 'failed' });
+      this.metrics.lastGoodWrites.inc({ result: 'failed' });
       this.failure.failed(error);
     }
     this.isWriting = false;

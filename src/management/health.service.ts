@@ -3,7 +3,7 @@ import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { CodesService } from '../codes/codes.service.js';
 import { Draining } from '../http/draining.js';
-import { measureOnScrape, servedFromFile } from '../telemetry/metrics.js';
+import { Metrics, measureOnScrape } from '../telemetry/metrics.js';
 
 /** Whether the process can answer callers. The database is not asked: its outage must not take out all replicas at once. */
 @Injectable()
@@ -13,6 +13,7 @@ export class HealthService {
     private readonly apiKeys: ApiKeysService,
     private readonly issuers: IssuersService,
     private readonly draining: Draining,
+    { servedFromFile }: Metrics,
   ) {
     measureOnScrape(servedFromFile, () => {
       for (const [what, isServed] of Object.entries(this.restored))

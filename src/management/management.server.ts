@@ -4,7 +4,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Problem, retryAfter } from '../problems/problem.js';
 import { ProblemRenderer } from '../problems/problem-details.js';
-import { registry } from '../telemetry/metrics.js';
+import { Metrics } from '../telemetry/metrics.js';
 import { HealthService } from './health.service.js';
 
 @Injectable()
@@ -14,6 +14,7 @@ export class ManagementServer implements OnApplicationShutdown {
   constructor(
     private readonly health: HealthService,
     private readonly problems: ProblemRenderer,
+    private readonly metrics: Metrics,
   ) {
     this.server = createServer((request, response) => void this.answer(request, response));
   }
@@ -63,7 +64,7 @@ export class ManagementServer implements OnApplicationShutdown {
         ];
       }
       case '/metrics':
-        return [registry.contentType, await registry.metrics()];
+        return [this.metrics.registry.contentType, await this.metrics.registry.metrics()];
       default:
         throw new Problem('not-found', {
           detail: 'There are /health/live, /health/ready and /metrics.',

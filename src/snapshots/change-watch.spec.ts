@@ -6,6 +6,7 @@ import type { Configuration } from '../configuration/configuration.js';
 import { Connections } from '../database/connections.js';
 import { DatabaseClock } from '../database/database-clock.js';
 import { createLog } from '../telemetry/log.js';
+import { Metrics } from '../telemetry/metrics.js';
 import { ChangeWatch } from './change-watch.js';
 
 it('pauses between two attempts while nobody listens at the address of the database', async () => {
@@ -26,6 +27,7 @@ it('pauses between two attempts while nobody listens at the address of the datab
         if (failedAt.push(performance.now()) === 5) void watch.stop().then(resolve);
       },
       createLog('silent'),
+      new Metrics(),
     );
     watch.start();
   });

@@ -15,7 +15,7 @@ import {
   assertSupported,
 } from '../database/session.js';
 import type { Log } from '../telemetry/log.js';
-import { databaseUp, listenerUp, recordGaps } from '../telemetry/metrics.js';
+import type { Metrics } from '../telemetry/metrics.js';
 import { RepeatedFailure } from '../telemetry/repeated-failure.js';
 import { IDENTITIES, type Identity } from './content-identity.js';
 
@@ -60,6 +60,7 @@ export class ChangeWatch {
     /** Called when a session failed. */
     private readonly failed: () => void,
     private readonly log: Log,
+    private readonly metrics: Metrics,
   ) {
     this.failure = new RepeatedFailure(log, 'database');
   }
@@ -105,8 +106,8 @@ export class ChangeWatch {
       }
       this.session = undefined;
       session.destroy();
-      databaseUp.set(0);
-      listenerUp.set(0);
+      this.metrics.databaseUp.set(0);
+      this.metrics.listenerUp.set(0);
       if (!this.stopped) await this.pause(RECONNECT_MS);
     }
   }
@@ -150,8 +151,8 @@ export class ChangeWatch {
     ];
     this.clock.measured(facts.time, askedAt);
     this.failure.succeeded();
-    databaseUp.set(1);
-    recordGaps.set(facts.gaps?.split(', ').length ?? 0);
+    this.metrics.databaseUp.set(1);
+    this.metrics.recordGaps.set(facts.gaps?.split(', ').length ?? 0);
     if (facts.gaps !== null && facts.gaps !== this.gaps)
       this.log.warn(
         { tables: facts.gaps },
@@ -183,7 +184,7 @@ export class ChangeWatch {
   }
 
   private tell(deaf: string | undefined): void {
-    listenerUp.set(deaf === undefined ? 1 : 0);
+    this.metrics.listenerUp.set(deaf === undefined ? 1 : 0);
     if (deaf === this.deaf) return;
     this.deaf = deaf;
     if (deaf === undefined) this.log.info('database: notifications of changes arrive');

@@ -1,7 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { createLog } from '../telemetry/log.js';
-import { unrecordedChanges } from '../telemetry/metrics.js';
+import { Metrics } from '../telemetry/metrics.js';
+import { Tracing } from '../telemetry/tracing.js';
 import type { Identity } from './content-identity.js';
 import { FollowedSnapshot, type Reading } from './followed-snapshot.js';
 import { RefusedSnapshot } from './refused-snapshot.js';
@@ -21,6 +22,7 @@ function followed() {
   const arrived: (() => void)[] = [];
   const formers: (string | undefined)[] = [];
   const failures: unknown[] = [];
+  const metrics = new Metrics();
   const subject = new FollowedSnapshot<string>(
     'codes',
     {
@@ -35,17 +37,18 @@ function followed() {
       isEqual: (one, other) => one === other,
     },
     createLog('silent'),
+    metrics,
+    new Tracing(),
     () => failures.push('failed'),
   );
   const next = async (): Promise<Answer> => {
     if (pending.length === 0) await new Promise<void>((resolve) => void arrived.push(resolve));
     return pending.shift() as Answer;
   };
-  return { subject, next, pending, formers, failures };
+  const unrecorded = async (): Promise<number> =>
+    (await metrics.unrecordedChanges.get()).values.reduce((sum, { value }) => sum + value, 0);
+  return { subject, next, pending, formers, failures, unrecorded };
 }
-
-const unrecorded = async (): Promise<number> =>
-  (await unrecordedChanges.get()).values.reduce((sum, { value }) => sum + value, 0);
 
 describe('FollowedSnapshot', () => {
   afterEach(() => void jest.useRealTimers());
@@ -133,7 +136,7 @@ describe('FollowedSnapshot', () => {
 
   it('reads everything anew within an hour, and counts what changed without a record', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
-    const { subject, next, pending, formers } = followed();
+    const { subject, next, pending, formers, unrecorded } = followed();
     subject.announce(identity(1));
     (await next())({ identity: identity(1), value: 'first' });
     await turn();

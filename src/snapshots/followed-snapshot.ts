@@ -1,12 +1,7 @@
 import type { Log } from '../telemetry/log.js';
-import {
-  snapshotAge,
-  snapshotReloads,
-  snapshotRevision,
-  unrecordedChanges,
-} from '../telemetry/metrics.js';
+import type { Metrics } from '../telemetry/metrics.js';
 import { RepeatedFailure, describe } from '../telemetry/repeated-failure.js';
-import { traced } from '../telemetry/tracing.js';
+import type { Tracing } from '../telemetry/tracing.js';
 import { type Identity, type Topic, haveSameStamps, isSame } from './content-identity.js';
 import { RefusedSnapshot } from './refused-snapshot.js';
 
@@ -53,6 +48,8 @@ export class FollowedSnapshot<T> {
     private readonly topic: Topic,
     private readonly source: Source<T>,
     private readonly log: Log,
+    private readonly metrics: Metrics,
+    private readonly tracing: Tracing,
     /** Called when a reading failed, or was refused. */
     private readonly failed: () => void = () => undefined,
   ) {
@@ -102,7 +99,7 @@ export class FollowedSnapshot<T> {
 
   /** Sets the metrics. Called at each scrape. */
   measure(): void {
-    if (this.value !== undefined) snapshotAge.set({ topic: this.topic }, this.age);
+    if (this.value !== undefined) this.metrics.snapshotAge.set({ topic: this.topic }, this.age);
   }
 
   private get isCurrent(): boolean {
@@ -133,7 +130,7 @@ export class FollowedSnapshot<T> {
     const { startedAt, wanted, loaded, isStale } = this;
     const former = loaded && this.value;
     try {
-      const { identity, value } = await traced(`reload ${this.topic}`, {}, () =>
+      const { identity, value } = await this.tracing.traced(`reload ${this.topic}`, {}, () =>
         this.source.read(isWhole || isStale ? undefined : former),
       );
       this.value = value;
@@ -143,8 +140,8 @@ export class FollowedSnapshot<T> {
         this.wholeAt = performance.now() + WHOLE_MS * (1 - Math.random() / 4);
       this.confirmedAt = startedAt;
       this.failure.succeeded();
-      snapshotReloads.inc({ topic: this.topic, result: 'loaded' });
-      snapshotRevision.set({ topic: this.topic }, Number(identity.transactions));
+      this.metrics.snapshotReloads.inc({ topic: this.topic, result: 'loaded' });
+      this.metrics.snapshotRevision.set({ topic: this.topic }, Number(identity.transactions));
       const durationMs = Math.round(performance.now() - startedAt);
       this.log.info(
         { topic: this.topic, revision: identity.transactions, durationMs },
@@ -155,7 +152,10 @@ export class FollowedSnapshot<T> {
     } catch (error) {
       this.failed();
       const refused = error instanceof RefusedSnapshot;
-      snapshotReloads.inc({ topic: this.topic, result: refused ? 'refused' : 'failed' });
+      this.metrics.snapshotReloads.inc({
+        topic: this.topic,
+        result: refused ? 'refused' : 'failed',
+      });
       if (refused) {
         this.refused = wanted; // not this.wanted: a correction may have been announced in the meantime
         if (isWhole) this.wholeAt = performance.now() + WHOLE_MS;
@@ -173,7 +173,7 @@ export class FollowedSnapshot<T> {
   /** No transaction has left a stamp since, so both values should be equal. */
   private async compare(former: T, value: T): Promise<void> {
     if (await this.source.isEqual(former, value)) return;
-    unrecordedChanges.inc({ topic: this.topic });
+    this.metrics.unrecordedChanges.inc({ topic: this.topic });
     this.log.warn(
       { topic: this.topic },
       'snapshot: a change without a record was found, and is served now',

@@ -10,7 +10,8 @@ import { Connections } from '../database/connections.js';
 import { DatabaseClock } from '../database/database-clock.js';
 import { Availability } from '../telemetry/availability.js';
 import { LOG, type Log } from '../telemetry/log.js';
-import { measureOnScrape, snapshotAge } from '../telemetry/metrics.js';
+import { Metrics, measureOnScrape } from '../telemetry/metrics.js';
+import { Tracing } from '../telemetry/tracing.js';
 import { ChangeWatch } from './change-watch.js';
 import type { Topic } from './content-identity.js';
 import { FollowedSnapshot, type Source } from './followed-snapshot.js';
@@ -31,6 +32,8 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
     @InjectDataSource() dataSource: DataSource,
     clock: DatabaseClock,
     @Inject(LOG) private readonly log: Log,
+    private readonly metrics: Metrics,
+    private readonly tracing: Tracing,
   ) {
     this.watch = new ChangeWatch(
       connections,
@@ -42,13 +45,16 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
       },
       () => this.availability.failed(),
       log,
+      metrics,
     );
-    measureOnScrape(snapshotAge, () => this.followed.forEach((snapshot) => snapshot.measure()));
+    measureOnScrape(metrics.snapshotAge, () =>
+      this.followed.forEach((snapshot) => snapshot.measure()),
+    );
   }
 
   /** Registers a value that is read whenever its topic changes. Called while the application is created. */
   follow<T>(topic: Topic, source: Source<T>): FollowedSnapshot<T> {
-    const snapshot = new FollowedSnapshot(topic, source, this.log, () =>
+    const snapshot = new FollowedSnapshot(topic, source, this.log, this.metrics, this.tracing, () =>
       this.availability.failed(),
     );
     this.followed.set(topic, snapshot);

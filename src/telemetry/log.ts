@@ -2,7 +2,7 @@
 // service. Dropped lines are counted.
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, destination, pino, stdTimeFunctions } from 'pino';
-import { logLinesDropped } from './metrics.js';
+import type { Metrics } from './metrics.js';
 
 const MAX_QUEUED_BYTES = 1024 * 1024;
 
@@ -11,10 +11,10 @@ export type Log = Logger;
 export const LOG = Symbol('log');
 
 /** The log of the process. Fields of a line: level (a word), time (ISO 8601), msg, and what the call adds. */
-export function createLog(level: string): Log {
+export function createLog(level: string, metrics?: Pick<Metrics, 'logLinesDropped'>): Log {
   const output = destination({ dest: 1, sync: false, maxLength: MAX_QUEUED_BYTES });
-  output.on('drop', () => logLinesDropped.inc());
-  output.on('error', () => logLinesDropped.inc()); // a reader that closed the pipe (EPIPE) must not end the service
+  output.on('drop', () => metrics?.logLinesDropped.inc());
+  output.on('error', () => metrics?.logLinesDropped.inc()); // a reader that closed the pipe (EPIPE) must not end the service
   return pino(
     {
       level,

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Configuration } from '../configuration/configuration.js';
 import { Collector } from '../../test/support/collector.js';
+import { Metrics } from './metrics.js';
 import { OpenTelemetry } from './open-telemetry.js';
 
 let collector: Collector;
@@ -32,6 +33,7 @@ it.each([
         OTEL_TRACES_SAMPLER_ARG: share,
       }),
       pino({ level: 'silent' }),
+      new Metrics(),
     );
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
     const traceparent = flags && `00-${traceId}-00f067aa0ba902b7-${flags}`;

@@ -37,14 +37,13 @@ import {
 } from '@opentelemetry/semantic-conventions';
 import type { Configuration } from '../configuration/configuration.js';
 import type { Log } from './log.js';
-import { spans } from './metrics.js';
+import type { Metrics } from './metrics.js';
 import { RepeatedFailure } from './repeated-failure.js';
 import { Sampling } from './sampling.js';
 import { type Parent, type TraceFields, type TracedRequest, parentOf } from './trace-context.js';
 
 /** How long the service waits, at most, for a collector that stalls to accept the last spans. */
 const FLUSH_MS = 2_000;
-const recorded = spans.labels({ result: 'recorded' });
 /** Other methods are _OTHER, so that nobody can make new names of spans. */
 const METHOD = /^(GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE|TRACE|CONNECT)$/;
 
@@ -53,7 +52,11 @@ export class OpenTelemetry {
   private readonly tracer: Tracer;
   private readonly sampling: Sampling;
 
-  constructor(configuration: Configuration, log: Log) {
+  constructor(
+    configuration: Configuration,
+    log: Log,
+    private readonly metrics: Metrics,
+  ) {
     this.sampling = new Sampling(configuration);
     const failure = new RepeatedFailure(log, 'sending traces');
     setGlobalErrorHandler((error) => failure.failed(error));
@@ -64,7 +67,7 @@ export class OpenTelemetry {
       sampler: new AlwaysOnSampler(), // a span is made only if it is sampled
       spanProcessors: [
         new BatchSpanProcessor({
-          exporter: new CountingExporter(() => failure.succeeded()),
+          exporter: new CountingExporter(metrics, () => failure.succeeded()),
           maxQueueSize: configuration.OTEL_BSP_MAX_QUEUE_SIZE,
           maxExportBatchSize: configuration.OTEL_BSP_MAX_EXPORT_BATCH_SIZE,
           scheduledDelayMillis: configuration.OTEL_BSP_SCHEDULE_DELAY,
@@ -109,7 +112,7 @@ export class OpenTelemetry {
       span.setStatus({ code: SpanStatusCode.ERROR });
     }
     span.end(end);
-    recorded.inc();
+    this.metrics.spans.inc({ result: 'recorded' });
     const { traceId, spanId } = span.spanContext();
     return { trace_id: traceId, span_id: spanId };
   }
@@ -131,7 +134,7 @@ export class OpenTelemetry {
       throw error;
     } finally {
       span.end();
-      recorded.inc();
+      this.metrics.spans.inc({ result: 'recorded' });
     }
   }
 
@@ -142,14 +145,17 @@ export class OpenTelemetry {
 
 /** The exporter reads its own variables, OTEL_EXPORTER_OTLP_…; this reports for each batch whether the collector accepted it. */
 class CountingExporter extends OTLPTraceExporter {
-  constructor(private readonly onSuccess: () => void) {
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly onSuccess: () => void,
+  ) {
     super();
   }
 
   override export(batch: ReadableSpan[], done: (result: ExportResult) => void): void {
     super.export(batch, (result) => {
       const sent = result.code === ExportResultCode.SUCCESS;
-      spans.inc({ result: sent ? 'sent' : 'failed' }, batch.length);
+      this.metrics.spans.inc({ result: sent ? 'sent' : 'failed' }, batch.length);
       if (sent) this.onSuccess();
       done(result);
     });

@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Issuer as FollowedIssuer } from '../../src/auth/issuers/issuer.js';
 import { createLog } from '../../src/telemetry/log.js';
+import { Metrics } from '../../src/telemetry/metrics.js';
+import { Tracing } from '../../src/telemetry/tracing.js';
 import { Issuer } from '../support/issuer.js';
 
 let issuer: Issuer;
@@ -10,7 +12,13 @@ beforeEach(async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
   issuer = await Issuer.start();
   const settings = { OAUTH_JWKS_URI: `${issuer.url}/jwks`, OAUTH_ALLOW_HTTP: false };
-  followed = new FollowedIssuer(issuer.url, settings, createLog('silent'));
+  followed = new FollowedIssuer(
+    issuer.url,
+    settings,
+    createLog('silent'),
+    new Metrics(),
+    new Tracing(),
+  );
   followed.start();
   await followed['fetching'];
 });

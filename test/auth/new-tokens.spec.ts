@@ -2,6 +2,7 @@ import { beforeAll, afterAll, describe, expect, it, jest } from '@jest/globals';
 import { AccessTokensService } from '../../src/auth/access-tokens/access-tokens.service.js';
 import { type KeySet, keySetOf } from '../../src/auth/issuers/key-set.js';
 import { Configuration } from '../../src/configuration/configuration.js';
+import { Metrics } from '../../src/telemetry/metrics.js';
 import { AUDIENCE, Issuer } from '../support/issuer.js';
 
 let issuer: Issuer;
@@ -22,9 +23,8 @@ beforeAll(async () => {
     OAUTH_AUDIENCE: AUDIENCE,
   });
   const source = { keys: counting, lookFor: () => Promise.resolve(true) };
-  service = new AccessTokensService(configuration, {
-    get: (name) => (name === issuer.url ? source : undefined),
-  });
+  const issuers = { get: (name: unknown) => (name === issuer.url ? source : undefined) };
+  service = new AccessTokensService(configuration, issuers, new Metrics());
 });
 afterAll(() => issuer.close());
 

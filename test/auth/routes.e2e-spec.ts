@@ -1,11 +1,8 @@
 import 'reflect-metadata';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Test } from '@nestjs/testing';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
-import { createFoundation, createAdapter } from '../../src/bootstrap/create-application.js';
-import { AppModule } from '../../src/app.module.js';
-import { createLog } from '../../src/telemetry/log.js';
+import { createApplication } from '../../src/bootstrap/create-application.js';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
 import { expectProblem } from '../support/problem.js';
@@ -21,20 +18,13 @@ let url: string;
 
 beforeAll(async () => {
   [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
-  const foundation = createFoundation(
+  app = await createApplication(
     readConfiguration({
       DATABASE_URL: database.urlOf('order_lookup_service'),
       ...issuer.environment,
+      LOG_LEVEL: 'silent',
     }),
-    createLog('silent'),
   );
-  const module = await Test.createTestingModule({
-    imports: [AppModule.forRoot(foundation)],
-  }).compile();
-  app = module.createNestApplication<NestExpressApplication>(createAdapter(foundation), {
-    bodyParser: false,
-    logger: false,
-  });
   await app.listen(0, '127.0.0.1');
   url = await app.getUrl();
   const { stack } = app.getHttpAdapter().getInstance().router;

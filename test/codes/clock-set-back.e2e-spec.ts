@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApplication } from '../../src/bootstrap/create-application.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { DatabaseClock } from '../../src/database/database-clock.js';
-import { createLog } from '../../src/telemetry/log.js';
-import { unrecordedChanges } from '../../src/telemetry/metrics.js';
+import { Metrics } from '../../src/telemetry/metrics.js';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
@@ -22,8 +21,8 @@ beforeAll(async () => {
     readConfiguration({
       DATABASE_URL: database.urlOf('order_lookup_service'),
       ...issuer.environment,
+      LOG_LEVEL: 'silent',
     }),
-    createLog('silent'),
   );
   await app.listen(0, '127.0.0.1');
 });
@@ -53,6 +52,6 @@ describe('a clock of the database that is set back past a moment', () => {
       return (await codes()) === 'BEGINS';
     });
     await until(async () => (await codes()) === 'ENDS');
-    expect((await unrecordedChanges.get()).values).toEqual([]);
+    expect((await app.get(Metrics).unrecordedChanges.get()).values).toEqual([]);
   });
 });

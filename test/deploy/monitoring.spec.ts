@@ -3,8 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { registry } from '../../src/telemetry/metrics.js';
+import { Metrics } from '../../src/telemetry/metrics.js';
 import { PROJECT } from '../support/program.js';
+
+const metrics = new Metrics();
+metrics.onModuleInit();
 
 interface Rule {
   readonly alert: string;
@@ -33,7 +36,7 @@ const uses: [where: string, expr: string][] = [
 /** The series of the service with their labels: a histogram makes three. */
 const series = new Map<string, string[]>();
 beforeAll(() => {
-  for (const metric of registry.getMetricsAsArray()) {
+  for (const metric of metrics.registry.getMetricsAsArray()) {
     const { name, labelNames } = metric as unknown as { name: string; labelNames: string[] };
     const suffixes = name.endsWith('_duration_seconds') ? ['_bucket', '_sum', '_count'] : [''];
     for (const suffix of suffixes) series.set(name + suffix, labelNames);
@@ -62,7 +65,7 @@ describe('the alert rules and the dashboard', () => {
     const shown = new Set(
       uses.flatMap(([, expr]) => metricNames(expr)).map((name) => name.replace(/_bucket$/, '')),
     );
-    const told = registry.getMetricsAsArray().map(({ name }) => name);
+    const told = metrics.registry.getMetricsAsArray().map(({ name }) => name);
     expect(told.filter((name) => name.startsWith('order_lookup_') && !shown.has(name))).toEqual([]);
   });
 

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createApplication } from '../../src/bootstrap/create-application.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import type { ServiceRequest, ServiceResponse } from '../../src/http/service-request.js';
-import { createLog } from '../../src/telemetry/log.js';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
@@ -30,9 +29,9 @@ beforeAll(async () => {
       readConfiguration({
         DATABASE_URL: database.urlOf('order_lookup_service'),
         ...issuer.environment,
+        LOG_LEVEL: 'silent',
         ...environment,
       }),
-      createLog('silent'),
     );
     return app.listen(0, '127.0.0.1').then(() => app);
   };

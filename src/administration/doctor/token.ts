@@ -8,6 +8,7 @@ import {
 import { ALGORITHMS, type KeySet } from '../../auth/issuers/key-set.js';
 import type { RefusalReason } from '../../auth/verdict.js';
 import type { Configuration } from '../../configuration/configuration.js';
+import { Metrics } from '../../telemetry/metrics.js';
 import { type Finding, fault, ok } from './finding.js';
 
 const SUBJECT = 'access token';
@@ -24,7 +25,7 @@ export async function examineToken(
       return keys && { keys, lookFor: () => Promise.resolve(true) };
     },
   };
-  const verdict = await new AccessTokensService(configuration, issuers).verify(
+  const verdict = await new AccessTokensService(configuration, issuers, new Metrics()).verify(
     `Bearer ${token}`,
     'doctor',
   );

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type JWTPayload, jwtVerify } from 'jose';
 import { Configuration } from '../../configuration/configuration.js';
+import { Metrics } from '../../telemetry/metrics.js';
 import { NO_KEYS } from '../issuers/issuer.js';
 import { IssuersService } from '../issuers/issuers.service.js';
 import { ALGORITHMS, type KeySet } from '../issuers/key-set.js';
@@ -24,7 +25,7 @@ const MAX_WAITING = 2_000;
 /** Verifies access tokens. */
 @Injectable()
 export class AccessTokensService {
-  private readonly cache = new TokenCache();
+  private readonly cache: TokenCache;
   private readonly limit = new ConcurrencyLimit(VERIFIED_AT_ONCE, MAX_WAITING);
   /** Running verifications: a token that many requests send at the same time is verified once. */
   private readonly verifying = new Map<string, Promise<Verdict<AccessToken>>>();
@@ -33,7 +34,10 @@ export class AccessTokensService {
     private readonly configuration: Configuration,
     @Inject(IssuersService)
     private readonly issuers: { get(name: unknown): KeySource | undefined },
-  ) {}
+    metrics: Metrics,
+  ) {
+    this.cache = new TokenCache(metrics);
+  }
 
   /** Checks the token of a caller without a valid API key. The token is only decoded; its signature is not verified. */
   inspect(authorization: string | undefined): Verdict<AccessToken> {

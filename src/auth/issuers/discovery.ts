@@ -1,4 +1,5 @@
 import type { Configuration } from '../../configuration/configuration.js';
+import type { Tracing } from '../../telemetry/tracing.js';
 import { fetchJson } from './fetch-json.js';
 
 /** The members of an authorization server's metadata that the service uses (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). */
@@ -25,11 +26,14 @@ function addresses(issuer: string): string[] {
 export async function discover(
   issuer: string,
   { OAUTH_ALLOW_HTTP }: Pick<Configuration, 'OAUTH_ALLOW_HTTP'>,
+  tracing?: Tracing,
 ): Promise<IssuerMetadata> {
   let failure: unknown;
   for (const address of addresses(issuer)) {
     try {
-      const metadata = (await fetchJson(address)) as Partial<IssuerMetadata> & { issuer?: unknown };
+      const metadata = (await fetchJson(address, tracing)) as Partial<IssuerMetadata> & {
+        issuer?: unknown;
+      };
       if (metadata?.issuer !== issuer)
         throw new Error(
           `${address} names the issuer ${JSON.stringify(metadata?.issuer)}: OAUTH_ISSUER has to be exactly that`,

@@ -1,4 +1,4 @@
-import { traced } from '../../telemetry/tracing.js';
+import { Tracing } from '../../telemetry/tracing.js';
 
 export const TIMEOUT_MS = 2_000;
 const MAX_BYTES = 256 * 1024;
@@ -7,8 +7,8 @@ const MAX_BYTES = 256 * 1024;
  * Fetches a JSON document from the issuer: at most 2 s and 256 KiB, and no redirects, since another server is not the issuer.
  * @throws Error that names the address and what was wrong
  */
-export const fetchJson = (address: string): Promise<unknown> =>
-  traced('fetch from the issuer', { 'url.full': address }, () => fetchDocument(address));
+export const fetchJson = (address: string, tracing = new Tracing()): Promise<unknown> =>
+  tracing.traced('fetch from the issuer', { 'url.full': address }, () => fetchDocument(address));
 
 async function fetchDocument(address: string): Promise<unknown> {
   try {

@@ -3,7 +3,8 @@
 import type { Configuration } from '../../configuration/configuration.js';
 import { Availability } from '../../telemetry/availability.js';
 import type { Log } from '../../telemetry/log.js';
-import { jwksFetches } from '../../telemetry/metrics.js';
+import type { Metrics } from '../../telemetry/metrics.js';
+import type { Tracing } from '../../telemetry/tracing.js';
 import { RepeatedFailure } from '../../telemetry/repeated-failure.js';
 import { type IssuerMetadata, discover } from './discovery.js';
 import { FetchLimit } from './fetch-limit.js';
@@ -48,6 +49,8 @@ export class Issuer {
     readonly name: string,
     private readonly configuration: Pick<Configuration, 'OAUTH_JWKS_URI' | 'OAUTH_ALLOW_HTTP'>,
     log: Log,
+    private readonly metrics: Metrics,
+    private readonly tracing: Tracing,
   ) {
     this.failure = new RepeatedFailure(log, `issuer ${name}`);
   }
@@ -148,20 +151,20 @@ export class Issuer {
   private async fetchOnce(): Promise<void> {
     let next = REFRESH_MS;
     try {
-      this.keySet = await keySetOf(await fetchJson(await this.address()));
+      this.keySet = await keySetOf(await fetchJson(await this.address(), this.tracing));
       this.fetchedAt = performance.now();
       this.isRestored = false;
       this.availability.answered();
       this.retryMs = FIRST_RETRY_MS;
       this.limit.found(this.keySet.kids);
-      jwksFetches.inc({ issuer: this.name, result: 'loaded' });
+      this.metrics.jwksFetches.inc({ issuer: this.name, result: 'loaded' });
       this.failure.succeeded();
     } catch (error) {
       this.availability.failed();
       this.moved = true; // the address of the key set may have changed
       next = this.retryMs;
       this.retryMs = Math.min(2 * this.retryMs, LONGEST_RETRY_MS);
-      jwksFetches.inc({ issuer: this.name, result: 'failed' });
+      this.metrics.jwksFetches.inc({ issuer: this.name, result: 'failed' });
       this.failure.failed(error);
     }
     this.schedule(next);
@@ -175,7 +178,7 @@ export class Issuer {
   }
 
   private async discover(): Promise<IssuerMetadata> {
-    this.metadata = await discover(this.name, this.configuration);
+    this.metadata = await discover(this.name, this.configuration, this.tracing);
     return this.metadata;
   }
 }

@@ -6,7 +6,8 @@ import {
 } from '@nestjs/common';
 import { Configuration } from '../../configuration/configuration.js';
 import { LOG, type Log } from '../../telemetry/log.js';
-import { jwksAge, jwksKeys, measureOnScrape } from '../../telemetry/metrics.js';
+import { Metrics, measureOnScrape } from '../../telemetry/metrics.js';
+import { Tracing } from '../../telemetry/tracing.js';
 import { Issuer, NO_KEYS } from './issuer.js';
 
 /** The issuers whose access tokens are accepted. */
@@ -14,9 +15,18 @@ import { Issuer, NO_KEYS } from './issuer.js';
 export class IssuersService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly issuers: ReadonlyMap<string, Issuer>;
 
-  constructor(configuration: Configuration, @Inject(LOG) log: Log) {
+  constructor(
+    configuration: Configuration,
+    @Inject(LOG) log: Log,
+    metrics: Metrics,
+    tracing: Tracing,
+  ) {
+    const { jwksAge, jwksKeys } = metrics;
     this.issuers = new Map(
-      configuration.OAUTH_ISSUER.map((name) => [name, new Issuer(name, configuration, log)]),
+      configuration.OAUTH_ISSUER.map((name) => [
+        name,
+        new Issuer(name, configuration, log, metrics, tracing),
+      ]),
     );
     measureOnScrape(jwksAge, () => {
       for (const { name, age } of this.issuers.values())

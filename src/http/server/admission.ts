@@ -2,16 +2,17 @@
 // what it refuses without a body; this file and parser-errors.ts correct both. Whether the answer will close the connection is decided here,
 // when the request arrives, since no later request on the connection may run.
 import type { Server } from 'node:http';
-import { requestsShed } from '../../telemetry/metrics.js';
+import { Injectable } from '@nestjs/common';
+import { Metrics } from '../../telemetry/metrics.js';
 import { Problem, retryAfter } from '../../problems/problem.js';
 import { type Connection, connectionOf } from '../connection.js';
 import { sendError } from '../problem.filter.js';
-import type { Replies } from '../replies.js';
+import { Replies } from '../replies.js';
 import type { ServiceRequest, ServiceResponse } from '../service-request.js';
 import { Batch } from './batch.js';
-import type { Connections } from './connections.js';
+import { Connections } from './connections.js';
 import { bodyProblem, framingProblem, isBodiless, toOriginForm } from './framing.js';
-import type { Overload } from './overload.js';
+import { Overload } from './overload.js';
 import { answerParserErrors } from './parser-errors.js';
 
 export type Handler = (request: ServiceRequest, response: ServiceResponse) => void;
@@ -22,11 +23,13 @@ const expectationProblem = (): Problem =>
     detail: 'The only expectation that can be met is 100-continue.',
   });
 
+@Injectable()
 export class Admission {
   constructor(
     private readonly replies: Replies,
     private readonly overload: Overload,
     private readonly connections: Connections,
+    private readonly metrics: Metrics,
   ) {}
 
   /** Makes `server` pass correct requests to `handler`, and answer everything else with a problem document. */
@@ -82,7 +85,7 @@ export class Admission {
   ): Problem | undefined {
     if (!isTurnedAway && this.overload.admits()) return undefined;
     if (isTurnedAway) response.shouldKeepAlive = false;
-    requestsShed.inc();
+    this.metrics.requestsShed.inc();
     return new Problem('overloaded', {
       detail: 'More requests arrive than can be answered in time.',
       headers: retryAfter(2),

@@ -3,8 +3,9 @@
 // limited on all connections together: beyond the limit, the stranger with the most of them is disconnected.
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Log } from '../../telemetry/log.js';
-import { connections, connectionsRefused } from '../../telemetry/metrics.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { LOG, type Log } from '../../telemetry/log.js';
+import { Metrics } from '../../telemetry/metrics.js';
 import { Connection, type ServiceSocket } from '../connection.js';
 import { MAX_CONNECTIONS, RESERVED_DESCRIPTORS } from '../limits.js';
 
@@ -14,7 +15,9 @@ const TURNED_AWAY = 32;
 const MAX_UNREAD = 5_000;
 const LOG_EVERY_MS = 60_000;
 
+@Injectable()
 export class Connections {
+  private readonly limit = connectionLimit();
   private readonly all = new Set<Connection>();
   /** Connections on which no valid key was seen, in the order of their arrival. */
   private readonly strangers = new Set<Connection>();
@@ -22,8 +25,8 @@ export class Connections {
   private loggedAt = -Infinity;
 
   constructor(
-    private readonly log: Log,
-    private readonly limit = connectionLimit(),
+    @Inject(LOG) private readonly log: Log,
+    private readonly metrics: Metrics,
   ) {}
 
   guard(server: Server): void {
@@ -63,7 +66,7 @@ export class Connections {
     this.all.add(connection);
     if (this.all.size > this.limit) this.makeRoomFor(connection);
     if (!connection.isTurnedAway) this.strangers.add(connection);
-    connections.set(this.all.size);
+    this.metrics.connections.set(this.all.size);
   }
 
   private makeRoomFor(newcomer: Connection): void {
@@ -87,7 +90,7 @@ export class Connections {
   private forget(connection: Connection): void {
     this.forgetStranger(connection);
     this.all.delete(connection);
-    connections.set(this.all.size);
+    this.metrics.connections.set(this.all.size);
   }
 
   private get connectionsLimit(): string {
@@ -95,7 +98,7 @@ export class Connections {
   }
 
   private noteLimit(whose: 'stranger' | 'newcomer', limit: string): void {
-    connectionsRefused.inc({ whose });
+    this.metrics.connectionsRefused.inc({ whose });
     if (performance.now() - this.loggedAt < LOG_EVERY_MS) return;
     this.loggedAt = performance.now();
     this.log.warn(

@@ -25,11 +25,9 @@ const ours = (request: Request, response: Response): [ServiceRequest, ServiceRes
   [request, response] as unknown as [ServiceRequest, ServiceResponse];
 
 export class ExpressRouterAdapter extends ExpressAdapter {
-  constructor(
-    private readonly admission: Admission,
-    private readonly connections: Connections,
-    private readonly replies: Replies,
-  ) {
+  private replies: Replies;
+
+  constructor() {
     const app = express();
     app.enable('case sensitive routing');
     app.enable('strict routing');
@@ -37,7 +35,6 @@ export class ExpressRouterAdapter extends ExpressAdapter {
   }
 
   override initHttpServer(): void {
-    const { router } = this.getInstance<Express>();
     const server = createServer({
       IncomingMessage: ServiceRequest,
       ServerResponse: ServiceResponse as unknown as typeof ServerResponse,
@@ -50,12 +47,18 @@ export class ExpressRouterAdapter extends ExpressAdapter {
     });
     server.maxHeadersCount = 0; // Node would drop further headers silently, so the admission counts them
     server.timeout = STALLED_MS;
-    // Node treats a connection as idle when its answer was written to the socket, even while the client is still reading
-    server.closeIdleConnections = () => this.connections.closeWhenIdle();
     this.httpServer = server as unknown as Server;
-    this.admission.guard(this.httpServer, (request, response) =>
+  }
+
+  /** Connects the server and the router with the providers that Nest has created. */
+  connect(admission: Admission, connections: Connections, replies: Replies): void {
+    const { router } = this.getInstance<Express>();
+    this.replies = replies;
+    // Node treats a connection as idle when its answer was written to the socket, even while the client is still reading
+    this.httpServer.closeIdleConnections = () => connections.closeWhenIdle();
+    admission.guard(this.httpServer, (request, response) =>
       router(request as unknown as Request, response as unknown as Response, (error?: unknown) =>
-        sendError(this.replies, request, response, error ?? undefined),
+        sendError(replies, request, response, error ?? undefined),
       ),
     );
   }

@@ -1,0 +1,31 @@
+import { Global, Module } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import { Configuration } from '../configuration/configuration.js';
+import { ProblemRenderer } from '../problems/problem-details.js';
+import { Cors } from './cors.js';
+import { Draining } from './draining.js';
+import { ProblemFilter } from './problem.filter.js';
+import { Replies } from './replies.js';
+import { Admission } from './server/admission.js';
+import { Connections } from './server/connections.js';
+import { Overload } from './server/overload.js';
+
+@Global()
+@Module({
+  providers: [
+    {
+      provide: ProblemRenderer,
+      inject: [Configuration],
+      useFactory: ({ baseAddress }: Configuration) => new ProblemRenderer(baseAddress),
+    },
+    Cors,
+    Draining,
+    Replies,
+    { provide: Overload, useFactory: () => new Overload() },
+    Connections,
+    Admission,
+    { provide: APP_FILTER, useClass: ProblemFilter },
+  ],
+  exports: [ProblemRenderer, Draining, Replies],
+})
+export class HttpModule {}
