@@ -7,6 +7,6 @@ import { rotate } from './administration/keys/rotate.command.js';
 await runProgram({
   name: 'keys',
   commands: { issue, list, rotate, revoke },
-  notes: `A key is shown once, when it is issued. --sql prints an INSERT for a migration and needs no database.
+  notes: `A key is shown once, when it is issued.
 The database is the one at DATABASE_URL.`,
 });

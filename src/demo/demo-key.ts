@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from 'pg';
-import { insertKey, newKey } from '../administration/keys/issue.command.js';
+import { issueKey } from '../administration/keys/keys.js';
 import { hashApiKey } from '../auth/api-keys/api-key.js';
 import { KEY_STATE } from '../auth/api-keys/key-state.js';
 
@@ -14,8 +14,7 @@ export async function demoKey(client: Client, data: string): Promise<string> {
     [hashApiKey(kept)],
   );
   if (rowCount) return kept;
-  const issued = newKey('demo', undefined);
-  await insertKey(client, issued);
+  const issued = await issueKey(client, 'demo');
   writeFileSync(file, issued.key, { mode: 0o600 });
   return issued.key;
 }

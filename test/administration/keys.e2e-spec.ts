@@ -12,10 +12,12 @@ interface Issued {
 interface Stored {
   client: string;
   hash: string;
+  created_at: Date;
   expires_at: Date | null;
   revoked_at: Date | null;
 }
 
+const DAY_MS = 86_400_000;
 let database: TestDatabase;
 
 beforeAll(async () => {
@@ -24,25 +26,34 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 const keys = (...words: string[]) => run('keys.js', words, { DATABASE_URL: database.url });
-const issue = async (...words: string[]) =>
-  JSON.parse((await keys('issue', '--json', ...words)).stdout) as Issued;
-const stored = async (id: string): Promise<Stored | undefined> =>
-  (
-    await database.query<Stored>(
-      `select client, encode(key_hash, 'hex') as hash, expires_at, revoked_at from api_key where id = $1`,
-      [id],
-    )
-  )[0];
+const jsonOf = async <T = Issued>(...words: string[]) =>
+  JSON.parse((await keys(...words, '--json')).stdout) as T;
+const issue = (...words: string[]) => jsonOf('issue', '--client', ...words);
+const stored = async (id: string): Promise<Stored> => {
+  const [row] = await database.query<Stored>(
+    `select client, encode(key_hash, 'hex') as hash, created_at, expires_at, revoked_at from api_key where id = $1`,
+    [id],
+  );
+  if (!row) throw new Error(`no key ${id}`);
+  return row;
+};
+const set = (id: string, column: string, sql: string) =>
+  database.query(`update api_key set ${column} = ${sql} where id = $1`, [id]);
+/** Whether a moment is so many days from now, within a minute. */
+const expectIn = (days: number, moment: Date | string | null | undefined): void =>
+  expect(Math.abs(Number(new Date(moment ?? '')) - Date.now() - days * DAY_MS)).toBeLessThan(
+    60_000,
+  );
 
 describe('keys issue', () => {
   it('prints the key as one line of JSON and stores its hash alone', async () => {
     const { status, stdout, stderr } = await keys('issue', '--client', 'Acme TMS', '--json');
-    const issued = JSON.parse(stdout) as Issued;
     expect({ status, stderr, lines: stdout.split('\n').length }).toEqual({
       status: 0,
       stderr: '',
       lines: 2,
     });
+    const issued = JSON.parse(stdout) as Issued;
     expect(issued).toEqual({
       id: expect.any(String),
       client: 'Acme TMS',
@@ -50,7 +61,7 @@ describe('keys issue', () => {
       expiresAt: null,
     });
     expect(hasValidChecksum(issued.key)).toBe(true);
-    expect(await stored(issued.id)).toEqual({
+    expect(await stored(issued.id)).toMatchObject({
       client: 'Acme TMS',
       hash: hashApiKey(issued.key),
       expires_at: null,
@@ -59,32 +70,13 @@ describe('keys issue', () => {
   });
 
   it.each([
-    ['90d', 90 * 86_400],
-    ['12h', 12 * 3_600],
-    ['5m', 300],
-  ])('lets it expire after %s', async (duration, seconds) => {
-    const { id, expiresAt } = await issue('--client', 'c', '--expires-in', duration);
-    expect(Math.abs(Date.parse(expiresAt ?? '') - Date.now() - seconds * 1000)).toBeLessThan(
-      60_000,
-    );
-    expect((await stored(id))?.expires_at?.toISOString()).toBe(expiresAt);
-  });
-
-  it('prints with --sql the INSERT, and the key beside it, without a database', async () => {
-    const { status, stdout, stderr } = await run(
-      'keys.js',
-      ['issue', '--client', "O'Hara \\ Co", '--expires-in', '1d', '--sql'],
-      {},
-    );
-    expect(status).toBe(0);
-    const key = /ols_\S+/.exec(stderr)?.[0] ?? '';
-    expect(stdout).not.toContain(key);
-    await database.query(stdout);
-    expect(
-      await database.query(`select client from api_key where key_hash = decode($1, 'hex')`, [
-        hashApiKey(key),
-      ]),
-    ).toEqual([{ client: "O'Hara \\ Co" }]);
+    ['90d', 90],
+    ['12h', 0.5],
+    ['5m', 5 / 1440],
+  ])('lets it expire after %s', async (duration, days) => {
+    const { id, expiresAt } = await issue('c', '--expires-in', duration);
+    expectIn(days, expiresAt);
+    expect((await stored(id)).expires_at?.toISOString()).toBe(expiresAt);
   });
 
   it.each([
@@ -96,10 +88,11 @@ describe('keys issue', () => {
     [['--client', 'c', '--expires-in', '0d']],
     [['--client', 'c', '--expires-in', '90']],
     [['--client', 'c', '--expires-in', '-1d']],
+    [['--client', 'c', '--expires-in', '9constructor']],
     [['--client', 'c', '--expires-in', '99999y']],
     [['--client', 'c', 'extra']],
     [['--client', 'c', '--flag']],
-    [['--client', 'c', '--json', '--sql']],
+    [['--client', 'c', '--sql']],
   ])('refuses %j with status 1 and says why', async (words) => {
     const { status, stdout, stderr } = await keys('issue', ...words);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
@@ -109,109 +102,132 @@ describe('keys issue', () => {
 });
 
 describe('keys list', () => {
-  it('shows each key with state, expiry and last use, never a key or a hash', async () => {
-    const [active, ended, ending] = [
-      await issue('--client', 'list-a'),
-      await issue('--client', 'list-b', '--expires-in', '9d'),
-      await issue('--client', 'list-d'),
-    ];
+  it('shows each key with state, creation, expiry and last use, never a key or a hash; with --expiring those that end', async () => {
+    const active = await issue('list-a');
+    const ended = await issue('list-b', '--expires-in', '9d');
+    const expired = await issue('list-c', '--expires-in', '9d');
+    const ending = await issue('list-d');
+    const soon = await issue('list-e', '--expires-in', '9d');
     await keys('revoke', ended.id);
-    await database.query(
-      `insert into api_key (client, key_hash, created_at, expires_at) values ('list-c', sha256('c'), now() - interval '2 days', now() - interval '1 day')`,
-    );
-    await database.query(`update api_key set revoked_at = '2999-01-01Z' where id = $1`, [
-      ending.id,
-    ]);
+    await set(expired.id, 'created_at', `now() - interval '2 days'`);
+    await set(expired.id, 'expires_at', `now() - interval '1 day'`);
+    await set(ending.id, 'revoked_at', `now() + interval '20 days'`);
     await database.query(`insert into api_key_use values ($1, '2026-11-21T08:00Z')`, [active.id]);
-    const { status, stdout } = await keys('list', '--json');
-    const listed = (
-      JSON.parse(stdout) as { client: string; state: string; lastUsedAt: string | null }[]
-    ).filter(({ client }) => client.startsWith('list-'));
-    expect(status).toBe(0);
-    expect(listed.map((row) => `${row.client} ${row.state} ${row.lastUsedAt}`)).toEqual([
+
+    type Listed = { client: string; state: string; lastUsedAt: string | null }[];
+    const ours = (listed: Listed) => listed.filter(({ client }) => client.startsWith('list-'));
+    expect(
+      ours(await jsonOf<Listed>('list')).map(
+        (row) => `${row.client} ${row.state} ${row.lastUsedAt}`,
+      ),
+    ).toEqual([
       'list-a in force 2026-11-21T08:00:00.000Z',
       'list-b ended null',
       'list-c expired null',
       'list-d ends null',
+      'list-e in force null',
     ]);
-    const text = (await keys('list')).stdout;
-    for (const secret of [active.key, hashApiKey(active.key)])
-      for (const output of [stdout, text]) expect(output).not.toContain(secret);
+    for (const [within, clients] of [
+      ['30d', ['list-d', 'list-e']],
+      ['10d', ['list-e']],
+      ['8d', []],
+    ] as const)
+      expect(
+        ours(await jsonOf<Listed>('list', '--expiring', within)).map(({ client }) => client),
+      ).toEqual(clients);
+
+    const { stdout } = await keys('list');
+    for (const secret of [active.key, hashApiKey(active.key)]) expect(stdout).not.toContain(secret);
     for (const line of [
-      `${active.id} +in force +no expiry +used 2026-11-21T08:00:00.000Z  list-a`,
-      `${ended.id} +ended +expires \\S+Z +never used +list-b`,
-      `${ending.id} +ends 2999-01-01T00:00:00.000Z +no expiry +never used +list-d`,
+      `${active.id} +in force +created \\S+Z +no expiry +used 2026-11-21T08:00:00.000Z  list-a`,
+      `${ended.id} +ended +created \\S+Z +expires \\S+Z +never used +list-b`,
+      `${ending.id} +ends \\S+Z +created \\S+Z +no expiry +never used +list-d`,
+      `${soon.id} +in force +created \\S+Z +expires \\S+Z +never used +list-e`,
     ])
-      expect(text).toMatch(new RegExp(`^${line}$`, 'm'));
+      expect(stdout).toMatch(new RegExp(`^${line}$`, 'm'));
+    expect(await keys('list', '--expiring', 'soon')).toMatchObject({ status: 1, stdout: '' });
   });
 });
 
 describe('keys revoke', () => {
   it('ends a key now and says what was so before, and keeps the first time', async () => {
-    const { id } = await issue('--client', 'c');
-    expect(await keys('revoke', id)).toEqual({
-      status: 0,
-      stdout: `The key ${id} is revoked. It had no end.\n`,
-      stderr: '',
-    });
-    const first = (await stored(id))?.revoked_at;
-    expect(await keys('revoke', id)).toEqual({
-      status: 0,
-      stdout: `The key ${id} was revoked at ${first?.toISOString()} already.\n`,
-      stderr: '',
-    });
-    expect((await stored(id))?.revoked_at).toEqual(first);
+    const { id } = await issue('c');
+    const said = (text: string) => ({ status: 0, stdout: `The key ${id} ${text}\n`, stderr: '' });
+    await set(id, 'revoked_at', `'2999-01-01Z'`);
+    expect(await keys('revoke', id.toUpperCase())).toEqual(
+      said('is revoked. It was to end at 2999-01-01T00:00:00.000Z.'),
+    );
+    const first = (await stored(id)).revoked_at;
+    expect(first?.getTime()).toBeLessThanOrEqual(Date.now());
+    expect(await keys('revoke', id)).toEqual(
+      said(`was revoked at ${first?.toISOString()} already.`),
+    );
+    expect((await stored(id)).revoked_at).toEqual(first);
   });
 
-  it('ends a key now whose end was set for later', async () => {
-    const { id } = await issue('--client', 'c');
-    await database.query(`update api_key set revoked_at = '2999-01-01Z' where id = $1`, [id]);
-    expect(await keys('revoke', id)).toMatchObject({
-      status: 0,
-      stdout: `The key ${id} is revoked. It was to end at 2999-01-01T00:00:00.000Z.\n`,
-    });
-    expect((await stored(id))?.revoked_at?.getTime()).toBeLessThanOrEqual(Date.now());
-  });
-
-  it('accepts no unknown key', async () => {
-    const id = '00000000-0000-4000-8000-000000000000';
-    expect(await keys('revoke', id)).toEqual({
-      status: 1,
-      stdout: '',
-      stderr: `There is no key with the id ${id}: keys list shows the ids.\n`,
-    });
-    expect(await keys('revoke', 'x')).toMatchObject({ status: 1, stdout: '' });
+  it('accepts no unknown key, and repeats no word that could be a key', async () => {
+    for (const word of ['00000000-0000-4000-8000-000000000000', 'ols_x'])
+      expect(await keys('revoke', word)).toEqual({
+        status: 1,
+        stdout: '',
+        stderr: 'There is no key of this id: keys list shows the ids.\n',
+      });
     expect(await keys('revoke')).toMatchObject({ status: 1, stdout: '' });
   });
 });
 
 describe('keys rotate', () => {
-  it('issues a second key and sets the end of the first', async () => {
-    const first = await issue('--client', 'Acme TMS');
-    const rotated = JSON.parse(
-      (await keys('rotate', first.id, '--overlap', '2d', '--expires-in', '90d', '--json')).stdout,
-    ) as Issued & { former: { id: string; endsAt: string } };
-    const end = (await stored(first.id))?.revoked_at;
-    expect(rotated.former).toEqual({ id: first.id, endsAt: end?.toISOString() });
-    expect(Math.abs((end?.getTime() ?? 0) - Date.now() - 2 * 86_400_000)).toBeLessThan(60_000);
-    expect(await stored(rotated.id)).toEqual({
+  it('issues a second key with the lifetime of the first, and sets the end of the first; a second rotation is refused', async () => {
+    const first = await issue('Acme TMS', '--expires-in', '90d');
+    await set(first.id, 'created_at', `created_at - interval '30 days'`);
+    const second = await jsonOf<Issued & { former: { id: string; endsAt: string } }>(
+      'rotate',
+      first.id,
+      '--overlap',
+      '2d',
+    );
+    const { revoked_at: end } = await stored(first.id);
+    expect(second.former).toEqual({ id: first.id, endsAt: end?.toISOString() });
+    expectIn(2, end);
+    expectIn(120, second.expiresAt);
+    expect(await stored(second.id)).toMatchObject({
       client: 'Acme TMS',
-      hash: hashApiKey(rotated.key),
-      expires_at: new Date(rotated.expiresAt ?? ''),
+      hash: hashApiKey(second.key),
+      expires_at: new Date(second.expiresAt ?? ''),
       revoked_at: null,
     });
-    await keys('rotate', first.id, '--overlap', '9d');
-    expect((await stored(first.id))?.revoked_at).toEqual(end); // never later than it was
+    expect(await keys('rotate', first.id, '--overlap', '9d')).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringContaining('is being rotated'),
+    });
+    expect((await stored(first.id)).revoked_at).toEqual(end);
+  });
+
+  it.each([
+    ['no end as the first', [], null],
+    ['the end that is asked for', ['--expires-in', '3d'], 3],
+  ])('gives the second key %s', async (_, words, days) => {
+    const { expiresAt } = await jsonOf('rotate', (await issue('c')).id, ...words);
+    if (days === null) expect(expiresAt).toBeNull();
+    else expectIn(days, expiresAt);
+  });
+
+  it('succeeds once where two rotate the same key at once', async () => {
+    const { id } = await issue('twice');
+    const outcomes = await Promise.all([keys('rotate', id), keys('rotate', id)]);
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual([0, 1]);
+    expect(await database.query(`select from api_key where client = 'twice'`)).toHaveLength(2);
   });
 
   it('refuses a key that has ended', async () => {
-    const { id } = await issue('--client', 'c');
+    const { id } = await issue('c');
     await keys('revoke', id);
     expect(await keys('rotate', id)).toMatchObject({
       status: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /was revoked at .* already\. Issue a new one: keys issue --client "c"/,
+        /was revoked at .* already\. To issue another: keys issue --client "c"/,
       ),
     });
   });

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
+import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { KEY_STATE, type KeyState } from '../../auth/api-keys/key-state.js';
 import { AdministrationError } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
@@ -6,17 +8,50 @@ import { withDatabase } from '../frame/connect.js';
 /** The record of changes tells by this name what the key commands changed. */
 export const KEYS_APPLICATION = 'order-lookup-keys';
 
+const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000, y: 31_536_000_000 };
+
+/** The moment after a duration such as 90d; error messages name `option`. */
+export function momentIn(option: string, duration: string): Date {
+  const [, count, unit = ''] = /^([1-9]\d{0,4})([mhdwy])$/.exec(duration) ?? [];
+  const moment = new Date(Date.now() + Number(count) * UNITS[unit as keyof typeof UNITS]);
+  if (moment.getUTCFullYear() <= 9998) return moment;
+  throw new AdministrationError(
+    `${option} is "${duration}": a number and a unit are needed, such as 90d (m, h, d, w or y), and an end before the year 9999.`,
+  );
+}
+
 /** Commits all of the work or nothing. */
 export const changeKeys = <T>(work: (client: Client) => Promise<T>): Promise<T> =>
   withDatabase(async (client) => {
-    // For this transaction only, and whatever the connection string says
-    await client.query(`begin; set local application_name = '${KEYS_APPLICATION}'`);
+    // Whatever the connection string and the database say: of two rotations at once, the second one has to see the first
+    await client.query(
+      `begin isolation level read committed; set local application_name = '${KEYS_APPLICATION}'`,
+    );
     const result = await work(client);
     await client.query('commit');
     return result;
   });
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+export interface NewKey {
+  readonly id: string;
+  readonly client: string;
+  readonly key: string;
+  /** RFC 3339, or null if it has no end. */
+  readonly expiresAt: string | null;
+}
+
+/** Makes a key and stores its hash. */
+export async function issueKey(database: Client, client: string, end?: Date): Promise<NewKey> {
+  const [id, key, expiresAt] = [randomUUID(), generateApiKey(), end?.toISOString() ?? null];
+  await database.query(
+    `insert into api_key (id, client, key_hash, expires_at) values ($1, $2, decode($3, 'hex'), $4)`,
+    [id, client, hashApiKey(key), expiresAt],
+  );
+  return { id, client, key, expiresAt };
+}
+
+export const describeKey = (title: string, { id, client, key, expiresAt }: NewKey): string =>
+  `${title} of ${client}, shown this once:\n\n  ${key}\n\nIts id is ${id}; it ${expiresAt ? `expires at ${expiresAt}` : 'does not expire'}.`;
 
 export interface KeyRow {
   readonly id: string;
@@ -31,16 +66,13 @@ export const KEY_COLUMNS = `id, client, ${KEY_STATE} as state, created_at as "cr
 
 /** Reads the key and locks its row until the end of the transaction. */
 export async function lockKey(client: Client, id = ''): Promise<KeyRow> {
-  if (!UUID.test(id))
-    throw new AdministrationError(
-      'The id of the key is missing or not one: keys list shows the ids.',
-    );
   const { rows } = await client.query<KeyRow>(
-    `select ${KEY_COLUMNS} from api_key where id = $1 for update`,
+    `select ${KEY_COLUMNS} from api_key where id::text = lower($1) for update`,
     [id],
   );
+  // The word is not repeated: it could be a key
   if (!rows[0])
-    throw new AdministrationError(`There is no key with the id ${id}: keys list shows the ids.`);
+    throw new AdministrationError('There is no key of this id: keys list shows the ids.');
   return rows[0];
 }
 

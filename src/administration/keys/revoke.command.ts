@@ -4,7 +4,7 @@ import { changeKeys, endOf, lockKey } from './keys.js';
 export const revoke = command({
   usage: 'KEY_ID',
   summary: 'ends a key now, also one whose end is set for later',
-  operands: [0, 1],
+  operands: [1, 1],
   run: (_values, [id]) =>
     changeKeys(async (client) => {
       const before = await lockKey(client, id);

@@ -1,12 +1,18 @@
 import { AdministrationError, command } from '../frame/command.js';
-import { momentIn } from './duration.js';
-import { describeKey, insertKey, newKey } from './issue.command.js';
-import { changeKeys, endOf, lockKey } from './keys.js';
+import {
+  type KeyRow,
+  changeKeys,
+  describeKey,
+  endOf,
+  issueKey,
+  lockKey,
+  momentIn,
+} from './keys.js';
 
 export const rotate = command({
   usage: 'KEY_ID [--overlap 7d] [--expires-in 90d] [--json]',
-  summary: "issues a second key of the same client, and sets the first one's end",
-  operands: [0, 1],
+  summary: "issues a second key of the same client and lifetime, and sets the first one's end",
+  operands: [1, 1],
   options: {
     overlap: { type: 'string', default: '7d' },
     'expires-in': { type: 'string' },
@@ -15,14 +21,14 @@ export const rotate = command({
   run: ({ overlap, 'expires-in': expiresIn }, [id]) =>
     changeKeys(async (client) => {
       const former = await lockKey(client, id);
-      if (former.state === 'ended' || former.state === 'expired')
+      if (former.state !== 'in force')
         throw new AdministrationError(
-          `The key ${former.id} ${endOf(former)}. Issue a new one: keys issue --client ${JSON.stringify(former.client)}`,
+          `The key ${former.id} ${endOf(former)}${former.state === 'ends' ? ' and is being rotated: keys list shows the second one' : ''}. To issue another: keys issue --client ${JSON.stringify(former.client)}`,
         );
-      const second = newKey(former.client, expiresIn);
-      await insertKey(client, second);
+      const end = expiresIn === undefined ? sameEnd(former) : momentIn('--expires-in', expiresIn);
+      const second = await issueKey(client, former.client, end);
       const { rows } = await client.query<{ end: Date }>(
-        `update api_key set revoked_at = least(revoked_at, $2) where id = $1 returning least(revoked_at, expires_at) as end`,
+        `update api_key set revoked_at = $2 where id = $1 returning least(revoked_at, expires_at) as end`,
         [former.id, momentIn('--overlap', overlap)],
       );
       const endsAt = rows[0]?.end.toISOString();
@@ -32,3 +38,9 @@ export const rotate = command({
       };
     }),
 });
+
+const LAST_END = Date.UTC(9998, 11, 31);
+
+/** The end of a key that begins now and lives as long as this one; undefined if it has no end. */
+const sameEnd = ({ createdAt, expiresAt }: KeyRow): Date | undefined =>
+  expiresAt ? new Date(Math.min(Date.now() + +expiresAt - +createdAt, LAST_END)) : undefined;
