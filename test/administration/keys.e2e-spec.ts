@@ -216,7 +216,7 @@ describe('keys rotate', () => {
   it('succeeds once where two rotate the same key at once', async () => {
     const { id } = await issue('twice');
     const outcomes = await Promise.all([keys('rotate', id), keys('rotate', id)]);
-    expect(outcomes.map(({ status }) => status).toSorted()).toEqual([0, 1]);
+    expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([0, 1]));
     expect(await database.query(`select from api_key where client = 'twice'`)).toHaveLength(2);
   });
 
