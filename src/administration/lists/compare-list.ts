@@ -1,4 +1,5 @@
 import { type ListTable, type Row, keyOf } from './list-tables.js';
+import { groupBy } from '../../codes/group-by.js';
 
 /** What brings a table to what a file says. */
 export interface ListChanges {
@@ -39,7 +40,7 @@ function withPositions(
   complete: boolean,
 ): Row[] {
   const nameOf = ({ code_list = '' }: Row): string => code_list;
-  const [former, lines] = [Map.groupBy(present, nameOf), Map.groupBy(file, nameOf)];
+  const [former, lines] = [groupBy(present, nameOf), groupBy(file, nameOf)];
   return [...lines].flatMap(([name, rows]) => {
     const named = new Set(rows.map((row) => keyOf(list, row)));
     const old = (former.get(name) ?? []).filter((row) => !complete || named.has(keyOf(list, row)));

@@ -8,6 +8,7 @@ import {
   isInForce,
   validityOf,
 } from '../rows.js';
+import { groupBy } from '../group-by.js';
 
 export const AREAS = ['order-update', 'order-capture-v2'] as const;
 export type Area = (typeof AREAS)[number];
@@ -56,7 +57,7 @@ export class SupportedValues {
   /** The answer of each area at a moment. */
   at(moment: number): Record<Area, Answer> {
     const inForce = this.values.filter((value) => isInForce(value, moment));
-    const lists = Map.groupBy(inForce, ({ codeList }) => codeList);
+    const lists = groupBy(inForce, ({ codeList }) => codeList);
     const answerOf = (wanted: Area): Answer => {
       const members = this.properties
         .filter(({ area }) => area === wanted)

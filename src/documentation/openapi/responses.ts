@@ -3,6 +3,7 @@ import type { ProblemRenderer } from '../../problems/problem-details.js';
 import { type ProblemSlug, problemTypes } from '../../problems/problem-types.js';
 import type { OPERATIONS } from './operations.js';
 import { exampleOf } from './problem-examples.js';
+import { groupBy } from '../../codes/group-by.js';
 
 const text = (description: string): object => ({
   description,
@@ -51,7 +52,7 @@ export function responsesOf(
   );
   const isCoded = schema === 'CommunicationCodeQueryResponse';
   const headers = { ...etag, ...requestId, ...(isCoded ? vary : {}) };
-  const byStatus = Map.groupBy(slugs, (slug) => problemTypes[slug].status);
+  const byStatus = groupBy(slugs, (slug) => problemTypes[slug].status);
   return {
     200: {
       description: ok,

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { VALIDITY, type Validity, isInForce, validityOf } from '../../../codes/rows.js';
+import { groupBy } from '../../../codes/group-by.js';
 
 export interface Value extends Validity {
   readonly value: string;
@@ -48,7 +49,7 @@ export async function readContents(client: Client): Promise<Contents> {
   const lists = await client.query<Row & { list: string; value: string }>(
     `select code_list as list, value, ${VALIDITY} as validity from public.code_list_value r order by code_list, position`,
   );
-  const values = Map.groupBy(lists.rows.map(dated), ({ list }) => list);
+  const values = groupBy(lists.rows.map(dated), ({ list }) => list);
   const records = await client.query<Row & Omit<Record, keyof Validity>>(
     `select code_type as "codeType", code, description, ${VALIDITY} as validity from public.communication_code r order by code_type, code`,
   );

@@ -1,5 +1,6 @@
 import type { Change } from './changes.js';
 import type { Plan } from './plan-migrations.js';
+import { groupBy } from '../../../codes/group-by.js';
 
 const SIGNS = { added: '+', removed: '-', renamed: '~', moved: '↕', changed: '~' } as const;
 const DAY_MS = 86_400_000;
@@ -58,7 +59,7 @@ export function planInMarkdown(plan: Plan): string {
 /** Lines, moment by moment and area by area. */
 export function describeChanges(plan: Plan): string[] {
   if (plan.changes.length === 0) return ['', 'Callers see no difference.'];
-  const groups = Map.groupBy(plan.changes, ({ at, area }) => (at ? `at ${at}, ${area}` : area));
+  const groups = groupBy(plan.changes, ({ at, area }) => (at ? `at ${at}, ${area}` : area));
   return [...groups].flatMap(([group, changes]) => [
     '',
     group,

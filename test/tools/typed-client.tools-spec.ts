@@ -1,5 +1,5 @@
 // The typed client of docs/integrators.md, made, compiled and run as it stands there; only the address is that of the service of this test.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Outcome, PROJECT, shell } from '../support/program.js';
@@ -14,8 +14,7 @@ beforeAll(async () => {
       `insert into communication_code values ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed')`,
     ),
   );
-  await mkdir(join(PROJECT, '.data'), { recursive: true });
-  folder = await mkdtemp(join(PROJECT, '.data', 'typed-client-')); // within the project, where the client's packages are found
+  folder = await mkdtemp(join(PROJECT, 'test', 'tools', 'client-')); // where the client's packages are found
 });
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
