@@ -31,7 +31,7 @@ async function isLoaded(environment: Record<string, string>): Promise<boolean> {
   const [name = ''] = await readdir(folder);
   const record = await readFile(join(folder, name), 'utf8');
   await rm(folder, { recursive: true });
-  return record.includes('@opentelemetry/sdk-trace');
+  return record.includes('node_modules/@opentelemetry/sdk-trace/');
 }
 
 describe('a trace', () => {
