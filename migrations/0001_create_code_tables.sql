@@ -1,13 +1,13 @@
 -- Up Migration
 
 -- Whether the service can return a text: not empty, no white space around it, no control characters (C0, DEL, C1, line and paragraph
--- separators).
+-- separators). A body of this form is resolved now, so no later function or setting of a session changes what it calls.
 create function is_clean(input text, most int) returns boolean
   language sql immutable strict parallel safe
   -- In collation "C" \s matches only ASCII white space, so the expression lists the white space of Unicode.
-  as $$ select length(input) between 1 and most
+  return length(input) between 1 and most
     and input !~ '^[\s\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\ufeff]|[\s\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\ufeff]$'
-    and input !~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]' $$;
+    and input !~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029]';
 
 create table code_list (
   name text collate "C" constraint code_list_is_unique primary key,
@@ -85,24 +85,22 @@ create table api_key (
 );
 comment on column api_key.key_hash is 'SHA-256 of the key; the key itself is not stored';
 
--- A value or property without a position goes to the end. The lock serializes sessions that append at the same time.
-create function append_code_list_value() returns trigger
-  language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
+-- A value or property without a position goes to the end. The lock serializes sessions that append to the same list.
+create function append_code_list_value() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if new.position is null then
     perform pg_advisory_xact_lock(hashtextextended('code_list_value ' || new.code_list, 0));
-    select coalesce(max(position), 0) + 1 into new.position from code_list_value where code_list = new.code_list;
+    select coalesce(max(position), 0) + 1 into new.position from public.code_list_value where code_list = new.code_list;
   end if;
   return new;
 end $$;
 create trigger append before insert on code_list_value for each row execute function append_code_list_value();
 
-create function append_area_property() returns trigger
-  language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
+create function append_area_property() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if new.position is null then
     perform pg_advisory_xact_lock(hashtextextended('area_property ' || new.area, 0));
-    select coalesce(max(position), 0) + 1 into new.position from area_property where area = new.area;
+    select coalesce(max(position), 0) + 1 into new.position from public.area_property where area = new.area;
   end if;
   return new;
 end $$;

@@ -1,45 +1,131 @@
-import type { Answer } from '../http/answer.js';
-import type { CommunicationCodes } from './communication-codes/communication-codes.js';
-import type { RecordChange } from './communication-codes/record-page.js';
-import { assertSize } from './rows.js';
-import type { Area, SupportedValues } from './supported-values/supported-values.js';
+// What the three operations answer at one moment. An answer is made when it is first asked for, and kept with the snapshot, in bounded memory.
+// The rows are those of all moments, so that the snapshot of the next moment is made of the same ones, at once.
+import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Answer, entityTag, lookup } from '../http/answer.js';
+import { CodingMemory, NEGOTIATED_FROM, NegotiatedAnswer } from '../http/negotiated-answer.js';
+import { type Area, type CodeRecord, type CodeRows, isInForce } from './code-rows.js';
+import type { Filters } from './filters.js';
+import { Moments } from './moments.js';
+import { RecordIndex } from './record-index.js';
 
-/** The changes since a former reading. */
-export interface CodesChanges {
-  readonly records: readonly RecordChange[];
-  readonly values: SupportedValues;
-}
+const PREFIX = '{"communicationRecords":[';
+const SUFFIX = ']}';
+const KIND = lookup(['Vary', 'Accept-Encoding']);
+/** Records that are joined and hashed in one turn of the event loop: about a millisecond. */
+const PIECE = 2_000;
+/** How many answers are kept, and the size of their bodies together, without that of the whole list. */
+const MOST_ANSWERS = 1_000;
+const MOST_BYTES = 32 * 1024 ** 2;
 
-/** Everything that the three operations return from a moment on, as bytes, with what is known of later moments. It is never changed. */
 export class CodesSnapshot {
-  /** When it ends: the next moment at which a code begins or ends, or Infinity. In milliseconds since the epoch. */
-  readonly until: number;
+  private readonly supported = new Map<Area, Answer>();
+  private whole: Answer | Promise<Answer> | undefined;
+  private readonly answers = new Map<string, Answer | Promise<Answer>>();
+  private bytes = 0;
+  private codingMemory = new CodingMemory();
 
+  /**
+   * @param rows as readCodes returns them
+   * @param moment at which it is in force, in milliseconds since the epoch
+   */
   constructor(
-    /** A moment at which it is in force, in milliseconds since the epoch. */
-    readonly since: number,
-    readonly communicationCodes: CommunicationCodes,
-    readonly values: SupportedValues,
-    readonly supportedValues: Readonly<Record<Area, Answer>> = values.at(since),
-  ) {
-    assertSize(communicationCodes.bytes);
-    this.until = Math.min(communicationCodes.nextMoment, values.nextMoment(since));
+    readonly rows: CodeRows,
+    private readonly moment: number,
+    private readonly moments = new Moments(rows),
+    private readonly index = new RecordIndex(rows.records),
+  ) {}
+
+  /** The next moment at which a code begins or ends, or Infinity. */
+  get until(): number {
+    return this.moments.after(this.moment);
   }
 
-  /** The snapshot at a later moment. */
-  *at(moment: number): Generator<void, CodesSnapshot> {
-    const same = this.values.nextMoment(this.since) > moment;
-    return new CodesSnapshot(
-      moment,
-      yield* this.communicationCodes.at(moment),
-      this.values,
-      same ? this.supportedValues : this.values.at(moment),
-    );
+  /** Whether callers get the same answers at another moment. */
+  covers(moment: number): boolean {
+    return this.moments.areTogether(this.moment, moment);
   }
 
-  /** The snapshot after changes, at the same moment. */
-  *with({ records, values }: CodesChanges): Generator<void, CodesSnapshot> {
-    const communicationCodes = yield* this.communicationCodes.with(records, this.since);
-    return new CodesSnapshot(this.since, communicationCodes, values);
+  /** The snapshot of another moment, earlier or later. */
+  at(moment: number): CodesSnapshot {
+    return new CodesSnapshot(this.rows, moment, this.moments, this.index);
+  }
+
+  /** Makes the answers that most callers ask for. */
+  async prepare(): Promise<this> {
+    await this.communicationCodes({});
+    return this;
+  }
+
+  supportedValues(area: Area): Answer {
+    let answer = this.supported.get(area);
+    if (!answer) this.supported.set(area, (answer = this.makeSupportedValues(area)));
+    return answer;
+  }
+
+  communicationCodes(filters: Filters): Answer | Promise<Answer> {
+    const { codeType, code } = filters;
+    if (codeType === undefined && code === undefined) return (this.whole ??= this.make(filters));
+    const name = `${codeType ?? ''}\0${code ?? ''}`; // a filter is never empty and holds no control characters
+    let answer = this.answers.get(name);
+    if (answer) return answer;
+    answer = this.make(filters);
+    if (this.answers.size >= MOST_ANSWERS || this.bytes > MOST_BYTES) {
+      this.answers.clear();
+      [this.bytes, this.codingMemory] = [0, new CodingMemory()];
+    }
+    this.answers.set(name, answer);
+    return answer;
+  }
+
+  private makeSupportedValues(wanted: Area): Answer {
+    const lists = new Map<string, string[]>();
+    for (const row of this.rows.values) {
+      if (!isInForce(row, this.moment)) continue;
+      const list = lists.get(row.codeList);
+      if (list) list.push(row.value);
+      else lists.set(row.codeList, [row.value]);
+    }
+    const members = this.rows.properties
+      .filter(({ area }) => area === wanted)
+      .map(
+        ({ property, codeList }) =>
+          `${JSON.stringify(property)}:${JSON.stringify(lists.get(codeList) ?? [])}`,
+      );
+    return Answer.of(Buffer.from(`{${members.join(',')}}`)); // not from an object, which would move names that look like numbers to the front
+  }
+
+  private make(filters: Filters): Answer | Promise<Answer> {
+    const records = this.index
+      .find(filters)
+      .filter(({ validity }) => isInForce(validity, this.moment));
+    if (records.length > PIECE) return this.makeLarge(records);
+    const body = Buffer.from(PREFIX + join(records) + SUFFIX);
+    this.bytes += body.length;
+    return body.length < NEGOTIATED_FROM
+      ? Answer.of(body, KIND)
+      : this.negotiated([body], createHash('sha256').update(body).digest('base64url'));
+  }
+
+  private async makeLarge(records: readonly CodeRecord[]): Promise<Answer> {
+    const sha256 = createHash('sha256');
+    const parts: Buffer[] = [];
+    for (let at = 0; at < records.length; at += PIECE) {
+      const text = join(records.slice(at, at + PIECE));
+      const part = Buffer.from(
+        (at === 0 ? PREFIX : ',') + text + (at + PIECE < records.length ? '' : SUFFIX),
+      );
+      sha256.update(part);
+      parts.push(part);
+      this.bytes += part.length;
+      await turn();
+    }
+    return this.negotiated(parts, sha256.digest('base64url'));
+  }
+
+  private negotiated(parts: readonly Buffer[], digest: string): Answer {
+    return new NegotiatedAnswer(parts, entityTag(digest), KIND, this.codingMemory);
   }
 }
+
+const join = (records: readonly CodeRecord[]): string => records.map(({ json }) => json).join(',');

@@ -1,11 +1,6 @@
 import { Module } from '@nestjs/common';
 import { SnapshotsModule } from '../snapshots/snapshots.module.js';
-import { CodesReader } from './codes.reader.js';
 import { CodesService } from './codes.service.js';
 
-@Module({
-  imports: [SnapshotsModule],
-  providers: [CodesReader, CodesService],
-  exports: [CodesService],
-})
+@Module({ imports: [SnapshotsModule], providers: [CodesService], exports: [CodesService] })
 export class CodesModule {}

@@ -1,134 +1,112 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { DatabaseClock } from '../database/database-clock.js';
 import type { Answer } from '../http/answer.js';
 import { Problem, retryAfter } from '../problems/problem.js';
-import type { FollowedSnapshot, Reading } from '../snapshots/followed-snapshot.js';
+import type { FollowedSnapshot } from '../snapshots/followed-snapshot.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
 import { LOG, type Log } from '../telemetry/log.js';
 import { Metrics, measureOnScrape } from '../telemetry/metrics.js';
-import { CodesReader } from './codes.reader.js';
+import type { Area, CodeRows } from './code-rows.js';
 import { CodesSnapshot } from './codes-snapshot.js';
-import { CodesTimeline } from './codes-timeline.js';
-import type { Horizon } from './communication-codes/changed-records.reader.js';
-import type { Filters } from './communication-codes/filters.js';
-import type { Area } from './supported-values/supported-values.js';
-
-/** How often the clock is checked while a moment lies ahead: the clock may be set, and the machine may sleep. */
-const RECHECK_MS = 5_000;
-const UNREAD = 'The codes have not been read from the database yet.';
-
-/** What was read, with what the next reading needs to build on it. */
-interface Codes {
-  readonly timeline: CodesTimeline;
-  /** Undefined if it was not read from the database. */
-  readonly horizon?: Horizon;
-}
+import type { Filters } from './filters.js';
+import { lockTables, readCodes } from './read-codes.js';
 
 /** The current codes. Each call uses one snapshot. */
 @Injectable()
 export class CodesService {
-  readonly followed: FollowedSnapshot<Codes>;
-  private timer: NodeJS.Timeout | undefined;
-  private lastMoment = -Infinity;
-  private announced: number | undefined;
+  readonly followed: FollowedSnapshot<CodesSnapshot>;
+  /** The snapshot of the present moment, made of the rows that were read last. */
+  private served: CodesSnapshot | undefined;
 
   constructor(
-    private readonly reader: CodesReader,
     private readonly clock: DatabaseClock,
     snapshots: SnapshotsService,
-    @Inject(LOG) private readonly log: Log,
     private readonly metrics: Metrics,
+    @Inject(LOG) private readonly log: Log,
   ) {
     this.followed = snapshots.follow('codes', {
-      read: (former) => this.read(former),
-      isStale: ({ timeline }) => timeline.isAhead,
-      isEqual,
+      lock: lockTables,
+      read: (manager) => this.read(manager),
+      isEqual: (one, other) => isEqual(one.rows, other.rows),
+      checked: () => this.current()?.prepare(), // nobody has to wait for the answers of a new moment
     });
-    const { communicationCodes } = metrics;
-    measureOnScrape(communicationCodes, () => communicationCodes.set(this.count));
+    measureOnScrape(metrics.communicationCodes, () =>
+      metrics.communicationCodes.set(this.followed.current?.rows.records.length ?? 0),
+    );
+    measureOnScrape(metrics.nextMoment, () => {
+      const until = this.current()?.until ?? Infinity;
+      metrics.nextMoment.set(until < Infinity ? until / 1000 : 0);
+    });
   }
 
   supportedValues(area: Area): Answer {
-    return this.snapshot.supportedValues[area];
+    return this.inForce.supportedValues(area);
   }
 
   communicationCodes(filters: Filters): Answer | Promise<Answer> {
-    return this.snapshot.communicationCodes.find(filters);
-  }
-
-  get count(): number {
-    return this.followed.current?.timeline.current.communicationCodes.count ?? 0;
+    return this.inForce.communicationCodes(filters);
   }
 
   /** Why nothing can be answered now, or undefined. */
   get obstacle(): string | undefined {
-    return this.followed.current ? undefined : UNREAD;
+    if (this.followed.current) return undefined;
+    return this.refusal ?? 'The codes have not been read from the database yet.';
   }
 
-  private get snapshot(): CodesSnapshot {
-    const { current } = this.followed;
-    if (!current) throw new Problem('not-ready', { detail: UNREAD, headers: retryAfter(2) });
-    return current.timeline.current;
+  /** Why the content of the database is not served, or undefined. */
+  get refusal(): string | undefined {
+    const { refusal } = this.followed;
+    return refusal && `The codes in the database cannot be served: ${refusal}.`;
   }
 
-  private async read(former: Codes | undefined): Promise<Reading<Codes>> {
-    const reading = await this.reader.read(former?.horizon);
-    const timeline =
-      'everything' in reading
-        ? new CodesTimeline(reading.everything, this.clock, this.switched)
-        : await (former as Codes).timeline.with(reading.changes);
-    await timeline.prepare();
-    setImmediate(() => void this.follow());
-    return { identity: reading.horizon, value: { timeline, horizon: reading.horizon } };
+  private get inForce(): CodesSnapshot {
+    const current = this.current();
+    if (!current)
+      throw new Problem('not-ready', { detail: this.obstacle ?? '', headers: retryAfter(2) });
+    return current;
   }
 
-  /**
-   * Serves codes of an earlier reading until the database is read.
-   * @param age seconds since the database confirmed them
-   */
-  async restore(snapshot: CodesSnapshot, age: number): Promise<void> {
-    const timeline = new CodesTimeline(snapshot, this.clock, this.switched);
-    await timeline.prepare();
-    this.followed.restore({ timeline }, age);
-    await this.follow();
-  }
-
-  /** Prepares the next snapshots, and sets a timer for the next time that something has to be done. Without moments there is no timer. */
-  private async follow(): Promise<void> {
-    const timeline = this.followed.current?.timeline;
-    if (!timeline) return;
-    await timeline.prepare();
-    this.announceNext(timeline.current.until);
-    clearTimeout(this.timer);
-    const { idleFor } = timeline;
-    if (idleFor < Infinity)
-      this.timer = setTimeout(() => void this.follow(), Math.min(idleFor, RECHECK_MS)).unref();
-  }
-
-  private readonly switched = (moment: number): void => {
-    if (moment <= this.lastMoment) return; // a timeline of a later reading passes the same moment
-    this.lastMoment = moment;
-    const late = this.clock.now() - moment;
+  /** Each access looks at the clock, so no answer is of the wrong side of a moment. A clock that was set back is no special case. */
+  private current(): CodesSnapshot | undefined {
+    const read = this.followed.current;
+    if (!read) return undefined;
+    if (this.served?.rows !== read.rows) this.served = read;
+    const now = this.clock.now();
+    if (this.served.covers(now)) return this.served;
+    this.served = this.served.at(now);
     this.metrics.momentsSwitched.inc();
-    this.metrics.momentLateness.set(late / 1000);
-    this.log.info({ moment: iso(moment), lateMs: Math.round(late) }, 'moment: switched');
-  };
+    this.log.info({ next: timeOf(this.served.until) }, 'codes: a moment has come');
+    return this.served;
+  }
 
-  private announceNext(moment: number): void {
-    if (moment === this.announced) return;
-    this.announced = moment;
-    this.metrics.nextMoment.set(moment < Infinity ? moment / 1000 : 0);
-    if (moment < Infinity) this.log.info({ moment: iso(moment) }, 'moment: the next');
+  private async read(manager: EntityManager): Promise<CodesSnapshot> {
+    return new CodesSnapshot(await readCodes(manager), this.clock.now()).prepare();
   }
 }
 
-const iso = (moment: number): string => new Date(moment).toISOString();
+const timeOf = (moment: number): string | undefined =>
+  moment < Infinity ? new Date(moment).toISOString() : undefined;
 
-async function isEqual(one: Codes, other: Codes): Promise<boolean> {
-  const tags = async ({ timeline }: Codes): Promise<string> => {
-    const { supportedValues, communicationCodes: codes } = timeline.current;
-    const answers = [...Object.values(supportedValues), await codes.find({})];
-    return answers.map(({ etag }) => etag).join();
-  };
-  return (await tags(one)) === (await tags(other));
+function isEqual(one: CodeRows, other: CodeRows): boolean {
+  const lists = ({ properties, values }: CodeRows): string =>
+    JSON.stringify([
+      properties.map(({ area, property, codeList }) => [area, property, codeList]),
+      values.map(({ codeList, value, validFrom, validUntil }) => [
+        codeList,
+        value,
+        String(validFrom),
+        String(validUntil),
+      ]),
+    ]);
+  return (
+    lists(one) === lists(other) &&
+    one.records.length === other.records.length &&
+    one.records.every(({ json, validity: { validFrom, validUntil } }, at) => {
+      const { json: text, validity } = other.records[at] as (typeof other.records)[number];
+      return (
+        json === text && validFrom === validity.validFrom && validUntil === validity.validUntil
+      );
+    })
+  );
 }

@@ -1,19 +1,13 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Connections } from './connections.js';
+import { Configuration } from '../configuration/configuration.js';
+import { poolOptions } from './connections.js';
 import { DatabaseClock } from './database-clock.js';
 
 @Global()
-@Module({ providers: [Connections, DatabaseClock], exports: [Connections, DatabaseClock] })
-class ConnectionsModule {}
-
 @Module({
-  imports: [
-    ConnectionsModule,
-    TypeOrmModule.forRootAsync({
-      inject: [Connections],
-      useFactory: ({ poolOptions }: Connections) => poolOptions,
-    }),
-  ],
+  imports: [TypeOrmModule.forRootAsync({ inject: [Configuration], useFactory: poolOptions })],
+  providers: [DatabaseClock],
+  exports: [DatabaseClock],
 })
 export class DatabaseModule {}

@@ -1,4 +1,4 @@
-// Every connection to PostgreSQL is made here: for the pool, the change watch and the commands. An error of a connection never ends the
+// Every connection to PostgreSQL is made here: for the pool and the commands. An error of a connection never ends the
 // process: each connection has an error listener from the moment it exists, and a query that waits for an answer fails.
 import { Client, type ClientConfig } from 'pg';
 import { type DatabaseAddress, connectionString } from '../configuration/database-url.js';
@@ -20,15 +20,13 @@ export const BEGIN_READING = `begin isolation level repeatable read, read only, 
 
 export interface SessionOptions extends ClientConfig {
   readonly address: DatabaseAddress;
-  /** The socket of the session. */
-  readonly sessions?: Set<Session>;
 }
 
 export class Session extends Client {
   private readonly fault: Error | undefined;
 
   constructor(options: SessionOptions) {
-    const { address, sessions } = options;
+    const { address } = options;
     const found = attempt(() => connectionString(address));
     super({
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -41,8 +39,6 @@ export class Session extends Client {
     });
     this.fault = found instanceof Error ? found : undefined;
     this.on('error', () => undefined);
-    sessions?.add(this);
-    this.once('end', () => sessions?.delete(this));
   }
 
   override connect(): Promise<Client>;

@@ -10,34 +10,32 @@ import {
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import type { Issuer } from '../auth/issuers/issuer.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
+import { CodesSnapshot } from '../codes/codes-snapshot.js';
 import { CodesService } from '../codes/codes.service.js';
+import { Client } from 'pg';
 import { Configuration } from '../configuration/configuration.js';
+import { connectionString } from '../configuration/database-url.js';
 import { DatabaseClock } from '../database/database-clock.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
 import { LOG, type Log } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { RepeatedFailure, describe } from '../telemetry/repeated-failure.js';
-import { type LastGood, encode, readLastGood } from './last-good-file.js';
-import { replaceFile } from './replace-file.js';
-import { sourceOf } from './source.js';
+import { type Restored, readLastGood, writeLastGood } from './last-good-file.js';
 
 const LOOK_MS = 500;
-/** Least time between two writes. Large files are written less often: BYTES_PER_MS at most, on average. */
+/** Least time between two writes. */
 const SPACING_MS = 5_000;
-const BYTES_PER_MS = 10_000;
-/** How many times longer the pause is while nothing changes. */
-const UNCHANGED = 12;
-const RETRY_MS = 30_000;
+/** How long it is left as it is, at most, while nothing changes. */
+const UNCHANGED_MS = 60_000;
 
 @Injectable()
 export class LastGoodService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly failure: RepeatedFailure;
   private timer: NodeJS.Timeout | undefined;
-  private reading: Promise<LastGood | undefined> | undefined;
+  private reading: Promise<Restored | undefined> | undefined;
   private isWriting = false;
   private written: readonly unknown[] = [];
   private writtenAt = -Infinity;
-  private spacingMs = 0;
 
   constructor(
     private readonly configuration: Configuration,
@@ -72,8 +70,9 @@ export class LastGoodService implements OnApplicationBootstrap, OnApplicationShu
       this.age(lastGood.codesConfirmedAt),
       this.age(lastGood.keysConfirmedAt),
     ];
-    await this.codes.restore(lastGood.codes, codesAge);
-    this.apiKeys.followed.restore(lastGood.keys, keysAge);
+    const snapshot = await new CodesSnapshot(lastGood.rows, this.clock.now()).prepare();
+    this.codes.followed.restore(snapshot, codesAge);
+    this.apiKeys.followed.restore(new Map(lastGood.keys), keysAge);
     this.log.warn(
       { codesAge, keysAge },
       'database: away, codes and API keys from LAST_GOOD_FILE are served',
@@ -93,14 +92,19 @@ export class LastGoodService implements OnApplicationBootstrap, OnApplicationShu
   }
 
   /** The file, or undefined if it cannot be used. Those who ask at the same time share one reading. */
-  private read(): Promise<LastGood | undefined> {
+  private read(): Promise<Restored | undefined> {
     return (this.reading ??= this.readOnce().finally(() => (this.reading = undefined)));
   }
 
-  private async readOnce(): Promise<LastGood | undefined> {
+  private async readOnce(): Promise<Restored | undefined> {
     const { LAST_GOOD_FILE: path } = this.configuration;
     try {
-      const lastGood = await readLastGood(path, sourceOf(this.configuration));
+      const lastGood = await readLastGood(path);
+      const source = sourceOf(this.configuration);
+      if (lastGood.source !== source)
+        throw new Error(
+          `it was written for ${lastGood.source}, and the configuration names ${source}`,
+        );
       this.clock.assume(lastGood.aheadMs);
       return lastGood;
     } catch (error) {
@@ -126,40 +130,41 @@ export class LastGoodService implements OnApplicationBootstrap, OnApplicationShu
     const now = performance.now();
     const content = [current, keys, ...issuers.all.map(({ jwks }) => JSON.stringify(jwks))];
     const isChanged = content.some((part, at) => part !== this.written[at]);
+    if (now < this.writtenAt + (isChanged ? SPACING_MS : this.unchangedMs)) return;
     const isConfirmed = now - codes.followed.age * 1000 > this.writtenAt;
-    if (!(isChanged || isConfirmed) || now < this.writtenAt + this.pauseMs(isChanged)) return;
+    if (!isChanged && !isConfirmed) return;
     this.isWriting = true;
     [this.written, this.writtenAt] = [content, now];
     try {
-      const pieces = encode({
+      const head = {
         source: sourceOf(this.configuration),
         aheadMs: this.clock.offsetMs,
         codesConfirmedAt: this.momentBefore(codes.followed.age),
         keysConfirmedAt: this.momentBefore(apiKeys.followed.age),
+        keys: [...keys],
         issuers: issuers.all.flatMap(({ name, jwks, age }) =>
           jwks && age !== undefined ? [{ name, jwks, fetchedAt: this.momentBefore(age) }] : [],
         ),
-        codes: current.timeline.current,
-        keys,
-      });
-      const bytes = await replaceFile(this.configuration.LAST_GOOD_FILE, pieces);
-      this.spacingMs = Math.max(SPACING_MS, bytes / BYTES_PER_MS);
+      };
+      await writeLastGood(this.configuration.LAST_GOOD_FILE, head, current.rows);
       this.metrics.lastGoodWrites.inc({ result: 'written' });
       this.failure.succeeded();
     } catch (error) {
       this.written = [];
-      this.spacingMs = RETRY_MS;
       this.metrics.lastGoodWrites.inc({ result: 'failed' });
       this.failure.failed(error);
     }
     this.isWriting = false;
   }
 
-  /** Least time from one write to the next, in milliseconds. */
-  private pauseMs(isChanged: boolean): number {
-    const most = (this.configuration.API_KEY_MAX_AGE_SECONDS * 1000) / 3; // so that keys are not too old after a quiet time
-    return isChanged
-      ? this.spacingMs
-      : Math.max(this.spacingMs, Math.min(UNCHANGED * this.spacingMs, most));
+  /** So that keys are not too old after a quiet time. */
+  private get unchangedMs(): number {
+    return Math.min(UNCHANGED_MS, (this.configuration.API_KEY_MAX_AGE_SECONDS * 1000) / 3);
   }
+}
+
+/** The database and the issuers that the configuration names, without user and password. */
+function sourceOf(configuration: Configuration): string {
+  const { host, port, database } = new Client(connectionString(configuration)); // it is not connected
+  return `${host}:${port}/${database} and ${configuration.OAUTH_ISSUER.join(', ')}`;
 }

@@ -1,6 +1,6 @@
 import { Controller, type ExecutionContext, Get, createParamDecorator } from '@nestjs/common';
 import { CodesService } from '../codes/codes.service.js';
-import type { Filters } from '../codes/communication-codes/filters.js';
+import type { Filters } from '../codes/filters.js';
 import { PATHS } from '../documentation/openapi/operations.js';
 import type { Answer } from '../http/answer.js';
 import type { ServiceRequest } from '../http/service-request.js';

@@ -1,6 +1,6 @@
 import leven from 'leven';
 import { looksLikeCredential } from '../auth/looks-like-credential.js';
-import { FILTERS, type Filter, type Filters } from '../codes/communication-codes/filters.js';
+import { FILTERS, type Filter, type Filters } from '../codes/filters.js';
 import {
   LIMITS,
   MAX_FILTER_CHARACTERS,

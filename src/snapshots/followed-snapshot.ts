@@ -1,59 +1,61 @@
+// Keeps a value in memory equal to the database. It promises: a committed change is served within a second, wholly; what cannot be read or
+// served leaves the former value in place; and nothing is ever waited for longer than a few seconds.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { DataSource, EntityManager } from 'typeorm';
+import type { DatabaseClock } from '../database/database-clock.js';
+import type { Session } from '../database/session.js';
+import { readTransaction, withSession } from '../database/sessions.js';
+import type { Availability } from '../telemetry/availability.js';
 import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
-import { RepeatedFailure, describe } from '../telemetry/repeated-failure.js';
+import { RepeatedFailure } from '../telemetry/repeated-failure.js';
 import type { Tracing } from '../telemetry/tracing.js';
-import { type Identity, type Topic, haveSameStamps, isSame } from './content-identity.js';
 import { RefusedSnapshot } from './refused-snapshot.js';
+import { type Topic, askStamp, readStamp } from './stamp.js';
 
-/** Least time between the starts of two reloads, so that many changes cause only a few reloads a second. */
-const SPACING_MS = 200;
-const RETRY_MS = 500;
+const EVERY_MS = 250;
 /** Everything is read once in this time, less a random part of up to a quarter, so that replicas do it at different times. */
-const WHOLE_MS = 60 * 60_000;
-
-export interface Reading<T> {
-  /** The identity of the content that was read. */
-  readonly identity: Identity;
-  readonly value: T;
-}
+const WHOLE_MS = 10 * 60_000;
 
 /** How a topic is read. */
 export interface Source<T> {
-  /** Gets the former value to build on, or undefined if everything must be read. */
-  read(former: T | undefined): Promise<Reading<T>>;
-  /** Whether everything must be read again although nothing was committed. */
-  isStale?(value: T): boolean;
-  /** Whether callers get the same answers from both. */
-  isEqual(one: T, other: T): boolean | Promise<boolean>;
+  /** Locks its tables, as the first query of the transaction. */
+  lock(manager: EntityManager): Promise<unknown>;
+  /** @throws RefusedSnapshot if the content cannot be served */
+  read(manager: EntityManager): Promise<T>;
+  /** Whether callers get the same answers from both, now and later. */
+  isEqual(one: T, other: T): boolean;
+  /** Called after each look at the database, whether it succeeded or not. */
+  checked?(): unknown;
 }
 
-/**
- * The current value of a topic. It is read again when the identity of the content changes, and replaced in one assignment. There is one
- * reading at a time; changes that arrive during it cause one more. Once an hour everything is read; a change without a record is served,
- * logged and counted.
- */
+/** What a followed snapshot needs besides its source. */
+export interface Surroundings {
+  readonly dataSource: DataSource;
+  readonly clock: DatabaseClock;
+  readonly availability: Availability;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing;
+  readonly log: Log;
+}
+
 export class FollowedSnapshot<T> {
   private readonly failure: RepeatedFailure;
+  private readonly stopping = new AbortController();
+  private session: Session | undefined;
   private value: T | undefined;
-  private loaded: Identity | undefined;
-  private wanted: Identity | undefined;
-  private refused: Identity | undefined;
-  private confirmedAt = 0;
-  private startedAt = -SPACING_MS;
-  private wholeAt = Infinity;
-  private reading = false;
-  private stopped = false;
+  /** Of the content that `value` was read from. Undefined for a restored value. */
+  private stamp: string | undefined;
+  private refused: { readonly stamp: string; readonly reason: string } | undefined;
+  private confirmedAt = -Infinity;
+  private wholeAt = 0;
 
   constructor(
     private readonly topic: Topic,
     private readonly source: Source<T>,
-    private readonly log: Log,
-    private readonly metrics: Metrics,
-    private readonly tracing: Tracing,
-    /** Called when a reading failed, or was refused. */
-    private readonly failed: () => void = () => undefined,
+    private readonly near: Surroundings,
   ) {
-    this.failure = new RepeatedFailure(log, `reading the ${topic}`);
+    this.failure = new RepeatedFailure(near.log, `database (${topic})`);
   }
 
   /** Use it once for each request: the next call may return another value. */
@@ -68,7 +70,12 @@ export class FollowedSnapshot<T> {
 
   /** Whether the value is one that was given to `restore`. */
   get isRestored(): boolean {
-    return this.value !== undefined && this.loaded === undefined;
+    return this.value !== undefined && this.stamp === undefined;
+  }
+
+  /** Why the content of the database is not served, or undefined. */
+  get refusal(): string | undefined {
+    return this.refused?.reason;
   }
 
   /**
@@ -81,107 +88,79 @@ export class FollowedSnapshot<T> {
     this.confirmedAt = performance.now() - age * 1000;
   }
 
-  /** Stops reading. */
-  stop(): void {
-    this.stopped = true;
-  }
-
-  /**
-   * @param identity of the content that is committed now
-   * @param askedAt when the database was asked for it, by performance.now()
-   */
-  announce(identity: Identity, askedAt = performance.now()): void {
-    this.wanted = identity;
-    const isDue = performance.now() >= this.wholeAt || this.isStale;
-    if (this.isCurrent) this.confirmedAt = Math.max(this.confirmedAt, askedAt);
-    if (this.isCurrent ? isDue : !this.isRefused) void this.reload();
-  }
-
-  /** Sets the metrics. Called at each scrape. */
-  measure(): void {
-    if (this.value !== undefined) this.metrics.snapshotAge.set({ topic: this.topic }, this.age);
-  }
-
-  private get isCurrent(): boolean {
-    return !!this.loaded && !!this.wanted && isSame(this.loaded, this.wanted);
-  }
-
-  private get isStale(): boolean {
-    return this.value !== undefined && this.source.isStale?.(this.value) === true;
-  }
-
-  private get isRefused(): boolean {
-    return !!this.refused && !!this.wanted && isSame(this.refused, this.wanted);
-  }
-
-  private async reload(): Promise<void> {
-    if (this.reading) return;
-    this.reading = true;
-    do {
-      await pause(this.startedAt + SPACING_MS - performance.now());
-      if (this.stopped) break;
-      this.startedAt = performance.now();
-      await this.readOnce(this.startedAt >= this.wholeAt);
-    } while (!this.isCurrent && !this.isRefused);
-    this.reading = false;
-  }
-
-  private async readOnce(isWhole: boolean): Promise<void> {
-    const { startedAt, wanted, loaded, isStale } = this;
-    const former = loaded && this.value;
-    try {
-      const { identity, value } = await this.tracing.traced(`reload ${this.topic}`, {}, () =>
-        this.source.read(isWhole || isStale ? undefined : former),
-      );
-      this.value = value;
-      this.loaded = identity;
-      if (this.wanted === wanted) this.wanted = identity; // otherwise another identity was announced in the meantime
-      if (isWhole || former === undefined)
-        this.wholeAt = performance.now() + WHOLE_MS * (1 - Math.random() / 4);
-      this.confirmedAt = startedAt;
-      this.failure.succeeded();
-      this.metrics.snapshotReloads.inc({ topic: this.topic, result: 'loaded' });
-      this.metrics.snapshotRevision.set({ topic: this.topic }, Number(identity.transactions));
-      const durationMs = Math.round(performance.now() - startedAt);
-      this.log.info(
-        { topic: this.topic, revision: identity.transactions, durationMs },
-        'snapshot: loaded',
-      );
-      if (former !== undefined && !isStale && loaded && haveSameStamps(loaded, identity))
-        await this.compare(former, value);
-    } catch (error) {
-      this.failed();
-      const refused = error instanceof RefusedSnapshot;
-      this.metrics.snapshotReloads.inc({
-        topic: this.topic,
-        result: refused ? 'refused' : 'failed',
-      });
-      if (refused) {
-        this.refused = wanted; // not this.wanted: a correction may have been announced in the meantime
-        if (isWhole) this.wholeAt = performance.now() + WHOLE_MS;
-        this.log.error(
-          { topic: this.topic, revision: this.wanted?.transactions, reason: describe(error) },
-          'snapshot: refused, the former one stays',
+  /** Looks at the database four times a second until it is stopped. */
+  async follow(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      const startedAt = performance.now();
+      try {
+        await withSession(
+          this.near.dataSource,
+          (session, manager) => this.look(session, manager, startedAt),
+          (session) => (this.session = session),
         );
-      } else {
+        this.failure.succeeded();
+      } catch (error) {
+        if (signal.aborted) return;
+        this.near.metrics.databaseUp.set(0);
+        this.near.availability.failed();
         this.failure.failed(error);
-        await pause(RETRY_MS);
       }
+      await this.source.checked?.();
+      const rest = startedAt + EVERY_MS - performance.now();
+      await pause(Math.max(0, rest), undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
-  /** No transaction has left a stamp since, so both values should be equal. */
-  private async compare(former: T, value: T): Promise<void> {
-    if (await this.source.isEqual(former, value)) return;
-    this.metrics.unrecordedChanges.inc({ topic: this.topic });
-    this.log.warn(
-      { topic: this.topic },
-      'snapshot: a change without a record was found, and is served now',
-    );
+  stop(): void {
+    this.stopping.abort();
+    this.session?.destroy();
+  }
+
+  private async look(session: Session, manager: EntityManager, startedAt: number): Promise<void> {
+    const { clock, metrics, availability } = this.near;
+    const { stamp, time } = await askStamp(session, this.topic);
+    clock.measured(time, startedAt);
+    metrics.databaseUp.set(1);
+    availability.answered();
+    const isDue = startedAt >= this.wholeAt;
+    if (stamp === this.stamp) this.confirmedAt = startedAt;
+    if (isDue || (stamp !== this.stamp && stamp !== this.refused?.stamp))
+      await this.near.tracing.traced(`reload ${this.topic}`, {}, () => this.reload(manager));
+  }
+
+  private async reload(manager: EntityManager): Promise<void> {
+    const { topic, source, value: former } = this;
+    const { metrics, log } = this.near;
+    const startedAt = performance.now();
+    this.wholeAt = startedAt + WHOLE_MS * (1 - Math.random() / 4);
+    let stamp = '';
+    try {
+      const value = await readTransaction(manager, async () => {
+        await source.lock(manager);
+        stamp = await readStamp(manager, topic);
+        return source.read(manager);
+      });
+      const isUnrecorded =
+        former !== undefined && stamp === this.stamp && !source.isEqual(former, value);
+      [this.value, this.stamp, this.refused] = [value, stamp, undefined];
+      this.confirmedAt = startedAt;
+      metrics.snapshotReloads.inc({ topic, result: 'loaded' });
+      const durationMs = Math.round(performance.now() - startedAt);
+      log.info({ topic, stamp, durationMs }, 'snapshot: loaded');
+      if (!isUnrecorded) return;
+      metrics.unrecordedChanges.inc({ topic });
+      log.warn({ topic }, 'snapshot: a change without a stamp was found, and is served now');
+    } catch (error) {
+      if (!(error instanceof RefusedSnapshot)) {
+        this.wholeAt = 0; // read everything as soon as the database answers
+        metrics.snapshotReloads.inc({ topic, result: 'failed' });
+        throw error;
+      }
+      await manager.query('rollback');
+      this.refused = { stamp, reason: error.message };
+      metrics.snapshotReloads.inc({ topic, result: 'refused' });
+      log.error({ topic, reason: error.message }, 'snapshot: refused, the former one stays');
+    }
   }
 }
-
-const pause = (milliseconds: number): Promise<void> | undefined =>
-  milliseconds > 0
-    ? new Promise((resolve) => void setTimeout(resolve, milliseconds).unref())
-    : undefined;

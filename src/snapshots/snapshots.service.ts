@@ -6,68 +6,70 @@ import {
 } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import { Connections } from '../database/connections.js';
 import { DatabaseClock } from '../database/database-clock.js';
+import { withSession } from '../database/sessions.js';
 import { Availability } from '../telemetry/availability.js';
 import { LOG, type Log } from '../telemetry/log.js';
 import { Metrics, measureOnScrape } from '../telemetry/metrics.js';
 import { Tracing } from '../telemetry/tracing.js';
-import { ChangeWatch } from './change-watch.js';
-import type { Topic } from './content-identity.js';
 import { FollowedSnapshot, type Source } from './followed-snapshot.js';
+import type { Topic } from './stamp.js';
 
-/** Keeps values in memory equal to the database. The start of the service does not wait for it, since the database may be away. */
+/** How often the triggers are compared with what they must be. */
+const TRIGGERS_MS = 30_000;
+
+/** Follows the topics, each in a session of its own, so that a revoked key never waits for codes. The start does not wait for it, since the database may be away. */
 @Injectable()
 export class SnapshotsService implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly followed = new Map<
-    Topic,
-    Pick<FollowedSnapshot<unknown>, 'announce' | 'stop' | 'measure'>
-  >();
-  private readonly watch: ChangeWatch;
+  private readonly followed = new Map<Topic, FollowedSnapshot<unknown>>();
+  private timer: NodeJS.Timeout | undefined;
   /** Of the database. */
   readonly availability = new Availability();
 
   constructor(
-    connections: Connections,
-    @InjectDataSource() dataSource: DataSource,
-    clock: DatabaseClock,
-    @Inject(LOG) private readonly log: Log,
+    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly clock: DatabaseClock,
     private readonly metrics: Metrics,
     private readonly tracing: Tracing,
+    @Inject(LOG) private readonly log: Log,
   ) {
-    this.watch = new ChangeWatch(
-      connections,
-      dataSource,
-      clock,
-      (identity, askedAt) => {
-        this.availability.answered();
-        this.followed.get(identity.topic)?.announce(identity, askedAt);
-      },
-      () => this.availability.failed(),
-      log,
-      metrics,
-    );
-    measureOnScrape(metrics.snapshotAge, () =>
-      this.followed.forEach((snapshot) => snapshot.measure()),
-    );
+    measureOnScrape(metrics.snapshotAge, () => {
+      for (const [topic, { current, age }] of this.followed)
+        if (current !== undefined) metrics.snapshotAge.set({ topic }, age);
+    });
   }
 
   /** Registers a value that is read whenever its topic changes. Called while the application is created. */
   follow<T>(topic: Topic, source: Source<T>): FollowedSnapshot<T> {
-    const snapshot = new FollowedSnapshot(topic, source, this.log, this.metrics, this.tracing, () =>
-      this.availability.failed(),
-    );
+    const { dataSource, clock, availability, metrics, tracing, log } = this;
+    const near = { dataSource, clock, availability, metrics, tracing, log };
+    const snapshot = new FollowedSnapshot(topic, source, near);
     this.followed.set(topic, snapshot);
     return snapshot;
   }
 
   onApplicationBootstrap(): void {
     this.availability.expect();
-    this.watch.start();
+    for (const topic of ['keys', 'codes'] as const) void this.followed.get(topic)?.follow();
+    this.timer = setInterval(() => void this.checkTriggers(), TRIGGERS_MS).unref();
+    void this.checkTriggers();
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  /** Not before: while it drains, a replica still serves committed changes. */
+  onApplicationShutdown(): void {
+    clearInterval(this.timer);
     for (const snapshot of this.followed.values()) snapshot.stop();
-    await this.watch.stop();
+  }
+
+  /** A trigger that is missing or off leaves changes without a stamp and a record. */
+  private async checkTriggers(): Promise<void> {
+    const faults = await withSession(this.dataSource, (_session, manager) =>
+      manager.query<Record<'table_name' | 'trigger_name' | 'fault', string>[]>(
+        'select table_name, trigger_name, fault from public.trigger_fault',
+      ),
+    ).catch(() => undefined); // the database is away: who follows it says so
+    if (!faults) return;
+    this.metrics.triggerFaults.set(faults.length);
+    if (faults.length > 0) this.log.warn({ faults }, 'database: changes are not recorded');
   }
 }

@@ -53,11 +53,6 @@ export class Metrics implements OnModuleInit {
     'whose',
   );
   readonly connections = this.gauge('connections', 'Open connections on the port of the API');
-  readonly snapshotRevision = this.gauge(
-    'snapshot_revision',
-    'Number of transactions that changed what is served',
-    'topic',
-  );
   readonly snapshotAge = this.gauge(
     'snapshot_age_seconds',
     'Time since the database last confirmed what is served',
@@ -81,12 +76,17 @@ export class Metrics implements OnModuleInit {
   );
   readonly unrecordedChanges = this.counter(
     'unrecorded_changes_total',
-    'Readings that found a change without a record of it',
+    'Readings that found a change without a stamp',
     'topic',
   );
-  readonly recordGaps = this.gauge(
-    'record_gaps',
-    'Tables whose record of changes may be incomplete: see the view record_gap',
+  readonly triggerFaults = this.gauge(
+    'trigger_faults',
+    'Triggers of the record of changes that are missing or switched off: see the view trigger_fault',
+  );
+  readonly secondsUntilRefusal = this.gauge(
+    'seconds_until_refusal',
+    'Time until callers are refused because keys or signing-keys (what) can no longer be confirmed; negative once that has begun',
+    'what',
   );
   readonly communicationCodes = this.gauge('communication_codes', 'Communication codes served');
   readonly nextMoment = this.gauge(
@@ -97,15 +97,7 @@ export class Metrics implements OnModuleInit {
     'moments_switched_total',
     'Moments at which codes began or ended',
   );
-  readonly momentLateness = this.gauge(
-    'moment_lateness_seconds',
-    'How late the last moment was switched',
-  );
   readonly databaseUp = this.gauge('database_up', '1 while the database answers');
-  readonly listenerUp = this.gauge(
-    'listener_up',
-    '1 while notifications of changes arrive; the service tests this every 20 seconds',
-  );
   readonly jwksAge = this.gauge(
     'jwks_age_seconds',
     'Time since the key set of the issuer was last fetched',

@@ -3,9 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { readLastGood } from '../../src/last-good/last-good-file.js';
-import { sourceOf } from '../../src/last-good/source.js';
 import { RunningService } from '../support/service.js';
 import { Stage } from '../support/stage.js';
 
@@ -25,7 +23,6 @@ export async function kills(count = 200): Promise<string> {
     DATABASE_URL: database.urlOf('order_lookup_service'),
     LAST_GOOD_FILE: path,
   };
-  const source = sourceOf(readConfiguration(environment));
   await database.query(
     `insert into communication_code select 'TYPE-' || n % 100, 'CODE-' || n, 'Description of code ' || n from generate_series(1, ${CODES}) as n`,
   );
@@ -54,8 +51,8 @@ export async function kills(count = 200): Promise<string> {
       if (!existsSync(path)) found.none++;
       else
         try {
-          const { codesConfirmedAt, codes } = await readLastGood(path, source);
-          if (codes.communicationCodes.count !== all) throw new Error('codes are missing');
+          const { codesConfirmedAt, rows } = await readLastGood(path);
+          if (rows.records.length !== all) throw new Error('codes are missing');
           if (codesConfirmedAt > lastConfirmedAt) found.new++;
           lastConfirmedAt = codesConfirmedAt;
         } catch (error) {

@@ -25,7 +25,6 @@ import { sessions } from './sessions.js';
 import { stack } from './stack.js';
 import { strangers } from './strangers.js';
 import { traces } from './traces.js';
-import { transactions } from './transactions.js';
 
 const runs: Record<string, (amount?: number, only?: string) => Promise<string>> = {
   propagation,
@@ -50,7 +49,6 @@ const runs: Record<string, (amount?: number, only?: string) => Promise<string>> 
   password,
   rotation,
   traces,
-  transactions,
   reading,
   'cold-start': coldStart,
   'cold-start-large': coldStartLarge,
@@ -59,9 +57,7 @@ const runs: Record<string, (amount?: number, only?: string) => Promise<string>> 
 const [name = '', amount, only] = process.argv.slice(2);
 const run = runs[name];
 if (!run || (amount !== undefined && !(Number(amount) > 0))) {
-  console.error(
-    `Usage: npm run faults -- NAME [AMOUNT] [FAULT]\n\nNAME is one of ${Object.keys(runs).join(', ')}. AMOUNT: replies of flip and codings, number of bursts, seconds of each outage, of sessions, of that of stack and of node-lost, requests of memory and gateway, number of moments, codes of capacity, reading and cold-start-large, number of kills, steps of transactions, plans of administration, requests of traces, rotations of password and rotation, seconds of issuers, idle and monitoring. FAULT: a part of the name of a fault of stack or outage, which alone is tried.`,
-  );
+  console.error();
   process.exit(1);
 }
 console.log(await run(amount === undefined ? undefined : Number(amount), only));

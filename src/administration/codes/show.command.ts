@@ -1,12 +1,10 @@
-import { type CodesSnapshot } from '../../codes/codes-snapshot.js';
-import { lockTables, readEverything, timeOf } from '../../codes/everything.reader.js';
-import { inPieces } from '../../codes/in-pieces.js';
-import { beginOfRecord, gapsSince, readPast } from '../../codes/past.reader.js';
-import type { Transaction } from '../../codes/rows.js';
-import { AREAS, readSupportedValues } from '../../codes/supported-values/supported-values.js';
-import type { Answer } from '../../http/answer.js';
+import type { EntityManager } from 'typeorm';
+import { AREAS } from '../../codes/code-rows.js';
+import { CodesSnapshot } from '../../codes/codes-snapshot.js';
+import { lockTables, readCodes } from '../../codes/read-codes.js';
+import { beginOfRecord, readPast } from '../../codes/read-past.js';
 import { AdministrationError, command } from '../frame/command.js';
-import { withDatabase } from '../frame/connect.js';
+import { withReading } from '../frame/connect.js';
 import { parseTime } from '../frame/time.js';
 
 const OPERATIONS = [...AREAS, 'order-scheduling'] as const;
@@ -24,13 +22,8 @@ export const show = command({
       throw new AdministrationError(
         `--area is "${area}": ${OPERATIONS.join(', ')} are known. Without it all three are shown.`,
       );
-    return withDatabase(async (client) => {
-      await client.query(
-        `begin isolation level repeatable read, read only; set local search_path = pg_catalog, public, pg_temp`,
-      );
-      const query = async (sql: string, parameters?: unknown[]): Promise<unknown> =>
-        (await client.query(sql, parameters)).rows;
-      const snapshot = await snapshotAt({ query } as Transaction, moment);
+    return withReading(async (manager) => {
+      const snapshot = await snapshotAt(manager, moment);
       const bodies = await Promise.all(wanted.map(async (one) => bodyOf(snapshot, one)));
       const titled = bodies.map((body, which) => `${wanted[which]}\n${body}\n`);
       return { text: area === undefined ? titled.join('\n') : bodies.join(''), exact: true };
@@ -48,33 +41,28 @@ function timeIn(text: string): number {
 }
 
 async function snapshotAt(
-  transaction: Transaction,
+  manager: EntityManager,
   moment: number | undefined,
 ): Promise<CodesSnapshot> {
-  await lockTables(transaction);
-  const now = await timeOf(transaction);
-  if (moment === undefined || moment >= now) {
-    const present = await readEverything(transaction, await readSupportedValues(transaction));
-    return moment === undefined ? present : inPieces(present.at(moment));
-  }
-  const begin = await beginOfRecord(transaction);
+  await lockTables(manager);
+  const [{ now } = { now: 0 }] = await manager.query<{ now: number }[]>(
+    'select (extract(epoch from now()) * 1000)::float8 as now',
+  );
+  if (moment === undefined || moment >= now)
+    return new CodesSnapshot(await readCodes(manager), moment ?? now);
+  const begin = await beginOfRecord(manager);
   if (begin === undefined || moment < begin)
     throw new AdministrationError(
       `--at is ${iso(moment)}: the record of changes ${begin === undefined ? 'is empty' : `begins at ${iso(begin)}`}, and what was answered before is not known.`,
     );
-  const gaps = await gapsSince(transaction, moment);
-  if (gaps.length > 0)
-    throw new AdministrationError(
-      `--at is ${iso(moment)}: the record of changes may be incomplete for ${gaps.join(' and ')} since then, so what was answered is not known. See \`doctor\` and the view change_history.`,
-    );
-  return readPast(transaction, moment);
+  return new CodesSnapshot(await readPast(manager, moment), moment);
 }
 
 async function bodyOf(snapshot: CodesSnapshot, operation: Operation): Promise<string> {
-  const answer: Answer =
+  const answer =
     operation === 'order-scheduling'
-      ? await snapshot.communicationCodes.find({})
-      : snapshot.supportedValues[operation];
+      ? await snapshot.communicationCodes({})
+      : snapshot.supportedValues(operation);
   return Buffer.concat(answer.parts).toString();
 }
 

@@ -12,7 +12,7 @@ import { type Finding, attempt, clockFinding, fault, ok, warning } from './findi
 const TABLES = [
   'revision',
   'changed_code',
-  'content_identity',
+  'trigger_fault',
   'area_property',
   'code_list_value',
   'communication_code',
@@ -136,8 +136,8 @@ async function examineRecord(client: Client): Promise<Finding> {
   return tables
     ? warning(
         'record',
-        `the record of changes may be incomplete for ${tables}: since the last migration triggers were switched off, a table was rewritten, the database was restored, or history was deleted`,
-        'The replicas read everything anew. Switch triggers that are off on again (alter table … enable always trigger …). Then, as the owner: select raise_every_topic(); it notes the gap in the record.',
+        `triggers of ${tables} are missing or switched off`,
+        'As the owner: alter table … enable always trigger …',
       )
     : ok('record', 'nothing is missing in the record of changes');
 }

@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { DataSource, type EntityManager } from 'typeorm';
 import { connectionString, databaseAddressFault } from '../../configuration/database-url.js';
 import {
   SERVER_QUERY,
@@ -6,6 +7,8 @@ import {
   Session,
   assertSupported,
 } from '../../database/session.js';
+import { poolOptions } from '../../database/connections.js';
+import { readTransaction, withSession } from '../../database/sessions.js';
 import { describe } from '../../telemetry/repeated-failure.js';
 import { AdministrationError } from './command.js';
 
@@ -48,5 +51,16 @@ export async function withDatabase<T>(work: (client: Client) => Promise<T>): Pro
     return await work(client);
   } finally {
     await client.end();
+  }
+}
+
+/** Does the work in one transaction that reads, with the service's own readers. */
+export async function withReading<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
+  await withDatabase(() => Promise.resolve()); // it says what is wrong with the variable or the server
+  const source = new DataSource(poolOptions(process.env));
+  try {
+    return await withSession(source, (_session, manager) => readTransaction(manager, work));
+  } finally {
+    await source.destroy();
   }
 }

@@ -25,14 +25,11 @@ export interface Drift {
   readonly gaps: readonly string[];
 }
 
-/** A run that only undid migrations, or that changed codes without a row in applied_migration now, is in the record as well. */
 const CHANGES = `
-  with recorded as (select *, coalesce(committed_at, begun_at) as at from public.recorded_transaction)
-  select t.at as "committedAt", coalesce(t.person, t.database_user) as by, t.application, h.operation, h.table_name as table,
+  select h.changed_at as "committedAt", coalesce(h.person, h.database_user) as by, h.application, h.operation, h.table_name as table,
     jsonb_strip_nulls(h.old_row) as before, jsonb_strip_nulls(h.new_row) as after, (count(*) over ())::int as count
-  from public.history h join recorded t using (begun_at, transaction_id)
-  where t.migration is null and not (t.application = $1 and h.table_name = 'api_key') and h.operation <> 'GAP'
-    and t.at > greatest((select max(applied_at) from public.applied_migration), (select max(at) from recorded where migration is not null))
+  from public.history h
+  where h.migration is null and not (h.application = $1 and h.table_name = 'api_key') and h.table_name <> 'pgmigrations'
   order by h.id limit ${SHOWN}`;
 
 /** What was changed since the last run of migrations began, by anything but migrations and the key commands. */
@@ -50,7 +47,7 @@ export async function readDrift(client: Client): Promise<Drift> {
 /** The tables for which the record of changes may be incomplete since the last run of migrations. */
 export async function incompleteTables(client: Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
-    'select table_name as name from public.record_gap order by 1',
+    'select distinct table_name as name from public.trigger_fault order by 1',
   );
   return rows.map(({ name }) => name);
 }

@@ -65,7 +65,6 @@ export async function stepsDown(
 async function apply(client: Client, migration: Migration): Promise<void> {
   await runStatements(client, migration.name, migration.up);
   await recordApplied(client, migration);
-  await raiseTopics(client);
 }
 
 async function undo(client: Client, entry: AppliedEntry): Promise<void> {
@@ -78,13 +77,4 @@ async function undo(client: Client, entry: AppliedEntry): Promise<void> {
     );
   await runStatements(client, migration.name, migration.down);
   await recordUndone(client, entry.name);
-  await raiseTopics(client);
-}
-
-/** Makes all replicas read everything, because a migration may have bypassed the triggers. */
-async function raiseTopics(client: Client): Promise<void> {
-  const { rowCount } = await client.query(
-    `select where to_regprocedure('public.raise_every_topic()') is not null`,
-  );
-  if (rowCount) await client.query('select public.raise_every_topic()');
 }

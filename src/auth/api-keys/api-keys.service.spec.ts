@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import type { DataSource } from 'typeorm';
 import { usedHeap } from '../../../test/support/heap.js';
 import { Configuration } from '../../configuration/configuration.js';
 import type { DatabaseClock } from '../../database/database-clock.js';
@@ -18,7 +17,6 @@ function begin() {
   const followed: { current: KeyList | undefined; age: number } = { current: undefined, age: 0 };
   const clock = { time: NOW, now: () => clock.time };
   const service = new ApiKeysService(
-    {} as DataSource,
     Object.assign(new Configuration(), { API_KEY_MAX_AGE_SECONDS: MAX_AGE_SECONDS }),
     clock as unknown as DatabaseClock,
     { note: () => undefined } as unknown as KeyUse,

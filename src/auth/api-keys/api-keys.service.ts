@@ -1,14 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
-import { DataSource } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { Configuration } from '../../configuration/configuration.js';
 import { DatabaseClock } from '../../database/database-clock.js';
 import { ApiKey } from '../../database/entities/api-key.entity.js';
-import { type FollowedSnapshot, type Reading } from '../../snapshots/followed-snapshot.js';
-import { RefusedSnapshot } from '../../snapshots/refused-snapshot.js';
+import type { FollowedSnapshot } from '../../snapshots/followed-snapshot.js';
 import { SnapshotsService } from '../../snapshots/snapshots.service.js';
-import { readIdentity } from '../../snapshots/content-identity.js';
-import { readTransaction } from '../../database/read-transaction.js';
 import type { Caller } from '../../http/service-request.js';
 import { hasValidChecksum, hashApiKey } from './api-key.js';
 import { KeyUse } from './key-use.js';
@@ -33,13 +30,12 @@ export class ApiKeysService {
   private readonly found = new WeakMap<KeyList, Map<string, ListedKey>>();
 
   constructor(
-    @InjectDataSource() private readonly dataSource: DataSource,
     private readonly configuration: Configuration,
     private readonly clock: DatabaseClock,
     private readonly keyUse: KeyUse,
     snapshots: SnapshotsService,
   ) {
-    this.followed = snapshots.follow('keys', { read: () => this.read(), isEqual });
+    this.followed = snapshots.follow('keys', { lock, read, isEqual });
   }
 
   /** @param key the Api-Key header, or undefined */
@@ -76,49 +72,19 @@ export class ApiKeysService {
     if (listed) found.set(key, listed);
     return listed;
   }
-
-  private read(): Promise<Reading<KeyList>> {
-    return readTransaction(this.dataSource, async (manager) => {
-      const identity = await readIdentity(manager, 'keys');
-      const rows = await manager
-        .getRepository(ApiKey)
-        .createQueryBuilder('k')
-        .select('k.id', 'keyId')
-        .addSelect('k.client', 'client')
-        .addSelect(`encode(k.keyHash, 'hex')`, 'hash')
-        // Times as numbers: the text form of a timestamp depends on the session
-        .addSelect(`extract(epoch from k.expiresAt) * 1000`, 'expiresAt')
-        .addSelect(`extract(epoch from k.revokedAt) * 1000`, 'revokedAt')
-        .getRawMany<KeyRow>();
-      return { identity, value: new Map(rows.map((row) => [row.hash, listed(row)])) };
-    });
-  }
 }
 
-interface KeyRow {
-  readonly keyId: string;
-  readonly client: string;
-  readonly hash: string;
-  readonly expiresAt: string | null;
-  readonly revokedAt: string | null;
+const lock = (manager: EntityManager): Promise<unknown> =>
+  manager.query('lock table public.api_key in access share mode');
+
+async function read(manager: EntityManager): Promise<KeyList> {
+  const keys = await manager.getRepository(ApiKey).find();
+  return new Map(
+    keys.map(({ id, client, keyHash, expiresAt, revokedAt }) => [
+      keyHash.toString('hex'),
+      { keyId: id, client, expiresAt, revokedAt },
+    ]),
+  );
 }
 
-const listed = ({ keyId, client, expiresAt, revokedAt }: KeyRow): ListedKey => ({
-  keyId,
-  client,
-  expiresAt: momentOf(expiresAt),
-  revokedAt: momentOf(revokedAt),
-});
-
-/** @throws RefusedSnapshot if a time is not a number: the key must not count as one without an end */
-function momentOf(text: string | null): number {
-  if (text === null || text === 'Infinity') return Infinity;
-  const moment = text === '-Infinity' ? -Infinity : Number(text || NaN);
-  if (Number.isNaN(moment))
-    throw new RefusedSnapshot(`api_key holds "${text}" where a time is needed`);
-  return moment;
-}
-
-const isEqual = (one: KeyList, other: KeyList): boolean =>
-  one.size === other.size &&
-  [...one].every(([hash, key]) => JSON.stringify(key) === JSON.stringify(other.get(hash)));
+const isEqual = (one: KeyList, other: KeyList): boolean => isDeepStrictEqual(one, other);

@@ -1,8 +1,9 @@
 // Records in the database when keys were last used. It promises three things: at most one write for each key and minute; a request only
-// looks into a set; and a request never fails because of it: a use that cannot be recorded is dropped.
+// looks into a set; and nothing waits for it, since it has a session and a time limit of its own: a use that cannot be recorded is dropped.
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
+import { withSession } from '../../database/sessions.js';
 
 const EVERY_MS = 60_000;
 /** Keys that are first used within this time are written together. */
@@ -35,10 +36,14 @@ export class KeyUse implements OnApplicationShutdown {
     [this.gathered, this.soon] = [[], undefined];
     if (!this.dataSource.isInitialized) return; // the keys are from LAST_GOOD_FILE: nothing was read through the pool yet
     try {
-      await this.dataSource.query(
-        'select public.note_key_use($1::uuid[]) from (select pg_is_in_recovery() as standby) s where not standby',
-        [keyIds],
-      );
+      await withSession(this.dataSource, async (_session, manager) => {
+        await manager.query(`begin; set local statement_timeout = '1s'`);
+        await manager.query(
+          'select public.note_key_use($1::uuid[]) from (select pg_is_in_recovery() as standby) s where not standby',
+          [keyIds],
+        );
+        await manager.query('commit');
+      });
     } catch {
       // The database is away, or the role lacks the right. The next use of the key is recorded a minute later
     }

@@ -1,4 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { momentOr } from './moment.js';
 
 @Entity('api_key')
 export class ApiKey {
@@ -12,9 +13,10 @@ export class ApiKey {
   @Column({ name: 'key_hash', type: 'bytea' })
   keyHash: Buffer;
 
-  @Column({ name: 'expires_at', type: 'timestamptz', nullable: true })
-  expiresAt: Date | null;
+  /** Milliseconds since the epoch, like `revokedAt`; Infinity if there is no such time. */
+  @Column({ name: 'expires_at', type: 'timestamptz', transformer: momentOr(Infinity) })
+  expiresAt: number;
 
-  @Column({ name: 'revoked_at', type: 'timestamptz', nullable: true })
-  revokedAt: Date | null;
+  @Column({ name: 'revoked_at', type: 'timestamptz', transformer: momentOr(Infinity) })
+  revokedAt: number;
 }

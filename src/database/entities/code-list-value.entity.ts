@@ -1,4 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { momentOr } from './moment.js';
 
 /** One value of a list. Values keep their order by position. */
 @Entity('code_list_value')
@@ -12,9 +13,10 @@ export class CodeListValue {
   @Column({ type: 'int' })
   position: number;
 
-  @Column({ name: 'valid_from', type: 'timestamptz', nullable: true })
-  validFrom: Date | null;
+  /** Milliseconds since the epoch, like `validUntil`; infinite without a bound. */
+  @Column({ name: 'valid_from', type: 'timestamptz', transformer: momentOr(-Infinity) })
+  validFrom: number;
 
-  @Column({ name: 'valid_until', type: 'timestamptz', nullable: true })
-  validUntil: Date | null;
+  @Column({ name: 'valid_until', type: 'timestamptz', transformer: momentOr(Infinity) })
+  validUntil: number;
 }

@@ -1,4 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { momentOr } from './moment.js';
 
 @Entity('communication_code')
 export class CommunicationCode {
@@ -11,9 +12,10 @@ export class CommunicationCode {
   @Column({ type: 'text' })
   description: string;
 
-  @Column({ name: 'valid_from', type: 'timestamptz', nullable: true })
-  validFrom: Date | null;
+  /** Milliseconds since the epoch, like `validUntil`; infinite without a bound. */
+  @Column({ name: 'valid_from', type: 'timestamptz', transformer: momentOr(-Infinity) })
+  validFrom: number;
 
-  @Column({ name: 'valid_until', type: 'timestamptz', nullable: true })
-  validUntil: Date | null;
+  @Column({ name: 'valid_until', type: 'timestamptz', transformer: momentOr(Infinity) })
+  validUntil: number;
 }

@@ -1,4 +1,4 @@
-import { FILTERS } from '../../codes/communication-codes/filters.js';
+import { FILTERS } from '../../codes/filters.js';
 import { MAX_FILTER_CHARACTERS } from '../../problems/limits.js';
 
 /** The paths of the three operations, as the interface document has them. Controllers, demo and tests use these, too. */

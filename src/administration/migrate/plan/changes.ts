@@ -1,4 +1,4 @@
-import { isInForce } from '../../../codes/rows.js';
+import { isInForce } from './validity.js';
 import { type ListChange, compareLists } from './compare-lists.js';
 import { type Contents, type Record, valuesAt } from './contents.js';
 

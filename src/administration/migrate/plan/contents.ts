@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { VALIDITY, type Validity, isInForce, validityOf } from '../../../codes/rows.js';
+import { VALIDITY, type Validity, isInForce, validityOf } from './validity.js';
 import { groupBy } from '../../../codes/group-by.js';
 
 export interface Value extends Validity {

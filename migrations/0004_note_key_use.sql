@@ -8,7 +8,7 @@ create table api_key_use (
 comment on table api_key_use is 'When each key was last used, written by note_key_use alone';
 
 -- The one function by which the service writes. Of a standby, which cannot be written, it asks nothing.
-create function note_key_use(key_ids uuid[]) returns void language sql security definer set search_path = pg_catalog, public, pg_temp as $$
+create function note_key_use(key_ids uuid[]) returns void language sql security definer set search_path = pg_catalog, pg_temp as $$
   insert into public.api_key_use (key_id, last_used_at)
   select id, now() from public.api_key where id = any (key_ids) order by id
   on conflict (key_id) do update set last_used_at = excluded.last_used_at

@@ -1,0 +1,82 @@
+// Reads everything that the answers are made of, through the repositories of one transaction.
+import type { EntityManager } from 'typeorm';
+import { AreaProperty } from '../database/entities/area-property.entity.js';
+import { CodeListValue } from '../database/entities/code-list-value.entity.js';
+import { CommunicationCode } from '../database/entities/communication-code.entity.js';
+import { RefusedSnapshot } from '../snapshots/refused-snapshot.js';
+import { type CodeRecord, type CodeRows, assertServable, recordOf } from './code-rows.js';
+
+/** Records that are read at a time: some milliseconds of work. */
+const PAGE = 500;
+
+/** A snapshot that is older than a TRUNCATE or a rewrite of a table would see the table empty. So this is the first query of a transaction. */
+export const lockTables = (manager: EntityManager): Promise<unknown> =>
+  manager.query(
+    'lock table public.area_property, public.code_list_value, public.communication_code in access share mode',
+  );
+
+/**
+ * The rows of all moments.
+ * @throws RefusedSnapshot if they cannot be served
+ */
+export async function readCodes(manager: EntityManager): Promise<CodeRows> {
+  const properties = await manager
+    .getRepository(AreaProperty)
+    .find({ order: { area: 'ASC', position: 'ASC' } });
+  const values = await manager
+    .getRepository(CodeListValue)
+    .find({ order: { codeList: 'ASC', position: 'ASC' } });
+  const rows = { properties, values, records: await readRecords(manager) };
+  await assertAllRead(manager, rows);
+  assertServable(rows);
+  return rows;
+}
+
+async function readRecords(manager: EntityManager): Promise<CodeRecord[]> {
+  const records: CodeRecord[] = [];
+  const types = new Map<string, string>();
+  let page = await readPage(manager);
+  while (page.length > 0) {
+    // PostgreSQL reads the next page while this one is kept
+    const next = readPage(manager, page.at(-1));
+    next.catch(() => undefined); // it is awaited below
+    for (const row of page) records.push(recordOf(row, types));
+    page = await next;
+  }
+  return records;
+}
+
+/** The records after `last`. */
+function readPage(manager: EntityManager, last?: CommunicationCode): Promise<CommunicationCode[]> {
+  const query = manager
+    .getRepository(CommunicationCode)
+    .createQueryBuilder('c')
+    .orderBy('c.codeType')
+    .addOrderBy('c.code')
+    .limit(PAGE);
+  if (last)
+    query.where('(c.codeType, c.code) > (:codeType, :code)', {
+      codeType: last.codeType,
+      code: last.code,
+    });
+  return query.getMany();
+}
+
+/** TypeORM makes one entity of all rows with the same key. Where the primary key of a table was dropped, there are more rows than entities. */
+async function assertAllRead(
+  manager: EntityManager,
+  { properties, values, records }: CodeRows,
+): Promise<void> {
+  const read = {
+    area_property: properties.length,
+    code_list_value: values.length,
+    communication_code: records.length,
+  };
+  for (const [table, entities] of Object.entries(read)) {
+    const [row] = await manager.query<{ rows: string }[]>(
+      `select count(*) as rows from public.${table}`,
+    );
+    if (Number(row?.rows) !== entities)
+      throw new RefusedSnapshot(`${table} holds a key twice: its primary key is missing`);
+  }
+}
