@@ -1,6 +1,5 @@
-import { once } from 'node:events';
+import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MIGRATIONS } from '../administration/migrate/read-migrations.js';
@@ -11,9 +10,8 @@ import { readConfiguration } from '../configuration/read-configuration.js';
 import { StartError, describeStartFailure } from '../configuration/start-error.js';
 import { endOn } from '../bootstrap/signals.js';
 import { startService } from '../bootstrap/start-service.js';
-import { demoKey } from './demo-key.js';
+import { demoKey, loadSamples } from './demo-data.js';
 import { DemoPostgres } from './demo-postgres.js';
-import { BEGINS_SOON, SAMPLES } from './samples.js';
 import { VARIABLES, welcome } from './welcome.js';
 
 const DATA = join(import.meta.dirname, '..', '..', '.data');
@@ -34,17 +32,12 @@ export async function startDemo(): Promise<void> {
       OAUTH_ISSUER: issuerUrl,
       OAUTH_AUDIENCE: AUDIENCE,
     };
-    const { HOST, PORT, MANAGEMENT_PORT, BASE_PATH, OAUTH_REQUIRED_SCOPE } =
-      readConfiguration(environment);
+    const { PORT, BASE_PATH, OAUTH_REQUIRED_SCOPE } = readConfiguration(environment);
     await mkdir(DATA, { recursive: true }).catch((error: Error) => {
       throw new StartError(
         `The folder .data cannot be made: ${error.message}. Make the project's folder writable.`,
       );
     });
-    postgres.assertAlone();
-    await assertFree(HOST, PORT, 'PORT');
-    await assertFree(HOST, MANAGEMENT_PORT, 'MANAGEMENT_PORT');
-    await assertFree('127.0.0.1', issuerPort, 'ISSUER_PORT');
     const databaseUrl = await postgres.start();
     const open = () => connect({ DATABASE_URL: databaseUrl });
     await applyMigrations(MIGRATIONS, open).catch((error: unknown) => {
@@ -54,11 +47,11 @@ export async function startDemo(): Promise<void> {
       );
     });
     const client = await open();
-    await client.query(SAMPLES);
-    const { rows: soon } = await client.query<{ valid_from: Date }>(BEGINS_SOON);
+    const beginsAt = await loadSamples(client);
     const key = await demoKey(client, DATA);
     await client.end();
     const origins = ['127.0.0.1', 'localhost'].map((host) => `http://${host}:${PORT}`);
+    const machine = { id: 'demo-program', secret: randomBytes(12).toString('hex') };
     const { startIssuer } = await import('./issuer.js');
     const issuer = await startIssuer({
       url: issuerUrl,
@@ -66,6 +59,7 @@ export async function startDemo(): Promise<void> {
       host: '127.0.0.1',
       audience: AUDIENCE,
       scopes: OAUTH_REQUIRED_SCOPE,
+      machine,
       redirectUris: origins.map((origin) => `${origin}${BASE_PATH}/docs/oauth2-redirect.html`),
       keyFile: join(DATA, 'issuer-key.pem'),
     });
@@ -83,36 +77,28 @@ export async function startDemo(): Promise<void> {
       service.log,
     );
     while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
-    const token = await issuer.accessToken();
+    const grant = new URLSearchParams({
+      grant_type: 'client_credentials',
+      scope: OAUTH_REQUIRED_SCOPE,
+    });
+    const granted = await fetch(`${issuerUrl}/token`, {
+      method: 'POST',
+      headers: { Authorization: `Basic ${btoa(`${machine.id}:${machine.secret}`)}` },
+      body: grant,
+    });
+    const { access_token: token } = (await granted.json()) as { access_token: string };
     const variables = Object.entries({ KEY: key, TOKEN: token, DATABASE_URL: databaseUrl })
       .map(([name, value]) => `export ${name}='${value}'\n`)
       .join('');
     await writeFile(join(DATA, VARIABLES), variables, { mode: 0o600 });
+    const url = service.url + BASE_PATH;
+    const tokenRequest = `curl -s -u ${machine.id}:${machine.secret} \\\n  -d '${grant.toString()}' ${issuerUrl}/token`;
     process.stdout.write(
-      welcome({
-        url: service.url + BASE_PATH,
-        managementUrl: service.managementUrl,
-        issuerUrl,
-        key,
-        databaseUrl,
-        variables,
-        beginsAt: soon[0]?.valid_from as Date,
-      }),
+      welcome({ ...service, url, issuerUrl, key, databaseUrl, tokenRequest, variables, beginsAt }),
     );
   } catch (error) {
     process.stderr.write(`${describeStartFailure(error)}\n`);
     await postgres.stop();
     process.exit(1);
   }
-}
-
-async function assertFree(host: string, port: number, variable: string): Promise<void> {
-  if (port === 0) return;
-  const probe = createServer().listen(port, host);
-  await once(probe, 'listening').catch(() => {
-    throw new StartError(
-      `Port ${port} on ${host} is taken by another program: set ${variable} to another port, such as ${variable}=4${String(port).slice(1)} npm start.`,
-    );
-  });
-  probe.close();
 }

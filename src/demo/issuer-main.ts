@@ -1,34 +1,26 @@
 // Starts only the local issuer, for docker-compose: `node dist/demo/issuer-main.js`.
 import { startIssuer } from './issuer.js';
 
-const needed = ['ISSUER_URL', 'ISSUER_PORT', 'ISSUER_AUDIENCE'] as const;
-const missing = needed.filter((name) => !process.env[name]);
-if (missing.length > 0) {
-  process.stderr.write(
-    `${missing.join(', ')} not set: the issuer's own address, its port and the audience of its tokens are needed.\n`,
+function read(name: string, initial?: string): string {
+  const value = process.env[name] || initial;
+  if (value !== undefined) return value;
+  console.error(
+    `${name} is not set: the issuer needs ISSUER_URL (its own address), ISSUER_PORT, ISSUER_AUDIENCE (of its tokens), ISSUER_CLIENT_ID and ISSUER_CLIENT_SECRET.`,
   );
-  process.exit(1);
+  return process.exit(1);
 }
 
-const {
-  ISSUER_URL = '',
-  ISSUER_PORT,
-  ISSUER_AUDIENCE = '',
-  ISSUER_SCOPES = '',
-  ISSUER_REDIRECT_URIS = '',
-  ISSUER_CLIENT_ID: id,
-  ISSUER_CLIENT_SECRET: secret,
-} = process.env;
+const [url, port] = [read('ISSUER_URL'), Number(read('ISSUER_PORT'))];
 const issuer = await startIssuer({
-  url: ISSUER_URL,
+  url,
   host: '0.0.0.0',
-  port: Number(ISSUER_PORT),
-  audience: ISSUER_AUDIENCE,
-  scopes: ISSUER_SCOPES,
-  redirectUris: ISSUER_REDIRECT_URIS.split(',').filter(Boolean),
-  ...(id && secret ? { machine: { id, secret } } : {}),
+  port,
+  audience: read('ISSUER_AUDIENCE'),
+  scopes: read('ISSUER_SCOPES', ''),
+  redirectUris: read('ISSUER_REDIRECT_URIS', '').split(',').filter(Boolean),
+  machine: { id: read('ISSUER_CLIENT_ID'), secret: read('ISSUER_CLIENT_SECRET') },
 });
-process.stdout.write(`issuer ${ISSUER_URL} listens on port ${ISSUER_PORT}\n`);
+process.stdout.write(`issuer ${url} listens on port ${port}\n`);
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   process.once(signal, () => {

@@ -1,17 +1,15 @@
-// An OAuth 2.0 server for development: authorization code grant with PKCE, JWT access tokens (RFC 9068) for our audience. Anyone who reaches it
-// can sign in with one click, so it is only for this machine and for tests, never for production.
+// An OAuth 2.0 server for development: authorization code grant with PKCE for persons, client credentials grant for programs, JWT access tokens
+// (RFC 9068) for our audience. Whoever reaches it is signed in as the demo user, without a question: it is only for this machine and for tests.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
-import './quiet-oidc-provider.js';
+import { createServer } from 'node:http';
 import { type JWK, exportJWK, exportPKCS8, generateKeyPair, importPKCS8 } from 'jose';
-import { type ClientMetadata, Provider } from 'oidc-provider';
-import { signInPage } from './sign-in-page.js';
+import type { ClientMetadata, Provider } from 'oidc-provider';
+import { StartError } from '../configuration/start-error.js';
 
 const TOKEN_SECONDS = 8 * 3600;
 const ACCOUNT = 'demo-user';
-const DOCS_CLIENT = 'order-lookup-docs';
 
 interface IssuerOptions {
   /** The exact value of `iss`. */
@@ -24,46 +22,34 @@ interface IssuerOptions {
   readonly redirectUris: readonly string[];
   /** File for the signing key, so that tokens remain valid after a restart. Without it each start makes a new key. */
   readonly keyFile?: string;
-  /** A client for tests that gets tokens by the client credentials grant. */
-  readonly machine?: { readonly id: string; readonly secret: string };
+  /** A client that gets tokens by the client credentials grant. */
+  readonly machine: { readonly id: string; readonly secret: string };
 }
 
 export interface LocalIssuer {
-  /** A token like those of the authorization code grant. */
-  accessToken(): Promise<string>;
   close(): void;
 }
 
 export async function startIssuer(options: IssuerOptions): Promise<LocalIssuer> {
   const { url, host, port, audience, scopes, redirectUris, machine } = options;
-  const resourceServer = {
-    audience,
-    scope: scopes,
-    accessTokenFormat: 'jwt',
-    accessTokenTTL: TOKEN_SECONDS,
-    jwt: { sign: { alg: 'RS256' } },
-  } as const;
   const clients: ClientMetadata[] = [
     {
-      client_id: DOCS_CLIENT,
+      client_id: 'order-lookup-docs',
       token_endpoint_auth_method: 'none',
       redirect_uris: [...redirectUris],
       grant_types: ['authorization_code'],
       response_types: ['code'],
     },
-    ...(machine
-      ? [
-          {
-            client_id: machine.id,
-            client_secret: machine.secret,
-            redirect_uris: [],
-            grant_types: ['client_credentials'],
-            response_types: [],
-          },
-        ]
-      : []),
+    {
+      client_id: machine.id,
+      client_secret: machine.secret,
+      redirect_uris: [],
+      grant_types: ['client_credentials'],
+      response_types: [],
+    },
   ];
-  const provider: Provider = new Provider(url, {
+  const { Provider: OidcProvider } = await quietly(() => import('oidc-provider'));
+  const provider: Provider = new OidcProvider(url, {
     clients,
     jwks: { keys: [await signingKey(options.keyFile)] },
     cookies: { keys: [randomBytes(32).toString('hex')] },
@@ -91,37 +77,41 @@ export async function startIssuer(options: IssuerOptions): Promise<LocalIssuer> 
     },
     features: {
       devInteractions: { enabled: false },
-      clientCredentials: { enabled: machine !== undefined },
+      clientCredentials: { enabled: true },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => audience,
         useGrantedResource: () => true,
-        getResourceServerInfo: () => resourceServer,
+        getResourceServerInfo: () => ({
+          audience,
+          scope: scopes,
+          accessTokenFormat: 'jwt',
+          accessTokenTTL: TOKEN_SECONDS,
+          jwt: { sign: { alg: 'RS256' } },
+        }),
       },
     },
   });
   const answer = provider.callback();
   const server = createServer((request, response) => {
-    if (request.url?.startsWith('/interaction/')) void signIn(provider, request, response);
-    else void answer(request, response);
+    if (!request.url?.startsWith('/interaction/')) {
+      void answer(request, response);
+      return;
+    }
+    const signedIn = { login: { accountId: ACCOUNT } };
+    provider.interactionFinished(request, response, signedIn).catch(() => {
+      response
+        .writeHead(400, { 'Content-Type': 'text/plain' })
+        .end('This sign-in is over. Go back to the application and sign in again.');
+    });
   });
   server.listen(port, host);
-  await once(server, 'listening');
+  await once(server, 'listening').catch(() => {
+    throw new StartError(
+      `The issuer cannot listen on port ${port}: stop the program that has it, or set ISSUER_PORT to another port.`,
+    );
+  });
   return {
-    async accessToken() {
-      const client = await provider.Client.find(DOCS_CLIENT);
-      if (!client) throw new Error(`the client ${DOCS_CLIENT} is not registered`);
-      const grant = new provider.Grant({ clientId: DOCS_CLIENT, accountId: ACCOUNT });
-      const token = new provider.AccessToken({
-        client,
-        accountId: ACCOUNT,
-        grantId: await grant.save(),
-        gty: 'authorization_code',
-        scope: scopes,
-      });
-      token.resourceServer = new provider.ResourceServer(audience, resourceServer);
-      return token.save();
-    },
     close() {
       server.closeAllConnections();
       server.close();
@@ -129,23 +119,13 @@ export async function startIssuer(options: IssuerOptions): Promise<LocalIssuer> 
   };
 }
 
-async function signIn(
-  provider: Provider,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  try {
-    if (request.method === 'POST')
-      await provider.interactionFinished(request, response, { login: { accountId: ACCOUNT } });
-    else
-      response
-        .writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' })
-        .end(signInPage((await provider.interactionDetails(request, response)).params));
-  } catch {
-    response
-      .writeHead(400, { 'Content-Type': 'text/plain; charset=utf-8' })
-      .end('This sign-in is over. Go back to the application and sign in again.');
-  }
+/** Without the warnings that data is kept in memory and which versions of Node.js oidc-provider's authors support. */
+async function quietly<T>(load: () => Promise<T>): Promise<T> {
+  const { warn } = console;
+  console.warn = (...words: unknown[]) => {
+    if (!String(words[0]).includes('oidc-provider WARNING')) warn(...words);
+  };
+  return load();
 }
 
 async function signingKey(file: string | undefined): Promise<JWK> {

@@ -2,9 +2,15 @@
 // reports missing variables.
 import 'reflect-metadata';
 
-const configured = ['DATABASE_URL', 'DATABASE_URL_FILE', 'OAUTH_ISSUER', 'OAUTH_AUDIENCE'].some(
-  (name) => process.env[name],
-);
+const names = ['DATABASE_URL', 'DATABASE_URL_FILE', 'OAUTH_ISSUER', 'OAUTH_AUDIENCE'];
+const set = names.filter((name) => process.env[name]);
+const inProduction = process.env['NODE_ENV'] === 'production';
 
-if (configured || process.env['NODE_ENV'] === 'production') await import('../main.js');
-else await (await import('./demo.js')).startDemo();
+if (set.length === 0 && !inProduction) await (await import('./demo.js')).startDemo();
+else {
+  if (!inProduction)
+    process.stderr.write(
+      `${set.join(', ')} ${set.length > 1 ? 'are' : 'is'} set, so this is the service and not the demo. For the demo: unset ${set.join(' ')}\n`,
+    );
+  await import('../main.js');
+}

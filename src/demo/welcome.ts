@@ -5,6 +5,8 @@ interface Demo {
   readonly managementUrl: string;
   readonly issuerUrl: string;
   readonly key: string;
+  /** A command that asks the issuer for one more token. */
+  readonly tokenRequest: string;
   readonly databaseUrl: string;
   /** Lines that set KEY, TOKEN and DATABASE_URL in a shell. */
   readonly variables: string;
@@ -17,7 +19,8 @@ export const VARIABLES = 'demo.env';
 
 /** What `npm start` prints: where everything is, calls to paste, and a first change of the codes. No line but that of the token has more than 100 columns. */
 export function welcome(demo: Demo): string {
-  const { url, managementUrl, issuerUrl, key, databaseUrl, variables, beginsAt } = demo;
+  const { url, managementUrl, issuerUrl, key, tokenRequest, databaseUrl, variables, beginsAt } =
+    demo;
   const curl = (path: string): string =>
     `curl -s -H "Api-Key: $KEY" -H "Authorization: Bearer $TOKEN" \\\n  '${url}${path}'`;
   return `
@@ -27,7 +30,7 @@ Order Lookup Services: the demo runs.
   Documentation  ${url}/docs
   Health         ${managementUrl}/health/ready
   Metrics        ${managementUrl}/metrics
-  Issuer         ${issuerUrl} (development only; sign in with one click)
+  Issuer         ${issuerUrl} (development only; everyone is signed in)
   Database       ${databaseUrl}
   API key        ${key}
 
@@ -43,6 +46,10 @@ ${curl(`${PATHS.communicationCodes}?codeType=SAMPLE-APPOINTMENT`)}
 
 The last answer will change by itself: the code BEGINS-SOON is planned to begin at
 ${beginsAt.toISOString()}, in a few minutes.
+
+A program gets its token by the client credentials grant, as that of step 1 was got:
+
+${tokenRequest}
 
 3. Add a code: export the codes, add a line, and make a migration of the difference. Look at the
    plan, and apply it.

@@ -25,6 +25,7 @@ beforeAll(async () => {
     audience: AUDIENCE,
     scopes: 'lookups.read',
     redirectUris: [REDIRECT],
+    machine: { id: 'program', secret: 'tests-only' },
   });
   database = await createDatabase();
   service = await RunningService.start({
@@ -43,14 +44,12 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** A person with a browser, as far as the sign-in needs one: follows redirects, keeps cookies, presses the one button. */
+/** A person with a browser, as far as the sign-in needs one: follows redirects and keeps cookies. */
 async function signIn(start: URL): Promise<URL> {
   const cookies = new Map<string, string>();
   let at = start;
-  let method = 'GET';
   for (let step = 0; step < 10; step++) {
     const response = await fetch(at, {
-      method,
       redirect: 'manual',
       headers: { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
     });
@@ -58,25 +57,35 @@ async function signIn(start: URL): Promise<URL> {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? [];
       cookies.set(name, value);
     }
-    const location = response.headers.get('location');
-    method = location ? 'GET' : 'POST';
-    if (location) at = new URL(location, at);
+    at = new URL(response.headers.get('location') ?? '', at);
     if (at.href.startsWith(REDIRECT)) return at;
   }
   throw new Error(`the sign-in stopped at ${at.href}`);
 }
 
+const discover = (id: string, authentication: client.ClientAuth): Promise<client.Configuration> =>
+  client.discovery(new URL(issuerUrl), id, undefined, authentication, {
+    execute: [client.allowInsecureRequests],
+  });
+
+async function expectOpen(token: string): Promise<void> {
+  const { key } = await issueKey(database);
+  const headers = { 'Api-Key': key, Authorization: `Bearer ${token}` };
+  for (const path of ALL_PATHS)
+    await until(async () => (await fetch(service.url + path, { headers })).status === 200);
+}
+
+describe('the client credentials grant', () => {
+  it('gives a token that opens all three operations', async () => {
+    const configuration = await discover('program', client.ClientSecretBasic('tests-only'));
+    const scope = 'lookups.read';
+    await expectOpen((await client.clientCredentialsGrant(configuration, { scope })).access_token);
+  });
+});
+
 describe('the authorization code grant with PKCE', () => {
   it('gives a token that opens all three operations', async () => {
-    const configuration = await client.discovery(
-      new URL(issuerUrl),
-      'order-lookup-docs',
-      undefined,
-      client.None(),
-      {
-        execute: [client.allowInsecureRequests],
-      },
-    );
+    const configuration = await discover('order-lookup-docs', client.None());
     const verifier = client.randomPKCECodeVerifier();
     const state = client.randomState();
     const address = client.buildAuthorizationUrl(configuration, {
@@ -91,11 +100,7 @@ describe('the authorization code grant with PKCE', () => {
       pkceCodeVerifier: verifier,
       expectedState: state,
     });
-    const { key } = await issueKey(database);
-    await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'keys');
-    const headers = { 'Api-Key': key, Authorization: `Bearer ${token}` };
-    for (const path of ALL_PATHS)
-      await until(async () => (await fetch(service.url + path, { headers })).status === 200);
+    await expectOpen(token);
   });
 
   it('is refused without PKCE', async () => {

@@ -91,8 +91,12 @@ describe('npm start', () => {
         encoding: 'utf8',
       }),
     );
-    const [update, capture, sample = '', , , created, plan, applied, added] = printed;
-    expect(lines).toHaveLength(9);
+    const [update, capture, sample = '', token = '', , , created, plan, applied, added] = printed;
+    expect(lines).toHaveLength(10);
+    expect(JSON.parse(token)).toMatchObject({
+      token_type: 'Bearer',
+      access_token: expect.any(String),
+    });
     expect(update).toMatch(/^\{"commentType":/);
     expect(capture).toMatch(/^\{"commentTypeCodes":/);
     expect(sample).toMatch(/^\{"communicationRecords":\[\{"codeType":"SAMPLE-APPOINTMENT",/);
@@ -108,7 +112,7 @@ describe('npm start', () => {
     const second = start();
     expect(await second.ended).toBe(1);
     expect(second.output.err).toContain(
-      `The demo runs already (process ${demo.child.pid}). Stop it with Ctrl-C, or use the one that runs.\n`,
+      'The demo runs already. Stop it with Ctrl-C, or use the one that runs.\n',
     );
     demo.child.kill('SIGINT');
     expect(await demo.ended).toBe(0);
@@ -131,7 +135,6 @@ describe('npm start', () => {
     const other = spawn('sleep', ['600']);
     children.push(other);
     writeFileSync(postmaster, [other.pid, ...lines].join('\n'));
-    writeFileSync(join(folder, '.data/demo.pid'), String(other.pid));
     const again = start();
     await again.running;
     expect([other.exitCode, other.signalCode]).toEqual([null, null]);
@@ -140,6 +143,20 @@ describe('npm start', () => {
     again.child.kill('SIGTERM');
     expect(await again.ended).toBe(0);
     expect(await isFree(databasePort(killed.output.out))).toBe(true);
+  });
+
+  it('says which port is taken, and the remedy', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => void taken.listen(0, '127.0.0.1', resolve));
+    const { port } = taken.address() as { port: number };
+    const demo = start({ PORT: String(port) });
+    expect(await demo.ended).toBe(1);
+    expect(demo.output.err).toMatch(
+      new RegExp(
+        `^PORT=${port}: the port is taken by another program on 127\\.0\\.0\\.1\\. .* set PORT to another port\\.\n$`,
+      ),
+    );
+    taken.close();
   });
 
   it('says that another branch has changed its data', async () => {
@@ -156,20 +173,6 @@ describe('npm start', () => {
       '0099_of_another_branch.sql was applied, and its file is gone. Restore it, or use the release that it belongs to.\n' +
         'The data in .data may be that of another branch: go back to it, or delete the folder .data to start afresh.\n',
     );
-  });
-
-  it('says which port is taken, and the remedy', async () => {
-    const taken = createServer();
-    await new Promise<void>((resolve) => void taken.listen(0, '127.0.0.1', resolve));
-    const { port } = taken.address() as { port: number };
-    const demo = start({ PORT: String(port) });
-    expect(await demo.ended).toBe(1);
-    expect(demo.output.err).toMatch(
-      new RegExp(
-        `^Port ${port} on 127\\.0\\.0\\.1 is taken by another program: set PORT to another port, .*\n$`,
-      ),
-    );
-    taken.close();
   });
 
   it('says that its data is of another version', async () => {
@@ -194,6 +197,9 @@ describe('npm start', () => {
       expect(
         [...demo.output.err.matchAll(/^ {2}- (\w+) is not set: /gm)].map(([, name]) => name),
       ).toEqual(missing);
+      const keeps =
+        'DATABASE_URL is set, so this is the service and not the demo. For the demo: unset DATABASE_URL\n';
+      expect(demo.output.err.startsWith(keeps)).toBe('DATABASE_URL' in environment);
     },
   );
 });

@@ -21,11 +21,11 @@ describe('GET /openapi.json', () => {
       version: '3.1.0',
       paths: [...ALL_PATHS].toSorted(),
     });
-    expect(
-      document.components.securitySchemes['accessToken']?.flows?.authorizationCode,
-    ).toMatchObject({
-      authorizationUrl: `${world.issuer.url}/auth`,
-      tokenUrl: `${world.issuer.url}/token`,
+    const [authorizationUrl, tokenUrl] = [`${world.issuer.url}/auth`, `${world.issuer.url}/token`];
+    const scopes = { 'lookups.read': 'Needed for all operations' };
+    expect(document.components.securitySchemes['accessToken']?.flows).toEqual({
+      authorizationCode: { authorizationUrl, tokenUrl, scopes },
+      clientCredentials: { tokenUrl, scopes },
     });
   });
 

@@ -28,12 +28,7 @@ export interface OpenApiDocument {
       Record<
         string,
         {
-          readonly flows?: {
-            readonly authorizationCode: {
-              readonly authorizationUrl: string;
-              readonly tokenUrl: string;
-            };
-          };
+          readonly flows?: object;
         }
       >
     >;

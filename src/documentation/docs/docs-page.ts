@@ -26,8 +26,13 @@ const here = location.origin + location.pathname;
 (async () => {
 const { components } = await (await fetch('openapi.json')).json();
 const scopes = Object.keys(components.securitySchemes.accessToken.flows.authorizationCode.scopes);
+// Schema, examples and header fields of each answer are opened when they are wanted: an operation fits on a screen
+const closed = (name) => (Original, { React }) => (props) =>
+  React.createElement('details', null, React.createElement('summary', null, name), React.createElement(Original, props));
+const plugin = { wrapComponents: { modelExample: closed('Example and schema'), headers: closed('Header fields') } };
 const ui = SwaggerUIBundle({
   url: 'openapi.json',
+  plugins: [() => plugin],
   dom_id: '#documentation',
   deepLinking: true,
   tryItOutEnabled: true,
@@ -42,6 +47,12 @@ export const STYLE = `:root { color-scheme: light dark; }
 body { margin: 0; }
 html.dark-mode body { background: #1c2022; }
 .swagger-ui .wrapper { box-sizing: border-box; max-width: 75rem; }
+.swagger-ui summary { cursor: pointer; }
+.swagger-ui .responses-table .response-col_description { display: flex; flex-wrap: wrap; column-gap: 1rem; padding: .25rem 0; }
+.swagger-ui .response-col_description__inner { flex: 1 1 20rem; }
+.swagger-ui .response-col_description details[open] { flex-basis: 100%; }
+.swagger-ui .response-col_description:not(:has(details[open])) .response-controls { display: none; }
+.swagger-ui .responses-table tbody tr td:first-of-type { padding: .25rem 0; }
 /* Swagger UI would link the licence to a page of SPDX that does not exist */
 .swagger-ui .info__license { display: none; }
 @media (max-width: 40rem) {

@@ -72,27 +72,26 @@ export function openApiDocument(
         accessToken: {
           type: 'oauth2',
           description:
-            'Access token of the OAuth 2.0 provider: a JWT, checked by RFC8725. Authorization code grant with PKCE.',
-          flows: { authorizationCode: authorizationCode(OAUTH_ISSUER[0] ?? '', scope, issuer) },
+            'Access token of the OAuth 2.0 provider: a JWT (RFC 9068, RFC 8725). A person gets it by the authorization code grant with PKCE, a program by the client credentials grant.',
+          flows: flows(OAUTH_ISSUER[0] ?? '', scope, issuer),
         },
       },
     },
   };
 }
 
-function authorizationCode(
-  address: string,
-  scope: string | undefined,
-  issuer: IssuerMetadata | undefined,
-): object {
-  const { authorization_endpoint: authorizationUrl, token_endpoint: tokenUrl } = issuer ?? {};
-  const scopes = scope
-    ? { [scope]: 'Needed for all operations' }
-    : // Many issuers grant nothing if no scope is requested; every OpenID provider knows the scope openid
-      issuer?.scopes_supported?.includes('openid')
+/** The address of the issuer stands for its endpoints while these are not known. */
+function flows(address: string, scope: string, issuer: IssuerMetadata | undefined): object {
+  const tokenUrl = issuer?.token_endpoint ?? address;
+  const authorizationUrl = issuer?.authorization_endpoint ?? address;
+  const needed = scope ? { [scope]: 'Needed for all operations' } : {};
+  // Many issuers grant a person nothing if no scope is requested; every OpenID provider knows the scope openid
+  const openid =
+    !scope && issuer?.scopes_supported?.includes('openid')
       ? { openid: 'Sign in; this service demands no scope' }
       : {};
-  return authorizationUrl && tokenUrl
-    ? { authorizationUrl, tokenUrl, scopes }
-    : { authorizationUrl: address, tokenUrl: address, scopes };
+  return {
+    authorizationCode: { authorizationUrl, tokenUrl, scopes: { ...needed, ...openid } },
+    clientCredentials: { tokenUrl, scopes: needed },
+  };
 }
