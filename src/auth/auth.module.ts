@@ -3,6 +3,7 @@ import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import type { Configuration } from '../configuration/configuration.js';
 import { AccessTokensService } from './access-tokens/access-tokens.service.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
+import { KeyListAge } from './api-keys/key-list-age.js';
 import { KeyUse } from './api-keys/key-use.js';
 import { CredentialsGuard } from './credentials.guard.js';
 import { IssuersService } from './issuers/issuers.service.js';
@@ -26,6 +27,7 @@ export class AuthModule {
       controllers: [ProtectedResourceController],
       providers: [
         ApiKeysService,
+        KeyListAge,
         KeyUse,
         AccessTokensService,
         IssuersService,

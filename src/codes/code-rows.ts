@@ -1,25 +1,14 @@
 // The rows that the answers are made of, of all moments, as they are kept in memory.
+import type { AreaProperty } from '../database/entities/area-property.entity.js';
+import type { CodeListValue } from '../database/entities/code-list-value.entity.js';
+import type { CommunicationCode } from '../database/entities/communication-code.entity.js';
 import { RefusedSnapshot } from '../snapshots/refused-snapshot.js';
 
 export const AREAS = ['order-update', 'order-capture-v2'] as const;
 export type Area = (typeof AREAS)[number];
 
 /** When a code is in force: from `validFrom` until just before `validUntil`, in milliseconds since the epoch; infinite without a bound. */
-export interface Validity {
-  readonly validFrom: number;
-  readonly validUntil: number;
-}
-
-export interface Property {
-  readonly area: string;
-  readonly property: string;
-  readonly codeList: string;
-}
-
-export interface ListedValue extends Validity {
-  readonly codeList: string;
-  readonly value: string;
-}
+export type Validity = Pick<CodeListValue, 'validFrom' | 'validUntil'>;
 
 /** A communication code, with its text in the answers. There may be very many, so each is few objects. */
 export interface CodeRecord {
@@ -31,8 +20,8 @@ export interface CodeRecord {
 
 /** Everything that the three operations are answered from, in the order of the answers. */
 export interface CodeRows {
-  readonly properties: readonly Property[];
-  readonly values: readonly ListedValue[];
+  readonly properties: readonly AreaProperty[];
+  readonly values: readonly CodeListValue[];
   readonly records: readonly CodeRecord[];
 }
 
@@ -40,24 +29,18 @@ const ALWAYS: Validity = { validFrom: -Infinity, validUntil: Infinity };
 
 /** @param types the names of code types that are known already: records share them */
 export function recordOf(
-  { codeType, code, description, validFrom, validUntil }: RecordRow,
+  { codeType, code, description, validFrom, validUntil }: CommunicationCode,
   types: Map<string, string>,
 ): CodeRecord {
   const type = types.get(codeType) ?? codeType;
   types.set(type, type);
+  const isAlways = validFrom === -Infinity && validUntil === Infinity;
   return {
     codeType: type,
     code,
     json: JSON.stringify({ codeType, code, description }),
-    validity:
-      validFrom === -Infinity && validUntil === Infinity ? ALWAYS : { validFrom, validUntil },
+    validity: isAlways ? ALWAYS : { validFrom, validUntil },
   };
-}
-
-export interface RecordRow extends Validity {
-  readonly codeType: string;
-  readonly code: string;
-  readonly description: string;
 }
 
 export const isInForce = ({ validFrom, validUntil }: Validity, moment: number): boolean =>
@@ -73,41 +56,25 @@ export function assertServable({ properties, values, records }: CodeRows): void 
       throw new RefusedSnapshot(
         `the area ${wanted} has no property: area_property needs a row for each`,
       );
-  assertDistinct(
-    'area',
-    properties,
-    ({ area }) => area,
-    ({ property }) => property,
-  );
-  assertDistinct(
-    'list',
-    values,
-    ({ codeList }) => codeList,
-    ({ value }) => value,
-  );
-  for (const [at, { codeType, code }] of records.entries()) {
-    const next = records[at + 1];
-    if (codeType === '' || code === '' || (next?.codeType === codeType && next.code === code))
-      throw new RefusedSnapshot(
-        `the code type ${JSON.stringify(codeType)} holds ${JSON.stringify(code)} twice, or an empty name`,
-      );
-  }
+  assertNames('area', properties, ({ area, property }) => [area, property]);
+  assertNames('list', values, ({ codeList, value }) => [codeList, value]);
+  assertNames('code type', records, ({ codeType, code }) => [codeType, code]);
 }
 
-function assertDistinct<Row>(
+function assertNames<Row>(
   kind: string,
   rows: readonly Row[],
-  whereOf: (row: Row) => string,
-  nameOf: (row: Row) => string,
+  namesOf: (row: Row) => [where: string, name: string],
 ): void {
-  const seen = new Set<string>();
+  let place: string | undefined;
+  let seen = new Set<string>();
   for (const row of rows) {
-    const name = nameOf(row);
-    const key = JSON.stringify([whereOf(row), name]);
-    if (name.trim() === '' || seen.has(key))
+    const [where, name] = namesOf(row); // the rows of a place follow each other
+    if (where !== place) [place, seen] = [where, new Set()];
+    if (name.trim() === '' || seen.has(name))
       throw new RefusedSnapshot(
-        `the ${kind} ${whereOf(row)} holds ${JSON.stringify(name)} twice, or an empty name`,
+        `the ${kind} ${JSON.stringify(where)} holds ${JSON.stringify(name)} twice, or an empty name`,
       );
-    seen.add(key);
+    seen.add(name);
   }
 }

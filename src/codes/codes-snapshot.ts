@@ -6,6 +6,7 @@ import { Answer, entityTag, lookup } from '../http/answer.js';
 import { CodingMemory, NEGOTIATED_FROM, NegotiatedAnswer } from '../http/negotiated-answer.js';
 import { type Area, type CodeRecord, type CodeRows, isInForce } from './code-rows.js';
 import type { Filters } from './filters.js';
+import { groupBy } from './group-by.js';
 import { Moments } from './moments.js';
 import { RecordIndex } from './record-index.js';
 
@@ -79,18 +80,13 @@ export class CodesSnapshot {
   }
 
   private makeSupportedValues(wanted: Area): Answer {
-    const lists = new Map<string, string[]>();
-    for (const row of this.rows.values) {
-      if (!isInForce(row, this.moment)) continue;
-      const list = lists.get(row.codeList);
-      if (list) list.push(row.value);
-      else lists.set(row.codeList, [row.value]);
-    }
+    const inForce = this.rows.values.filter((value) => isInForce(value, this.moment));
+    const lists = groupBy(inForce, ({ codeList }) => codeList);
     const members = this.rows.properties
       .filter(({ area }) => area === wanted)
       .map(
         ({ property, codeList }) =>
-          `${JSON.stringify(property)}:${JSON.stringify(lists.get(codeList) ?? [])}`,
+          `${JSON.stringify(property)}:${JSON.stringify((lists.get(codeList) ?? []).map(({ value }) => value))}`,
       );
     return Answer.of(Buffer.from(`{${members.join(',')}}`)); // not from an object, which would move names that look like numbers to the front
   }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { DatabaseClock } from '../database/database-clock.js';
@@ -7,7 +8,7 @@ import type { FollowedSnapshot } from '../snapshots/followed-snapshot.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
 import { LOG, type Log } from '../telemetry/log.js';
 import { Metrics, measureOnScrape } from '../telemetry/metrics.js';
-import type { Area, CodeRows } from './code-rows.js';
+import type { Area, CodeRecord, CodeRows } from './code-rows.js';
 import { CodesSnapshot } from './codes-snapshot.js';
 import type { Filters } from './filters.js';
 import { lockTables, readCodes } from './read-codes.js';
@@ -88,25 +89,11 @@ export class CodesService {
 const timeOf = (moment: number): string | undefined =>
   moment < Infinity ? new Date(moment).toISOString() : undefined;
 
-function isEqual(one: CodeRows, other: CodeRows): boolean {
-  const lists = ({ properties, values }: CodeRows): string =>
-    JSON.stringify([
-      properties.map(({ area, property, codeList }) => [area, property, codeList]),
-      values.map(({ codeList, value, validFrom, validUntil }) => [
-        codeList,
-        value,
-        String(validFrom),
-        String(validUntil),
-      ]),
-    ]);
-  return (
-    lists(one) === lists(other) &&
-    one.records.length === other.records.length &&
-    one.records.every(({ json, validity: { validFrom, validUntil } }, at) => {
-      const { json: text, validity } = other.records[at] as (typeof other.records)[number];
-      return (
-        json === text && validFrom === validity.validFrom && validUntil === validity.validUntil
-      );
-    })
-  );
-}
+const isEqual = (one: CodeRows, other: CodeRows): boolean =>
+  isDeepStrictEqual(one.properties, other.properties) &&
+  isDeepStrictEqual(one.values, other.values) &&
+  one.records.length === other.records.length &&
+  one.records.every(({ json, validity: { validFrom, validUntil } }, at) => {
+    const { json: text, validity } = other.records[at] as CodeRecord;
+    return json === text && validFrom === validity.validFrom && validUntil === validity.validUntil;
+  });

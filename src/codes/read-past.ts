@@ -1,47 +1,20 @@
 // What was served at a moment in the past: the present rows, with all later changes undone, the last one first. So it needs the record of
 // changes only from that moment on, and only the columns that it knows.
-import type { EntityManager } from 'typeorm';
+import type { EntityManager, ObjectLiteral } from 'typeorm';
 import { AreaProperty } from '../database/entities/area-property.entity.js';
 import { CodeListValue } from '../database/entities/code-list-value.entity.js';
 import { CommunicationCode } from '../database/entities/communication-code.entity.js';
 import { type CodeRows, assertServable, recordOf } from './code-rows.js';
 
-/** A row as its entity, or as the JSON of the record. */
-type Row = Readonly<Record<string, unknown>>;
-
-interface Change {
-  readonly table: string;
-  readonly oldRow: Row | null;
-  readonly newRow: Row | null;
-}
-
-/** A change counts from when its statement ran. @param moment in milliseconds since the epoch */
+/** @param moment in milliseconds since the epoch; a change counts from when its statement ran */
 export async function readPast(manager: EntityManager, moment: number): Promise<CodeRows> {
-  const changes = await manager.query<Change[]>(
-    `select table_name as "table", old_row as "oldRow", new_row as "newRow" from public.history
-     where changed_at > $1 and table_name = any ($2) order by id desc`,
-    [new Date(moment).toISOString(), Object.keys(KEYS)],
-  );
-  const tables = {
-    area_property: keyed(
-      'area_property',
-      (await manager.find(AreaProperty)).map(columnsOfProperty),
-    ),
-    code_list_value: keyed(
-      'code_list_value',
-      (await manager.find(CodeListValue)).map(columnsOfValue),
-    ),
-    communication_code: keyed(
-      'communication_code',
-      (await manager.find(CommunicationCode)).map(columnsOfCode),
-    ),
+  const types = new Map<string, string>();
+  const records = sorted(await rowsAt(manager, CommunicationCode, moment), 'codeType', 'code');
+  const rows = {
+    properties: sorted(await rowsAt(manager, AreaProperty, moment), 'area', 'position'),
+    values: sorted(await rowsAt(manager, CodeListValue, moment), 'codeList', 'position'),
+    records: records.map((row) => recordOf(row, types)),
   };
-  for (const { table, oldRow, newRow } of changes) {
-    const rows = tables[table as Table];
-    if (newRow) rows.delete(keyOf(table as Table, newRow));
-    if (oldRow) rows.set(keyOf(table as Table, oldRow), oldRow);
-  }
-  const rows = rowsOf(tables);
   assertServable(rows);
   return rows;
 }
@@ -54,79 +27,41 @@ export async function beginOfRecord(manager: EntityManager): Promise<number | un
   return row?.begin ?? undefined;
 }
 
-const KEYS = {
-  area_property: ['area', 'property'],
-  code_list_value: ['code_list', 'value'],
-  communication_code: ['code_type', 'code'],
-} as const;
-type Table = keyof typeof KEYS;
+type Json = Readonly<Record<string, unknown>>;
 
-const keyOf = (table: Table, row: Row): string =>
-  JSON.stringify(KEYS[table].map((name) => row[name]));
-
-const keyed = (table: Table, rows: readonly Row[]): Map<string, Row> =>
-  new Map(rows.map((row) => [keyOf(table, row), row]));
-
-const columnsOfProperty = ({ codeList, ...row }: AreaProperty): Row => ({
-  ...row,
-  code_list: codeList,
-});
-const columnsOfValue = ({ codeList, validFrom, validUntil, ...row }: CodeListValue): Row => ({
-  ...row,
-  code_list: codeList,
-  valid_from: validFrom,
-  valid_until: validUntil,
-});
-const columnsOfCode = ({ codeType, validFrom, validUntil, ...row }: CommunicationCode): Row => ({
-  ...row,
-  code_type: codeType,
-  valid_from: validFrom,
-  valid_until: validUntil,
-});
-
-function rowsOf(tables: Record<Table, Map<string, Row>>): CodeRows {
-  const types = new Map<string, string>();
-  return {
-    properties: sorted(tables.area_property, ['area', 'position']).map((row) => ({
-      area: String(row['area']),
-      property: String(row['property']),
-      codeList: String(row['code_list']),
-    })),
-    values: sorted(tables.code_list_value, ['code_list', 'position']).map((row) => ({
-      codeList: String(row['code_list']),
-      value: String(row['value']),
-      ...validityOf(row),
-    })),
-    records: sorted(tables.communication_code, ['code_type', 'code']).map((row) =>
-      recordOf(
-        {
-          codeType: String(row['code_type']),
-          code: String(row['code']),
-          description: String(row['description']),
-          ...validityOf(row),
-        },
-        types,
-      ),
-    ),
-  };
-}
-
-const validityOf = (row: Row) => ({
-  validFrom: momentOf(row['valid_from'], -Infinity),
-  validUntil: momentOf(row['valid_until'], Infinity),
-});
-
-/** Of an entity it is a number already, of the record a text of RFC 3339. */
-function momentOf(value: unknown, absent: number): number {
-  if (typeof value === 'number') return value;
-  return typeof value === 'string' ? Math.floor(Date.parse(value)) : absent;
+async function rowsAt<Row extends ObjectLiteral>(
+  manager: EntityManager,
+  entity: new () => Row,
+  moment: number,
+): Promise<Row[]> {
+  const { tableName, columns, primaryColumns } = manager.connection.getMetadata(entity);
+  const keyOf = (row: Row): string =>
+    JSON.stringify(primaryColumns.map(({ propertyName }) => row[propertyName] as unknown));
+  const rowOf = (json: Json): Row =>
+    Object.fromEntries(
+      columns.map(({ propertyName, databaseName, transformer = [] }) => [
+        propertyName,
+        [transformer].flat().reduce<unknown>((value, one) => one.from(value), json[databaseName]),
+      ]),
+    ) as Row;
+  const rows = new Map((await manager.find(entity)).map((row) => [keyOf(row), row]));
+  const changes = await manager.query<{ former: Json | null; later: Json | null }[]>(
+    `select old_row as former, new_row as later from public.history
+     where changed_at > $1 and table_name = $2 order by id desc`,
+    [new Date(moment).toISOString(), tableName],
+  );
+  for (const { former, later } of changes) {
+    if (later) rows.delete(keyOf(rowOf(later)));
+    if (former) rows.set(keyOf(rowOf(former)), rowOf(former));
+  }
+  return [...rows.values()];
 }
 
 /** In code-point order, as collation "C" has it, and by number. */
-const sorted = (rows: Map<string, Row>, by: readonly [string, string]): Row[] =>
-  [...rows.values()].sort((a, b) => compare(a[by[0]], b[by[0]]) || compare(a[by[1]], b[by[1]]));
+const sorted = <Row>(rows: Row[], first: keyof Row, second: keyof Row): Row[] =>
+  rows.sort((a, b) => compare(a[first], b[first]) || compare(a[second], b[second]));
 
 const compare = (one: unknown, other: unknown): number =>
   typeof one === 'number'
     ? one - Number(other)
-    : Buffer.compare(Buffer.from(String(one)), Buffer.from(String(other)));
+    : Buffer.compare(Buffer.from(one as string), Buffer.from(other as string));

@@ -1,11 +1,11 @@
 // LAST_GOOD_FILE: one JSON document, `{"format":…,"version":…,"content":…,"sha256":"…"}`. The digest is that of everything before it. It
 // promises: the file holds the old or the new content at any moment, whoever writes it, and what is damaged is never used in part.
-import { createHash, randomUUID } from 'node:crypto';
-import { open, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { createHash } from 'node:crypto';
+import { open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import type { JSONWebKeySet } from 'jose';
 import type { ListedKey } from '../auth/api-keys/api-keys.service.js';
-import { type CodeRows, type RecordRow, assertServable, recordOf } from '../codes/code-rows.js';
+import { type CodeRows, assertServable, recordOf } from '../codes/code-rows.js';
+import type { CommunicationCode } from '../database/entities/communication-code.entity.js';
 
 const FORMAT = 'order-lookup-services last good';
 /** Raise it when the meaning of the content changes. */
@@ -18,7 +18,6 @@ const MOST_BYTES = 256 * 1024 ** 2;
 const PIECE = 1_000;
 /** A temporary file that was not written to for this time belongs to a process that has ended, in milliseconds. */
 const LEFTOVER_MS = 60_000;
-const TEMPORARY = /^\.[0-9a-f-]{36}\.tmp$/;
 
 /** Times are milliseconds since the epoch, by the database's clock. */
 export interface LastGood {
@@ -41,22 +40,25 @@ export interface Restored extends LastGood {
 interface Content extends LastGood {
   readonly properties: CodeRows['properties'];
   readonly values: CodeRows['values'];
-  readonly records: readonly RecordRow[];
+  readonly records: readonly CommunicationCode[];
 }
 
 /** Replaces the file. A symbolic link is followed. Only the owner may read the new file. */
 export async function writeLastGood(path: string, head: LastGood, rows: CodeRows): Promise<void> {
   const target = await realpath(path).catch(() => path);
-  await removeLeftovers(target);
-  const temporary = `${target}.${randomUUID()}.tmp`;
+  const temporary = `${target}.order-lookup-tmp`;
+  const { mtimeMs } = await stat(temporary).catch(() => ({ mtimeMs: Infinity }));
+  if (Date.now() - mtimeMs > LEFTOVER_MS) await rm(temporary, { force: true });
+  const handle = await open(temporary, 'wx', 0o600); // so only one process writes it
   try {
-    const pieces = hashed(piecesOf(head, rows));
-    await writeFile(temporary, pieces, { flag: 'wx', mode: 0o600, flush: true });
+    await writeFile(handle, hashed(piecesOf(head, rows)));
+    await handle.sync();
     await rename(temporary, target);
-    await syncFolder(dirname(target)).catch(() => undefined); // not every system can; without it a power failure may bring back the old file
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
+  } finally {
+    await handle.close();
   }
 }
 
@@ -120,24 +122,3 @@ const infinite = (name: string, value: unknown): unknown =>
   INFINITE.includes(name) && !Number.isFinite(value) ? String(value) : value;
 const revive = (name: string, value: unknown): unknown =>
   INFINITE.includes(name) ? Number(value) : value;
-
-/** Only files whose name this program gave are removed, and nothing is said of what cannot be. */
-async function removeLeftovers(target: string): Promise<void> {
-  const folder = dirname(target);
-  for (const name of await readdir(folder)) {
-    if (!name.startsWith(basename(target))) continue;
-    if (!TEMPORARY.test(name.slice(basename(target).length))) continue;
-    const leftover = join(folder, name);
-    const { mtimeMs } = await stat(leftover).catch(() => ({ mtimeMs: Infinity })); // another process was faster
-    if (Date.now() - mtimeMs > LEFTOVER_MS) await rm(leftover).catch(() => undefined);
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path);
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
-}

@@ -32,7 +32,6 @@ const UNCHANGED_MS = 60_000;
 export class LastGoodService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly failure: RepeatedFailure;
   private timer: NodeJS.Timeout | undefined;
-  private reading: Promise<Restored | undefined> | undefined;
   private isWriting = false;
   private written: readonly unknown[] = [];
   private writtenAt = -Infinity;
@@ -91,12 +90,8 @@ export class LastGoodService implements OnApplicationBootstrap, OnApplicationShu
     );
   }
 
-  /** The file, or undefined if it cannot be used. Those who ask at the same time share one reading. */
-  private read(): Promise<Restored | undefined> {
-    return (this.reading ??= this.readOnce().finally(() => (this.reading = undefined)));
-  }
-
-  private async readOnce(): Promise<Restored | undefined> {
+  /** The file, or undefined if it cannot be used. */
+  private async read(): Promise<Restored | undefined> {
     const { LAST_GOOD_FILE: path } = this.configuration;
     try {
       const lastGood = await readLastGood(path);

@@ -21,9 +21,16 @@ export class HealthService {
     });
   }
 
-  /** What is served from LAST_GOOD_FILE. */
-  get fromFile(): string[] {
-    return Object.entries(this.restored).flatMap(([what, isServed]) => (isServed ? [what] : []));
+  /** What operators are told of a service that is ready: what it serves from LAST_GOOD_FILE, and what of the database it refuses to serve. */
+  get remarks(): { fromFile?: string[]; refused?: string[] } {
+    const fromFile = Object.entries(this.restored).flatMap(([what, isServed]) =>
+      isServed ? [what] : [],
+    );
+    const refused = this.codes.refusal === undefined ? [] : [this.codes.refusal];
+    return {
+      ...(fromFile.length > 0 ? { fromFile } : {}),
+      ...(refused.length > 0 ? { refused } : {}),
+    };
   }
 
   /** Why the service is not ready, in sentences; empty if it is ready. */

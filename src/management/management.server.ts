@@ -57,11 +57,7 @@ export class ManagementServer implements OnApplicationShutdown {
         const { obstacles } = this.health;
         if (obstacles.length > 0)
           throw new Problem('not-ready', { detail: obstacles.join(' '), headers: retryAfter(1) });
-        const { fromFile } = this.health;
-        return [
-          'application/json',
-          JSON.stringify({ status: 'ok', ...(fromFile.length > 0 ? { fromFile } : {}) }),
-        ];
+        return ['application/json', JSON.stringify({ status: 'ok', ...this.health.remarks })];
       }
       case '/metrics':
         return [this.metrics.registry.contentType, await this.metrics.registry.metrics()];

@@ -6,6 +6,7 @@ import type { DatabaseClock } from '../../database/database-clock.js';
 import type { SnapshotsService } from '../../snapshots/snapshots.service.js';
 import { generateApiKey, hashApiKey } from './api-key.js';
 import { ApiKeysService, type KeyList, type ListedKey } from './api-keys.service.js';
+import type { KeyListAge } from './key-list-age.js';
 import type { KeyUse } from './key-use.js';
 
 const NOW = 1_000_000;
@@ -20,6 +21,7 @@ function begin() {
     Object.assign(new Configuration(), { API_KEY_MAX_AGE_SECONDS: MAX_AGE_SECONDS }),
     clock as unknown as DatabaseClock,
     { note: () => undefined } as unknown as KeyUse,
+    { note: () => undefined } as unknown as KeyListAge,
     { follow: () => followed } as unknown as SnapshotsService,
   );
   return { followed, clock, service };

@@ -8,6 +8,7 @@ import type { FollowedSnapshot } from '../../snapshots/followed-snapshot.js';
 import { SnapshotsService } from '../../snapshots/snapshots.service.js';
 import type { Caller } from '../../http/service-request.js';
 import { hasValidChecksum, hashApiKey } from './api-key.js';
+import { KeyListAge } from './key-list-age.js';
 import { KeyUse } from './key-use.js';
 import { type Verdict, missing, refused, undecided, valid } from '../verdict.js';
 
@@ -33,9 +34,15 @@ export class ApiKeysService {
     private readonly configuration: Configuration,
     private readonly clock: DatabaseClock,
     private readonly keyUse: KeyUse,
+    listAge: KeyListAge,
     snapshots: SnapshotsService,
   ) {
-    this.followed = snapshots.follow('keys', { lock, read, isEqual });
+    this.followed = snapshots.follow('keys', {
+      lock,
+      read,
+      isEqual,
+      checked: () => listAge.note(this.followed.age),
+    });
   }
 
   /** @param key the Api-Key header, or undefined */

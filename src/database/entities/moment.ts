@@ -1,10 +1,11 @@
 import type { ValueTransformer } from 'typeorm';
 
 /**
- * A timestamptz as milliseconds since the epoch. The entities are only read.
+ * A timestamptz as milliseconds since the epoch; `from` also reads its text in the record of changes. The entities are only read.
  * @param absent stands for null
  */
 export const momentOr = (absent: number): ValueTransformer => ({
-  from: (value: Date | number | null) => (value === null ? absent : Number(value)),
+  from: (value: Date | string | number | null) =>
+    typeof value === 'number' ? value : value === null ? absent : new Date(value).getTime(),
   to: (value: unknown) => value,
 });
