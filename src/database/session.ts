@@ -5,7 +5,7 @@ import { type DatabaseAddress, connectionString } from '../configuration/databas
 
 export const CONNECT_TIMEOUT_MS = 2_000;
 /** A little longer than the server's own limit, because the server's error message is more precise. */
-export const QUERY_TIMEOUT_MS = 9_000;
+export const QUERY_TIMEOUT_MS = 2_500;
 
 /**
  * Begins a transaction whose statements see the same snapshot, and sets the settings they depend on, for this transaction only: behind a
@@ -13,7 +13,7 @@ export const QUERY_TIMEOUT_MS = 9_000;
  * scans and sorts of whole tables the plans are good also for a table that was never analyzed.
  */
 export const BEGIN_READING = `begin isolation level repeatable read, read only, not deferrable;
-  set local statement_timeout = '8s'; set local lock_timeout = '2s'; set local idle_in_transaction_session_timeout = '10s';
+  set local statement_timeout = '2s'; set local lock_timeout = '1s'; set local idle_in_transaction_session_timeout = '10s';
   set local search_path = pg_catalog, public, pg_temp; set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex';
   set local extra_float_digits = 1; set local standard_conforming_strings = on; set local row_security = off; set local jit = off;
   set local synchronous_commit = off; set local enable_seqscan = off; set local enable_sort = off`;
@@ -44,19 +44,10 @@ export class Session extends Client {
   override connect(): Promise<Client>;
   override connect(callback: (error: Error) => void): void;
   override connect(callback?: (error: Error) => void): Promise<Client> | void {
-    if (!callback)
-      return new Promise((resolve, reject) => {
-        this.connect((error) => (error ? reject(error) : resolve(this)));
-      });
-    let isAnswered = false;
-    const answer = (error: Error): void => {
-      if (!isAnswered) callback(error);
-      isAnswered = true;
-    };
-    // pg never calls back when the session is closed while it connects, and the pool would wait for ever
-    this.once('end', () => answer(this.fault ?? new Error('the connection was closed')));
-    if (this.fault) setImmediate(() => this.emit('end'));
-    else super.connect(answer);
+    const { fault } = this;
+    if (!fault) return callback ? super.connect(callback) : super.connect().then(() => this);
+    if (!callback) return Promise.reject(fault);
+    setImmediate(callback, fault);
   }
 
   /** Closes it at once. A session that reached its time limit still waits for the answer and must not be used again. */

@@ -14,14 +14,14 @@ import {
  */
 export async function withSession<T>(
   dataSource: DataSource,
-  use: (session: Session, manager: EntityManager) => Promise<T>,
+  use: (manager: EntityManager) => Promise<T>,
   using: (session: Session) => void = () => undefined,
 ): Promise<T> {
   const runner = (await initialized(dataSource)).createQueryRunner();
   const session = (await runner.connect()) as Session;
   try {
     using(session);
-    return await use(session, runner.manager);
+    return await use(runner.manager);
   } catch (error) {
     session.destroy();
     throw error;

@@ -11,7 +11,7 @@ import type { Metrics } from '../telemetry/metrics.js';
 import { RepeatedFailure } from '../telemetry/repeated-failure.js';
 import type { Tracing } from '../telemetry/tracing.js';
 import { RefusedSnapshot } from './refused-snapshot.js';
-import { type Topic, askStamp, readStamp } from './stamp.js';
+import { type Topic, readStamp } from './stamp.js';
 
 const EVERY_MS = 250;
 /** Everything is read once in this time, less a random part of up to a quarter, so that replicas do it at different times. */
@@ -96,7 +96,7 @@ export class FollowedSnapshot<T> {
       try {
         await withSession(
           this.near.dataSource,
-          (session, manager) => this.look(session, manager, startedAt),
+          (manager) => this.look(manager, startedAt),
           (session) => (this.session = session),
         );
         this.failure.succeeded();
@@ -117,16 +117,16 @@ export class FollowedSnapshot<T> {
     this.session?.destroy();
   }
 
-  private async look(session: Session, manager: EntityManager, startedAt: number): Promise<void> {
-    const { clock, metrics, availability } = this.near;
-    const { stamp, time } = await askStamp(session, this.topic);
+  private async look(manager: EntityManager, startedAt: number): Promise<void> {
+    const { clock, metrics, availability, tracing } = this.near;
+    const { stamp, time } = await readTransaction(manager, () => readStamp(manager, this.topic));
     clock.measured(time, startedAt);
     metrics.databaseUp.set(1);
     availability.answered();
-    const isDue = startedAt >= this.wholeAt;
-    if (stamp === this.stamp) this.confirmedAt = startedAt;
-    if (isDue || (stamp !== this.stamp && stamp !== this.refused?.stamp))
-      await this.near.tracing.traced(`reload ${this.topic}`, {}, () => this.reload(manager));
+    if (stamp === this.stamp) [this.confirmedAt, this.refused] = [startedAt, undefined];
+    const isKnown = stamp === this.stamp || stamp === this.refused?.stamp;
+    if (!isKnown || startedAt >= this.wholeAt)
+      await tracing.traced(`reload ${this.topic}`, {}, () => this.reload(manager));
   }
 
   private async reload(manager: EntityManager): Promise<void> {
@@ -138,7 +138,7 @@ export class FollowedSnapshot<T> {
     try {
       const value = await readTransaction(manager, async () => {
         await source.lock(manager);
-        stamp = await readStamp(manager, topic);
+        ({ stamp } = await readStamp(manager, topic));
         return source.read(manager);
       });
       const isUnrecorded =

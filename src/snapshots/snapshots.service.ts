@@ -63,7 +63,7 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
 
   /** A trigger that is missing or off leaves changes without a stamp and a record. */
   private async checkTriggers(): Promise<void> {
-    const faults = await withSession(this.dataSource, (_session, manager) =>
+    const faults = await withSession(this.dataSource, (manager) =>
       manager.query<Record<'table_name' | 'trigger_name' | 'fault', string>[]>(
         'select table_name, trigger_name, fault from public.trigger_fault',
       ),

@@ -21,7 +21,7 @@ export async function reading(count?: number): Promise<string> {
         `insert into communication_code select 'TYPE-' || n % 100, 'CODE-' || n, rpad('Description of code ' || n, 50, '.') from generate_series(1, ${codes}) as n`,
       );
       const read = (): Promise<unknown> =>
-        withSession(source, (_session, manager) =>
+        withSession(source, (manager) =>
           readTransaction(manager, async () => {
             await lockTables(manager);
             return new CodesSnapshot(await readCodes(manager), Date.now()).prepare();

@@ -57,9 +57,15 @@ export async function withDatabase<T>(work: (client: Client) => Promise<T>): Pro
 /** Does the work in one transaction that reads, with the service's own readers. */
 export async function withReading<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
   await withDatabase(() => Promise.resolve()); // it says what is wrong with the variable or the server
-  const source = new DataSource(poolOptions(process.env));
+  const options = poolOptions(process.env);
+  const source = new DataSource({ ...options, extra: { ...options.extra, query_timeout: 0 } });
   try {
-    return await withSession(source, (_session, manager) => readTransaction(manager, work));
+    return await withSession(source, (manager) =>
+      readTransaction(manager, async () => {
+        await manager.query('set local statement_timeout = 0'); // a long record takes its time
+        return work(manager);
+      }),
+    );
   } finally {
     await source.destroy();
   }

@@ -36,7 +36,7 @@ export class KeyUse implements OnApplicationShutdown {
     [this.gathered, this.soon] = [[], undefined];
     if (!this.dataSource.isInitialized) return; // the keys are from LAST_GOOD_FILE: nothing was read through the pool yet
     try {
-      await withSession(this.dataSource, async (_session, manager) => {
+      await withSession(this.dataSource, async (manager) => {
         await manager.query(`begin; set local statement_timeout = '1s'`);
         await manager.query(
           'select public.note_key_use($1::uuid[]) from (select pg_is_in_recovery() as standby) s where not standby',
