@@ -12,7 +12,7 @@ interface Dashboard {
   readonly panels: readonly { title: string; targets?: readonly { expr: string }[] }[];
 }
 
-/** What counts only where something went wrong has no series before: refusals, gaps, and moments that lie ahead. */
+/** What counts only where something went wrong has no series before: refusals, and moments that lie ahead. */
 const MAY_BE_EMPTY = ['Next moment', 'Connections refused', 'Unrecorded changes'];
 const RANGE = '30s';
 
