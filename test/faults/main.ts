@@ -25,6 +25,7 @@ import { sessions } from './sessions.js';
 import { stack } from './stack.js';
 import { strangers } from './strangers.js';
 import { traces } from './traces.js';
+import { transactions } from './transactions.js';
 
 const runs: Record<string, (amount?: number, only?: string) => Promise<string>> = {
   propagation,
@@ -53,6 +54,7 @@ const runs: Record<string, (amount?: number, only?: string) => Promise<string>> 
   'cold-start': coldStart,
   'cold-start-large': coldStartLarge,
   kills,
+  transactions,
 };
 const [name = '', amount, only] = process.argv.slice(2);
 const run = runs[name];

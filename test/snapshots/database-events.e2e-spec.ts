@@ -17,10 +17,10 @@ const ends: (() => Promise<unknown>)[] = [];
 const sql = (text: string): Promise<unknown> => world.database.query(text);
 const setCode = (code: string, description: string): string =>
   `insert into communication_code values ('T', '${code}', '${description}') on conflict (code_type, code) do update set description = excluded.description`;
-const triggers = (how: string): string =>
-  ['area_property', 'code_list', 'code_list_value', 'communication_code', 'api_key', 'pgmigrations']
-    .map((table) => `alter table ${table} ${how} trigger user`)
-    .join('; ');
+const TRIGGERS_OFF = ['communication_code', 'code_list_value']
+  .map((table) => `alter table ${table} disable trigger all`)
+  .join('; ');
+const TRIGGERS_ON = `do $$ begin execute (select string_agg(format('alter table %I enable always trigger %I', table_name, trigger_name), ';') from trigger_fault); end $$`;
 const doctor = (): Promise<{ stdout: string }> =>
   run('doctor.js', [], {
     DATABASE_URL: world.database.urlOf('order_lookup_service'),
@@ -111,7 +111,7 @@ describe('an older dump is restored into the live database', () => {
 
   it.each([
     ['with triggers', restore],
-    ['without', `${triggers('disable')}; ${restore}; ${triggers('enable always')}`],
+    ['without', `${TRIGGERS_OFF}; ${restore}; ${TRIGGERS_ON}`],
     [
       'as pg_restore --disable-triggers does it',
       `set session_replication_role = replica; ${restore}; reset session_replication_role`,
@@ -132,32 +132,26 @@ describe('an older dump is restored into the live database', () => {
 });
 
 describe('triggers that are switched off', () => {
+  /** By the metric of a service that starts now: it looks then, and every half minute. */
   const faults = async (): Promise<number> => {
-    // It looks at its start and every half minute
     const other = await RunningService.start({
       DATABASE_URL: world.database.urlOf('order_lookup_service'),
       ...world.issuer.environment,
     });
-    await other.ready();
-    const lines = other.waitForLog(({ msg }) => msg === 'database: changes are not recorded');
-    const count = await Promise.race([
-      lines.then(() => other.metric('order_lookup_trigger_faults')),
-      until(async () => (await other.metric('order_lookup_snapshot_age_seconds')) > 2).then(
-        () => 0,
-      ),
-    ]);
+    await other.waitForLog(({ msg }) => msg === 'database: changes are not recorded');
+    const count = await other.metric('order_lookup_trigger_faults');
     await other.kill();
     return count;
   };
 
   it('stay a fault for the metric, the log and the doctor after the next change and the next migration', async () => {
-    ends.push(() => sql(triggers('enable always')));
+    ends.push(() => sql(TRIGGERS_ON));
     expect((await doctor()).stdout).toMatch(/^ok +record /m);
     await sql('alter table communication_code disable trigger record_update');
     await sql(`update communication_code set description = 'Unseen' where code = 'C3'`);
     for (const change of [
       'select',
-      setCode('C4', 'Seen'),
+      setCode('new', 'Seen'),
       `insert into pgmigrations (name, run_on) values ('0099_next', now()); delete from pgmigrations where name = '0099_next'`,
     ]) {
       await sql(change);
