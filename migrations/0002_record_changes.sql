@@ -36,8 +36,9 @@ create index history_by_time on history (changed_at);
 create view change_history as select * from history order by id;
 
 -- Runs once for each statement and handles its rows as a set, so that loading many codes costs little. Hashes of keys are left out.
+-- No nested loops: a session keeps the plan that it made for one changed row, and would compare each of 20,000 with each
 create function record_change() returns trigger language plpgsql security definer
-  set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
+  set search_path = pg_catalog, pg_temp set timezone = 'UTC' set enable_nestloop = off as $$
 declare
   changed bigint;
   changed_topic constant text := case tg_table_name when 'api_key' then 'keys' when 'pgmigrations' then null else 'codes' end;

@@ -8,3 +8,10 @@ export function quantiles(milliseconds: readonly number[]): string {
 
 export const median = (numbers: readonly number[]): number =>
   numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? NaN;
+
+/** How long the work takes, in seconds, in words. */
+export async function timed(work: () => Promise<unknown>): Promise<string> {
+  const startedAt = performance.now();
+  await work();
+  return `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
+}

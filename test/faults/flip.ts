@@ -1,9 +1,9 @@
 import { flipCodes } from '../support/flipping.js';
-import { Stage } from '../support/stage.js';
+import { World } from '../support/world.js';
 
 /** Eight readers of three replicas while a writer flips every code. */
 export async function flip(replies = 1_000_000): Promise<string> {
-  const stage = await Stage.set(3);
+  const stage = await World.apart(3);
   try {
     const {
       flips,
@@ -18,6 +18,6 @@ export async function flip(replies = 1_000_000): Promise<string> {
       ...faults.slice(0, 5),
     ].join('\n');
   } finally {
-    await stage.strike();
+    await stage.close();
   }
 }

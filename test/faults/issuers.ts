@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Issuer } from '../support/issuer.js';
 import { ALL_PATHS } from '../support/paths.js';
-import { Stage } from '../support/stage.js';
+import { World } from '../support/world.js';
 import { type Credentials, Traffic, type TrafficReport } from '../support/traffic.js';
 import { statusOf } from './probe.js';
 
@@ -13,7 +13,7 @@ const TOKENS = 500;
 
 /** One of two issuers is away, slow, or rotates its keys all the time. Gives what callers of the other notice. */
 export async function issuers(seconds = 60): Promise<string> {
-  const stage = await Stage.set(0);
+  const stage = await World.apart(0);
   const other = await Issuer.start();
   try {
     stage.replicas.push(
@@ -34,12 +34,12 @@ export async function issuers(seconds = 60): Promise<string> {
     return lines.join('\n');
   } finally {
     await other.close();
-    await stage.strike();
+    await stage.close();
   }
 }
 
 /** Callers of the issuer that works: every token is a new one. */
-async function good(stage: Stage, seconds: number): Promise<TrafficReport> {
+async function good(stage: World, seconds: number): Promise<TrafficReport> {
   const tokens = await Promise.all(Array.from({ length: TOKENS }, () => stage.issuer.token()));
   const traffic = new Traffic(() => stage.replicas[0]?.url ?? '', stage.credentials, {
     perSecond: PER_SECOND,
@@ -60,7 +60,7 @@ class Trouble {
   private readonly timers: NodeJS.Timeout[];
 
   constructor(
-    private readonly stage: Stage,
+    private readonly stage: World,
     private readonly issuer: Issuer,
     fault: 'down' | 'slow' | 'rotating',
   ) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readLastGood } from '../../src/last-good/last-good-file.js';
 import { RunningService } from '../support/service.js';
-import { Stage } from '../support/stage.js';
+import { World } from '../support/world.js';
 
 const CODES = 50_000;
 const CHANGE_MS = 100;
@@ -14,7 +14,7 @@ const LONGEST_MS = 6_000;
 
 /** A replica is killed at so many random times while codes change. After each, LAST_GOOD_FILE has to be readable. */
 export async function kills(count = 200): Promise<string> {
-  const stage = await Stage.set(0);
+  const stage = await World.apart(0);
   const folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
   const path = join(folder, 'last-good');
   const { database, issuer } = stage;
@@ -66,7 +66,7 @@ export async function kills(count = 200): Promise<string> {
     ].join('\n');
   } finally {
     clearInterval(changing);
-    await stage.strike();
+    await stage.close();
     await rm(folder, { recursive: true, force: true });
   }
 }

@@ -1,66 +1,44 @@
-// `npm run faults -- NAME`: long runs that break the surroundings of the service and print what came of it. Their short forms are in the tests.
-import { administration } from './administration.js';
-import { bursts } from './bursts.js';
-import { capacity } from './capacity.js';
-import { coldStart } from './cold-start.js';
-import { coldStartLarge } from './cold-start-large.js';
-import { codings } from './codings.js';
-import { flip } from './flip.js';
-import { forgery } from './forgery.js';
-import { gateway } from './gateway.js';
-import { idle } from './idle.js';
-import { issuers } from './issuers.js';
-import { kills } from './kills.js';
-import { memory } from './memory.js';
-import { moment } from './moment.js';
-import { monitoring } from './monitoring.js';
-import { nodeLost } from './node-lost.js';
-import { outage } from './outage.js';
-import { password } from './password.js';
-import { propagation } from './propagation.js';
-import { reading } from './reading.js';
-import { rollingRestart } from './rolling-restart.js';
-import { rotation } from './rotation.js';
-import { sessions } from './sessions.js';
-import { stack } from './stack.js';
-import { strangers } from './strangers.js';
-import { traces } from './traces.js';
-import { transactions } from './transactions.js';
+// `npm run faults -- NAME [AMOUNT] [PART]`: long runs that break the surroundings of the service, and print what came of it into RESULTS.md
+// beside this file. Their short forms are in the tests.
+import { saveResult } from '../bench/results.js';
 
-const runs: Record<string, (amount?: number, only?: string) => Promise<string>> = {
-  propagation,
-  flip,
-  outage,
-  sessions,
-  'rolling-restart': rollingRestart,
-  gateway,
-  stack,
-  'node-lost': nodeLost,
-  forgery,
-  strangers,
-  memory,
-  capacity,
-  codings,
-  bursts,
-  moment,
-  administration,
-  idle,
-  issuers,
-  monitoring,
-  password,
-  rotation,
-  traces,
-  reading,
-  'cold-start': coldStart,
-  'cold-start-large': coldStartLarge,
-  kills,
-  transactions,
+type Run = (amount?: number, part?: string) => Promise<string>;
+/** Of each run: what AMOUNT means, and its program. */
+const runs: Record<string, readonly [amount: string, load: () => Promise<Run>]> = {
+  propagation: ['-', async () => (await import('./propagation.js')).propagation],
+  flip: ['replies', async () => (await import('./flip.js')).flip],
+  moment: ['moments', async () => (await import('./moment.js')).moment],
+  outage: [
+    'seconds; PART of the name of a fault',
+    async () => (await import('./outage.js')).outage,
+  ],
+  sessions: ['seconds', async () => (await import('./sessions.js')).sessions],
+  'rolling-restart': ['requests', async () => (await import('./restarts.js')).rollingRestart],
+  gateway: ['requests', async () => (await import('./restarts.js')).gateway],
+  stack: ['seconds; PART of the name of a fault', async () => (await import('./stack.js')).stack],
+  strangers: ['seconds of each attack', async () => (await import('./strangers.js')).strangers],
+  issuers: ['seconds of each fault', async () => (await import('./issuers.js')).issuers],
+  rotation: ['rotations', async () => (await import('./rotation.js')).rotation],
+  memory: ['requests', async () => (await import('./memory.js')).memory],
+  idle: ['seconds', async () => (await import('./idle.js')).idle],
+  capacity: ['codes', async () => (await import('./capacity.js')).capacity],
+  reading: ['codes', async () => (await import('./reading.js')).reading],
+  traces: ['rounds', async () => (await import('./traces.js')).traces],
+  administration: ['plans', async () => (await import('./administration.js')).administration],
+  'cold-start': ['-', async () => (await import('./cold-start.js')).coldStart],
+  kills: ['kills', async () => (await import('./kills.js')).kills],
 };
-const [name = '', amount, only] = process.argv.slice(2);
+
+const [name = '', amount, part] = process.argv.slice(2);
 const run = runs[name];
 if (!run || (amount !== undefined && !(Number(amount) > 0))) {
-  console.error();
+  const names = Object.entries(runs).map(([each, [meaning]]) => `  ${each} (${meaning})`);
+  console.error(
+    `npm run faults -- NAME [AMOUNT] [PART]. Names, and what AMOUNT is:\n${names.join('\n')}`,
+  );
   process.exit(1);
 }
-console.log(await run(amount === undefined ? undefined : Number(amount), only));
+const found = await (await run[1]())(amount === undefined ? undefined : Number(amount), part);
+console.log(found);
+saveResult('test/faults/RESULTS.md', `npm run faults -- ${process.argv.slice(2).join(' ')}`, found);
 process.exit(0);

@@ -3,14 +3,14 @@ import { generate } from '../bench/generate.js';
 import { residentMebibytes } from '../support/linux-process.js';
 import { requestTo } from '../support/reader.js';
 import { ALL_PATHS } from '../support/paths.js';
-import { Stage } from '../support/stage.js';
+import { World } from '../support/world.js';
 
 /** Requests of one step, after which memory is read. */
 const STEP = 100_000;
 
 /** Resident memory of the service while it answers as many requests with one token, and then as many with a token of their own each. */
 export async function memory(requests = 1_000_000): Promise<string> {
-  const stage = await Stage.set(0);
+  const stage = await World.apart(0);
   const service = await stage.replica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
   stage.replicas.push(service);
   const [, ec] = stage.issuer.keys;
@@ -64,6 +64,6 @@ export async function memory(requests = 1_000_000): Promise<string> {
     }
     return lines.join('\n');
   } finally {
-    await stage.strike();
+    await stage.close();
   }
 }

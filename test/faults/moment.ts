@@ -1,11 +1,11 @@
 import { watchMoments } from '../support/moments.js';
 import { skewedClock } from '../support/skewed-clock.js';
-import { Stage } from '../support/stage.js';
+import { World } from '../support/world.js';
 import { quantiles } from './figures.js';
 
 /** Three replicas whose clocks are minutes apart, at moments that come while the database is there, and while it is away. */
 export async function moment(count = 50): Promise<string> {
-  const stage = await Stage.set(0);
+  const stage = await World.apart(0);
   try {
     for (const ahead of [-90_000, 0, 90_000])
       stage.replicas.push(await stage.replica(skewedClock(ahead)));
@@ -19,6 +19,6 @@ export async function moment(count = 50): Promise<string> {
       ...[...mixed, ...early].slice(0, 5),
     ].join('\n');
   } finally {
-    await stage.strike();
+    await stage.close();
   }
 }

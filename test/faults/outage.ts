@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { outlive } from '../support/outage.js';
-import { Stage } from '../support/stage.js';
+import { World } from '../support/world.js';
 import { WITHIN_A_SECOND } from '../support/traffic.js';
 
 const OPTIONS = { ...WITHIN_A_SECOND, perSecond: 500 };
@@ -10,7 +10,7 @@ const OPTIONS = { ...WITHIN_A_SECOND, perSecond: 500 };
  * @param only a part of the name of the fault that alone is tried
  */
 export async function outage(seconds = 60, only = ''): Promise<string> {
-  const stage = await Stage.set(2);
+  const stage = await World.apart(2);
   const { postgres } = stage;
   const away = async (
     leave: () => Promise<void>,
@@ -40,6 +40,6 @@ export async function outage(seconds = 60, only = ''): Promise<string> {
     }
     return lines.join('\n');
   } finally {
-    await stage.strike();
+    await stage.close();
   }
 }

@@ -1,13 +1,13 @@
 import { Agent, get } from 'node:http';
 import { PATHS } from '../support/paths.js';
-import { Stage } from '../support/stage.js';
+import { World } from '../support/world.js';
 import { quantiles } from './figures.js';
 
 const CHANGES = 100;
 
 /** Commits changes one after the other and says how long each took to be served by all of three replicas. */
 export async function propagation(): Promise<string> {
-  const stage = await Stage.set(3);
+  const stage = await World.apart(3);
   const agent = new Agent({ keepAlive: true });
   const ask = (base: string): Promise<string> =>
     new Promise((resolve, reject) => {
@@ -35,6 +35,6 @@ export async function propagation(): Promise<string> {
     return `${CHANGES} committed changes, each served by ${stage.replicas.length} replicas after: ${quantiles(delays)}`;
   } finally {
     agent.destroy();
-    await stage.strike();
+    await stage.close();
   }
 }

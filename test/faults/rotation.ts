@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { ALL_PATHS } from '../support/paths.js';
 import { issueKey } from '../support/keys.js';
-import { Stage } from '../support/stage.js';
+import { World } from '../support/world.js';
 import { Traffic } from '../support/traffic.js';
 import { quantiles } from './figures.js';
 import { statusOf } from './probe.js';
@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
 
 /** The issuer rotates its keys while strangers and one caller send unknown key ids. Gives how soon the new key counts, and how often the issuer is asked. */
 export async function rotation(rotations = 5): Promise<string> {
-  const stage = await Stage.set(1);
+  const stage = await World.apart(1);
   const { issuer, credentials, database } = stage;
   const url = `${stage.replicas[0]?.url}${ALL_PATHS[0]}`;
   const busybody = await issueKey(database);
@@ -63,6 +63,6 @@ export async function rotation(rotations = 5): Promise<string> {
   } finally {
     for (const timer of timers) clearInterval(timer);
     await traffic.stop();
-    await stage.strike();
+    await stage.close();
   }
 }

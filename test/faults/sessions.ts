@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { answersByQuery } from '../support/answers-by-query.js';
 import { ALL_PATHS } from '../support/paths.js';
 import { type RunningService, until } from '../support/service.js';
-import { Stage } from '../support/stage.js';
+import { World } from '../support/world.js';
 import { Traffic } from '../support/traffic.js';
 
 const REPLICAS = 5;
@@ -11,7 +11,7 @@ const CHANGES_PER_SECOND = 5;
 
 /** Ends all sessions of five replicas every 200 to 600 ms, under 250 requests and five changes a second. */
 export async function sessions(seconds = 300): Promise<string> {
-  const stage = await Stage.set(REPLICAS);
+  const stage = await World.apart(REPLICAS);
   const { replicas, credentials, database } = stage;
   let exits = 0;
   for (const replica of replicas) void replica.exited().then(() => exits++);
@@ -70,6 +70,6 @@ export async function sessions(seconds = 300): Promise<string> {
     ].join('\n');
   } finally {
     await traffic.stop();
-    await stage.strike();
+    await stage.close();
   }
 }

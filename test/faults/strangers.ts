@@ -8,7 +8,7 @@ import { residentMebibytes } from '../support/linux-process.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { requestTo } from '../support/reader.js';
 import { RunningService } from '../support/service.js';
-import { Stage } from '../support/stage.js';
+import { World } from '../support/world.js';
 import { Traffic, type TrafficReport, WITHIN_A_SECOND } from '../support/traffic.js';
 import { quantiles } from './figures.js';
 
@@ -27,7 +27,7 @@ const LIMIT_MS = 10_000;
 
 /** The attacks of hardening.md ("Strangers"), each for so many seconds, beside 500 good requests a second; and what these notice. */
 export async function strangers(seconds = 10): Promise<string> {
-  const stage = await Stage.set(0);
+  const stage = await World.apart(0);
   const { issuer, credentials, database } = stage;
   const environment = {
     DATABASE_URL: database.urlOf('order_lookup_service'),
@@ -96,6 +96,8 @@ export async function strangers(seconds = 10): Promise<string> {
         await Promise.all(Array.from({ length: 50 }, open));
       return `${sockets.length} were opened, ${DESCRIPTORS} descriptors`;
     },
+    [`${FORGED_PER_SECOND} forged tokens a second with a valid key`]: () =>
+      flood(() => ({ 'Api-Key': credentials.key, Authorization: forged('rsa-1') })),
     [`${FORGED_PER_SECOND} forged tokens a second, half without a key, half with a wrong one`]:
       () =>
         flood((at) => ({
@@ -169,7 +171,7 @@ export async function strangers(seconds = 10): Promise<string> {
     return lines.join('\n');
   } finally {
     for (const socket of sockets) socket.destroy();
-    await stage.strike();
+    await stage.close();
   }
 }
 

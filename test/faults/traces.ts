@@ -2,61 +2,29 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { generate } from '../bench/generate.js';
 import { Collector } from '../support/collector.js';
 import { cpuSeconds } from '../support/linux-process.js';
-import { askWithParents } from '../support/parents.js';
 import { PATHS } from '../support/paths.js';
 import { requestTo } from '../support/reader.js';
 import type { RunningService } from '../support/service.js';
-import { Stage } from '../support/stage.js';
+import { World } from '../support/world.js';
 import { median } from './figures.js';
 
 const CONNECTIONS = 50;
 /** Rounds of the three settings take turns; the median of each counts, since the machine has pauses of its own. */
-const ROUNDS = 7;
 const ROUND_SECONDS = 3;
-const PATIENCE_MS = 60_000;
 
-/** Whether each span has the parent that its request named, and what tracing costs. */
-export async function traces(requests = 100_000): Promise<string> {
-  const stage = await Stage.set(0);
+/** What tracing costs. */
+export async function traces(rounds = 7): Promise<string> {
+  const stage = await World.apart(0);
   const collector = await Collector.start();
   try {
-    return [await parents(stage, collector, requests), await cost(stage, collector)].join('\n');
+    return await cost(stage, collector, rounds);
   } finally {
-    await stage.strike();
+    await stage.close();
     await collector.close();
   }
 }
 
-async function parents(stage: Stage, collector: Collector, requests: number): Promise<string> {
-  const service = await stage.replica({
-    ...collector.environment,
-    OTEL_BSP_MAX_QUEUE_SIZE: String(requests),
-  });
-  stage.replicas.push(service);
-  const { key, token } = stage.credentials;
-  const asked = await askWithParents(
-    { service, key: { key }, token },
-    { connections: CONNECTIONS, requests: Math.ceil(requests / CONNECTIONS) },
-  );
-  const isServer = ({ kind }: { kind: number }): boolean => kind === 2;
-  await Promise.race([collector.received(asked.length, isServer), pause(PATIENCE_MS)]);
-  const found = new Map(
-    collector.spans
-      .filter(isServer)
-      .map(({ attributes, traceId, parentSpanId }) => [
-        String(attributes['http.response.header.x-request-id']),
-        `${traceId}-${parentSpanId}`,
-      ]),
-  );
-  const missing = asked.filter(({ requestId }) => !found.has(requestId)).length;
-  const wrong = asked.filter(
-    ({ requestId, parent }) => (found.get(requestId) ?? parent) !== parent,
-  ).length;
-  await service.kill();
-  return `${asked.length} pipelined requests over ${CONNECTIONS} connections, each with a parent of its own: ${wrong} wrong parents, ${missing} missing`;
-}
-
-async function cost(stage: Stage, collector: Collector): Promise<string> {
+async function cost(stage: World, collector: Collector, rounds: number): Promise<string> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT = '' } = collector.environment;
   const share = (ratio: string): Record<string, string> => ({
     OTEL_EXPORTER_OTLP_ENDPOINT,
@@ -70,7 +38,7 @@ async function cost(stage: Stage, collector: Collector): Promise<string> {
     stage.replicas.push(service);
     replicas.push([name, service, []]);
   }
-  for (let round = 0; round <= ROUNDS; round++)
+  for (let round = 0; round <= rounds; round++)
     for (const [, service, microseconds] of replicas) {
       const used = await load(stage, service);
       collector.spans.length = 0;
@@ -86,7 +54,7 @@ async function cost(stage: Stage, collector: Collector): Promise<string> {
 }
 
 /** Microseconds of CPU time for each request, spans that wait for the next batch included. */
-async function load(stage: Stage, { pid, port }: RunningService): Promise<number> {
+async function load(stage: World, { pid, port }: RunningService): Promise<number> {
   const { key, token } = stage.credentials;
   const before = cpuSeconds(pid);
   const tally = await generate({

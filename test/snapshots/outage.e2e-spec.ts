@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Outage, outlive } from '../support/outage.js';
 import { until } from '../support/service.js';
-import { Stage } from '../support/stage.js';
+import { World } from '../support/world.js';
 
 const OPTIONS = { perSecond: 100 };
-let stage: Stage;
+let stage: World;
 beforeAll(async () => {
-  stage = await Stage.set(2);
+  stage = await World.apart(2);
 });
-afterAll(() => stage?.strike());
+afterAll(() => stage?.close());
 
 const noticed = (): Promise<void> =>
   until(async () =>

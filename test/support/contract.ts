@@ -1,37 +1,17 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
 
-/** Where each worker leaves its counts, a line of JSON each. */
-const COUNTS = join(process.cwd(), 'test', 'output', 'contract.ndjson');
-
-interface Media {
-  readonly schema: object;
+interface Operation {
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
+  >;
 }
-
 export interface OpenApiDocument {
   readonly openapi: string;
-  readonly paths: Readonly<
-    Record<
-      string,
-      {
-        readonly get: {
-          readonly responses: Readonly<
-            Record<string, { readonly content?: Readonly<Record<string, Media>> }>
-          >;
-        };
-      }
-    >
-  >;
+  readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, object>>;
-    readonly securitySchemes: Readonly<
-      Record<
-        string,
-        {
-          readonly flows?: object;
-        }
-      >
-    >;
+    readonly securitySchemes: Readonly<Record<string, { readonly flows?: object }>>;
   };
 }
 
@@ -41,34 +21,19 @@ interface CheckedReply {
   readonly text: string;
 }
 
-type Validator = ((value: unknown) => boolean) & { errors?: unknown };
-
-/** Holds the replies of the operations against the OpenAPI document of the same service, and counts them. */
+/** Holds the replies of the operations against the OpenAPI document of the same service. */
 export class Contract {
-  private readonly validators = new Map<string, Validator>();
-  private readonly counts = new Map<string, number>();
+  private readonly validators = new Map<string, ValidateFunction>();
+  private readonly ajv = new Ajv2020({ strict: false });
 
-  private constructor(
-    readonly document: OpenApiDocument,
-    private readonly compile: (schema: object) => Validator,
-  ) {}
+  private constructor(readonly document: OpenApiDocument) {
+    formats.default(this.ajv);
+    this.ajv.addSchema({ $id: 'document', components: document.components });
+  }
 
   static async of(serviceUrl: string): Promise<Contract> {
-    const [{ Ajv2020 }, { default: formats }] = await Promise.all([
-      import('ajv/dist/2020.js'),
-      import('ajv-formats'),
-    ]);
-    const document = (await (await fetch(`${serviceUrl}/openapi.json`)).json()) as OpenApiDocument;
-    const ajv = new Ajv2020({ strict: false });
-    formats.default(ajv);
-    ajv.addSchema({ $id: 'document', components: document.components });
-    return new Contract(document, (schema) =>
-      ajv.compile(
-        JSON.parse(
-          JSON.stringify(schema).replaceAll('#/components', 'document#/components'),
-        ) as object,
-      ),
-    );
+    const response = await fetch(`${serviceUrl}/openapi.json`);
+    return new Contract((await response.json()) as OpenApiDocument);
   }
 
   /** @throws Error where an operation answered what the document does not describe; other addresses are not looked at */
@@ -83,37 +48,17 @@ export class Contract {
     const media = described.content?.[type];
     if (text === '' ? method === 'GET' && described.content : !media)
       throw new Error(`${name}: the content type "${type}" is not described`);
-    if (media && text !== '') {
-      const validate = this.validators.get(name) ?? this.compile(media.schema);
-      this.validators.set(name, validate);
-      if (!validate(JSON.parse(text)))
-        throw new Error(
-          `${name} does not fit its schema: ${JSON.stringify(validate.errors)}\n${text}`,
-        );
-    }
-    this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+    if (!media || text === '') return;
+    const validate = this.validators.get(name) ?? this.compile(media.schema);
+    this.validators.set(name, validate);
+    if (!validate(JSON.parse(text)))
+      throw new Error(
+        `${name} does not fit its schema: ${JSON.stringify(validate.errors)}\n${text}`,
+      );
   }
 
-  /** Leaves the counts for the summary at the end of all tests. */
-  save(): void {
-    mkdirSync(dirname(COUNTS), { recursive: true });
-    appendFileSync(COUNTS, `${JSON.stringify(Object.fromEntries(this.counts))}\n`);
+  private compile(schema: object): ValidateFunction {
+    const text = JSON.stringify(schema).replaceAll('#/components', 'document#/components');
+    return this.ajv.compile(JSON.parse(text) as object);
   }
-}
-
-export const forgetCounts = (): void => rmSync(COUNTS, { force: true });
-
-/** How many replies of which operation and status were held against the document, in words; nothing where none was. */
-export function countsInWords(): string {
-  if (!existsSync(COUNTS)) return '';
-  const sums = new Map<string, number>();
-  for (const line of readFileSync(COUNTS, 'utf8').split('\n').filter(Boolean))
-    for (const [name, count] of Object.entries(JSON.parse(line) as Record<string, number>))
-      sums.set(name, (sums.get(name) ?? 0) + count);
-  const total = [...sums.values()].reduce((sum, count) => sum + count, 0);
-  return [
-    `${total} replies fit /openapi.json:`,
-    ...[...sums].map(([name, count]) => `  ${name}: ${count}`).toSorted(),
-    '',
-  ].join('\n');
 }

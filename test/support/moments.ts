@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ALL_PATHS, PATHS } from './paths.js';
 import { Reader, requestTo } from './reader.js';
 import { until } from './service.js';
-import type { Stage } from './stage.js';
+import type { World } from './world.js';
 import { entityTagOf } from './traffic.js';
 
 const TARGETS = [...ALL_PATHS, `${PATHS.communicationCodes}?codeType=MOMENT`];
@@ -28,7 +28,7 @@ export interface Watched {
  * @param away called in good time before the moment in the middle; everything from then on is served without it
  */
 export async function watchMoments(
-  { database, replicas, credentials: { key, token } }: Stage,
+  { database, replicas, credentials: { key, token } }: World,
   { count, apartMs, everyMs = 5 }: { count: number; apartMs: number; everyMs?: number },
   away: () => Promise<unknown> = () => Promise.resolve(),
 ): Promise<Watched> {

@@ -1,5 +1,5 @@
 import { until } from './service.js';
-import type { Stage } from './stage.js';
+import type { World } from './world.js';
 import { Traffic, type TrafficOptions, type TrafficReport } from './traffic.js';
 import { PATHS } from './paths.js';
 
@@ -13,7 +13,7 @@ export interface Outage {
 
 /** Has the replicas answer mixed traffic while `fault` takes the database away and gives it back, and for two seconds before. */
 export async function outlive(
-  { replicas, credentials, database }: Stage,
+  { replicas, credentials, database }: World,
   fault: () => Promise<unknown>,
   options: TrafficOptions,
 ): Promise<Outage> {
