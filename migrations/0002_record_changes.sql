@@ -109,5 +109,7 @@ begin
     execute format('drop trigger record_insert on %1$I; drop trigger record_update on %1$I; drop trigger record_delete on %1$I; drop trigger record_truncate on %1$I', name);
   end loop;
 end $$;
+alter table code_list_value enable trigger append;
+alter table area_property enable trigger append;
 drop function record_change;
 drop table history, revision;

@@ -2,6 +2,7 @@
 -- the database. The roles get no password here: give them one by \password, or leave it to your certificates.
 create role order_lookup_owner login;   -- owns the tables; runs `migrate` and `keys`
 create role order_lookup_service login; -- the service: reads, and nothing else
+grant order_lookup_service to order_lookup_owner; -- `migrate plan` reads as the service does
 grant order_lookup_owner to current_user;
 
 do $$ begin

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { MIGRATIONS } from '../administration/migrate/read-migrations.js';
+import { MIGRATIONS } from '../administration/migrate/migration-files.js';
 import { AdministrationError } from '../administration/frame/command.js';
 import { connect } from '../administration/frame/connect.js';
 import { applyMigrations } from '../administration/migrate/run-migrations.js';

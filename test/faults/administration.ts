@@ -1,22 +1,19 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Client } from 'pg';
-import { planSteps } from '../../src/administration/migrate/plan/plan-migrations.js';
-import { stepsUp } from '../../src/administration/migrate/steps.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { startMigratedPostgres } from '../support/migrated-postgres.js';
 import { ProgramCopy } from '../support/program-copy.js';
 import { quantiles } from './figures.js';
 
-const ROWS = 100_000;
+const ROWS = 20_000;
 
-/** Plans beside a writer, a plan that holds its locks for three seconds, and a file of 100,000 rows. */
+/** Plans beside a writer, plans that would hold their locks for three seconds, and a file of many rows. */
 export async function administration(plans = 100): Promise<string> {
   const server = await startMigratedPostgres();
   const database = await createDatabase({ server: server.url });
   const copy = new ProgramCopy();
-  copy.environment = { DATABASE_URL: database.url };
+  copy.environment = { DATABASE_URL: database.urlOf('order_lookup_owner') };
   try {
     return [
       await besideWriter(database, copy, plans, 'select 1'),
@@ -47,12 +44,6 @@ async function besideWriter(
     `alter table code_list_value add column extra int;
      insert into code_list_value (code_list, value) values ('orderType', 'Planned'); ${more};`,
   );
-  const open = async (): Promise<Client> => {
-    const client = new Client(database.urlOf('order_lookup_owner'));
-    client.on('error', () => undefined);
-    await client.connect();
-    return client;
-  };
   const over = new AbortController();
   const waits: number[] = [];
   const writer = (async () => {
@@ -69,13 +60,12 @@ async function besideWriter(
   })();
   let [made, withdrawn, wrong] = [0, 0, 0];
   for (let at = 0; at < plans; at++) {
-    try {
-      const { changes } = await planSteps(open, await stepsUp(copy.migrations));
+    const { status, stdout } = await copy.migrate('plan', '--json');
+    if (status === 1) withdrawn++;
+    else {
       made++;
-      const names = changes.map((change) => ('name' in change ? change.name : ''));
-      if (String(names) !== 'Planned,Planned') wrong++;
-    } catch {
-      withdrawn++;
+      const { changes } = JSON.parse(stdout) as { changes: { name?: string }[] };
+      if (String(changes.map(({ name }) => name)) !== 'Planned,Planned') wrong++;
     }
   }
   over.abort();

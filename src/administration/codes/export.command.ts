@@ -1,17 +1,50 @@
 import { AdministrationError, command } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
-import { LISTS, exportList } from '../lists/list-tables.js';
+import { LISTS, type ListTable, exportRows, toCsv } from '../lists/list-tables.js';
+
+/** How many cells that a spreadsheet would run are told. */
+const TOLD = 20;
 
 export const exportCommand = command({
-  usage: 'communication-codes|code-lists',
-  summary: 'prints CSV (RFC 4180) with the columns of the table, in the order of the answers',
+  usage: 'communication-codes|code-lists [--excel]',
+  summary:
+    'prints CSV (RFC 4180) with the columns of the table, in the order of the answers; with --excel as a double click opens it',
   operands: [1, 1],
-  run: async (_values, [name = '']) => {
-    const list = Object.hasOwn(LISTS, name) ? LISTS[name] : undefined;
-    if (!list)
+  options: { excel: { type: 'boolean' } },
+  run: async ({ excel }, [name = '']) => {
+    if (!Object.hasOwn(LISTS, name))
       throw new AdministrationError(
         `"${name}" cannot be exported: ${Object.keys(LISTS).join(' or ')} is needed.`,
       );
-    return withDatabase(async (client) => ({ text: await exportList(client, list), exact: true }));
+    const list: ListTable = LISTS[name as keyof typeof LISTS];
+    const rows = await withDatabase((client) => exportRows(client, list));
+    tellFormulas(rows);
+    return { text: excel ? forExcel(rows) : toCsv(rows), exact: true };
   },
 });
+
+/**
+ * Excel expects the separator of its country, unless the first line is `sep=;`. With that line it ignores a byte order mark, and takes the file for
+ * the old encoding of its country. So texts of ASCII get the line, which every Excel understands, and others the mark, without which their letters
+ * would be wrong, and would be saved so.
+ */
+function forExcel(rows: readonly string[][]): string {
+  const text = toCsv(rows, ';');
+  if (Buffer.byteLength(text) === text.length) return `sep=;\r\n${text}`;
+  process.stderr.write(
+    'There are letters outside ASCII, so the file begins with a byte order mark and not with "sep=;". An Excel whose separator is a comma opens it by Data > From Text/CSV.\n',
+  );
+  return `\ufeff${text}`;
+}
+
+function tellFormulas([header = [], ...rows]: readonly string[][]): void {
+  const told = rows.flatMap((row) =>
+    row.flatMap((text, at) =>
+      /^[=+\-@]/.test(text) ? [`${header[at]} ${JSON.stringify(text)} of ${row[0]}`] : [],
+    ),
+  );
+  if (told.length === 0) return;
+  process.stderr.write(
+    `A spreadsheet would run ${told.length === 1 ? 'a cell' : `${told.length} cells`} as a formula, and save what comes out: ${told.slice(0, TOLD).join('; ')}${told.length > TOLD ? '; …' : ''}. Import these columns as text.\n`,
+  );
+}

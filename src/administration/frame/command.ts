@@ -14,7 +14,6 @@ export interface Outcome {
   readonly text: string;
   /** For programs, if the command has the option `json`. */
   readonly json?: unknown;
-  /** `text` is written as it is: no newline follows. */
   readonly exact?: boolean;
   /** The command did its work and found something that its caller should stop for: status 2. */
   readonly found?: boolean;
@@ -49,3 +48,10 @@ export const command = <const O extends Options>(definition: {
   operands?: readonly [number, number];
   run: (values: Values<O>, operands: readonly string[]) => Promise<Outcome>;
 }): Command => ({ usage: '', options: {}, operands: [0, 0], ...definition }) as unknown as Command;
+
+/** A command line as a person types it: through npm in a clone, directly in the image. */
+export function typed(program: string, ...words: readonly string[]): string {
+  if (process.env['npm_lifecycle_event'] === undefined)
+    return [`node dist/${program}.js`, ...words].join(' ');
+  return [`npm run ${program}`, ...(words.length > 0 ? ['--', ...words] : [])].join(' ');
+}

@@ -1,13 +1,13 @@
 import type { Client } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import { connectionString, databaseAddressFault } from '../../configuration/database-url.js';
+import { poolOptions } from '../../database/connections.js';
 import {
   SERVER_QUERY,
   type ServerFacts,
   Session,
   assertSupported,
 } from '../../database/session.js';
-import { poolOptions } from '../../database/connections.js';
 import { readTransaction, withSession } from '../../database/sessions.js';
 import { describe } from '../../telemetry/repeated-failure.js';
 import { AdministrationError } from './command.js';
@@ -22,8 +22,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 export async function connect(environment: NodeJS.ProcessEnv = process.env): Promise<Client> {
   const fault = databaseAddressFault(environment);
   if (fault) throw new AdministrationError(`${fault}.`);
-  const url = connectionString(environment);
-  const { hostname, port, pathname } = new URL(url);
+  const { hostname, port, pathname } = new URL(connectionString(environment));
   const client = new Session({
     address: environment,
     application_name: 'order-lookup-administration',
@@ -33,8 +32,6 @@ export async function connect(environment: NodeJS.ProcessEnv = process.env): Pro
     await client.connect();
     const { rows } = await client.query<ServerFacts>(SERVER_QUERY);
     assertSupported(rows[0]);
-    // The server notices during a statement that a migration was killed, and releases its locks. Not every platform supports this.
-    await client.query(`set client_connection_check_interval = '1s'`).catch(() => undefined);
     return client;
   } catch (error) {
     await client.end().catch(() => undefined);
@@ -54,19 +51,35 @@ export async function withDatabase<T>(work: (client: Client) => Promise<T>): Pro
   }
 }
 
+/** A session that the service's own readers can use. */
+export async function withManager<T>(
+  work: (session: Session, manager: EntityManager) => Promise<T>,
+): Promise<T> {
+  const { extra, ...options } = poolOptions(process.env);
+  const name = 'order-lookup-administration';
+  const source = new DataSource({
+    ...options,
+    extra: { ...extra, query_timeout: 0, application_name: name },
+  });
+  let session: Session | undefined;
+  try {
+    return await withSession(
+      source,
+      (manager) => work(session as Session, manager),
+      (one) => (session = one),
+    );
+  } finally {
+    await source.destroy().catch(() => undefined);
+  }
+}
+
 /** Does the work in one transaction that reads, with the service's own readers. */
 export async function withReading<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
   await withDatabase(() => Promise.resolve()); // it says what is wrong with the variable or the server
-  const options = poolOptions(process.env);
-  const source = new DataSource({ ...options, extra: { ...options.extra, query_timeout: 0 } });
-  try {
-    return await withSession(source, (manager) =>
-      readTransaction(manager, async () => {
-        await manager.query('set local statement_timeout = 0'); // a long record takes its time
-        return work(manager);
-      }),
-    );
-  } finally {
-    await source.destroy();
-  }
+  return withManager((_session, manager) =>
+    readTransaction(manager, async () => {
+      await manager.query('set local statement_timeout = 0'); // a long record takes its time
+      return work(manager);
+    }),
+  );
 }

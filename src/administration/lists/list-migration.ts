@@ -1,91 +1,69 @@
-import { basename } from 'node:path';
-import { type Client, escapeLiteral } from 'pg';
-import { AdministrationError } from '../frame/command.js';
-import { type ListChanges, compareList } from './compare-list.js';
-import { type ListTable, MOMENTS, type Row, readRows, shownMoment } from './list-tables.js';
-import type { ListFile } from './read-list-file.js';
+import { escapeLiteral } from 'pg';
+import { MOMENTS, type Row, type Table } from './list-tables.js';
+
+/** What brings a table to other contents. */
+export interface TableChanges {
+  readonly inserts: readonly Row[];
+  readonly updates: readonly { readonly before: Row; readonly after: Row }[];
+  readonly deletes: readonly Row[];
+}
 
 /** Rows of a statement: so many are read at a glance, and planned at once. */
 const ROWS = 1_000;
 
-/** The text of a migration that brings the table to what the file says; undefined where it is so already. */
-export async function migrationFor(
-  client: Client,
-  path: string,
-  { list, rows }: ListFile,
-  complete: boolean,
-): Promise<string | undefined> {
-  if (list.table === 'code_list_value') await assertListsExist(client, path, rows);
-  const changes = compareList(list, await readRows(client, list), rows, complete);
-  if (changes.inserts.length + changes.updates.length + changes.deletes.length === 0)
-    return undefined;
-  const title = `Written from ${JSON.stringify(basename(path))}${complete ? ', which is complete' : ''}`;
-  return listMigration(list, changes, title);
-}
+/** The text of a migration with its way back. */
+export const migrationText = (title: string, up: string[], down: string[]): string =>
+  [`-- ${title}`, '', '-- Up Migration', '', ...up, '-- Down Migration', '', ...down].join('\n');
 
-async function assertListsExist(
-  client: Client,
-  path: string,
-  rows: ListFile['rows'],
-): Promise<void> {
-  const { rows: lists } = await client.query<{ name: string }>(
-    'select name::text from public.code_list',
-  );
-  const known = new Set(lists.map(({ name }) => name));
-  const at = rows.findIndex((row) => !known.has(row['code_list'] ?? ''));
-  if (at >= 0)
-    throw new AdministrationError(
-      `${path}, row ${at + 1}: there is no list ${JSON.stringify(rows[at]?.['code_list'])}. Correct its name, or create it by a migration first. Nothing was written.`,
-    );
-}
-
-/** A migration with its way back. */
-function listMigration(
-  list: ListTable,
-  { inserts, updates, deletes }: ListChanges,
+/** A migration that changes one table. */
+export function listMigration(
+  table: Table,
+  { inserts, updates, deletes }: TableChanges,
   title: string,
 ): string {
   const [before, after] = [updates.map((row) => row.before), updates.map((row) => row.after)];
   const counted = `${inserts.length} inserts, ${updates.length} updates, ${deletes.length} deletes`;
-  return [
-    `-- ${title}: ${counted}`,
-    '',
-    '-- Up Migration',
-    '',
-    ...remove(list, deletes),
-    ...change(list, after),
-    ...insert(list, inserts),
-    '-- Down Migration',
-    '',
-    ...remove(list, inserts),
-    ...change(list, before),
-    ...insert(list, deletes),
-  ].join('\n');
+  return migrationText(
+    `${title}: ${counted}`,
+    [...remove(table, deletes), ...change(table, after), ...insert(table, inserts)],
+    [...remove(table, inserts), ...change(table, before), ...insert(table, deletes)],
+  );
 }
 
-const insert = (list: ListTable, rows: readonly Row[]): string[] =>
+const insert = (table: Table, rows: readonly Row[], more = ''): string[] =>
   inParts(rows).map(
     (part) =>
-      `insert into ${list.table} (${list.columns.join(', ')}) values\n${tuples(list.columns, part)};\n`,
+      `insert into ${table.table} (${table.columns.join(', ')}) values\n${tuples(table.columns, part)}${more};\n`,
   );
 
-function change(list: ListTable, rows: readonly Row[]): string[] {
-  const others = list.columns.filter((name) => !list.key.includes(name));
+/** Rows that may be there already, with other contents. */
+export function upsert(table: Table, rows: readonly Row[]): string[] {
+  const others = table.columns.filter((name) => !table.key.includes(name));
+  const assigned = others.map((name) => `${name} = excluded.${name}`).join(', ');
+  return insert(
+    table,
+    rows,
+    `\non conflict (${table.key.join(', ')}) do ${assigned ? `update set ${assigned}` : 'nothing'}`,
+  );
+}
+
+export const remove = (table: Table, rows: readonly Row[]): string[] =>
+  inParts(rows).map(
+    (part) =>
+      `delete from ${table.table} where (${table.key.join(', ')}) in (\n${tuples(table.key, part)});\n`,
+  );
+
+function change(table: Table, rows: readonly Row[]): string[] {
+  const others = table.columns.filter((name) => !table.key.includes(name));
   const assigned = others.map(
     (name) => `${name} = v.${name}${MOMENTS.includes(name) ? '::timestamptz' : ''}`,
   );
-  const [first, second] = list.key;
+  const where = table.key.map((name) => `t.${name} = v.${name}`).join(' and ');
   return inParts(rows).map(
     (part) =>
-      `update ${list.table} t set ${assigned.join(', ')} from (values\n${tuples(list.columns, part)}\n) as v (${list.columns.join(', ')}) where t.${first} = v.${first} and t.${second} = v.${second};\n`,
+      `update ${table.table} t set ${assigned.join(', ')} from (values\n${tuples(table.columns, part)}\n) as v (${table.columns.join(', ')}) where ${where};\n`,
   );
 }
-
-const remove = (list: ListTable, rows: readonly Row[]): string[] =>
-  inParts(rows).map(
-    (part) =>
-      `delete from ${list.table} where (${list.key.join(', ')}) in (\n${tuples(list.key, part)});\n`,
-  );
 
 const tuples = (columns: readonly string[], rows: readonly Row[]): string =>
   rows
@@ -96,7 +74,7 @@ function constant(name: string, text: string): string {
   if (name === 'position') return text;
   if (text === '') return 'null';
   // A text with backslashes becomes E'…', with a space before it
-  return escapeLiteral(MOMENTS.includes(name) ? shownMoment(text) : text).trimStart();
+  return escapeLiteral(text).trimStart();
 }
 
 function inParts(rows: readonly Row[]): Row[][] {

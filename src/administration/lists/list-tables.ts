@@ -2,15 +2,19 @@ import { stringify } from 'csv-stringify/sync';
 import type { Client } from 'pg';
 import { MAX_CODE_CHARACTERS, MAX_DESCRIPTION_CHARACTERS } from '../../problems/limits.js';
 
-/** A row as it stands in a file: null is empty. Moments are `YYYY-MM-DDTHH:MM:SS.ffffff` in UTC, so that texts compare as moments do. */
+/** A row as it stands in a file: null is empty. Moments are as short as RFC 3339 permits, in UTC. */
 export type Row = Readonly<Record<string, string>>;
 
-/** A table that is exported and written as a file. */
-export interface ListTable {
-  readonly table: 'communication_code' | 'code_list_value';
-  readonly key: readonly [string, string];
+/** A table that a migration can be written for. */
+export interface Table {
+  readonly table: string;
+  readonly key: readonly string[];
   /** All columns, those of the key first. */
   readonly columns: readonly string[];
+}
+
+/** A table that is exported and written as a file. */
+export interface ListTable extends Table {
   /** Columns of text, with their most characters. */
   readonly texts: Readonly<Record<string, number>>;
   /** Columns of `t`: a bare name would mean the text that is selected, in which 10 comes before 2. */
@@ -19,7 +23,7 @@ export interface ListTable {
 
 export const MOMENTS = ['valid_from', 'valid_until'];
 
-export const LISTS: Readonly<Record<string, ListTable>> = {
+export const LISTS = {
   'communication-codes': {
     table: 'communication_code',
     key: ['code_type', 'code'],
@@ -40,16 +44,15 @@ export const LISTS: Readonly<Record<string, ListTable>> = {
     order: `coalesce((select min(case p.area when 'order-update' then 0 else 1000 end + p.position)
       from public.area_property p where p.code_list = t.code_list), 1000000), t.code_list, t.position`,
   },
-};
+} satisfies Record<string, ListTable>;
 
-export const keyOf = ({ key }: ListTable, row: Row): string =>
-  key.map((name) => row[name]).join('\0');
+export const keyOf = ({ key }: Table, row: Row): string => key.map((name) => row[name]).join('\0');
 
 /** All rows, in the order of the answers. */
 export async function readRows(client: Client, list: ListTable): Promise<Row[]> {
   const columns = list.columns.map((name) =>
     MOMENTS.includes(name)
-      ? `coalesce(to_char(t.${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '') as ${name}`
+      ? `coalesce(regexp_replace(to_char(t.${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '\\.?0*$', 'Z'), '') as ${name}`
       : `t.${name}::text`,
   );
   const { rows } = await client.query<Row>(
@@ -58,19 +61,17 @@ export async function readRows(client: Client, list: ListTable): Promise<Row[]> 
   return rows;
 }
 
-/** RFC 3339, as short as it can be. */
-export const shownMoment = (moment: string): string =>
-  moment === '' ? '' : `${moment.replace(/\.?0*$/, '')}Z`;
+/** The table as it is exported: a header and the rows, in the order of the answers. */
+export const exportRows = async (
+  client: Client,
+  { columns, ...list }: ListTable,
+): Promise<string[][]> => [
+  [...columns],
+  ...(await readRows(client, { columns, ...list })).map((row) =>
+    columns.map((name) => row[name] ?? ''),
+  ),
+];
 
-/** The table as CSV (RFC 4180), in the order of the answers. */
-export async function exportList(client: Client, list: ListTable): Promise<string> {
-  const rows = await readRows(client, list);
-  return stringify(
-    rows.map((row) =>
-      list.columns.map((name) =>
-        MOMENTS.includes(name) ? shownMoment(row[name] ?? '') : row[name],
-      ),
-    ),
-    { header: true, columns: [...list.columns], record_delimiter: 'windows' },
-  );
-}
+/** CSV by RFC 4180. */
+export const toCsv = (rows: readonly string[][], delimiter = ','): string =>
+  stringify([...rows], { record_delimiter: 'windows', delimiter });

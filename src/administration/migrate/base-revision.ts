@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { basename, dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { AdministrationError } from '../frame/command.js';
-import { MIGRATIONS } from './read-migrations.js';
+import { MIGRATIONS } from './migration-files.js';
 
 const execute = promisify(execFile);
 
@@ -10,7 +10,7 @@ const execute = promisify(execFile);
 export interface BaseRevision {
   /** Their names, in their order. */
   readonly names: readonly string[];
-  /** Names of those that are different or missing now. */
+  /** Names of those that were changed or removed since the folder's branch left that revision. */
   readonly altered: readonly string[];
 }
 
@@ -18,27 +18,32 @@ export interface BaseRevision {
 export async function readBase(base: string): Promise<BaseRevision> {
   if (base === '' || base.startsWith('-'))
     throw new AdministrationError(`"${base}" is not the name of a git revision, such as main.`);
-  const git = async (...words: string[]): Promise<string[]> => {
-    const { stdout } = await execute('git', words, {
-      cwd: dirname(MIGRATIONS),
-      maxBuffer: 2 ** 26,
-    });
-    return stdout
-      .split('\0')
-      .filter((path) => path.endsWith('.sql'))
-      .map((path) => basename(path, '.sql'));
-  };
+  const cwd = dirname(MIGRATIONS);
+  const path = `./${basename(MIGRATIONS)}`;
+  const git = async (...words: string[]): Promise<string[]> =>
+    (await execute('git', words, { cwd, maxBuffer: 2 ** 26 })).stdout.split('\0');
+  const names = (paths: readonly string[]): string[] =>
+    paths.filter((one) => one.endsWith('.sql')).map((one) => basename(one, '.sql'));
   try {
-    const path = `./${basename(MIGRATIONS)}`;
-    const names = await git('ls-tree', '-r', '-z', '--name-only', base, '--', path);
+    const [left = ''] = await git('merge-base', base, 'HEAD');
     const altered = await git(
-      ...['diff', '--name-only', '-z', '--no-renames', '--diff-filter=MTD', base, '--', path],
+      ...[
+        'diff',
+        '--name-only',
+        '-z',
+        '--no-renames',
+        '--diff-filter=MTD',
+        left.trim(),
+        '--',
+        path,
+      ],
     );
-    return { names: names.toSorted(), altered };
+    const all = await git('ls-tree', '-r', '-z', '--name-only', base, '--', path);
+    return { names: names(all).sort(), altered: names(altered) };
   } catch (error) {
-    const { stderr = String(error) } = error as { stderr?: string };
+    const { stderr } = error as { stderr?: string };
     throw new AdministrationError(
-      `git cannot tell what ${base} holds: ${stderr.trim().split('\n')[0]}. A revision that this clone has is needed, such as origin/main.`,
+      `git cannot tell what ${base} holds: ${stderr?.trim().split('\n')[0] || 'it has no common ancestor with HEAD'}. A revision that this clone has is needed, such as origin/main.`,
     );
   }
 }

@@ -1,48 +1,173 @@
-// Runs each migration in its own session and transaction, together with its row in applied_migration: all of it is committed or nothing.
-// Concurrent runs are serialized by a transaction-level advisory lock, so a killed run leaves no lock behind.
-import { AdministrationError } from '../frame/command.js';
-import { failureOf } from './failure.js';
-import { type Open, beginAlone } from './migration-session.js';
-import { type Step, type StepsOf, stepsDown, stepsUp } from './steps.js';
+// Runs each migration in its own session and transaction, together with its row in pgmigrations: all of it is committed or nothing. Concurrent
+// runs are serialized by a transaction-level advisory lock, so a killed run leaves no lock behind. If the connection is lost while COMMIT is on
+// its way, the outcome is asked for, and told.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Client, DatabaseError } from 'pg';
+import { describe } from '../../telemetry/repeated-failure.js';
+import { AdministrationError, typed } from '../frame/command.js';
+import {
+  type MigrationState,
+  assertConsistent,
+  noteNewNumbers,
+  readState,
+} from './applied-migrations.js';
+import { type MigrationFile, readMigrations } from './migration-files.js';
+import { type Step, allowCommit, forbidCommit, runFile } from './run-file.js';
+
+/** Makes a new session for each migration. */
+export type Open = () => Promise<Client>;
+
+/** Key of the advisory lock that serializes runs. It is released when its transaction ends. */
+export const RUN_LOCK = '7651, 1';
+const RUN_TIMEOUT = '120s';
+const LIMITS = `set local lock_timeout = '30s'; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
+/** For how long the outcome of a lost COMMIT is asked for. */
+const [ASK_MS, ASK_EVERY_MS] = [30_000, 500];
+
+/** The steps that are left after `done` of them. */
+type StepsOf = (state: MigrationState, done: number) => Step[];
 
 /**
- * Applies the pending migrations.
+ * Applies the pending migrations, after all files were checked.
  * @returns the names of what this run applied
  * @throws AdministrationError that names file, line, statement and what PostgreSQL said, what this run applied and what it did not
  */
-export const applyMigrations = async (folder: string, open: Open): Promise<string[]> =>
-  run(open, 'applied', await stepsUp(folder));
+export async function applyMigrations(folder: string, open: Open): Promise<string[]> {
+  return run(folder, open, await readMigrations(folder), stepsUp);
+}
+
+export function stepsUp(state: MigrationState): Step[] {
+  assertConsistent(state);
+  return state.pending.map(({ name }) => ({ name, direction: 'up' }));
+}
 
 /** Undoes the last `count` migrations, the last one first. Returns and throws as above. */
-export const undoMigrations = async (
+export async function undoMigrations(
   folder: string,
   open: Open,
-  count: number,
-  shown?: readonly string[],
-): Promise<string[]> => run(open, 'undone', await stepsDown(folder, count, shown));
+  shown: readonly string[],
+): Promise<string[]> {
+  return run(folder, open, await readMigrations(folder), (state, done) => {
+    const steps = stepsDown(shown.length - done)(state);
+    if (steps.some(({ name }, at) => name !== shown[at + done]))
+      throw new AdministrationError(
+        `Another run has applied or undone migrations meanwhile: ${steps[0]?.name} is the last one now. Run the command again.`,
+      );
+    return steps;
+  });
+}
 
-async function run(open: Open, done: 'applied' | 'undone', stepsOf: StepsOf): Promise<string[]> {
+export const stepsDown =
+  (count: number) =>
+  ({ applied }: MigrationState): Step[] =>
+    applied
+      .slice(-count)
+      .slice(0, count)
+      .reverse()
+      .map(({ name, file }) => {
+        if (!file)
+          throw new AdministrationError(
+            `${name}.sql was applied, and its file is gone. Restore it, or use the release that it belongs to.`,
+          );
+        if (!file.hasWayBack)
+          throw new AdministrationError(
+            `${name}.sql has no statement below "-- Down Migration". Write a new migration that undoes it.`,
+          );
+        return { name, direction: 'down' };
+      });
+
+async function run(
+  folder: string,
+  open: Open,
+  files: readonly MigrationFile[],
+  stepsOf: StepsOf,
+): Promise<string[]> {
   const names: string[] = [];
   for (;;) {
-    let left: readonly Step[] = [];
+    let left: Step[] = [];
     const client = await open();
     try {
-      await beginAlone(client);
-      left = await stepsOf(client, names.length);
+      await client.query(
+        `begin isolation level read committed, read write; set local lock_timeout = '${RUN_TIMEOUT}'`,
+      );
+      await client.query(`select pg_advisory_xact_lock(${RUN_LOCK})`).catch((error: unknown) => {
+        throw new AdministrationError(
+          `Another run of migrations is under way: ${describe(error)}. Wait for its end, and run the command again.`,
+        );
+      });
+      const state = await readState(client, files);
+      left = stepsOf(state, names.length);
       const [step] = left;
       if (!step) return names;
-      await step.run();
-      await client.query('commit').catch((error: unknown) => {
-        throw failureOf(`${step.name}.sql`, undefined, error); // a deferred constraint
-      });
+      await noteNewNumbers(client, state);
+      await forbidCommit(client);
+      await runFile(client, folder, step, () => LIMITS);
+      await allowCommit(client);
+      await commit(client, open, step);
       names.push(step.name);
     } catch (error) {
-      if (!(error instanceof AdministrationError) || left.length === 0) throw error;
+      const [step] = left;
+      if (!step) throw error;
+      const done = step.direction === 'up' ? 'applied' : 'undone';
+      const said = error instanceof AdministrationError ? error.message : describe(error);
+      const others = error instanceof CommitLost ? left.slice(1) : left;
       throw new AdministrationError(
-        `${error.message}\nIn this run ${done}: ${names.join(', ') || 'none'}. Not ${done}: ${left.map(({ name }) => name).join(', ')}. Correct the file and run the command again.`,
+        `${said}\nIn this run ${done}: ${names.join(', ') || 'none'}. Not ${done}: ${others.map(({ name }) => name).join(', ') || 'none'}.${
+          error instanceof CommitLost ? '' : ' Correct the file and run the command again.'
+        }`,
       );
     } finally {
-      await client.end(); // this also ends the transaction
+      await client.end().catch(() => undefined); // this also ends the transaction
     }
   }
+}
+
+/** What its message says of the migration stands instead of "not applied". */
+class CommitLost extends AdministrationError {}
+
+async function commit(client: Client, open: Open, step: Step): Promise<void> {
+  const { rows } = await client.query<{ id: string }>('select pg_current_xact_id()::text as id');
+  try {
+    await client.query('commit');
+  } catch (error) {
+    const { code, message, detail } = error as DatabaseError;
+    // Classes 08 and 57P: the connection or the server has gone
+    if (code !== undefined && !/^(08|57P)/.test(code))
+      throw new AdministrationError(
+        [
+          `${step.name}.sql, at the end of its transaction: ${message}`,
+          ...(detail ? [`  ${detail}`] : []),
+        ].join('\n'),
+      );
+    const outcome = await outcomeOf(open, rows[0]?.id ?? '');
+    if (outcome === 'committed') {
+      process.stderr.write(
+        `The connection was lost while ${step.name} was committed (${describe(error)}). It was committed.\n`,
+      );
+      return;
+    }
+    throw new CommitLost(
+      `The connection was lost while ${step.name} was committed: ${describe(error)}. ${
+        outcome === 'aborted'
+          ? 'It was not committed: nothing of it remains. Run the command again.'
+          : `Whether it was committed is not known yet. Ask when the database answers: ${typed('migrate', 'status')}`
+      }`,
+    );
+  }
+}
+
+/** What became of a transaction, asked in new sessions. */
+async function outcomeOf(open: Open, transaction: string): Promise<string | undefined> {
+  const end = Date.now() + ASK_MS;
+  while (Date.now() < end) {
+    const client = await open().catch(() => undefined);
+    const result = await client
+      ?.query<{ status: string }>('select pg_xact_status($1::xid8) as status', [transaction])
+      .catch(() => undefined);
+    await client?.end().catch(() => undefined);
+    const status = result?.rows[0]?.status;
+    if (status === 'committed' || status === 'aborted') return status;
+    await pause(ASK_EVERY_MS);
+  }
+  return undefined;
 }

@@ -14,11 +14,13 @@ import {
   uniqueArray,
 } from 'fast-check';
 import { Client } from 'pg';
-import { migrationFor } from '../../../src/administration/lists/list-migration.js';
+import { compareList } from '../../../src/administration/lists/compare-list.js';
+import { listMigration } from '../../../src/administration/lists/list-migration.js';
 import {
   LISTS,
   type ListTable,
-  exportList,
+  exportRows,
+  toCsv,
 } from '../../../src/administration/lists/list-tables.js';
 import { parseListFile } from '../../../src/administration/lists/read-list-file.js';
 import {
@@ -86,6 +88,38 @@ describe('codes export', () => {
   });
 });
 
+describe('codes export --excel', () => {
+  it.each([
+    ['a', 'sep=;\r\n', ''],
+    ['é', '\ufeff', 'There are letters outside ASCII, '],
+  ])('writes what a double click opens: %s', async (letter, begin, said) => {
+    await database.query(`insert into communication_code values ('T', '1;2', $1)`, [letter]);
+    const { status, stdout, stderr } = await copy.start(
+      'codes',
+      'export',
+      'communication-codes',
+      '--excel',
+    ).ended;
+    expect({ status, stdout }).toEqual({
+      status: 0,
+      stdout: `${begin}${CODES.replaceAll(',', ';')}\r\nT;"1;2";${letter};;\r\n`,
+    });
+    expect(stderr.startsWith(said)).toBe(true);
+    expect((await copy.migrate('new', 'same', '--from', file('same.csv', stdout))).stdout).toMatch(
+      /^The database already holds/,
+    );
+  });
+
+  it('names the cells that a spreadsheet would run', async () => {
+    await database.query(
+      `insert into communication_code values ('T', '-1', '=cmd|A1'), ('T', '2', 'a = b')`,
+    );
+    expect((await copy.start('codes', 'export', 'communication-codes').ended).stderr).toBe(
+      'A spreadsheet would run 2 cells as a formula, and save what comes out: code "-1" of T; description "=cmd|A1" of T. Import these columns as text.\n',
+    );
+  });
+});
+
 describe('migrate new --from', () => {
   it('says so where there is no difference, and writes nothing', async () => {
     const path = file('lists.csv', `\ufeff${await exported('code-lists')}`);
@@ -131,19 +165,14 @@ describe('migrate new --from', () => {
     expect(await exported('code-lists')).toContain(
       'orderType,Transfer,2,2026-12-31T23:00:00Z,\r\n',
     );
-    expect(await copy.migrate('down')).toMatchObject({ status: 0 });
+    expect(await copy.migrate('down', '--yes')).toMatchObject({ status: 0 });
     expect(await exported('code-lists')).toBe(before);
   });
 
   it.each<[string, string | Uint8Array, RegExp]>([
-    ['nothing', '', /line 1: the file is empty/],
+    ['nothing', '', /line 1: the file is empty\. Needed are/],
     ['another header', 'a,b\n1,2', /line 1: the columns are "a,b"\. Needed are code_type,/],
     ['a column that lacks', 'code_type,code\n1,2', /line 1: the columns are/],
-    [
-      'semicolons',
-      `${CODES.replaceAll(',', ';')}\nA;B;c;;`,
-      /line 1: its columns are separated by semicolons/,
-    ],
     [
       'a key twice',
       `${CODES}\nA,B,c,,\nA,C,c,,\nA,B,d,,`,
@@ -152,7 +181,7 @@ describe('migrate new --from', () => {
     ['padding', `${CODES}\nA,"B ",c,,`, /line 2: code "B " begins or ends with a space/],
     ['no code', `${CODES}\nA,,c,,`, /line 2: code is empty/],
     ['length', `${CODES}\nA,${'x'.repeat(257)},c,,`, /line 2: code "x+" is longer than 256/],
-    ['a line break', `${CODES}\nA,"B\nC",c,,`, /line 3: code "B\\nC" has a control character/],
+    ['a line break', `${CODES}\nA,"B\nC",c,,`, /line 2: code "B\\nC" has a control character/],
     ['wrong quotes', `${CODES}\nA,B,c,,\nA,"B"x,c,,`, /line 3: its quotes are wrong/],
     ['an open quote', `${CODES}\nA,"B,c,,`, /line 2: its quotes are wrong/],
     ['too few fields', `${CODES}\nA,B,c,,\nA,C`, /line 3: it has more or fewer fields/],
@@ -172,14 +201,24 @@ describe('migrate new --from', () => {
       /line 2: valid_until is not after/,
     ],
     [
+      'a position twice',
+      'code_list,value,position,valid_from,valid_until\norderType,Return,2,,\norderType,Standard,2,,',
+      /line 3: position 2 stands behind position 2 of line 2/,
+    ],
+    [
+      'a position that would be ignored',
+      'code_list,value,position,valid_from,valid_until\norderType,Transfer,1,,',
+      /line 2: position 1 contradicts the order of the lines, which gives it 3, since the file lacks/,
+    ],
+    [
       'an unknown list',
       'code_list,value,valid_from,valid_until\norderTypo,A,,',
-      /there is no list "orderTypo"/,
+      /line 2: there is no list "orderTypo"/,
     ],
     [
       'positions out of order',
       'code_list,value,position,valid_from,valid_until\norderType,Return,2,,\norderType,Standard,1,,',
-      /line 3: position 1 stands behind 2/,
+      /line 3: position 1 stands behind position 2 of line 2/,
     ],
   ])('refuses %s whole, with line and remedy', async (_name, text, said) => {
     const { status, stdout, stderr } = await copy.migrate(
@@ -190,8 +229,44 @@ describe('migrate new --from', () => {
     );
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(said);
-    expect(stderr).toMatch(/ Nothing was written\.\n$/);
+    expect(stderr).toMatch(/\nNothing was written\.\n$/);
     expect(own()).toEqual([]);
+  });
+
+  it('tells twenty faults at once, each with the line on which it begins', async () => {
+    const bad = Array.from({ length: 30 }, (_, at) => `A,${at},"a${at % 2 ? '' : '\n\n'}b",x,\r\n`);
+    const path = file('bad.csv', `${CODES}\r\n${bad.join('')}`);
+    const lines = (await copy.migrate('new', 'bad', '--from', path)).stderr.split('\n');
+    expect(lines.slice(20)).toEqual(['… and 25 more', 'Nothing was written.', '']);
+    expect(lines.slice(0, 4).map((line) => /line \d+: \w+/.exec(line)?.[0])).toEqual([
+      'line 2: description',
+      'line 2: valid_from',
+      'line 5: valid_from',
+      'line 6: description',
+    ]);
+  });
+
+  it.each([
+    [
+      'semicolons, a byte order mark, quotes and line ends of Windows',
+      `\ufeff${CODES.replaceAll(',', ';')}\r\n"T";A;"a ""b""; c";;\r\n`,
+    ],
+    [
+      'the separator named in the first line',
+      `sep=;\r\n${CODES.replaceAll(',', ';')}\r\nT;A;"a ""b""; c";;\r\n`,
+    ],
+    [
+      'commas and columns in another order',
+      'description,code,code_type,valid_until,valid_from\n"a ""b""; c",A,T,,',
+    ],
+  ])('reads a file with %s', async (_name, text) => {
+    expect(await copy.migrate('new', 'add', '--from', file('some.csv', text))).toMatchObject({
+      status: 0,
+    });
+    expect(await copy.migrate('up')).toMatchObject({ status: 0 });
+    expect(
+      await database.query('select code_type, code, description from communication_code'),
+    ).toEqual([{ code_type: 'T', code: 'A', description: 'a "b"; c' }]);
   });
 
   it('takes many rows, in statements of a thousand, and no more than 100,000', async () => {
@@ -241,21 +316,22 @@ describe('any file', () => {
   /** Writes it, as it is compared, as the table has to be exported afterwards. */
   const roundTrip = async (list: ListTable, rows: string[][], complete: boolean): Promise<void> => {
     const csv = stringify([list.columns, ...rows], { record_delimiter: 'windows' });
-    const before = await exportList(client, list);
+    const exportList = async () => toCsv(await exportRows(client, list));
+    const before = await exportList();
     const migrationName = `${String(Number(NAMES.at(-1)?.slice(0, 4)) + 1).padStart(4, '0')}_from_file`;
-    const migration = await migrationFor(
+    const changes = await compareList(
       client,
       'any.csv',
       parseListFile('any.csv', Buffer.from(csv)),
       complete,
     );
-    if (migration === undefined)
+    if (Object.values(changes).every((some) => some.length === 0))
       return expect(before.split('\r\n').toSorted()).toEqual(
         expect.arrayContaining(csv.split('\r\n')),
       );
-    copy.write(migrationName, migration);
+    copy.write(migrationName, listMigration(list, changes, 'Any'));
     await applyMigrations(copy.migrations, open);
-    const after = await exportList(client, list);
+    const after = await exportList();
     const lines = (all: string): string[] =>
       all
         .split('\r\n')
@@ -271,8 +347,8 @@ describe('any file', () => {
           lines(csv).filter((line) => line.startsWith(name)),
         );
     }
-    await undoMigrations(copy.migrations, open, 1);
-    expect(await exportList(client, list)).toBe(before);
+    await undoMigrations(copy.migrations, open, [migrationName]);
+    expect(await exportList()).toBe(before);
     copy.reset();
   };
 
@@ -293,7 +369,7 @@ describe('any file', () => {
     await assert(
       asyncProperty(rows, boolean(), (all, complete) =>
         roundTrip(
-          LISTS['communication-codes'] as ListTable,
+          LISTS['communication-codes'],
           all.map((one) => [
             one.codeType,
             one.code,
@@ -329,7 +405,7 @@ describe('any file', () => {
     await assert(
       asyncProperty(rows, boolean(), (all, complete) =>
         roundTrip(
-          LISTS['code-lists'] as ListTable,
+          LISTS['code-lists'],
           all.map((one) => [one.list, one.value, '', one.validity.from, one.validity.until]),
           complete,
         ),

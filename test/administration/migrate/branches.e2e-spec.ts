@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type TestDatabase, createDatabase } from '../../support/database.js';
@@ -73,7 +73,7 @@ describe('two clones that both add a migration', () => {
     expect(merge.status).toBe(1);
     expect(git(ours, 'diff', '--name-only', '--diff-filter=U')).toBe('last-migration.txt\n');
     git(ours, 'checkout', '--theirs', 'last-migration.txt');
-    const twice = `${numbered(1, 'add_ours')}.sql and ${numbered(1, 'add_theirs')}.sql have the same number. Give those that are not on the main branch the next free ones: migrate renumber --base main\n`;
+    const twice = `${numbered(1, 'add_ours')}.sql and ${numbered(1, 'add_theirs')}.sql have the same number. Give those that are not on the main branch the next free ones: node dist/migrate.js renumber --base main\n`;
     for (const command of ['check', 'up', 'plan'])
       expect(await ours.migrate(command)).toEqual({ status: 1, stdout: '', stderr: twice });
     expect(await ours.migrate('renumber', '--base', 'origin/main')).toEqual({
@@ -84,18 +84,32 @@ describe('two clones that both add a migration', () => {
     commit(ours);
     expect(await ours.migrate('check', '--base', 'origin/main')).toMatchObject({ status: 0 });
 
+    expect((await ours.migrate('status')).stdout).toContain(
+      `applied  ${numbered(2, 'add_ours')} (as ${numbered(1, 'add_ours')})\npending  ${numbered(1, 'add_theirs')}\n`,
+    );
     expect(await ours.migrate('up')).toEqual({
       status: 0,
       stdout: `applied  ${numbered(1, 'add_theirs')}\n`,
       stderr: '',
     });
     expect((await ours.migrate('status')).stdout).toContain(
-      `applied  ${numbered(2, 'add_ours')} (as ${numbered(1, 'add_ours')})\napplied  ${numbered(1, 'add_theirs')}\n`,
+      `applied  ${numbered(2, 'add_ours')}\napplied  ${numbered(1, 'add_theirs')}\n`,
     );
     expect(await ours.migrate('up')).toMatchObject({ stdout: 'Nothing to do.\n' });
     expect(
       await database.query(`select name::text from code_list where name like 'add\\_%' order by 1`),
     ).toEqual([{ name: 'add_ours' }, { name: 'add_theirs' }]);
+  });
+
+  it('raise no alarm about what the other one has added meanwhile', async () => {
+    const behind = `${origin.folder}-behind`;
+    execFileSync('git', ['clone', '-q', origin.folder, behind]);
+    const late = new ProgramCopy(behind);
+    git(late, 'checkout', '-q', 'HEAD^');
+    late.add(numbered(2, 'add_own'), 'select 1;');
+    writeFileSync(join(behind, 'last-migration.txt'), `${numbered(2, 'add_own')}\n`);
+    expect(await late.migrate('check', '--base', 'origin/main')).toMatchObject({ status: 0 });
+    late.remove();
   });
 
   it('are checked for changed and removed files and for numbers that are too low', async () => {
@@ -107,7 +121,7 @@ describe('two clones that both add a migration', () => {
     expect(stderr.split('\n').map((line) => line.split('. ')[0])).toEqual([
       `${NAMES[0]}.sql of origin/main was changed or removed`,
       `${NAMES[1]}.sql of origin/main was changed or removed`,
-      `0000_early.sql does not come after ${numbered(1, 'add_theirs')}.sql, the last one of origin/main: migrate renumber --base origin/main`,
+      `0000_early.sql does not come after ${numbered(1, 'add_theirs')}.sql, the last one of origin/main: node dist/migrate.js renumber --base origin/main`,
       '',
     ]);
     expect(readFileSync(join(ours.folder, 'last-migration.txt'), 'utf8')).toBe(

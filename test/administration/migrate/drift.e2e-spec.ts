@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { PASSWORD, type TestDatabase, createDatabase } from '../../support/database.js';
 import { type Outcome, run } from '../../support/program.js';
@@ -7,22 +8,22 @@ let copy: ProgramCopy;
 let database: TestDatabase;
 let person: string;
 
+const urlAs = (username: string): string =>
+  Object.assign(new URL(database.url), { username, password: PASSWORD }).href;
+
 beforeAll(async () => {
   copy = new ProgramCopy();
-  database = await createDatabase({ migrated: false });
+  database = await createDatabase();
   // A role of her own, as docs/administrators.md shows
   person = `ada_${database.name.slice(-12)}`;
   await database.query(
-    `create role ${person} login password '${PASSWORD}' in role order_lookup_owner;
-     alter role ${person} set role = 'order_lookup_owner'; grant usage, create on schema public to order_lookup_owner`,
+    `create role ${person} login password '${PASSWORD}' in role order_lookup_owner; alter role ${person} set role = 'order_lookup_owner'`,
   );
-  copy.environment = {
-    DATABASE_URL: Object.assign(new URL(database.url), { username: person, password: PASSWORD })
-      .href,
-  };
+  copy.environment = { DATABASE_URL: urlAs(person) };
 });
 afterAll(async () => {
   copy.remove();
+  await database.query(`drop role ${person}`);
   await database.drop();
 });
 
@@ -31,22 +32,28 @@ const NOTHING = {
   stdout: 'Only migrations and the key commands changed something.\n',
   stderr: '',
 };
-const drift = (): Promise<Outcome> => copy.migrate('drift');
+const drift = (...words: string[]): Promise<Outcome> => copy.migrate('drift', ...words);
 const keys = (...words: string[]): Promise<Outcome> => run('keys.js', words, copy.environment);
 const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
 
 it('needs the migrations', async () => {
-  expect(await drift()).toEqual({
+  const empty = await createDatabase({ migrated: false });
+  expect(await run('migrate.js', ['drift'], { DATABASE_URL: empty.url })).toEqual({
     status: 1,
     stdout: '',
-    stderr: expect.stringMatching(/Apply the migrations first: migrate up\n$/),
+    stderr: expect.stringMatching(/Apply the migrations first: node dist\/migrate\.js up\n$/),
   });
+  await empty.drop();
 });
 
 it('shows nothing after migrations and key commands, and the record names who ran them', async () => {
   copy.add('0100_add', `insert into code_list (name) values ('added'); reset role;`);
   copy.add('0101_make', 'create table made (x int);', 'drop table made;');
-  expect(await copy.migrate('up')).toMatchObject({ status: 0, stderr: '' });
+  expect(await copy.migrate('up')).toEqual({
+    status: 0,
+    stdout: 'applied  0100_add\napplied  0101_make\n',
+    stderr: '',
+  });
   const { id } = JSON.parse((await keys('issue', '--client', 'c', '--json')).stdout) as {
     id: string;
   };
@@ -55,23 +62,23 @@ it('shows nothing after migrations and key commands, and the record names who ra
   expect(await drift()).toEqual(NOTHING);
   expect(
     await database.query(
-      `select distinct tableowner from pg_tables where schemaname = 'public' and tablename in ('applied_migration', 'made', 'code_list')`,
+      `select distinct tableowner from pg_tables where schemaname = 'public' and tablename in ('pgmigrations', 'made', 'code_list')`,
     ),
   ).toEqual([{ tableowner: 'order_lookup_owner' }]);
-  expect(await database.query('select distinct applied_by as by from applied_migration')).toEqual([
-    { by: person },
-  ]);
   expect(
     await database.query(
-      `select database_user as by, migration from change_history where new_row ->> 'name' = 'added'`,
+      `select database_user as by, migration from change_history where new_row ->> 'name' in ('added', '0100_add') order by id`,
     ),
-  ).toEqual([{ by: person, migration: '0100_add' }]);
+  ).toEqual([
+    { by: person, migration: '0100_add' },
+    { by: person, migration: '0100_add' },
+  ]);
 });
 
-it('shows what else was changed and by whom, until the next migration', async () => {
+it('shows what else was changed and by whom, whatever the session claims, and forgets nothing', async () => {
   await database.query(`update code_list_value set value = 'Flatbed' where value = 'FlatBed'`);
   await database.query(
-    `begin; set local application_name = 'order-lookup-keys'; set local order_lookup.person = 'Grace';
+    `begin; set local application_name = 'order-lookup-keys'; set local order_lookup.person = 'Grace'; set local order_lookup.migration = '0100_add';
      insert into communication_code values ('T', 'a', 'x'); delete from api_key; commit`,
   );
   const { status, stdout, stderr } = await drift();
@@ -82,38 +89,78 @@ it('shows what else was changed and by whom, until the next migration', async ()
   expect(update).toMatch(new RegExp(`^${TIME}  postgres \\(tests\\)  UPDATE code_list_value `));
   expect(update).toContain(`${row('FlatBed')} → ${row('Flatbed')}`);
   expect(insert).toMatch(
-    new RegExp(`^${TIME}  Grace \\(order-lookup-keys\\)  INSERT communication_code \\{.*"x".*\\}$`),
+    new RegExp(
+      `^${TIME}  postgres \\(order-lookup-keys, says to be Grace, claims the migration 0100_add\\)  INSERT communication_code \\{.*"x".*\\}$`,
+    ),
   );
   expect(others).toEqual(['']); // a key command cannot be told from who takes its name
-  const { changes, count } = JSON.parse((await copy.migrate('drift', '--json')).stdout) as {
-    changes: object[];
-    count: number;
-  };
-  expect({ shown: changes.length, count }).toEqual({ shown: 2, count: 2 });
 
-  expect(await copy.migrate('down')).toMatchObject({ status: 0 });
+  expect(await copy.migrate('down', '--yes')).toMatchObject({ status: 0 });
   copy.add('0102_more', `insert into code_list (name) values ('more');`);
-  expect(await copy.migrate('up')).toMatchObject({ status: 0 });
-  expect(await drift()).toEqual(NOTHING);
+  expect((await copy.migrate('up')).stdout).toBe(
+    'applied  0101_make\napplied  0102_more\nThere is drift (2): something was changed by hand, or a trigger is missing or off. See: node dist/migrate.js drift\n',
+  );
+  expect(await drift()).toMatchObject({ status: 2, stdout });
+  expect(JSON.parse((await drift('--json')).stdout)).toMatchObject({
+    changes: [{ by: 'postgres' }, { person: 'Grace' }],
+    triggers: [],
+  });
+  expect(await drift('--since', '2999-01-01')).toEqual(NOTHING);
+  expect(await drift('--since', 'yesterday')).toMatchObject({ status: 1 });
 });
 
-it('shows the first thousand of many, and says so where changes may be missing', async () => {
+it('becomes a migration, which changes nothing here and everything elsewhere, and goes back', async () => {
+  await database.query(
+    `insert into code_list (name) values ('byHand'); insert into code_list_value (code_list, value) values ('byHand', 'One'), ('byHand', 'Two');
+     insert into area_property (area, property, code_list) values ('order-update', 'byHand', 'byHand');
+     update code_list_value set position = position + 100 where code_list = 'byHand'; delete from code_list_value where value = 'Two';
+     update communication_code set description = 'it''s y', valid_from = '2027-01-01T00:00Z' where code = 'a';
+     insert into communication_code values ('T', 'b', 'in vain'); delete from communication_code where code = 'b'`,
+  );
+  const created = await drift('--to-migration', 'keep_what_was_changed');
+  expect(created).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(/^created .*\/0103_keep_what_was_changed\.sql\n$/),
+  });
+  const elsewhere = await createDatabase();
+  const contents = (where: TestDatabase) =>
+    where.query(
+      `select 'value' as what, to_jsonb(v)::text as row from code_list_value v union all select 'code', to_jsonb(c)::text from communication_code c
+        union all select 'property', to_jsonb(p)::text from area_property p order by 1, 2`,
+    );
+  const [here, original] = [await contents(database), await contents(elsewhere)];
+  expect(await copy.migrate('up')).toMatchObject({ status: 0 });
+  expect(await contents(database)).toEqual(here);
+  copy.environment = { DATABASE_URL: elsewhere.urlOf('order_lookup_owner') };
+  expect(await copy.migrate('up')).toMatchObject({ status: 0, stderr: '' });
+  expect(await contents(elsewhere)).toEqual(here);
+  expect(await drift()).toEqual(NOTHING);
+  expect(await copy.migrate('down', '--yes')).toMatchObject({ status: 0, stderr: '' });
+  expect(await contents(elsewhere)).toEqual(original);
+  expect(readFileSync(`${copy.migrations}/0103_keep_what_was_changed.sql`, 'utf8')).not.toContain(
+    'in vain',
+  );
+  await elsewhere.drop();
+  copy.environment = { DATABASE_URL: urlAs(person) };
+});
+
+it('shows the first thousand of many, and triggers that are missing or off', async () => {
   await database.query(
     `insert into communication_code select 'T', n::text, 'Many' from generate_series(1, 1500) n`,
   );
-  expect((await drift()).stdout.split('\n').slice(1000)).toEqual(['… and 500 more', '']);
   await database.query(
-    `alter table code_list disable trigger all; delete from code_list where name = 'more'; alter table code_list enable trigger all`,
+    `alter table code_list disable trigger record_insert; drop trigger record_delete on code_list`,
   );
-  expect((await drift()).stdout).toContain(
-    'The record of changes may lack changes of code_list: triggers were disabled,',
-  );
-  copy.add('0103_acknowledge', 'select 1;');
-  expect(await copy.migrate('up')).toMatchObject({ status: 0 });
-  expect(await drift()).toEqual(NOTHING);
-  expect(
-    await database.query(
-      `select migration from change_history where operation = 'GAP' order by id desc limit 1`,
-    ),
-  ).toEqual([{ migration: '0103_acknowledge' }]);
+  copy.add('0104_more', 'select 1;');
+  expect(await copy.migrate('up')).toMatchObject({
+    stderr: '',
+    stdout: expect.stringContaining('There is drift ('),
+  });
+  const lines = (await drift()).stdout.split('\n').slice(1000);
+  expect(lines).toEqual([
+    expect.stringMatching(/^… and \d+ more$/),
+    expect.stringMatching(/^the trigger record_delete of code_list is missing: /),
+    expect.stringMatching(/^the trigger record_insert of code_list is switched off: /),
+    '',
+  ]);
 });

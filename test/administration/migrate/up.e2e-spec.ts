@@ -1,4 +1,6 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type TestDatabase, createDatabase } from '../../support/database.js';
@@ -24,8 +26,32 @@ const migrate = (...words: string[]) => copy.migrate(...words);
 const add: ProgramCopy['add'] = (...parts) => copy.add(...parts);
 const applied = async (): Promise<string[]> =>
   (
-    await database.query<{ name: string }>('select name from public.applied_migration order by id')
+    await database.query<{ name: string }>(
+      'select name from public.pgmigrations order by run_on, id',
+    )
   ).map(({ name }) => name);
+
+/** A way to the database that is cut at the first COMMIT: before it arrives, or before its answer does. */
+async function loseCommit(url: string, arrives: boolean): Promise<{ url: string; close(): void }> {
+  const { hostname, port } = new URL(url);
+  let isCut = false;
+  const server = createServer((socket) => {
+    const upstream = connect(Number(port), hostname);
+    for (const end of [socket, upstream]) end.on('error', () => undefined);
+    upstream.on('data', (bytes) => socket.write(bytes)).on('close', () => socket.destroy());
+    socket.on('close', () => upstream.destroy());
+    socket.on('data', (bytes) => {
+      if (isCut || !bytes.includes('commit\0')) return upstream.write(bytes);
+      isCut = true;
+      if (!arrives) return upstream.destroy();
+      upstream.removeAllListeners('data').once('data', () => upstream.destroy());
+      return upstream.write(bytes);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = Object.assign(new URL(url), { port: (server.address() as AddressInfo).port });
+  return { url: address.href, close: () => server.close() };
+}
 
 describe('migrate up', () => {
   it('applies all from empty, nothing the second time, and goes down and up again', async () => {
@@ -42,7 +68,7 @@ describe('migrate up', () => {
     });
     expect(
       await database.query(
-        `select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v') and relname <> 'applied_migration'`,
+        `select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v') and relname <> 'pgmigrations'`,
       ),
     ).toEqual([]);
     expect(
@@ -109,16 +135,67 @@ describe('migrate up', () => {
     expect(await applied()).toEqual(NAMES);
   });
 
-  it.each(['commit', 'begin', 'rollback'])(
-    'refuses a migration with a %s of its own',
-    async (word) => {
+  it.each(['commit', '/* a */ END', 'rollback; begin; delete from code_list; commit'])(
+    'refuses a migration with a transaction of its own: %s',
+    async (words) => {
       await use();
-      add('0100_tear', `insert into code_list (name) values ('torn');\n${word};`);
-      expect(await migrate('up')).toEqual({
-        status: 1,
-        stdout: '',
-        stderr: `0100_tear.sql, line 3: "${word}" begins or ends a transaction, and each migration runs in one already. Take the statement out.\n`,
-      });
+      add('0100_tear', `insert into code_list (name) values ('torn');\n${words};`);
+      const { stderr } = await migrate('check');
+      expect(stderr).toMatch(
+        /^0100_tear\.sql, line 3: ".*" begins or ends a transaction, and each/,
+      );
+      for (const command of ['up', 'plan'])
+        expect(await migrate(command)).toEqual({ status: 1, stdout: '', stderr });
+    },
+  );
+
+  it('undoes with --yes what it shows, and asks nobody on the database of the demo', async () => {
+    await use();
+    add(
+      '0100_add',
+      `insert into code_list_value (code_list, value) values ('orderType', 'Transfer');`,
+      `delete from code_list_value where value = 'Transfer';`,
+    );
+    expect(await migrate('up')).toMatchObject({ status: 0 });
+    expect(await migrate('down')).toEqual({
+      status: 1,
+      stdout: expect.stringMatching(
+        /^To undo in the database test_\w+ at 127\.0\.0\.1:\d+: 0100_add\n[^]*! - value orderType: Transfer removed/,
+      ),
+      stderr: 'Nothing was undone, since nobody can be asked here. To undo it, add --yes\n',
+    });
+    expect(await migrate('down', '--yes')).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/\nundone {2}0100_add\n$/),
+    });
+    expect(await migrate('up')).toMatchObject({ status: 0 });
+    mkdirSync(join(copy.folder, '.data'));
+    writeFileSync(
+      join(copy.folder, '.data', 'demo.env'),
+      `export DATABASE_URL='${database.url}'\n`,
+    );
+    expect(await migrate('down')).toMatchObject({ status: 0 });
+    expect(await applied()).toEqual(NAMES);
+  });
+
+  it.each([
+    ['committed', 'It was committed.'],
+    ['not committed', 'It was not committed: nothing of it remains.'],
+  ])(
+    'says so when the connection is lost while COMMIT is on its way, and it was %s',
+    async (outcome, said) => {
+      await use();
+      add('0100_add', `insert into code_list (name) values ('added');`);
+      const lossy = await loseCommit(database.url, outcome === 'committed');
+      copy.environment = { DATABASE_URL: lossy.url };
+      const { status, stderr } = await migrate('up');
+      lossy.close();
+      expect(stderr).toContain(said);
+      expect({ status, applied: await applied() }).toEqual(
+        outcome === 'committed'
+          ? { status: 0, applied: [...NAMES, '0100_add'] }
+          : { status: 1, applied: NAMES },
+      );
     },
   );
 
@@ -180,7 +257,7 @@ describe('each migration has a session of its own', () => {
     add('0100_spoil', SPOIL, SPOIL);
     add('0101_look', EXPECT, EXPECT);
     add('0102_spoil', SPOIL, SPOIL);
-    for (const words of [['plan'], ['up'], ['down', '3']])
+    for (const words of [['plan'], ['up'], ['down', '3', '--yes']])
       expect(await migrate(...words)).toMatchObject({ status: 0, stderr: '' });
     expect(await applied()).toEqual(NAMES);
   });
@@ -198,33 +275,28 @@ describe('each migration has a session of its own', () => {
     ])
       await database.query(`alter database ${database.name} set ${setting}`);
     add('0100_look', EXPECT, EXPECT);
-    for (const words of [['plan'], ['up'], ['status'], ['down'], ['up'], ['plan']])
+    for (const words of [['up'], ['status'], ['down', '--yes'], ['up'], ['plan']])
       expect(await migrate(...words)).toMatchObject({ status: 0, stderr: '' });
     expect(await applied()).toEqual([...NAMES, '0100_look']);
   });
 });
 
 describe('files of migrations that were applied', () => {
-  const both = async (state: string, said: string): Promise<void> => {
-    const status = await migrate('status');
-    expect({ status: status.status, stderr: status.stderr }).toEqual({ status: 1, stderr: '' });
-    expect(status.stdout).toContain(`${state.padEnd(7)}  0100_add\n`);
-    expect(status.stdout).toContain(said);
-    const up = await migrate('up');
-    expect({ ...up, stderr: '' }).toEqual({ status: 1, stdout: '', stderr: '' });
-    expect(up.stderr).toContain(said);
-  };
-
-  it('are reported if they were changed or are missing; line ends do not matter', async () => {
+  it('are reported if they are missing, with status 1', async () => {
     await use();
     add('0100_add', 'select 1;');
     expect(await migrate('up')).toMatchObject({ status: 0 });
-    copy.write('0100_add', '-- Up Migration\r\nselect 1;\r\n-- Down Migration\r\n\r\n');
-    expect(await migrate('up')).toEqual({ status: 0, stdout: 'Nothing to do.\n', stderr: '' });
-    add('0100_add', 'select 2;');
-    await both('changed', '0100_add.sql was changed after it was applied. Restore it, ');
     rmSync(join(copy.migrations, '0100_add.sql'));
-    await both('gone', '0100_add.sql was applied, and its file is gone. Restore it, ');
+    const said = '0100_add.sql was applied, and its file is gone. Restore it, ';
+    const { status, stdout, stderr } = await migrate('status');
+    expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+    expect(stdout).toContain('gone     0100_add\n');
+    expect(stdout).toContain(said);
+    for (const command of ['up', 'plan', 'down'])
+      expect(await migrate(command)).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining(said),
+      });
   });
 
   it('name one whose number is too low', async () => {
@@ -236,30 +308,73 @@ describe('files of migrations that were applied', () => {
       status: 1,
       stdout: '',
       stderr:
-        '0100_first.sql is pending, and later ones are applied. Give it the next free number: migrate renumber --base main\n',
+        '0100_first.sql is pending, and later ones are applied. Give it the next free number: node dist/migrate.js renumber --base main\n',
     });
   });
 });
 
-describe('a file that is not a migration', () => {
+describe('an unusual file', () => {
   it.each([
-    ['-- Up migration\nselect 1;', /^0100_x\.sql, line 1: "-- Up migration" looks like a marker/],
-    ['select 1;', /^0100_x\.sql has no line "-- Up Migration"/],
-    ['-- Up Migration\n-- nothing', /^0100_x\.sql has no statement below "-- Up Migration"/],
-    ['-- Up Migration\nselect 1;\n-- Down Migration\n\n/**/ end;', /^0100_x\.sql, line 5: "end" /],
     [
-      Buffer.from([...Buffer.from('-- Up Migration\nselect '), 0xff]),
-      /^0100_x\.sql is not in UTF-8/,
+      'CRLF, a byte order mark and no last newline',
+      '\ufeff-- Up Migration\r\ncreate table x ();\r\n-- Down Migration\r\ndrop table x',
     ],
-  ])('is refused before anything runs: %j', async (text, said) => {
+    [
+      'statements without a last semicolon',
+      '-- Up Migration\ncreate table x ()\n-- Down Migration\ndrop table x',
+    ],
+    [
+      'settings and savepoints of its own',
+      `-- Up Migration\nset constraints all immediate; savepoint a; create table x (); rollback to a; create table x (); set role pg_monitor;\n-- Down Migration\ndrop table x;`,
+    ],
+  ])('with %s goes up and back', async (_name, text) => {
+    await use();
+    copy.write('0100_x', text);
+    for (const words of [['check'], ['plan'], ['up'], ['down', '--yes']].slice(1))
+      expect(await migrate(...words)).toMatchObject({ status: 0, stderr: '' });
+    expect(await applied()).toEqual(NAMES);
+  });
+
+  it.each([
+    [
+      'a missing quote after E',
+      `select E'it;\n${`insert into code_list values ('a');\n`.repeat(20_000)}`,
+      /^0100_x\.sql, line \d+: (unterminated quoted string|syntax error)/,
+    ],
+    [
+      '50 MB of rows, the last of which is wrong',
+      `insert into communication_code (code_type, code, description) values\n${`('A', 'B', 'it''s a description of some length, so that the file is large'),\n`.repeat(700_000)}('A', ' ', 'x');`,
+      /^0100_x\.sql, line \d+: /,
+    ],
+    [
+      'a string that never ends',
+      `select '${'x'.repeat(5_000_000)}`,
+      /^0100_x\.sql, line 2: unterminated quoted string/,
+    ],
+  ])('with %s ends in a short message', async (_name, text, said) => {
+    await use();
+    add('0100_x', text);
+    for (const command of ['plan', 'up']) {
+      const { status, stdout, stderr } = await migrate(command);
+      expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+      expect(stderr).toMatch(said);
+      expect(stderr.length).toBeLessThan(4_000);
+    }
+    expect(await applied()).toEqual(NAMES);
+  });
+
+  it('in another encoding is refused before anything runs', async () => {
     await use();
     add('0099_before', 'select 1;');
-    writeFileSync(join(copy.migrations, '0100_x.sql'), text);
-    for (const command of ['up', 'plan', 'status', 'down'])
+    writeFileSync(
+      join(copy.migrations, '0100_x.sql'),
+      Buffer.from([...Buffer.from('-- Up Migration\nselect '), 0xff]),
+    );
+    for (const command of ['check', 'up', 'plan', 'status', 'down'])
       expect(await migrate(command)).toEqual({
         status: 1,
         stdout: '',
-        stderr: expect.stringMatching(said),
+        stderr: expect.stringMatching(/^0100_x\.sql is not in UTF-8/),
       });
     expect(await applied()).toEqual(NAMES);
   });

@@ -1,7 +1,6 @@
-import { AdministrationError, command } from '../../frame/command.js';
+import { AdministrationError, command, typed } from '../../frame/command.js';
 import { readBase } from '../base-revision.js';
-import { faultOfLast } from '../last-migration.js';
-import { MIGRATIONS, numberOf, readMigrations } from '../read-migrations.js';
+import { MIGRATIONS, faultOfLast, numberOf, readMigrations } from '../migration-files.js';
 
 export const check = command({
   usage: '[--base REF]',
@@ -30,7 +29,7 @@ async function faultsAgainst(base: string, names: readonly string[]): Promise<st
       .filter((name) => !revision.names.includes(name) && last && numberOf(name) <= numberOf(last))
       .map(
         (name) =>
-          `${name}.sql does not come after ${last}.sql, the last one of ${base}: migrate renumber --base ${base}`,
+          `${name}.sql does not come after ${last}.sql, the last one of ${base}: ${typed('migrate', `renumber --base ${base}`)}`,
       ),
   ];
 }

@@ -1,11 +1,10 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename } from 'node:path';
 import { AdministrationError, command } from '../../frame/command.js';
 import { withDatabase } from '../../frame/connect.js';
-import { migrationFor } from '../../lists/list-migration.js';
+import { compareList } from '../../lists/compare-list.js';
+import { listMigration } from '../../lists/list-migration.js';
 import { readListFile } from '../../lists/read-list-file.js';
-import { writeLast } from '../last-migration.js';
-import { MIGRATIONS, migrationNames, nameOf, numberOf } from '../read-migrations.js';
+import { createMigration } from '../migration-files.js';
 
 const TEMPLATE = `-- Up Migration
 
@@ -22,34 +21,17 @@ export const create = command({
     'creates the next migration: an empty one, or one that brings the table to what the file says; with --complete rows that the file lacks are deleted',
   operands: [1, 1],
   options: { from: { type: 'string' }, complete: { type: 'boolean' } },
-  run: async ({ from, complete }, [name = '']) => {
-    if (from === undefined) {
-      if (complete) throw new AdministrationError('--complete needs a file: --from FILE.csv');
-      return { text: `created ${await createMigration(name)}` };
-    }
+  run: async ({ from, complete = false }, [name = '']) => {
+    if (from === undefined && complete)
+      throw new AdministrationError('--complete needs a file: --from FILE.csv');
+    if (from === undefined) return { text: `created ${await createMigration(name, TEMPLATE)}` };
     const file = await readListFile(from);
-    const text = await withDatabase((client) =>
-      migrationFor(client, from, file, complete === true),
-    );
+    const changes = await withDatabase((client) => compareList(client, from, file, complete));
+    if (Object.values(changes).every((rows) => rows.length === 0))
+      return { text: `The database already holds what ${from} says. Nothing was written.` };
+    const title = `Written from ${JSON.stringify(basename(from))}${complete ? ', which is complete' : ''}`;
     return {
-      text:
-        text === undefined
-          ? `The database already holds what ${from} says. Nothing was written.`
-          : `created ${await createMigration(name, text)}`,
+      text: `created ${await createMigration(name, listMigration(file.list, changes, title))}`,
     };
   },
 });
-
-/** Creates the next migration and gives its path. */
-async function createMigration(subject: string, text = TEMPLATE): Promise<string> {
-  if (!/^[a-z0-9_]+$/.test(subject))
-    throw new AdministrationError(
-      `"${subject}" cannot be part of a file name: lower-case letters, digits and underscores are needed, such as add_order_type.`,
-    );
-  const last = (await migrationNames(MIGRATIONS)).at(-1);
-  const name = nameOf(last ? numberOf(last) + 1 : 1, subject);
-  const path = join(MIGRATIONS, `${name}.sql`);
-  await writeFile(path, text, { flag: 'wx' });
-  await writeLast(name);
-  return path;
-}

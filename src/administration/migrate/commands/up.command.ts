@@ -1,6 +1,7 @@
 import { command } from '../../frame/command.js';
-import { connect } from '../../frame/connect.js';
-import { MIGRATIONS } from '../read-migrations.js';
+import { connect, withDatabase } from '../../frame/connect.js';
+import { driftInOneLine } from '../drift.js';
+import { MIGRATIONS } from '../migration-files.js';
 import { applyMigrations } from '../run-migrations.js';
 
 export const up = command({
@@ -9,9 +10,9 @@ export const up = command({
   options: { json: { type: 'boolean' } },
   run: async () => {
     const applied = await applyMigrations(MIGRATIONS, connect);
-    return {
-      text: applied.map((name) => `applied  ${name}`).join('\n') || 'Nothing to do.',
-      json: { applied },
-    };
+    const drift = await withDatabase(driftInOneLine);
+    const lines = applied.map((name) => `applied  ${name}`);
+    if (lines.length === 0) lines.push('Nothing to do.');
+    return { text: [...lines, ...(drift ? [drift] : [])].join('\n'), json: { applied, drift } };
   },
 });

@@ -1,6 +1,5 @@
-import { isInForce } from './validity.js';
+import { type CodeRecord, type CodeRows, isInForce } from '../../../codes/code-rows.js';
 import { type ListChange, compareLists } from './compare-lists.js';
-import { type Contents, type Record, valuesAt } from './contents.js';
 
 interface RecordChange {
   readonly kind: 'added' | 'removed' | 'changed';
@@ -23,121 +22,165 @@ export type Change = (
   readonly at?: string;
   /** It was scheduled for that moment, and is no longer. */
   readonly withdrawn?: true;
+  /** Why it can break clients. */
+  readonly breaks?: string;
 };
 
 /** In milliseconds, less than the resolution of PostgreSQL's timestamps. */
 const JUST_BEFORE = 0.0005;
+const DAY_MS = 86_400_000;
+/** An end that is as far away counts as announced. */
+const NOTICE_DAYS = 30;
 
 /** What callers see change when `after` takes the place of `before`: at once, and at each later moment. */
-export function changesBetween(before: Contents, after: Contents): Change[] {
-  const { now } = after;
+export function changesBetween(before: CodeRows, after: CodeRows, now: number): Change[] {
   const [former, present] = [scheduleOf(before, now), scheduleOf(after, now)];
   const scheduled = [
     ...[...present].flatMap(([key, change]) => (former.has(key) ? [] : [change])),
     ...[...former].flatMap(([key, change]): Change[] =>
       present.has(key) ? [] : [{ ...change, withdrawn: true }],
     ),
-  ];
+  ].sort((one, other) => Date.parse(one.at ?? '') - Date.parse(other.at ?? ''));
   return [
     ...changesOfProperties(before, after),
-    ...changesOfValues(before, now, after, now),
+    ...changesOfValues(listsAt(before, now), listsAt(after, now)),
     ...changesOfRecords(recordsAt(before, now), recordsAt(after, now)),
-    ...scheduled.toSorted((a, b) => Date.parse(a.at ?? '') - Date.parse(b.at ?? '')),
-  ];
+    ...scheduled,
+  ].map((change) => {
+    const breaks = danger(change, now);
+    return breaks === undefined ? change : { ...change, breaks };
+  });
 }
 
-interface Moment {
-  readonly lists: Set<string>;
-  readonly ending: Record[];
-  readonly beginning: Record[];
+function danger({ kind, what, at, withdrawn, ...change }: Change, now: number): string | undefined {
+  if (withdrawn || kind === 'changed') return undefined;
+  const isPlaced = 'after' in change && change.after !== undefined;
+  // Members of an object and records are found by their names
+  if ((kind === 'added' || kind === 'moved') && !(what === 'value' && isPlaced)) return undefined;
+  const days = at === undefined ? 0 : Math.floor((Date.parse(at) - now) / DAY_MS);
+  if (days >= NOTICE_DAYS) return undefined;
+  if (at !== undefined)
+    return `in ${days} day${days === 1 ? '' : 's'}: ${NOTICE_DAYS} days of notice are usual`;
+  if (kind === 'removed') return 'orders and clients may still hold it';
+  if (kind === 'renamed') return 'for clients the old one is gone';
+  return 'clients that go by position read another one';
+}
+
+/** By area and property, in their order: the values. */
+type Lists = ReadonlyMap<string, { area: string; property: string; values: readonly string[] }>;
+
+function listsAt({ properties, values }: CodeRows, moment: number): Lists {
+  const lists = new Map<string, string[]>();
+  for (const row of values)
+    if (isInForce(row, moment)) {
+      const list = lists.get(row.codeList) ?? [];
+      if (list.length === 0) lists.set(row.codeList, list);
+      list.push(row.value);
+    }
+  return new Map(
+    properties.map(({ area, property, codeList }) => [
+      `${area} ${property}`,
+      { area, property, values: lists.get(codeList) ?? [] },
+    ]),
+  );
+}
+
+function changesOfProperties(before: CodeRows, after: CodeRows): Change[] {
+  const namesOf = ({ properties }: CodeRows, wanted: string): string[] =>
+    properties.filter(({ area }) => area === wanted).map(({ property }) => property);
+  const areas = new Set([...after.properties, ...before.properties].map(({ area }) => area));
+  return [...areas]
+    .sort()
+    .reverse()
+    .flatMap((area) =>
+      compareLists(namesOf(before, area), namesOf(after, area)).map((change): Change => ({
+        ...change,
+        what: 'property',
+        area,
+      })),
+    );
+}
+
+/** In the properties that both have. */
+function changesOfValues(before: Lists, after: Lists): Change[] {
+  const sorted = [...after].sort(([, one], [, other]) =>
+    one.area < other.area ? 1 : one.area > other.area ? -1 : 0,
+  );
+  return sorted.flatMap(([key, { area, property, values }]) => {
+    const former = before.get(key)?.values;
+    return former === undefined || former.join('\0') === values.join('\0')
+      ? []
+      : compareLists(former, values).map((change): Change => ({
+          ...change,
+          what: 'value',
+          area,
+          property,
+        }));
+  });
 }
 
 /** Scheduled changes after `now`, keyed by a text that identifies each. */
-function scheduleOf(contents: Contents, now: number): Map<string, Change> {
-  const moments = new Map<number, Moment>();
-  const momentAt = (time: number): Moment | undefined => {
-    if (!Number.isFinite(time) || time <= now) return undefined;
-    const moment = moments.get(time) ?? { lists: new Set(), ending: [], beginning: [] };
-    moments.set(time, moment);
+function scheduleOf(rows: CodeRows, now: number): Map<string, Change> {
+  const isAhead = (time: number): boolean => time > now && time < Infinity;
+  const records = new Map<number, { ending: CodeRecord[]; beginning: CodeRecord[] }>();
+  const at = (time: number) => {
+    const moment = records.get(time) ?? { ending: [], beginning: [] };
+    records.set(time, moment);
     return moment;
   };
-  for (const record of contents.records) {
-    momentAt(record.from)?.beginning.push(record);
-    momentAt(record.until)?.ending.push(record);
+  for (const record of rows.records) {
+    const { validFrom, validUntil } = record.validity;
+    if (isAhead(validFrom)) at(validFrom).beginning.push(record);
+    if (isAhead(validUntil)) at(validUntil).ending.push(record);
   }
-  for (const [list, values] of contents.values)
-    for (const time of values.flatMap(({ from, until }) => [from, until]))
-      momentAt(time)?.lists.add(list);
+  const times = new Set(
+    rows.values.flatMap((row) => [row.validFrom, row.validUntil]).filter(isAhead),
+  );
   const schedule = new Map<string, Change>();
-  for (const [time, { lists, ending, beginning }] of moments) {
-    const at = new Date(time).toISOString();
+  for (const time of new Set([...times, ...records.keys()])) {
+    const { ending = [], beginning = [] } = records.get(time) ?? {};
     const changes = [
-      ...changesOfValues(contents, time - JUST_BEFORE, contents, time, lists),
+      ...(times.has(time)
+        ? changesOfValues(listsAt(rows, time - JUST_BEFORE), listsAt(rows, time))
+        : []),
       ...changesOfRecords(byKey(ending), byKey(beginning)),
     ];
     for (const change of changes) {
-      const { former: _former, description: _description, ...key } = change as RecordChange;
-      schedule.set(JSON.stringify([at, change.kind === 'removed' ? key : change]), {
-        ...change,
-        at,
-      });
+      const moment = new Date(time).toISOString();
+      const hidden = change.kind === 'removed' ? ['description'] : ['after'];
+      const key = Object.entries(change).filter(([name]) => !hidden.includes(name));
+      schedule.set(JSON.stringify([moment, key]), { ...change, at: moment });
     }
   }
   return schedule;
 }
 
-function changesOfProperties(before: Contents, after: Contents): Change[] {
-  const areas = new Set([...before.properties.keys(), ...after.properties.keys()]);
-  return [...areas].flatMap((area) =>
-    compareLists(
-      [...(before.properties.get(area)?.keys() ?? [])],
-      [...(after.properties.get(area)?.keys() ?? [])],
-    ).map((change): Change => ({ ...change, what: 'property', area })),
-  );
-}
-
-/** In the properties that both have; if `lists` is given, only in those. */
-function changesOfValues(
-  before: Contents,
-  formerly: number,
-  after: Contents,
-  presently: number,
-  lists?: ReadonlySet<string>,
-): Change[] {
-  const changes: Change[] = [];
-  for (const [area, properties] of after.properties)
-    for (const [property, list] of properties) {
-      const former = before.properties.get(area)?.get(property);
-      if (former === undefined || (lists && !lists.has(list))) continue;
-      const [old, now] = [valuesAt(before, former, formerly), valuesAt(after, list, presently)];
-      for (const change of compareLists(old, now))
-        changes.push({ ...change, what: 'value', area, property });
-    }
-  return changes;
-}
-
-const byKey = (records: readonly Record[] = []): Map<string, Record> =>
+const byKey = (records: readonly CodeRecord[]): Map<string, CodeRecord> =>
   new Map(records.map((record) => [`${record.codeType}\0${record.code}`, record]));
 
-const recordsAt = ({ records }: Contents, moment: number): Map<string, Record> =>
-  byKey(records.filter((record) => isInForce(record, moment)));
+const recordsAt = ({ records }: CodeRows, moment: number): Map<string, CodeRecord> =>
+  byKey(records.filter(({ validity }) => isInForce(validity, moment)));
 
 function changesOfRecords(
-  before: ReadonlyMap<string, Record>,
-  after: ReadonlyMap<string, Record>,
+  before: ReadonlyMap<string, CodeRecord>,
+  after: ReadonlyMap<string, CodeRecord>,
 ): Change[] {
+  const described = ({ json }: CodeRecord) =>
+    JSON.parse(json) as Pick<RecordChange, 'codeType' | 'code' | 'description'>;
   const changes: Change[] = [];
-  const note = (kind: 'added' | 'removed' | 'changed', record: Record, former?: string): void => {
-    const { codeType, code, description } = record;
-    const area = 'order-scheduling';
-    const change = { kind, what: 'record', area, codeType, code, description } as const;
-    changes.push(former === undefined ? change : { ...change, former });
-  };
+  const common = { what: 'record', area: 'order-scheduling' } as const;
   for (const [key, record] of after) {
     const former = before.get(key);
-    if (!former) note('added', record);
-    else if (former.description !== record.description) note('changed', record, former.description);
+    if (!former) changes.push({ kind: 'added', ...common, ...described(record) });
+    else if (former.json !== record.json)
+      changes.push({
+        kind: 'changed',
+        ...common,
+        ...described(record),
+        former: described(former).description,
+      });
   }
-  for (const [key, record] of before) if (!after.has(key)) note('removed', record);
+  for (const [key, record] of before)
+    if (!after.has(key)) changes.push({ kind: 'removed', ...common, ...described(record) });
   return changes;
 }

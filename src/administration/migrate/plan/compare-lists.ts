@@ -3,6 +3,8 @@ export interface ListChange {
   readonly name: string;
   /** The new name of a renamed entry. */
   readonly to?: string;
+  /** What an added or moved entry stands behind; null at the beginning. Absent where it only makes the list longer. */
+  readonly after?: string | null;
 }
 
 /**
@@ -13,38 +15,46 @@ export function compareLists(before: readonly string[], after: readonly string[]
   const [former, present] = [new Set(before), new Set(after)];
   const still = new Set(longestCommonOrder(before, after));
   const [gone, come] = [gaps(before, still, present), gaps(after, still, former)];
+  const places = new Map(after.map((name, at) => [name, at]));
+  const end = Math.max(-1, ...[...still].map((name) => places.get(name) ?? -1));
+  const placed = (kind: 'added' | 'moved', name: string): ListChange => {
+    const place = places.get(name) ?? 0;
+    return place > end && kind === 'added'
+      ? { kind, name }
+      : { kind, name, after: after[place - 1] ?? null };
+  };
   const changes = gone.flatMap((names, at): ListChange[] => {
     const others = come[at] ?? [];
     if (names.length === others.length)
       return names.map((name, index) => ({ kind: 'renamed', name, to: others[index] as string }));
     return [
       ...names.map((name): ListChange => ({ kind: 'removed', name })),
-      ...others.map((name): ListChange => ({ kind: 'added', name })),
+      ...others.map((name) => placed('added', name)),
     ];
   });
   const moved = after.filter((name) => former.has(name) && !still.has(name));
-  return [...changes, ...moved.map((name): ListChange => ({ kind: 'moved', name }))];
+  return [...changes, ...moved.map((name) => placed('moved', name))];
 }
 
-/** The longest run of names of `after` whose positions in `before` increase, found from the end. */
+/** The longest run of names of `after` whose places in `before` increase: the tails of the runs of each length are kept in order. */
 function longestCommonOrder(before: readonly string[], after: readonly string[]): string[] {
   const places = new Map(before.map((name, at) => [name, at]));
-  const common = after.filter((name) => places.has(name)).toReversed();
-  const placeOf = (at: number | undefined): number => places.get(common[at ?? 0] ?? '') ?? 0;
-  const heads: number[] = []; // by length of a run: the start of the run that begins latest
-  const next: (number | undefined)[] = [];
-  for (const at of common.keys()) {
-    let [low, high] = [0, heads.length];
+  const placeOf = (name: string | undefined): number => places.get(name ?? '') ?? -1;
+  const tails: string[] = [];
+  const former = new Map<string, string | undefined>();
+  for (const name of after) {
+    if (!places.has(name)) continue;
+    let [low, high] = [0, tails.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (placeOf(heads[middle]) > placeOf(at)) low = middle + 1;
+      if (placeOf(tails[middle]) < placeOf(name)) low = middle + 1;
       else high = middle;
     }
-    next.push(heads[low - 1]);
-    heads[low] = at;
+    former.set(name, tails[low - 1]);
+    tails[low] = name;
   }
   const run: string[] = [];
-  for (let at = heads.at(-1); at !== undefined; at = next[at]) run.push(common[at] ?? '');
+  for (let name = tails.at(-1); name !== undefined; name = former.get(name)) run.push(name);
   return run;
 }
 

@@ -1,91 +1,110 @@
-// Runs migrations in one transaction that is never committed. It promises two things: changes of others never appear in it, because everything
-// is read in one snapshot, taken while no other migration runs; and no writer waits for it longer than a second.
-import { randomUUID } from 'node:crypto';
+// Runs work in one transaction that is never committed. It promises: changes of others never appear in it, since the tables are locked before the
+// first reading; no session waits for it longer than a second, since another session looks for those that wait, and the connection is closed
+// as soon as one has waited for half a second; it ends after DEADLINE_MS, whatever happens, and leaves no lock.
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Client, DatabaseError } from 'pg';
+import { type Client, DatabaseError } from 'pg';
+import type { EntityManager } from 'typeorm';
+import { describe } from '../../../telemetry/repeated-failure.js';
 import { AdministrationError } from '../../frame/command.js';
-import { LOCK_CLASS, type Open, beginAlone, existingTables } from '../migration-session.js';
+import { connect, withManager } from '../../frame/connect.js';
+import { forbidCommit } from '../run-file.js';
+import { RUN_LOCK } from '../run-migrations.js';
 
-/** If a session waits for the rehearsal this long, the rehearsal ends and starts again. */
+const DEADLINE_MS = 30_000;
+/** No attempt begins later. */
+const LAST_ATTEMPT_MS = 8_000;
+const LOOK_EVERY_MS = 50;
 const PATIENCE_MS = 500;
-const LOOK_EVERY_MS = 100;
-const ATTEMPTS = 20;
 
-/** SQLSTATEs that concurrent transactions can cause, so that a newer snapshot may help: serialization failure, deadlock, unique violation. */
-const WORTH_ANOTHER = ['40001', '40P01', '23505', '23503'];
+/** The server ends what the deadline does not reach: a lost connection, a statement that never ends. A large file takes time to be sent. */
+export const limitsOf = (length: number): string =>
+  `set local lock_timeout = '500ms'; set local statement_timeout = '20s';
+  set local idle_in_transaction_session_timeout = '${1_000 + Math.round(length / 5_000)}ms'`;
 
-/** Sessions that wait for the process $1, directly or in its queue, except other runs of migrations. */
+/** Sessions that wait for the process $1. */
 const WAITERS = `select from pg_locks where not granted and $1 = any (pg_blocking_pids(pid))
-  and clock_timestamp() - waitstart > $2 * interval '1 ms' and not (locktype = 'advisory' and classid = ${LOCK_CLASS})`;
-
-/** Existing tables that are locked against writers after an attempt without locks has failed. */
+  and clock_timestamp() - waitstart > ${PATIENCE_MS} * interval '1 ms' limit 1`;
 const TABLES = ['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'];
 
-/** @throws what `work` threw, or an AdministrationError if writers had to wait in every attempt */
-export async function rehearse<T>(open: Open, work: (client: Client) => Promise<T>): Promise<T> {
-  const guard = await open();
-  let former = '';
-  try {
-    for (let attempt = 1; ; attempt++) {
-      // This transaction gets the lock before the other one takes its snapshot
-      await beginAlone(guard);
-      const client = await open();
-      const watch = await watchFor(client, guard);
-      try {
-        if (attempt > 1) await lockTables(client, guard);
-        return await work(client);
-      } catch (error) {
-        const { code = '', message, detail } = ((error as Error).cause ?? error) as DatabaseError;
-        const said = `${message} ${detail}`;
-        // An error that occurs again in a newer snapshot was not caused by a concurrent transaction
-        if (!watch.gaveWay && (!WORTH_ANOTHER.includes(code) || said === former)) throw error;
-        if (attempt === ATTEMPTS)
-          throw new AdministrationError(
-            `Other sessions write so much that this was rolled back ${ATTEMPTS} times, so that none of them had to wait. Run it at a quieter time, or against a copy of the database.`,
-          );
-        former = said;
-      } finally {
-        await watch.end();
-        await client.end();
-        await guard.query('rollback');
-      }
-      await pause(Math.random() * 100);
+/** SQLSTATEs that concurrent transactions cause: serialization failure, deadlock, lock not available. */
+const WORTH_ANOTHER = ['40001', '40P01', '55P03'];
+
+class GaveWay extends Error {}
+
+type Work<T> = (client: Client, manager: EntityManager) => Promise<T>;
+
+/** @throws what `work` threw, or an AdministrationError if no attempt came to its end */
+export async function rehearse<T>(work: Work<T>): Promise<T> {
+  const begun = performance.now();
+  const deadline = begun + DEADLINE_MS;
+  for (;;) {
+    try {
+      return await attempt(deadline, work);
+    } catch (error) {
+      const cause = (error as Error).cause ?? error;
+      const isBusy =
+        cause instanceof GaveWay ||
+        (cause instanceof DatabaseError && WORTH_ANOTHER.includes(cause.code ?? ''));
+      if (performance.now() >= deadline)
+        throw new AdministrationError(
+          `The plan was ended after ${DEADLINE_MS / 1000} s, and nothing was changed. Run it against a copy of the database.`,
+        );
+      if (!isBusy && cause === error && !(error instanceof AdministrationError))
+        throw new AdministrationError(
+          `The plan came to no end, and nothing was changed: ${describe(error)}.`,
+        );
+      if (!isBusy) throw error;
+      if (performance.now() - begun > LAST_ATTEMPT_MS)
+        throw new AdministrationError(
+          `Other sessions hold locks that the plan needs, or would have to wait for it (${describe(cause)}). It gave way each time, and nothing was changed. Run it at a quieter time, or against a copy of the database.`,
+        );
+      await pause(100 + Math.random() * 200);
     }
-  } finally {
-    await guard.end();
   }
 }
 
-/** Begins the transaction of `client`, and checks with `guard` whether a session waits for it; if so, ends the session of `client` at once. */
-async function watchFor(client: Client, guard: Client) {
-  const name = `order-lookup-plan-${randomUUID()}`;
-  // Neither of these statements takes the snapshot
-  await client.query(
-    `begin isolation level repeatable read, read write; set local application_name = '${name}'; set local lock_timeout = '30s'`,
-  );
-  const { rows } = await guard.query<{ pid: number }>(
-    'select pid from pg_stat_activity where application_name = $1',
-    [name],
-  );
+async function attempt<T>(deadline: number, work: Work<T>): Promise<T> {
+  const watch = await connect();
   const over = new AbortController();
-  const watch = { gaveWay: false, end: () => (over.abort(), looking) };
-  const looking = (async () => {
+  const look = async (pid: number | undefined): Promise<never> => {
     while (!over.signal.aborted) {
-      await pause(LOOK_EVERY_MS, undefined, { signal: over.signal }).catch(() => undefined);
-      if (over.signal.aborted) return;
-      const { rowCount } = await guard.query(WAITERS, [rows[0]?.pid, PATIENCE_MS]);
-      if (!rowCount) continue;
-      watch.gaveWay = true;
-      await guard.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
-      return;
+      const { rowCount } = await watch.query(WAITERS, [pid]);
+      if (rowCount) throw new GaveWay('another session had to wait');
+      await pause(LOOK_EVERY_MS);
     }
-  })();
-  looking.catch(() => undefined); // end() reports it
-  return watch;
+    throw new Error('the plan is over');
+  };
+  try {
+    return await withManager(async (session, manager) => {
+      await session.query(`begin isolation level read committed, read write; ${limitsOf(0)}`);
+      const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
+      const ended = new Promise<never>((_, reject) => {
+        session.once('error', reject);
+        const timer = setTimeout(
+          () => reject(new Error('the time is over')),
+          deadline - performance.now(),
+        );
+        over.signal.addEventListener('abort', () => clearTimeout(timer));
+        look(rows[0]?.pid).catch(reject);
+      });
+      return await Promise.race([ended, locked(session, () => work(session, manager))]);
+    });
+  } finally {
+    over.abort();
+    await watch.end().catch(() => undefined);
+  }
 }
 
-async function lockTables(client: Client, guard: Client): Promise<void> {
-  const tables = await existingTables(guard, TABLES);
-  const names = tables.map((name) => `public.${name}`).join(', ');
-  if (names) await client.query(`lock table ${names} in share row exclusive mode`);
+async function locked<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  const { rows } = await client.query<{ alone: boolean; name: string | null }>(
+    `select pg_try_advisory_xact_lock(${RUN_LOCK}) as alone,
+      (select string_agg('public.' || name, ', ') from unnest($1::text[]) as name where to_regclass('public.' || name) is not null) as name`,
+    [TABLES],
+  );
+  if (!rows[0]?.alone) throw new GaveWay('another run of migrations is under way');
+  if (rows[0].name) await client.query(`lock table ${rows[0].name} in share row exclusive mode`);
+  await forbidCommit(client);
+  const result = await work();
+  await client.query('rollback');
+  return result;
 }
