@@ -1,9 +1,7 @@
-import { type ExecutionContext, SetMetadata } from '@nestjs/common';
+import { SetMetadata } from '@nestjs/common';
 
-const PUBLIC = 'public';
+/** Read by Nest's Reflector, in the guard. */
+export const PUBLIC = 'public';
 
 /** Makes a controller public: no credentials are needed. Only documentation may be public. */
 export const Public = (): ClassDecorator => SetMetadata(PUBLIC, true);
-
-export const isPublic = (context: ExecutionContext): boolean =>
-  Reflect.getMetadata(PUBLIC, context.getClass()) === true;

@@ -26,14 +26,16 @@ export class RateLimitInterceptor implements NestInterceptor {
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const http = context.switchToHttp();
-    const { caller, head } = http.getRequest<ServiceRequest>();
+    const request = http.getRequest<ServiceRequest>();
+    const { caller } = request;
     if (!caller) return next.handle();
     const consume = (): Promise<void> => this.consume(http.getResponse(), caller.keyId);
     const answer: unknown = await lastValueFrom(next.handle()).catch(async (error: unknown) => {
       await consume();
       throw error;
     });
-    if (!(answer instanceof Answer && answer.tagIn(head.ifNoneMatch))) await consume();
+    if (!(answer instanceof Answer && answer.tagIn(request.field('if-none-match'))))
+      await consume();
     return of(answer);
   }
 

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
-import type { RequestHead } from '../http/request-head.js';
 import { type Issue, Problem, retryAfter } from '../problems/problem.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { metadataAddress } from './protected-resource/protected-resource.js';
@@ -24,8 +23,7 @@ export class Refusals {
   }
 
   /** A credential header was sent twice. Different programs would read different values from it. */
-  repeatedHeaders({ apiKeys, authorizations }: RequestHead): Problem {
-    const repeated = [...(apiKeys > 1 ? [API_KEY] : []), ...(authorizations > 1 ? [TOKEN] : [])];
+  repeatedHeaders(repeated: readonly string[]): Problem {
     return new Problem('malformed-request', {
       detail: 'A credential header was sent more than once.',
       issues: repeated.map((field) =>
@@ -85,8 +83,8 @@ export class Refusals {
   }
 }
 
-const API_KEY = 'Api-Key';
-const TOKEN = 'Authorization';
+export const API_KEY = 'Api-Key';
+export const TOKEN = 'Authorization';
 
 const headerIssue = (field: string, description: string): Issue => ({
   description,

@@ -3,9 +3,9 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from '../app.module.js';
 import { WELL_KNOWN } from '../auth/protected-resource/protected-resource.js';
 import type { Configuration } from '../configuration/configuration.js';
+import { ProblemFilter } from '../http/problem.filter.js';
 import { Replies } from '../http/replies.js';
 import { Admission } from '../http/server/admission.js';
-import { Connections } from '../http/server/connections.js';
 import { ExpressRouterAdapter } from '../http/server/express-router.adapter.js';
 import { LOG, nestLogger } from '../telemetry/log.js';
 
@@ -27,7 +27,7 @@ export async function createApplication(
   );
   app.useLogger(nestLogger(app.get(LOG)));
   app.flushLogs();
-  adapter.connect(app.get(Admission), app.get(Connections), app.get(Replies));
+  adapter.connect(app.get(Admission), app.get(Replies), app.get(ProblemFilter));
   const { BASE_PATH } = configuration;
   if (BASE_PATH) app.setGlobalPrefix(BASE_PATH, { exclude: [`${WELL_KNOWN}{/*path}`] });
   return app;

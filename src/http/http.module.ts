@@ -8,7 +8,6 @@ import { ProblemFilter } from './problem.filter.js';
 import { Replies } from './replies.js';
 import { Admission } from './server/admission.js';
 import { Connections } from './server/connections.js';
-import { Overload } from './server/overload.js';
 
 @Global()
 @Module({
@@ -21,10 +20,10 @@ import { Overload } from './server/overload.js';
     Cors,
     Draining,
     Replies,
-    { provide: Overload, useFactory: () => new Overload() },
     Connections,
     Admission,
-    { provide: APP_FILTER, useClass: ProblemFilter },
+    ProblemFilter,
+    { provide: APP_FILTER, useExisting: ProblemFilter },
   ],
   exports: [ProblemRenderer, Draining, Replies],
 })

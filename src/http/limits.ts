@@ -8,8 +8,10 @@ export const TIMEOUT_CHECK_MS = 1_000;
 export const KEEP_ALIVE_MS = 75_000;
 /** A connection without any traffic for this time is closed, also if the client does not read an answer. */
 export const STALLED_MS = 30_000;
+/** How many requests of a connection may wait for the end of their answers. */
+export const MAX_WAITING = 100;
+export const MAX_CONNECTIONS = 10_000;
 /** File descriptors that are kept free for the database, the issuer, the log and the management port. */
 export const RESERVED_DESCRIPTORS = 64;
-export const MAX_CONNECTIONS = 10_000;
 /** How long clients may continue to read answers under way when the service ends. */
 export const CLOSE_MS = 4_000;

@@ -1,39 +1,28 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { Problem } from '../problems/problem.js';
-import type { ServiceRequest, ServiceResponse } from './service-request.js';
 import { Replies } from './replies.js';
+import type { ServiceResponse } from './service-request.js';
 
-/** Answers every error inside Nest with a problem document. */
+/** Answers every error with a problem document: those inside Nest, and those of the router and of the server. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(private readonly replies: Replies) {}
 
   catch(exception: unknown, host: ArgumentsHost): void {
-    const http = host.switchToHttp();
-    sendError(
-      this.replies,
-      http.getRequest<ServiceRequest>(),
-      http.getResponse<ServiceResponse>(),
-      exception,
-    );
+    this.answer(exception, host.switchToHttp().getResponse<ServiceResponse>());
   }
-}
 
-/**
- * Answers with the problem for an error. If the answer has already begun, closes the connection.
- * @param error undefined if no route matches
- */
-export function sendError(
-  replies: Replies,
-  request: ServiceRequest,
-  response: ServiceResponse,
-  error: unknown,
-): void {
-  if (response.headersSent) return void response.destroy();
-  const problem = problemOf(error);
-  // The stack is logged only for a fault of the service
-  const cause = problem.slug === 'internal-error' ? error : undefined;
-  replies.sendProblem(request, response, problem, cause);
+  /**
+   * If the answer has already begun, closes the connection.
+   * @param error undefined if no route matches
+   */
+  answer(error: unknown, response: ServiceResponse): void {
+    if (response.headersSent) return void response.destroy();
+    const problem = problemOf(error);
+    // The stack is logged only for a fault of the service
+    const cause = problem.slug === 'internal-error' ? error : undefined;
+    this.replies.sendProblem(response, problem, cause);
+  }
 }
 
 const NOT_FOUND = new Problem('not-found', {

@@ -1,9 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
 import { CodesService } from '../codes/codes.service.js';
-import { PATHS } from '../documentation/openapi/operations.js';
 import type { Answer } from '../http/answer.js';
 
-@Controller(PATHS.orderCaptureV2)
+@Controller('orders-api-v2/v2/supported-values')
 export class OrderCaptureV2Controller {
   constructor(private readonly codes: CodesService) {}
 

@@ -1,9 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
 import { CodesService } from '../codes/codes.service.js';
-import { PATHS } from '../documentation/openapi/operations.js';
 import type { Answer } from '../http/answer.js';
 
-@Controller(PATHS.orderUpdate)
+@Controller('orders-update-api/supported-values')
 export class OrderUpdateController {
   constructor(private readonly codes: CodesService) {}
 

@@ -43,14 +43,10 @@ export class Metrics implements OnModuleInit {
     'credential',
     'reason',
   );
-  readonly requestsShed = this.counter(
-    'requests_shed_total',
-    'Requests answered 503 because of overload',
-  );
   readonly connectionsRefused = this.counter(
     'connections_refused_total',
-    'Connections closed because a limit was reached: stranger (an open one without a valid API key) or newcomer (a new one, while all others had one)',
-    'whose',
+    'Connections closed because of a limit: connections (of the process, for a new one) or waiting-requests (on the connection)',
+    'limit',
   );
   readonly connections = this.gauge('connections', 'Open connections on the port of the API');
   readonly snapshotAge = this.gauge(

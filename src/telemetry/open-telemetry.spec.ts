@@ -37,9 +37,10 @@ it.each([
     );
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
     const traceparent = flags && `00-${traceId}-00f067aa0ba902b7-${flags}`;
-    const head = { traceparent, tracestate: undefined };
+    const field = (name: string): string | undefined =>
+      name === 'traceparent' ? traceparent : undefined;
     const fields = tracing.request(
-      { method: 'GET', operation: '/a', requestId: '1', head },
+      { method: 'GET', operation: '/a', requestId: '1', field },
       500,
       1.5,
     );

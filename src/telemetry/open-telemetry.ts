@@ -79,12 +79,9 @@ export class OpenTelemetry {
   }
 
   /** Created when the reply is sent, with the start time of the request, so that a request that is not sampled costs almost nothing. */
-  request(
-    { method, operation, requestId, head }: TracedRequest,
-    status: number,
-    milliseconds: number,
-  ): TraceFields {
-    const parent = parentOf(head.traceparent);
+  request(request: TracedRequest, status: number, milliseconds: number): TraceFields {
+    const { method, operation, requestId } = request;
+    const parent = parentOf(request.field('traceparent'));
     if (!this.sampling.includes(parent)) return { trace_id: parent?.traceId };
     const end = Date.now();
     const known = METHOD.test(method ?? '') ? (method as string) : '_OTHER';
@@ -101,7 +98,7 @@ export class OpenTelemetry {
           [ATTR_URL_SCHEME]: 'http',
         },
       },
-      parent ? contextOf(parent, head.tracestate) : ROOT_CONTEXT,
+      parent ? contextOf(parent, request.field('tracestate')) : ROOT_CONTEXT,
     );
     if (operation !== 'none') span.setAttribute(ATTR_HTTP_ROUTE, operation);
     // The path of a route without parameters is the route itself. Any other path may hold what a caller sent by mistake, such as a key

@@ -4,10 +4,8 @@ export interface TracedRequest {
   /** The pattern of the route that matched; `none` if none did. */
   readonly operation: string;
   readonly requestId: string;
-  readonly head: {
-    readonly traceparent: string | undefined;
-    readonly tracestate: string | undefined;
-  };
+  /** The value of a header. */
+  field(name: 'traceparent' | 'tracestate'): string | undefined;
 }
 
 /** Fields of a log line, with the names that OpenTelemetry defines for logs in other formats. */

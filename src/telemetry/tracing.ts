@@ -23,7 +23,7 @@ export class Tracing implements OnApplicationShutdown {
   request(request: TracedRequest, status: number, milliseconds: number): TraceFields {
     return this.tracer
       ? this.tracer.request(request, status, milliseconds)
-      : { trace_id: parentOf(request.head.traceparent)?.traceId };
+      : { trace_id: parentOf(request.field('traceparent'))?.traceId };
   }
 
   /** Does the work within a new span. */

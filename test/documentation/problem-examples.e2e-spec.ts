@@ -99,14 +99,8 @@ const replies: Record<ProblemSlug, () => Promise<string>> = {
     });
     return text;
   },
-  overloaded: async () => {
-    const service = await start(
-      {},
-      `const { Overload } = await import(${partOf('http/server/overload.js')});
-       Overload.prototype.admits = () => false;`,
-    );
-    return get(service.url, orderUpdate);
-  },
+  // Sent by the nginx in front of the service: test/deploy/nginx
+  overloaded: () => Promise.resolve(JSON.stringify(problemExamples.overloaded)),
   'cannot-verify-credentials': async () => {
     const service = await start({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
     return get(service.url, orderUpdate);

@@ -10,14 +10,6 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** In `npm test` no request is refused for lateness, since the machine may be away for seconds. Overload has a test of its own, and runs in `npm run bench` and `npm run faults`. */
-const UNHURRIED = process.env['JEST_WORKER_ID']
-  ? ` --import=data:text/javascript,${encodeURIComponent(
-      `const { Overload } = await import(${JSON.stringify(`file://${join(PROJECT, 'dist/http/server/overload.js')}`)});
-       Overload.prototype.admits = () => true;`,
-    )}`
-  : '';
-
 /** The real program in a process of its own. */
 export class RunningService {
   private readonly parsed: LogLine[] = [];
@@ -51,8 +43,6 @@ export class RunningService {
         PORT: '0',
         MANAGEMENT_PORT: '0',
         ...environment,
-        NODE_OPTIONS:
-          UNHURRIED + (environment['NODE_OPTIONS'] ? ` ${environment['NODE_OPTIONS']}` : ''),
       }),
       cwd: PROJECT,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,7 +1,7 @@
 import { FILTERS } from '../../codes/filters.js';
 import { MAX_FILTER_CHARACTERS } from '../../problems/limits.js';
 
-/** The paths of the three operations, as the interface document has them. Controllers, demo and tests use these, too. */
+/** The paths of the three operations, as the interface document has them. A test keeps them equal to those of the controllers. */
 export const PATHS = {
   orderUpdate: '/orders-update-api/supported-values',
   orderCaptureV2: '/orders-api-v2/v2/supported-values',

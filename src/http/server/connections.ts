@@ -1,27 +1,19 @@
-// Limits the number of connections. Connections on which a request had a valid API key stay. At the limit a new connection replaces the oldest
-// one on which no valid key was seen. If there is none, requests on the new connection get 503. The replies that strangers leave unread are
-// limited on all connections together: beyond the limit, the stranger with the most of them is disconnected.
-import type { Server, ServerResponse } from 'node:http';
+// One rule for each connection, the same for everyone: with more than a hundred requests waiting on it, it is closed, since each takes memory
+// and time. Node's own limits do the rest. Limits of strangers belong in front of the service (deploy/nginx).
+import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import { LOG, type Log } from '../../telemetry/log.js';
-import { Metrics } from '../../telemetry/metrics.js';
-import { Connection, type ServiceSocket } from '../connection.js';
-import { MAX_CONNECTIONS, RESERVED_DESCRIPTORS } from '../limits.js';
+import { Metrics, measureOnScrape } from '../../telemetry/metrics.js';
+import { MAX_CONNECTIONS, MAX_WAITING, RESERVED_DESCRIPTORS } from '../limits.js';
+import type { ServiceRequest, ServiceResponse } from '../service-request.js';
+import { Connection, type ServiceSocket, connectionOf } from './connection.js';
 
-/** How many connections above the limit are accepted, to be answered 503. Node closes further ones without an answer. */
-const TURNED_AWAY = 32;
-/** Replies that strangers may leave unread. One takes about four kilobytes, and Node parses more than a thousand requests of one packet. */
-const MAX_UNREAD = 5_000;
 const LOG_EVERY_MS = 60_000;
 
 @Injectable()
 export class Connections {
-  private readonly limit = connectionLimit();
   private readonly all = new Set<Connection>();
-  /** Connections on which no valid key was seen, in the order of their arrival. */
-  private readonly strangers = new Set<Connection>();
-  private unread = 0;
   private loggedAt = -Infinity;
 
   constructor(
@@ -30,81 +22,37 @@ export class Connections {
   ) {}
 
   guard(server: Server): void {
-    server.maxConnections = this.limit + TURNED_AWAY;
-    server.on('connection', (socket: Socket) => this.arrive(socket as ServiceSocket));
-    server.on('drop', () => this.noteLimit('newcomer', this.connectionsLimit));
-  }
-
-  /** Closes idle connections at once, and the others as soon as their answers have been read. */
-  closeWhenIdle(): void {
-    for (const connection of this.all) connection.closeWhenIdle();
-  }
-
-  /** Counts the reply to a stranger until its client has read it. */
-  expectReply(connection: Connection, response: ServerResponse): void {
-    if (connection.isKnown) return;
-    connection.unread++;
-    this.unread++;
-    response.once('close', () => {
-      if (connection.unread > 0) this.noteRead(connection, 1);
+    server.maxConnections = connectionLimit();
+    server.on('drop', () => this.noteLimit('connections', connectionLimit()));
+    server.on('connection', (socket: Socket) => {
+      const connection = new Connection(socket);
+      (socket as ServiceSocket).connection = connection;
+      this.all.add(connection);
+      socket.once('close', () => this.all.delete(connection));
     });
-    if (this.unread <= MAX_UNREAD) return;
-    let worst = connection;
-    for (const stranger of this.strangers) if (stranger.unread > worst.unread) worst = stranger;
-    this.disconnect(worst, `${MAX_UNREAD} replies that strangers have not read`);
+    // Node treats a connection as idle when its answer was written to the socket, even while the client is still reading
+    server.closeIdleConnections = () => {
+      for (const connection of this.all) connection.closeWhenIdle();
+    };
+    const { connections } = this.metrics;
+    measureOnScrape(connections, () => connections.set(this.all.size));
   }
 
-  private noteRead(connection: Connection, replies: number): void {
-    connection.unread -= replies;
-    this.unread -= replies;
+  /** Whether a request may run. Otherwise its connection is closed, or will be after an earlier answer. */
+  admits(request: ServiceRequest, response: ServiceResponse): boolean {
+    const connection = connectionOf(request);
+    if (connection.isClosing || request.socket.destroyed) return false;
+    if (connection.add(response)) return true;
+    request.socket.destroy();
+    this.noteLimit('waiting-requests', MAX_WAITING);
+    return false;
   }
 
-  private arrive(socket: ServiceSocket): void {
-    const connection = new Connection(socket, (known) => this.forgetStranger(known));
-    socket.connection = connection;
-    socket.once('close', () => this.forget(connection));
-    this.all.add(connection);
-    if (this.all.size > this.limit) this.makeRoomFor(connection);
-    if (!connection.isTurnedAway) this.strangers.add(connection);
-    this.metrics.connections.set(this.all.size);
-  }
-
-  private makeRoomFor(newcomer: Connection): void {
-    const [oldest] = this.strangers;
-    if (oldest) return this.disconnect(oldest, this.connectionsLimit);
-    newcomer.isTurnedAway = true;
-    this.noteLimit('newcomer', this.connectionsLimit);
-  }
-
-  private disconnect(stranger: Connection, limit: string): void {
-    stranger.socket.destroy();
-    this.forget(stranger);
-    this.noteLimit('stranger', limit);
-  }
-
-  private forgetStranger(connection: Connection): void {
-    this.strangers.delete(connection);
-    this.noteRead(connection, connection.unread);
-  }
-
-  private forget(connection: Connection): void {
-    this.forgetStranger(connection);
-    this.all.delete(connection);
-    this.metrics.connections.set(this.all.size);
-  }
-
-  private get connectionsLimit(): string {
-    return `${this.limit} connections`;
-  }
-
-  private noteLimit(whose: 'stranger' | 'newcomer', limit: string): void {
-    this.metrics.connectionsRefused.inc({ whose });
+  private noteLimit(limit: string, most: number): void {
+    this.metrics.connectionsRefused.inc({ limit });
     if (performance.now() - this.loggedAt < LOG_EVERY_MS) return;
     this.loggedAt = performance.now();
-    this.log.warn(
-      { limit, whose },
-      'connections: a limit is reached; connections without a valid API key are closed',
-    );
+    this.log.warn({ limit, most }, 'connections: a limit is reached, a connection was closed');
   }
 }
 

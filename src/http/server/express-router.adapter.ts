@@ -14,15 +14,15 @@ import {
   STALLED_MS,
   TIMEOUT_CHECK_MS,
 } from '../limits.js';
-import { sendError } from '../problem.filter.js';
+import type { ProblemFilter } from '../problem.filter.js';
 import { ALLOW, type Replies } from '../replies.js';
 import { ServiceRequest, ServiceResponse } from '../service-request.js';
 import type { Admission } from './admission.js';
-import type { Connections } from './connections.js';
 
-/** The router passes on the objects that Node created: instances of our classes, without Express's methods. */
-const ours = (request: Request, response: Response): [ServiceRequest, ServiceResponse] =>
-  [request, response] as unknown as [ServiceRequest, ServiceResponse];
+const NOT_ALLOWED = new Problem('method-not-allowed', {
+  detail: 'The lookups are read-only: use GET, HEAD or OPTIONS.',
+  headers: ALLOW,
+});
 
 export class ExpressRouterAdapter extends ExpressAdapter {
   private replies: Replies;
@@ -51,14 +51,13 @@ export class ExpressRouterAdapter extends ExpressAdapter {
   }
 
   /** Connects the server and the router with the providers that Nest has created. */
-  connect(admission: Admission, connections: Connections, replies: Replies): void {
-    const { router } = this.getInstance<Express>();
+  connect(admission: Admission, replies: Replies, filter: ProblemFilter): void {
     this.replies = replies;
-    // Node treats a connection as idle when its answer was written to the socket, even while the client is still reading
-    this.httpServer.closeIdleConnections = () => connections.closeWhenIdle();
+    const { router } = this.getInstance<Express>();
+    // The router passes on the objects that Node created: instances of our classes, without Express's methods
     admission.guard(this.httpServer, (request, response) =>
       router(request as unknown as Request, response as unknown as Response, (error?: unknown) =>
-        sendError(replies, request, response, error ?? undefined),
+        filter.answer(error ?? undefined, response),
       ),
     );
   }
@@ -69,14 +68,14 @@ export class ExpressRouterAdapter extends ExpressAdapter {
     return this.getInstance<Express>()
       .route(path)
       .get(handler)
-      .all((request, response) => this.answerOtherMethod(...ours(request, response)));
+      .options((_request, response) => this.replies.sendOptions(response as never))
+      .all((_request, response) => this.replies.sendProblem(response as never, NOT_ALLOWED));
   }
 
-  override reply(response: unknown, body: unknown): unknown {
+  override reply(response: ServiceResponse, body: unknown): void {
     if (!(body instanceof Answer))
       throw new Error('a route answered something else than an Answer');
-    const { req: request } = response as ServiceResponse;
-    return this.replies.sendAnswer(request, response as ServiceResponse, body);
+    this.replies.sendAnswer(response, body);
   }
 
   /** Does nothing: the status is set when the reply is sent. */
@@ -96,18 +95,5 @@ export class ExpressRouterAdapter extends ExpressAdapter {
     const cut = setTimeout(() => this.httpServer.closeAllConnections(), CLOSE_MS);
     await super.close();
     clearTimeout(cut);
-  }
-
-  private answerOtherMethod(request: ServiceRequest, response: ServiceResponse): void {
-    if (request.method === 'OPTIONS') this.replies.sendOptions(request, response);
-    else
-      this.replies.sendProblem(
-        request,
-        response,
-        new Problem('method-not-allowed', {
-          detail: 'The lookups are read-only: use GET, HEAD or OPTIONS.',
-          headers: ALLOW,
-        }),
-      );
   }
 }

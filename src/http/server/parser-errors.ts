@@ -2,7 +2,7 @@
 // earlier requests (RFC 9112 section 9.3.2), and nothing more is read from it.
 import type { Server } from 'node:http';
 import { Problem } from '../../problems/problem.js';
-import { type Connection, type ServiceSocket, connectionOf } from '../connection.js';
+import { type Connection, type ServiceSocket, connectionOf } from './connection.js';
 import { STALLED_MS } from '../limits.js';
 import { ALLOW, type Replies } from '../replies.js';
 import { ServiceRequest, ServiceResponse } from '../service-request.js';
@@ -45,17 +45,17 @@ function refuse(
   if (last && !last.headersSent && !last.req.complete) {
     // The fault is in the request itself, which gets its own answer
     last.shouldKeepAlive = false;
-    return replies.sendProblem(last.req, last, problem);
+    return replies.sendProblem(last, problem);
   }
   const response = new ServiceResponse(request);
   response.shouldKeepAlive = false;
-  connection.last = response;
+  connection.add(response);
   const send = (): void => {
     if (!connection.socket.writable) return void connection.socket.destroy();
     response.assignSocket(connection.socket);
     request.open();
     response.once('finish', () => connection.linger());
-    replies.sendProblem(request, response, problem);
+    replies.sendProblem(response, problem);
   };
   if (!last || last.closed) send();
   else last.once('close', send);

@@ -1,27 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { MAX_WAITING } from '../limits.js';
 
 /** How long a client may take to read the last answer and to close, before the connection is destroyed. */
 const LINGER_MS = 1_000;
 
 /** One connection to the port of the API. */
 export class Connection {
-  /** The response to the latest request. Node sends the responses of a connection in the order of its requests. */
-  last: ServerResponse | undefined = undefined;
-  /** Whether a request on it has shown a valid API key. */
-  isKnown = false;
-  /** Whether the connection came at the limit: its requests get 503. */
-  isTurnedAway = false;
-  /** How many replies its client has not read, counted until a valid API key was seen. */
-  unread = 0;
+  /** The responses that the client has not read, in the order of the requests, which is the order in which Node sends them. */
+  private readonly waiting: ServerResponse[] = [];
 
-  constructor(
-    readonly socket: Socket,
-    private readonly onKnown: (connection: Connection) => void,
-  ) {
+  constructor(readonly socket: Socket) {
     // Node calls this after the last response. Destroying a connection with unread bytes sends a reset, which could make a client that is still
     // sending lose the answer (RFC 9112 section 9.6).
     socket.destroySoon = () => this.linger();
+  }
+
+  /** The response to the latest request. */
+  get last(): ServerResponse | undefined {
+    return this.waiting.at(-1);
   }
 
   /**
@@ -33,10 +30,10 @@ export class Connection {
     return last !== undefined && (!last.shouldKeepAlive || last.req.readableLength > 0);
   }
 
-  becomeKnown(): void {
-    if (this.isKnown) return;
-    this.isKnown = true;
-    this.onKnown(this);
+  /** Adds a response. @returns whether no more of them wait than may */
+  add(response: ServerResponse): boolean {
+    while (this.waiting[0]?.closed) this.waiting.shift();
+    return this.waiting.push(response) <= MAX_WAITING;
   }
 
   /** Closes the connection: at once if no answer is due, otherwise when the client has read the last answer. */
