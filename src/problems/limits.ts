@@ -6,7 +6,7 @@ export const MAX_TARGET_BYTES = 8_000;
 export const MAX_HEADER_BYTES = 16 * 1024;
 export const MAX_HEADERS = 100;
 export const HEADERS_TIMEOUT_MS = 10_000;
-export const REQUEST_TIMEOUT_MS = 15_000;
+export const REQUEST_TIMEOUT_MS = 12_000;
 /** Longest name, value or code, as the constraints of the tables have it. */
 export const MAX_CODE_CHARACTERS = 256;
 export const MAX_DESCRIPTION_CHARACTERS = 1_024;

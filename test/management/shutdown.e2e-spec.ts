@@ -207,6 +207,7 @@ describe('the log', () => {
       method: 'GET',
       status: 400,
       durationMs: expect.any(Number),
+      address: '127.0.0.1',
       keyId: world.key.id,
       client: 'test',
       trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',

@@ -6,6 +6,7 @@ import { Injectable } from '@nestjs/common';
 import { Problem } from '../../problems/problem.js';
 import { Replies } from '../replies.js';
 import type { ServiceRequest, ServiceResponse } from '../service-request.js';
+import { connectionOf } from './connection.js';
 import { Connections } from './connections.js';
 import { bodyProblem, framingProblem, isBodiless, toOriginForm } from './framing.js';
 import { answerParserErrors } from './parser-errors.js';
@@ -58,10 +59,14 @@ export class Admission {
     const problem = framingProblem(request) ?? expectation;
     const isRefused = hasBody(request) && !hasChunks(request);
     if (problem || request.httpVersion === '1.0' || isRefused) response.shouldKeepAlive = false;
-    if (problem) return this.replies.sendProblem(response, problem);
-    request.url = toOriginForm(request.url ?? '');
-    if (hasChunks(request)) this.awaitEmptyBody(request, response, handler);
-    else handler(request, response);
+    connectionOf(request).inTurn(() => {
+      // In the meantime later bytes on the connection may have been invalid, or the client may have left
+      if (response.headersSent || request.socket.destroyed) return;
+      if (problem) return this.replies.sendProblem(response, problem);
+      request.url = toOriginForm(request.url ?? '');
+      if (hasChunks(request)) this.awaitEmptyBody(request, response, handler);
+      else handler(request, response);
+    });
   }
 
   /** Whether a chunked body is empty is known only when its first chunk or its end has arrived. */
@@ -77,8 +82,7 @@ export class Admission {
     };
     const onEnd = (): void => {
       request.off('data', onData);
-      // In the meantime later bytes on the connection may have been invalid
-      if (!response.headersSent && !response.destroyed) handler(request, response);
+      if (!response.headersSent) handler(request, response);
     };
     request.once('data', onData).once('end', onEnd);
   }

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { MAX_WAITING } from '../limits.js';
@@ -30,10 +31,27 @@ export class Connection {
     return last !== undefined && (!last.shouldKeepAlive || last.req.readableLength > 0);
   }
 
-  /** Adds a response. @returns whether no more of them wait than may */
+  /** Adds the response to a new request. @returns whether no more of them wait than may */
   add(response: ServerResponse): boolean {
     while (this.waiting[0]?.closed) this.waiting.shift();
     return this.waiting.push(response) <= MAX_WAITING;
+  }
+
+  /** Does the work for the latest response: at once, or when the client has read the answers before it, so that one is made at a time. */
+  inTurn(work: () => void): void {
+    const before = this.waiting.at(-2);
+    if (before === undefined || before.closed) work();
+    else before.once('close', AsyncResource.bind(work));
+  }
+
+  /** Closes the connection with all its requests. */
+  cut(): void {
+    const { socket } = this;
+    // Node makes an error for each request: their stacks would be most of the work
+    const { stackTraceLimit } = Error;
+    socket.prependOnceListener('close', () => (Error.stackTraceLimit = 0));
+    socket.once('close', () => (Error.stackTraceLimit = stackTraceLimit));
+    socket.destroy();
   }
 
   /** Closes the connection: at once if no answer is due, otherwise when the client has read the last answer. */

@@ -43,7 +43,7 @@ export class Connections {
     const connection = connectionOf(request);
     if (connection.isClosing || request.socket.destroyed) return false;
     if (connection.add(response)) return true;
-    request.socket.destroy();
+    connection.cut();
     this.noteLimit('waiting-requests', MAX_WAITING);
     return false;
   }
