@@ -1,7 +1,8 @@
 // LAST_GOOD_FILE: one JSON document, `{"format":…,"version":…,"content":…,"sha256":"…"}`. The digest is that of everything before it. It
 // promises: the file holds the old or the new content at any moment, whoever writes it, and what is damaged is never used in part.
 import { createHash } from 'node:crypto';
-import { open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { open, readFile, readlink, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import type { JSONWebKeySet } from 'jose';
 import type { ListedKey } from '../auth/api-keys/api-keys.service.js';
 import { type CodeRows, assertServable, recordOf } from '../codes/code-rows.js';
@@ -45,7 +46,7 @@ interface Content extends LastGood {
 
 /** Replaces the file. A symbolic link is followed. Only the owner may read the new file. */
 export async function writeLastGood(path: string, head: LastGood, rows: CodeRows): Promise<void> {
-  const target = await realpath(path).catch(() => path);
+  const target = await targetOf(path);
   const temporary = `${target}.order-lookup-tmp`;
   const { mtimeMs } = await stat(temporary).catch(() => ({ mtimeMs: Infinity }));
   if (Date.now() - mtimeMs > LEFTOVER_MS) await rm(temporary, { force: true });
@@ -64,15 +65,10 @@ export async function writeLastGood(path: string, head: LastGood, rows: CodeRows
 
 /** @throws Error with the reason why the file cannot be used */
 export async function readLastGood(path: string): Promise<Restored> {
-  const handle = await open(path);
-  let file: Buffer;
-  try {
-    const { size } = await handle.stat();
-    if (size > MOST_BYTES) throw new Error(`it has more than ${MOST_BYTES} bytes`);
-    file = await handle.readFile();
-  } finally {
-    await handle.close();
-  }
+  const stats = await stat(path);
+  if (!stats.isFile()) throw new Error('it is not a file');
+  if (stats.size > MOST_BYTES) throw new Error(`it has more than ${MOST_BYTES} bytes`);
+  const file = await readFile(path);
   if (!file.toString('latin1', 0, HEAD.length).startsWith(HEAD))
     throw new Error(`it does not begin as version ${VERSION} of its format does`);
   const content = file.subarray(HEAD.length, -TAIL_BYTES);
@@ -88,6 +84,17 @@ export async function readLastGood(path: string): Promise<Restored> {
   const rows = { properties, values, records: records.map((row) => recordOf(row, types)) };
   assertServable(rows);
   return { ...head, rows };
+}
+
+/** Where a symbolic link leads, also if there is nothing yet. */
+async function targetOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    const link = await readlink(path).catch(() => undefined);
+    return link === undefined ? path : targetOf(resolve(dirname(path), link));
+  }
 }
 
 const tailOf = (digest: string): Buffer => Buffer.from(`,"sha256":"${digest}"}\n`);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
 import { show as command } from '../../src/administration/codes/show.command.js';
 import { PATHS } from '../support/paths.js';
 import { type Outcome, run } from '../support/program.js';
@@ -130,13 +131,68 @@ describe('codes show', () => {
     expect(stderr).toContain(sentence);
   });
 
-  it('refuses to answer where the record lacks changes', async () => {
-    const time = new Date().toISOString();
-    await world.database.query(
-      `alter table communication_code disable trigger user; delete from communication_code; alter table communication_code enable trigger user`,
+  it('tells the same after VACUUM FULL, a new column, other settings of the session, and dump and restore', async () => {
+    const past = { time: new Date().toISOString(), text: await answers() };
+    await commit(
+      `insert into communication_code (code_type, code, description, valid_from) values ('T', 'dated', 'D', '1991-07-06T05:04:03.21+01:00')`,
+      'Mark of events',
     );
-    const { status, stdout, stderr } = await show('--at', time);
-    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect(stderr).toContain('may be incomplete for communication_code');
+    const dated = { time: new Date().toISOString(), text: await answers() };
+    await world.database.query('delete from communication_code');
+    for (const event of [
+      'vacuum full communication_code; vacuum full history; vacuum full code_list_value',
+      `alter table communication_code add column note text default 'N'; alter table history add column note text`,
+      `update communication_code set note = 'M'; insert into communication_code (code_type, code, description) values ('T', 'noted', 'N')`,
+      `alter table communication_code rename column note to remark; alter table communication_code drop column remark`,
+      `alter role order_lookup_owner in database ${world.database.name} set datestyle = 'German'; alter role order_lookup_owner in database ${world.database.name} set timezone = 'Asia/Kathmandu'`,
+    ]) {
+      for (const sql of event.split('; ')) await world.database.query(sql);
+      for (const { time, text } of [past, dated]) expect(await shown(time)).toBe(text);
+    }
+    // A dump and its restore: all rows are copied in another order, and no object keeps its number
+    await world.database.query(
+      `begin; create table copied as select * from history order by random(); truncate history;
+       insert into history overriding system value select * from copied; drop table copied; commit`,
+    );
+    for (const { time, text } of [past, dated]) expect(await shown(time)).toBe(text);
+  });
+
+  it('undoes the changes of one transaction, and of transactions that began in another order, as they were made', async () => {
+    const [early, late] = [new Client(world.database.url), new Client(world.database.url)];
+    await Promise.all([early.connect(), late.connect()]);
+    await early.query('begin; select now()');
+    await late.query(
+      `insert into communication_code (code_type, code, description) values ('ORDER', 'a', 'First')`,
+    );
+    await early.query(
+      `update communication_code set code = 'b', description = 'Second' where code_type = 'ORDER'; delete from communication_code where code_type = 'ORDER';
+       insert into communication_code (code_type, code, description) values ('ORDER', 'a', 'Third'), ('ORDER', 'b', 'Third'); commit`,
+    );
+    await Promise.all([early.end(), late.end()]);
+    await commit('select', 'Mark of two');
+    const then = { time: new Date().toISOString(), text: await answers() };
+    expect(then.text).toContain('"Third"');
+    // Keys change places, which no order but that of the statements undoes
+    await world.database.query(
+      `begin; update communication_code set code = 'x' where (code_type, code) = ('ORDER', 'a'); update communication_code set code = 'a' where (code_type, code) = ('ORDER', 'b');
+       update communication_code set code = 'b' where (code_type, code) = ('ORDER', 'x'); delete from communication_code where code_type = 'ORDER'; commit`,
+    );
+    expect(await shown(then.time)).toBe(then.text);
+  });
+
+  it('says how far the record reaches where its older part was deleted', async () => {
+    const { text, time } = { text: await answers(), time: new Date().toISOString() };
+    await world.database.query(`delete from history where changed_at < $1`, [time]);
+    await commit('select', 'Mark after the deletion');
+    const [{ begin } = { begin: new Date() }] = await world.database.query<{ begin: Date }>(
+      'select min(changed_at) as begin from history',
+    );
+    expect(await shown(new Date(begin.getTime() + 1).toISOString())).toBe(await answers());
+    await expect(shown(time)).rejects.toThrow(
+      `--at is ${time}: the record of changes begins at ${begin.toISOString()}, and what was answered before is not known.`,
+    );
+    await world.database.query('truncate history');
+    await expect(shown(time)).rejects.toThrow('the record of changes is empty');
+    expect(text).not.toBe(await answers());
   });
 });

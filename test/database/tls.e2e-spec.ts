@@ -172,7 +172,7 @@ suite('TLS to PostgreSQL', () => {
         /the CA of the server's certificate is not known here/.test(String(reason)),
       );
       writeFileSync(folder, readFileSync(ours.cert));
-      await service.waitForLog(({ msg }) => msg === 'database: works again');
+      await service.waitForLog(({ msg }) => msg === 'database (keys): works again');
       expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
     } finally {
       await service.kill();

@@ -45,7 +45,7 @@ export async function kills(count = 200): Promise<string> {
       const replica = await RunningService.start(environment);
       await pause(Math.random() ** 2 * LONGEST_MS); // more often soon, when the first write falls due
       await replica.kill();
-      const temporary = new Set((await readdir(folder)).filter((name) => name.endsWith('.tmp')));
+      const temporary = new Set((await readdir(folder)).filter((name) => name.endsWith('-tmp')));
       if ([...temporary].some((name) => !leftovers.has(name))) found.halfWay++;
       leftovers = temporary;
       if (!existsSync(path)) found.none++;

@@ -26,6 +26,7 @@ const runs: Record<string, readonly [amount: string, load: () => Promise<Run>]> 
   traces: ['rounds', async () => (await import('./traces.js')).traces],
   administration: ['plans', async () => (await import('./administration.js')).administration],
   'cold-start': ['-', async () => (await import('./cold-start.js')).coldStart],
+  transactions: ['steps', async () => (await import('./transactions.js')).transactions],
   kills: ['kills', async () => (await import('./kills.js')).kills],
 };
 

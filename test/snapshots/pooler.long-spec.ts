@@ -1,8 +1,9 @@
-// Behind PgBouncer in transaction mode no notification arrives, and each session of the server serves many clients.
+// Behind PgBouncer in transaction mode each session of the server serves many clients.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PATHS } from '../support/paths.js';
 import { Pooler, hasPooler } from '../support/pooler.js';
 import { RunningService, until } from '../support/service.js';
+import { undisturbed } from '../support/undisturbed.js';
 import { World } from '../support/world.js';
 
 const { orderUpdate: UPDATE } = PATHS;
@@ -26,27 +27,23 @@ let service: RunningService;
     await world?.close();
   });
 
-  it('a change is served within 5 s, and the log and a metric say that no notifications arrive', async () => {
-    await service.waitForLog(
-      ({ reason }) => reason === 'a pooler is between the service and the database',
-    );
-    expect(await service.metric('order_lookup_listener_up')).toBe(0);
-    for (let change = 0; change < 10; change++) {
-      await world.database.query(
-        `insert into code_list_value (code_list, value) values ('orderType', 'Polled ${change}')`,
-      );
-      const headers = { 'Api-Key': world.key.key, Authorization: `Bearer ${world.token}` };
-      await until(
-        async () =>
-          (await (await fetch(service.url + UPDATE, { headers })).text()).includes(
-            `"Polled ${change}"`,
-          ),
-        { timeoutMs: 5_000 },
-      );
-    }
+  it('a change is served within a second', async () => {
+    const headers = { 'Api-Key': world.key.key, Authorization: `Bearer ${world.token}` };
+    for (let change = 0; change < 10; change++)
+      await undisturbed(async () => {
+        const value = `Pooled ${change} ${Date.now()}`;
+        await world.database.query(
+          `insert into code_list_value (code_list, value) values ('orderType', '${value}')`,
+        );
+        await until(
+          async () =>
+            (await (await fetch(service.url + UPDATE, { headers })).text()).includes(value),
+          { timeoutMs: 1_000 },
+        );
+      });
   });
 
-  it('no setting and no LISTEN is left in the session that the next client gets', async () => {
+  it('no setting is left in the session that the next client gets', async () => {
     const reloads = (): Promise<number> =>
       service.metric('order_lookup_snapshot_reloads_total{topic="codes",result="loaded"}');
     const before = await reloads();
@@ -58,7 +55,6 @@ let service: RunningService;
         await pooler.query(
           `select name, setting from pg_settings where setting is distinct from reset_val and source = 'session'
              and name not in ('application_name', 'client_encoding', 'DateStyle', 'TimeZone', 'standard_conforming_strings')
-           union all select 'listens', c from pg_listening_channels() c
            union all select 'TimeZone', setting from pg_settings where name = 'TimeZone' and setting <> reset_val`,
         ),
       ).toEqual([]);

@@ -1,0 +1,185 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { usedHeap } from '../../test/support/heap.js';
+import type { DatabaseClock } from '../database/database-clock.js';
+import { Answer } from '../http/answer.js';
+import type { SnapshotsService } from '../snapshots/snapshots.service.js';
+import { createLog } from '../telemetry/log.js';
+import { Metrics } from '../telemetry/metrics.js';
+import { AREAS, type CodeRecord, type CodeRows, type Validity, recordOf } from './code-rows.js';
+import { CodesSnapshot } from './codes-snapshot.js';
+import { CodesService } from './codes.service.js';
+import type { Filters } from './filters.js';
+
+const START = 1_000_000;
+const ALWAYS: Validity = { validFrom: -Infinity, validUntil: Infinity };
+const TYPES = ['T', 'T ', 'U'];
+const NAMES = ['A', 'B', 'b', '"\\𝄞'];
+const FILTERS: Filters[] = [undefined, 'T', 'none'].flatMap((codeType) =>
+  [undefined, 'B', 'b', 'none'].map((code) => ({ codeType, code })),
+);
+
+/** The service with rows and a clock of the database that the test sets. */
+function begin() {
+  const clock = { time: START, now: () => clock.time };
+  const followed: { current: CodesSnapshot | undefined } = { current: undefined };
+  const service = new CodesService(
+    clock as unknown as DatabaseClock,
+    { follow: () => followed } as unknown as SnapshotsService,
+    new Metrics(),
+    createLog('silent'),
+  );
+  const read = (rows: CodeRows): void => {
+    followed.current = new CodesSnapshot(rows, clock.time);
+  };
+  return { clock, service, read };
+}
+
+const textOf = async (answer: Answer | Promise<Answer>): Promise<string> =>
+  Buffer.concat((await answer).parts).toString();
+
+/** The validity of each code of each type, and of the value with the same name. */
+type Given = ReadonlyMap<string, Validity>;
+
+function rowsOf(given: Given): CodeRows {
+  const known = new Map<string, string>();
+  return {
+    properties: AREAS.map((area, at) => ({ area, property: `p${at}`, position: 1, codeList: 'L' })),
+    values: [...given].map(([value, validity], position) => ({
+      codeList: 'L',
+      value,
+      position,
+      ...validity,
+    })),
+    records: TYPES.flatMap((codeType) =>
+      [...given].map(([code, validity]) =>
+        recordOf({ codeType, code, description: 'Text', ...validity }, known),
+      ),
+    ),
+  };
+}
+
+/** What they say at a moment. */
+function modelOf(given: Given, moment: number) {
+  const names = [...given]
+    .filter(([, { validFrom, validUntil }]) => validFrom <= moment && moment < validUntil)
+    .map(([name]) => name);
+  const records = ({ codeType: type, code: name }: Filters): string => {
+    const found = TYPES.flatMap((codeType) =>
+      names.map((code) => ({ codeType, code, description: 'Text' })),
+    ).filter(({ codeType, code }) => (type ?? codeType) === codeType && (name ?? code) === code);
+    return JSON.stringify({ communicationRecords: found });
+  };
+  return [
+    ...AREAS.map((_, at) => JSON.stringify({ [`p${at}`]: names })),
+    ...FILTERS.map((filters) => records(filters)),
+  ];
+}
+
+const bound = fc.option(fc.integer({ min: -30, max: 60 }), { nil: undefined });
+const validity = fc
+  .tuple(bound, fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined }))
+  .map(([from, lasts]) => ({
+    validFrom: from === undefined ? -Infinity : START + from,
+    validUntil: lasts === undefined ? Infinity : START + (from ?? 0) + lasts,
+  }));
+const step = fc.record({
+  /** The rows that are read, or undefined: they stay as they are. */
+  given: fc.option(
+    fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), validity), { selector: ([name]) => name }),
+    { nil: undefined },
+  ),
+  /** The clock moves on, jumps over moments, and is set back. */
+  time: fc.integer({ min: -40, max: 120 }),
+});
+
+describe('the codes that are served', () => {
+  it('are those of the rows and of the moment at each access, whatever the clock of the database does', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+        const { clock, service, read } = begin();
+        let given: Given = new Map();
+        read(rowsOf(given));
+        for (const next of steps) {
+          if (next.given) read(rowsOf((given = new Map(next.given))));
+          clock.time = START + next.time;
+          const answers = [
+            ...AREAS.map((area) => service.supportedValues(area)),
+            ...(await Promise.all(
+              FILTERS.map(async (filters) => service.communicationCodes(filters)),
+            )),
+          ];
+          const wanted = modelOf(given, clock.time);
+          expect(await Promise.all(answers.map(textOf))).toEqual(wanted);
+          expect(answers.map(({ etag }) => etag)).toEqual(
+            wanted.map((text) => Answer.of(Buffer.from(text)).etag),
+          );
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('are not there before the first reading', () => {
+    const { service } = begin();
+    expect(service.obstacle).toBe('The codes have not been read from the database yet.');
+    expect(() => service.communicationCodes({})).toThrow();
+  });
+});
+
+/** Records that share one text, so that only what is made of them takes memory. */
+function manyRecords(types: number, ofEach: number, size: number): CodeRows {
+  const json = JSON.stringify({ description: 'x'.repeat(size) });
+  const records: CodeRecord[] = [];
+  for (let type = 0; type < types; type++)
+    for (let code = 0; code < ofEach; code++)
+      records.push({ codeType: `T${type}`, code: `C${code}`, json, validity: ALWAYS });
+  return { ...rowsOf(new Map()), records };
+}
+
+describe('answers', () => {
+  it('to 20,000 different filters and to 100 large code types are kept in bounded memory', async () => {
+    const { service, read } = begin();
+    read(manyRecords(100, 1_000, 1_000));
+    await service.communicationCodes({ code: 'none' });
+    const before = usedHeap();
+    for (let filter = 0; filter < 20_000; filter++)
+      await service.communicationCodes({ code: `${filter}${'x'.repeat(250)}` });
+    expect(usedHeap() - before).toBeLessThan(8_000_000); // all of them are forty million
+    for (let type = 0; type < 100; type++)
+      expect(
+        (await service.communicationCodes({ codeType: `T${type}` })).parts[0]?.length,
+      ).toBeGreaterThan(1_000_000);
+    usedHeap();
+    expect(process.memoryUsage().arrayBuffers).toBeLessThan(60_000_000); // all of them are a hundred million
+  });
+
+  it('of a past moment are not kept', async () => {
+    const { clock, service, read } = begin();
+    const rows = manyRecords(1, 5_000, 1_000);
+    const dated = rows.records.map((record, at) => ({
+      ...record,
+      validity: { ...ALWAYS, validFrom: START + (at % 100) },
+    }));
+    read({ ...rows, records: dated });
+    for (; clock.time < START + 100; clock.time++) await service.communicationCodes({});
+    usedHeap();
+    expect(process.memoryUsage().arrayBuffers).toBeLessThan(60_000_000); // of all moments they are 250 million
+  });
+
+  it('of very many records are made once, in pieces, between which others have their turn', async () => {
+    const { service, read } = begin();
+    const rows = manyRecords(2, 10_000, 10);
+    read(rows);
+    const answers = Array.from({ length: 10 }, async () => service.communicationCodes({}));
+    let turns = 0;
+    const others = setInterval(() => turns++, 0);
+    const [first, ...rest] = await Promise.all(answers);
+    clearInterval(others);
+    expect(new Set(rest)).toEqual(new Set([first]));
+    expect(turns).toBeGreaterThan(0);
+    const text = `{"communicationRecords":[${rows.records.map(({ json }) => json).join(',')}]}`;
+    expect(await textOf(first as Answer)).toBe(text);
+    expect(first?.etag).toBe(Answer.of(Buffer.from(text)).etag);
+  });
+});

@@ -1,0 +1,214 @@
+import { createHash } from 'node:crypto';
+import {
+  lstat,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  readlink,
+  rm,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { type CodeRows, recordOf } from '../codes/code-rows.js';
+import { type LastGood, readLastGood, writeLastGood } from './last-good-file.js';
+
+const MOMENT = Date.UTC(9999, 11, 31);
+const ALWAYS = { validFrom: -Infinity, validUntil: Infinity };
+const VALIDITIES = [
+  ALWAYS,
+  { ...ALWAYS, validFrom: MOMENT },
+  { ...ALWAYS, validUntil: -62_135_596_800_000 },
+];
+const HOLDER = { keyId: 'id', client: 'Grüße', expiresAt: Infinity, revokedAt: 0 };
+const HEAD: LastGood = {
+  source: 'db:5432/orders and https://login.example.com',
+  aheadMs: -1.5,
+  codesConfirmedAt: 1_000,
+  keysConfirmedAt: 2_000.25,
+  issuers: [
+    {
+      name: 'https://login.example.com',
+      fetchedAt: 3_000,
+      jwks: { keys: [{ kty: 'OKP', kid: 'k' }] },
+    },
+  ],
+  keys: [
+    ['00ff', HOLDER],
+    ['ff00', { ...HOLDER, expiresAt: 5_000, revokedAt: Infinity }],
+  ],
+};
+
+function rowsOf(count: number): CodeRows {
+  const types = new Map<string, string>();
+  return {
+    properties: ['order-update', 'order-capture-v2'].map((area) => ({
+      area,
+      property: 'p',
+      position: 1,
+      codeList: 'l',
+    })),
+    values: VALIDITIES.map((validity, at) => ({
+      codeList: 'l',
+      value: `${10 - at}`,
+      position: at,
+      ...validity,
+    })),
+    records: Array.from({ length: count }, (_, at) =>
+      recordOf(
+        { codeType: 'T', code: `"${at}"\\𝄞`, description: 'é', ...(VALIDITIES[at % 3] ?? ALWAYS) },
+        types,
+      ),
+    ),
+  };
+}
+
+let folder: string;
+let path: string;
+const longAgo = new Date(Date.now() - 61_000);
+const TEMPORARY = 'last-good.order-lookup-tmp';
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
+  path = join(folder, 'last-good');
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe('LAST_GOOD_FILE', () => {
+  it.each([0, 1, 2_500])('with %i codes gives back what was written', async (count) => {
+    await writeLastGood(path, HEAD, rowsOf(count));
+    expect(await readLastGood(path)).toEqual({ ...HEAD, rows: rowsOf(count) });
+    expect((await lstat(path)).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ version: 2 });
+  });
+
+  it('is refused however it is damaged', async () => {
+    await writeLastGood(path, HEAD, rowsOf(30));
+    const whole = await readFile(path);
+    const at = fc.nat(whole.length - 1);
+    const damage: Record<string, fc.Arbitrary<Buffer>> = {
+      'a bit flipped': fc.tuple(at, fc.nat(7)).map(([byte, bit]) => {
+        const file = Buffer.from(whole);
+        file[byte] = (file[byte] ?? 0) ^ (1 << bit);
+        return file;
+      }),
+      cut: at.map((length) => whole.subarray(0, length)),
+      'its beginning lost': at.map((length) => whole.subarray(length + 1)),
+      'parts swapped': fc.uniqueArray(at, { minLength: 3, maxLength: 3 }).map((places) => {
+        const [a = 0, b = 0, c = 0] = places.toSorted((one, other) => one - other);
+        return Buffer.concat([
+          whole.subarray(0, a),
+          whole.subarray(b, c),
+          whole.subarray(a, b),
+          whole.subarray(c),
+        ]);
+      }),
+      'a part written twice': fc.tuple(at, at).map(([a, b]) => {
+        const [from, to] = [Math.min(a, b), Math.max(a, b) + 1];
+        return Buffer.concat([whole.subarray(0, to), whole.subarray(from)]);
+      }),
+      'zeros for the rest of its pages': at.map((from) =>
+        Buffer.concat([whole.subarray(0, from), Buffer.alloc(4_096)]),
+      ),
+      'bytes of nobody': fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+    };
+    for (const files of Object.values(damage))
+      await fc.assert(
+        fc.asyncProperty(files, async (file) => {
+          fc.pre(!file.equals(whole));
+          await writeFile(path, file);
+          await expect(readLastGood(path)).rejects.toThrow(/^it /);
+        }),
+        { numRuns: 40 },
+      );
+  });
+
+  /** A file whose digest fits, whatever it holds. */
+  const sealed = (content: object, version = 2): string => {
+    const text = JSON.stringify(content);
+    const digest = createHash('sha256').update(text).digest('hex');
+    return `{"format":"order-lookup-services last good","version":${version},"content":${text},"sha256":"${digest}"}\n`;
+  };
+  const bare = { ...HEAD, ...rowsOf(0), records: [] };
+
+  it.each([
+    ['empty', '', 'it does not begin as version 2 of its format does'],
+    ['another file', '{"keys":[]}\n', 'it does not begin'],
+    ['of another version', sealed(bare, 3), 'it does not begin'],
+    [
+      'without the properties of an area',
+      sealed({ ...bare, properties: bare.properties.slice(1) }),
+      'the area order-update has no property',
+    ],
+  ])('is refused where it is %s', async (_, content, reason) => {
+    await writeFile(path, content);
+    await expect(readLastGood(path)).rejects.toThrow(reason);
+  });
+
+  it('is refused unread where it is larger than any file of ours, or no file', async () => {
+    await writeFile(path, '');
+    await truncate(path, 300 * 1024 ** 2);
+    await expect(readLastGood(path)).rejects.toThrow(/^it has more than \d+ bytes/);
+    await expect(readLastGood('/dev/zero')).rejects.toThrow('it is not a file');
+    await expect(readLastGood(folder)).rejects.toThrow('it is not a file');
+    await expect(readLastGood(join(folder, 'none'))).rejects.toThrow('ENOENT');
+  });
+
+  it('stays as it was when a write fails half-way, and no temporary file is left', async () => {
+    await writeLastGood(path, HEAD, rowsOf(1));
+    const { records, ...rest } = rowsOf(3_000);
+    const failing = { ...rest, records: [...records, null as never] };
+    await expect(writeLastGood(path, HEAD, failing)).rejects.toThrow(TypeError);
+    expect((await readLastGood(path)).rows).toEqual(rowsOf(1));
+    expect(await readdir(folder)).toEqual(['last-good']);
+  });
+
+  it('is written by one process at a time; what a killed one left goes when it is old', async () => {
+    await writeFile(join(folder, TEMPORARY), '');
+    await expect(writeLastGood(path, HEAD, rowsOf(1))).rejects.toThrow('EEXIST');
+    await utimes(join(folder, TEMPORARY), longAgo, longAgo);
+    const writes = Array.from({ length: 5 }, () => writeLastGood(path, HEAD, rowsOf(3_000)));
+    const outcomes = await Promise.allSettled(writes);
+    expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true);
+    expect((await readLastGood(path)).rows).toEqual(rowsOf(3_000));
+    expect(await readdir(folder)).toEqual(['last-good']);
+  });
+
+  it('takes no harm from files and folders of others beside it, and does none to them', async () => {
+    const foreign = ['last-good.tmp', 'last-good.1.tmp', 'last-good.old', 'other'];
+    for (const name of foreign) await writeFile(join(folder, name), name);
+    await mkdir(join(folder, 'last-good.d'));
+    for (const name of foreign) await utimes(join(folder, name), longAgo, longAgo);
+    await writeLastGood(path, HEAD, rowsOf(1));
+    expect((await readLastGood(path)).rows).toEqual(rowsOf(1));
+    expect((await readdir(folder)).toSorted()).toEqual(
+      [...foreign, 'last-good', 'last-good.d'].toSorted(),
+    );
+  });
+
+  it.each([['to a file'], ['to no file yet'], ['in two steps']])(
+    'that is a symbolic link %s is written where the link leads',
+    async (kind) => {
+      const target = join(folder, 'elsewhere', 'kept');
+      await mkdir(join(folder, 'elsewhere'));
+      if (kind === 'to a file') await writeFile(target, 'old');
+      await symlink(kind === 'in two steps' ? 'step' : join('elsewhere', 'kept'), path);
+      if (kind === 'in two steps') await symlink(target, join(folder, 'step'));
+      await writeLastGood(path, HEAD, rowsOf(1));
+      await readlink(path);
+      expect((await lstat(target)).isFile()).toBe(true);
+      expect((await readLastGood(path)).rows).toEqual(rowsOf(1));
+      expect(await readdir(join(folder, 'elsewhere'))).toEqual(['kept']);
+    },
+  );
+
+  it('that is a symbolic link to itself is not written', async () => {
+    await symlink('last-good', path);
+    await expect(writeLastGood(path, HEAD, rowsOf(1))).rejects.toThrow('ELOOP');
+  });
+});
