@@ -1,6 +1,7 @@
-import { runProgram } from './administration/frame/run-program.js';
-import { exportCommand } from './administration/codes/export.command.js';
-import { show } from './administration/codes/show.command.js';
+import './configuration/supported-node.js';
+const { runProgram } = await import('./administration/frame/run-program.js');
+const { exportCommand } = await import('./administration/codes/export.command.js');
+const { show } = await import('./administration/codes/show.command.js');
 
 await runProgram({
   name: 'codes',

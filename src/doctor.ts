@@ -1,5 +1,6 @@
+import './configuration/supported-node.js';
 import 'reflect-metadata';
-import { runProgram } from './administration/frame/run-program.js';
-import { doctor } from './administration/doctor/doctor.program.js';
+const { runProgram } = await import('./administration/frame/run-program.js');
+const { doctor } = await import('./administration/doctor/doctor.program.js');
 
 await runProgram(doctor);

@@ -1,8 +1,9 @@
-import { runProgram } from './administration/frame/run-program.js';
-import { issue } from './administration/keys/issue.command.js';
-import { list } from './administration/keys/list.command.js';
-import { revoke } from './administration/keys/revoke.command.js';
-import { rotate } from './administration/keys/rotate.command.js';
+import './configuration/supported-node.js';
+const { runProgram } = await import('./administration/frame/run-program.js');
+const { issue } = await import('./administration/keys/issue.command.js');
+const { list } = await import('./administration/keys/list.command.js');
+const { revoke } = await import('./administration/keys/revoke.command.js');
+const { rotate } = await import('./administration/keys/rotate.command.js');
 
 await runProgram({
   name: 'keys',

@@ -1,10 +1,11 @@
 // The service in production: `node dist/main.js`.
+import './configuration/supported-node.js';
 import 'reflect-metadata';
 import { setFlagsFromString } from 'node:v8';
-import { readConfiguration } from './configuration/read-configuration.js';
-import { describeStartFailure } from './configuration/start-error.js';
-import { startService } from './bootstrap/start-service.js';
-import { endOn } from './bootstrap/signals.js';
+const { readConfiguration } = await import('./configuration/read-configuration.js');
+const { describeStartFailure } = await import('./configuration/start-error.js');
+const { startService } = await import('./bootstrap/start-service.js');
+const { endOn } = await import('./bootstrap/signals.js');
 
 // By default V8 lets garbage grow to a multiple of the live data before it collects the old generation. A third keeps memory flat; a smaller
 // share collects so often that requests wait while all codes are read.

@@ -1,12 +1,13 @@
-import { runProgram } from './administration/frame/run-program.js';
-import { check } from './administration/migrate/commands/check.command.js';
-import { down } from './administration/migrate/commands/down.command.js';
-import { drift } from './administration/migrate/commands/drift.command.js';
-import { create } from './administration/migrate/commands/new.command.js';
-import { plan } from './administration/migrate/commands/plan.command.js';
-import { renumber } from './administration/migrate/commands/renumber.command.js';
-import { status } from './administration/migrate/commands/status.command.js';
-import { up } from './administration/migrate/commands/up.command.js';
+import './configuration/supported-node.js';
+const { runProgram } = await import('./administration/frame/run-program.js');
+const { check } = await import('./administration/migrate/commands/check.command.js');
+const { down } = await import('./administration/migrate/commands/down.command.js');
+const { drift } = await import('./administration/migrate/commands/drift.command.js');
+const { create } = await import('./administration/migrate/commands/new.command.js');
+const { plan } = await import('./administration/migrate/commands/plan.command.js');
+const { renumber } = await import('./administration/migrate/commands/renumber.command.js');
+const { status } = await import('./administration/migrate/commands/status.command.js');
+const { up } = await import('./administration/migrate/commands/up.command.js');
 
 await runProgram({
   name: 'migrate',

@@ -1,5 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import type { Configuration } from '../configuration/configuration.js';
 import { AccessTokensService } from './access-tokens/access-tokens.service.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
@@ -9,7 +9,7 @@ import { CredentialsGuard } from './credentials.guard.js';
 import { IssuersService } from './issuers/issuers.service.js';
 import { ProtectedResourceController } from './protected-resource/protected-resource.controller.js';
 import { SnapshotsModule } from '../snapshots/snapshots.module.js';
-import { RateLimitInterceptor } from './rate-limit.interceptor.js';
+import { RateLimit, RateLimitFilter, RateLimitInterceptor } from './rate-limit.interceptor.js';
 import { Refusals } from './refusals.js';
 
 @Module({})
@@ -18,7 +18,11 @@ export class AuthModule {
   static forRoot({ RATE_LIMIT_PER_MINUTE }: Configuration): DynamicModule {
     const rateLimit =
       RATE_LIMIT_PER_MINUTE > 0
-        ? [{ provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor }]
+        ? [
+            RateLimit,
+            { provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor },
+            { provide: APP_FILTER, useClass: RateLimitFilter },
+          ]
         : [];
     return {
       module: AuthModule,

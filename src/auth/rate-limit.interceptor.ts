@@ -1,21 +1,25 @@
 import {
+  type ArgumentsHost,
   type CallHandler,
+  Catch,
+  type ExceptionFilter,
   type ExecutionContext,
   Injectable,
   type NestInterceptor,
 } from '@nestjs/common';
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
-import { type Observable, lastValueFrom, of } from 'rxjs';
+import { type Observable, mergeMap } from 'rxjs';
 import { Configuration } from '../configuration/configuration.js';
 import { Answer } from '../http/answer.js';
-import type { ServiceRequest, ServiceResponse } from '../http/service-request.js';
+import { ProblemFilter } from '../http/problem.filter.js';
+import type { ServiceResponse } from '../http/service-request.js';
 import { Problem } from '../problems/problem.js';
 
 const WINDOW_SECONDS = 60;
 
-/** At most RATE_LIMIT_PER_MINUTE requests for each API key. A 304 does not count, so that revalidation is free. */
+/** At most RATE_LIMIT_PER_MINUTE requests for each API key. */
 @Injectable()
-export class RateLimitInterceptor implements NestInterceptor {
+export class RateLimit {
   private readonly limit: number;
   private readonly limiter: RateLimiterMemory;
 
@@ -24,22 +28,8 @@ export class RateLimitInterceptor implements NestInterceptor {
     this.limiter = new RateLimiterMemory({ points: this.limit, duration: WINDOW_SECONDS });
   }
 
-  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
-    const http = context.switchToHttp();
-    const request = http.getRequest<ServiceRequest>();
-    const { caller } = request;
-    if (!caller) return next.handle();
-    const consume = (): Promise<void> => this.consume(http.getResponse(), caller.keyId);
-    const answer: unknown = await lastValueFrom(next.handle()).catch(async (error: unknown) => {
-      await consume();
-      throw error;
-    });
-    if (!(answer instanceof Answer && answer.tagIn(request.field('if-none-match'))))
-      await consume();
-    return of(answer);
-  }
-
-  private async consume(response: ServiceResponse, keyId: string): Promise<void> {
+  /** @throws Problem too-many-requests */
+  async consume(response: ServiceResponse, keyId: string): Promise<void> {
     try {
       const spent = await this.limiter.consume(keyId);
       response.fields = this.fields(spent).flat();
@@ -63,6 +53,46 @@ export class RateLimitInterceptor implements NestInterceptor {
       ['RateLimit-Remaining', String(remaining)],
       ['RateLimit-Reset', String(seconds(spent))],
     ];
+  }
+}
+
+/** Counts answers. A 304 does not count, so that revalidation is free. */
+@Injectable()
+export class RateLimitInterceptor implements NestInterceptor {
+  constructor(private readonly rateLimit: RateLimit) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const response = context.switchToHttp().getResponse<ServiceResponse>();
+    const { req: request } = response;
+    const { caller } = request;
+    if (!caller) return next.handle();
+    return next.handle().pipe(
+      mergeMap(async (answer: unknown) => {
+        if (!(answer instanceof Answer && answer.tagIn(request.field('if-none-match'))))
+          await this.rateLimit.consume(response, caller.keyId);
+        return answer;
+      }),
+    );
+  }
+}
+
+/** Counts refusals of requests with a valid key: of their token, their scope or their query. */
+@Catch()
+export class RateLimitFilter implements ExceptionFilter {
+  constructor(
+    private readonly rateLimit: RateLimit,
+    private readonly problems: ProblemFilter,
+  ) {}
+
+  catch(exception: unknown, host: ArgumentsHost): void {
+    const response = host.switchToHttp().getResponse<ServiceResponse>();
+    const { caller } = response.req;
+    const isCounted = exception instanceof Problem && exception.slug === 'too-many-requests';
+    if (!caller || isCounted) return this.problems.answer(exception, response);
+    this.rateLimit.consume(response, caller.keyId).then(
+      () => this.problems.answer(exception, response),
+      (limited: unknown) => this.problems.answer(limited, response),
+    );
   }
 }
 

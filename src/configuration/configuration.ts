@@ -83,7 +83,7 @@ export class Configuration {
 
   @CommaSeparated()
   @Each(
-    /^https?:\/\/[^/\s"@?#]+$/,
+    /^https?:\/\/[\w.~:[\]-]+$/,
     'an origin such as https://portal.example.com (scheme and host, no path)',
   )
   CORS_ORIGINS: string[] = [];

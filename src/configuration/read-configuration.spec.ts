@@ -169,4 +169,31 @@ describe('readConfiguration', () => {
     );
     expect(documented).toEqual(variableNames);
   });
+
+  it.each([
+    ['OAUTH_REQUIRED_SCOPES', 'OAUTH_REQUIRED_SCOPE'],
+    ['DATABASE_URI', 'DATABASE_URL'],
+    ['oauth_audience', 'OAUTH_AUDIENCE'],
+  ])('names %s, which is nearly %s', (name, meant) => {
+    expect(faults({ ...complete, [name]: 'x' })).toEqual([
+      `${name} is unknown: rename it to ${meant}, or unset it`,
+    ]);
+    expect(faults({ ...complete, [name]: '' })).toEqual([]);
+  });
+
+  it.each(['HOME', 'HOSTNAME', 'OTEL_BLRP_SCHEDULE_DELAY', 'OTEL_LOGS_EXPORTER', 'DATABASE'])(
+    'accepts %s, which is of others',
+    (name) => expect(faults({ ...complete, [name]: 'x' })).toEqual([]),
+  );
+
+  it.each([
+    'https://a.example/"b',
+    'https://a.example\n/b',
+    'https://bücher.example',
+    'https://a.example/ b',
+  ])('refuses the address %j, which would break a header', (url) => {
+    expect(faults({ ...complete, PUBLIC_BASE_URL: url })).toEqual([
+      expect.stringMatching(/^PUBLIC_BASE_URL is .* is needed, such as https:\/\/orders\.example/s),
+    ]);
+  });
 });

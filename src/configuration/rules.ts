@@ -75,10 +75,13 @@ export const HttpUrl = (): PropertyDecorator =>
   rule('httpUrl', (value) => {
     if (value === '') return undefined;
     const url = parse(value);
-    const fits = url && /^https?:\/\/[^@?#]+[^/@?#]$/i.test(value as string);
+    const fits =
+      url &&
+      /^https?:\/\/[\w.~!$&'()*+,;=:%[\]/-]+$/i.test(value as string) &&
+      !(value as string).endsWith('/');
     return fits
       ? undefined
-      : `is ${quoted(value)}: an http or https address without user, query and trailing slash is needed, such as https://orders.example.com`;
+      : `is ${quoted(value)}: an http or https address in ASCII without user, query, quotes and trailing slash is needed, such as https://orders.example.com${url && url.hostname.includes('xn--') ? `; the name in ASCII is ${url.hostname}` : ''}`;
   });
 
 /** The fault of an issuer's address. It must use https, or http on a loopback address, or http anywhere with OAUTH_ALLOW_HTTP. */

@@ -25,6 +25,6 @@ import { Connections } from './server/connections.js';
     ProblemFilter,
     { provide: APP_FILTER, useExisting: ProblemFilter },
   ],
-  exports: [ProblemRenderer, Draining, Replies],
+  exports: [ProblemRenderer, ProblemFilter, Draining, Replies],
 })
 export class HttpModule {}

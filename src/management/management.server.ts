@@ -50,7 +50,8 @@ export class ManagementServer implements OnApplicationShutdown {
   }
 
   private async read(url: string | undefined): Promise<[type: string, body: string]> {
-    switch (url) {
+    const [path] = (url ?? '').split('?');
+    switch (path) {
       case '/health/live':
         return ['application/json', '{"status":"ok"}'];
       case '/health/ready': {
