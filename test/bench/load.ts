@@ -14,8 +14,6 @@ export interface Scenario {
   readonly paths?: readonly string[];
   /** Different access tokens, one for each request; the run ends when they are used up. */
   readonly tokens?: readonly string[];
-  /** Whether the client sleeps until an answer comes, as clients do; else it spins, and the server is charged with nothing but its own work. */
-  readonly sleeps?: boolean;
   /** Requests a second, whatever comes back; without it as many as are answered. */
   readonly perSecond?: number;
   /** Runs beside the load and is stopped with it. */
@@ -27,8 +25,9 @@ export interface Measurement {
   readonly cpu: number;
   readonly perSecond: number;
   /** Milliseconds. */
-  readonly p50: number;
   readonly p99: number;
+  /** Milliseconds that a turn of the server's event loop took at most; NaN of a peer. */
+  readonly turn: number;
   /** Share of one core that the server had. Near 1: the server is the bottleneck, not the load generator. */
   readonly busy: number;
 }
@@ -42,7 +41,6 @@ export async function measure(
     headers,
     status,
     tokens,
-    sleeps,
     perSecond,
     beside,
   }: Scenario,
@@ -61,9 +59,10 @@ export async function measure(
     requests,
     once: tokens !== undefined,
     hasBody: method !== 'HEAD',
-    spins: !sleeps && perSecond === undefined,
+    spins: perSecond === undefined,
     perSecond,
   };
+  await server.longestTurn(); // begins anew with each reading
   const stop = beside?.();
   const [cpuBefore, startedAt] = [server.cpu, performance.now()];
   const tally = await generate(load);
@@ -80,8 +79,8 @@ export async function measure(
   return {
     cpu: (cpu / latencies.length) * 1e6,
     perSecond: latencies.length / elapsed,
-    p50: at(0.5),
     p99: at(0.99),
+    turn: await server.longestTurn(),
     busy: cpu / elapsed,
   };
 }

@@ -1,141 +1,93 @@
-// `npm run bench [-- --quick] [--only PATTERN] [--json FILE] [--against FILE]`: each server in a process of its own, interleaved rounds, medians, and ratios within this one run.
-import { cpus } from 'node:os';
+// `npm run bench [-- --quick] [--only PATTERN]`: the service beside node:http and a plain Nest service, each in a process of its own, interleaved
+// rounds, and ratios within this one run: median (smallest to largest of the rounds). The report goes into RESULTS.md beside this file, too.
 import { parseArgs } from 'node:util';
-import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
-import { createDatabase } from '../support/database.js';
+import { type TestDatabase, createDatabase } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
-import { issueKey } from '../support/keys.js';
+import { type IssuedKey, issueKey } from '../support/keys.js';
 import { startMigratedPostgres } from '../support/migrated-postgres.js';
 import { PATHS } from '../support/paths.js';
 import { freePort } from '../support/postgres-server.js';
-import { changeEverySecond, fill, scheduleMoments } from './database.js';
-import { filterOf, newFilters } from './filters.js';
-import { compareWith, saveRun } from './compare.js';
 import { type Measurement, type Scenario, measure } from './load.js';
-import { type OverloadMeasurement, measureOverload } from './overload.js';
-import { measureMoment } from './moment.js';
 import { Server } from './process.js';
-import {
-  type Findings,
-  AHEAD,
-  NONE_AHEAD,
-  RELOADING,
-  SLEEPS,
-  STEADY,
-  WRITING,
-  filterScenario,
-  ratiosOf,
-  report,
-} from './report.js';
+import { report } from './report.js';
+import { saveResult } from './results.js';
 
-const {
-  values: { quick, only = '', json, against },
-} = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    /** A regular expression: the scenarios to measure, beside those of node:http. */
-    only: { type: 'string' },
-    json: { type: 'string' },
-    against: { type: 'string' },
-  },
-});
-const MIDDLE = 100_000;
-const [rounds, seconds, many, newTokens] = quick
-  ? [3, 0.8, MIDDLE, 1_000]
-  : [5, 3, 1_000_000, 5_000];
+const { quick, only } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
+}).values;
+const [rounds, seconds, newTokens] = quick ? [3, 0.8, 1_000] : [5, 3, 5_000];
+const [FEW, MANY] = [100, 100_000];
 const CONNECTIONS = 32;
-const MOMENTS = 1_000;
-/** Times the seconds of the others: what happens each second has to happen a few times in a round. */
-const LONGER = 2;
-const { orderUpdate: UPDATE, orderCaptureV2: CAPTURE, communicationCodes: CODES } = PATHS;
+const PER_SECOND = 2_000;
+const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
+const BASE = 'node:http, no credentials';
 
 const postgres = await startMigratedPostgres();
-process.env['TEST_POSTGRES_URL'] = postgres.url;
 const issuer = await Issuer.start();
-const apiKey = generateApiKey();
-
 const servers: Server[] = [];
 const start = async (
   name: string,
   program: string,
-  environment: Record<string, string> = {},
+  more: Record<string, string> = {},
 ): Promise<Server> => {
-  const [port, managementPort] = [await freePort(), await freePort()];
-  const settings = {
-    ...issuer.environment,
-    HOST: '127.0.0.1',
-    PORT: String(port),
-    MANAGEMENT_PORT: String(managementPort),
-    LOG_LEVEL: 'warn',
-    ...environment,
-  };
-  const server = new Server(
-    name,
-    `http://127.0.0.1:${port}`,
-    `http://127.0.0.1:${managementPort}`,
-    [program],
-    settings,
-  );
+  const [PORT, MANAGEMENT_PORT] = [String(await freePort()), String(await freePort())];
+  const general = { ...issuer.environment, HOST: '127.0.0.1', PORT, MANAGEMENT_PORT };
+  const server = new Server(name, [program], { ...general, LOG_LEVEL: 'warn', ...more });
   servers.push(server);
   return server;
 };
-const ours = async (count: number): Promise<{ server: Server; url: string }> => {
-  const database = await createDatabase();
-  await issueKey(database, { key: apiKey });
-  if (count > 0) await fill(database.url, count);
-  return {
-    server: await start(`ours, ${count.toLocaleString('en')} codes`, 'dist/main.js', {
-      DATABASE_URL: database.urlOf('order_lookup_service'),
-    }),
-    url: database.url,
-  };
+let key: IssuedKey | undefined;
+const ours = async (count: number): Promise<{ server: Server; database: TestDatabase }> => {
+  const database = await createDatabase({ server: postgres.url });
+  key = await issueKey(database, key);
+  await database.query(
+    `insert into communication_code (code_type, code, description)
+     select 'TYPE-' || n % ${Math.max(1, count / 10)}, 'CODE-' || n, rpad('A communication code of the benchmark, number ' || n, 76, '.') from generate_series(1, ${count}) as n`,
+  );
+  const environment = { DATABASE_URL: database.urlOf('order_lookup_service') };
+  return { server: await start(`ours, ${count} codes`, 'dist/main.js', environment), database };
 };
+/** More filters than the service remembers: where there are few codes, each is spelled in many ways. */
+const newFilters = (count: number): string[] =>
+  Array.from({ length: 4_000 }, (_, at) => {
+    const number = 1 + ((at * 241) % count);
+    const spelled = Array.from(`CODE-${number}`, (character, place) =>
+      (Math.floor(at / FEW) >> place) & 1 ? `%${character.charCodeAt(0).toString(16)}` : character,
+    );
+    return `${CODES}?codeType=TYPE-${number % Math.max(1, count / 10)}&code=${spelled.join('')}`;
+  });
 
 try {
-  const [empty, few, filtering, middle] = [
-    await ours(0),
-    await ours(100),
-    await ours(100),
-    await ours(MIDDLE),
-  ];
-  const large = many === MIDDLE ? middle : await ours(many);
-  const [unmoved, ahead] = [await ours(100), await ours(100)];
-  await scheduleMoments(ahead.url, MOMENTS);
-  const elsewhere = await createDatabase();
-  await fill(elsewhere.url, MIDDLE);
+  const [few, filtered, many] = [await ours(FEW), await ours(FEW), await ours(MANY)];
   const peers = '.data/long-runs/test/bench/peers';
   const floor = await start('node:http', `${peers}/node-http.js`);
-  const nest = await start('plain Nest', `${peers}/plain-nest.js`, { DATABASE_URL: few.url });
-  const fastify = await start('Fastify', `${peers}/fastify.js`, { DATABASE_URL: few.url });
-  const token = await issuer.token({ claims: { exp: Math.floor(Date.now() / 1000) + 7200 } });
-  const good = { 'api-key': apiKey, authorization: `Bearer ${token}` };
+  const nest = await start('plain Nest', `${peers}/plain-nest.js`, {
+    DATABASE_URL: few.database.url,
+  });
+  const exp = Math.floor(Date.now() / 1000) + 7_200;
+  const token = await issuer.token({ claims: { exp } });
+  const good = { 'api-key': key?.key ?? '', authorization: `Bearer ${token}` };
   const body = await floor.answers('/', {}, 200);
-  for (const { server } of [empty, few, filtering, middle, large])
-    await server.answers(CODES, good, 200);
-  for (const server of [few.server, nest, fastify])
+  for (const { server } of [few, filtered, many]) await server.answers(CODES, good, 200);
+  for (const server of [few.server, nest])
     if ((await server.answers(UPDATE, good, 200)) !== body)
       throw new Error(`${server.name} answers something else`);
   const etag = (await fetch(few.server.url + UPDATE, { headers: good })).headers.get('etag') ?? '';
-  const filtered = `${CODES}?${filterOf(1, 100)}`;
-  const tokens = async (signer: number): Promise<string[]> =>
+  const tokens = (signer: number): Promise<string[]> =>
     Promise.all(
-      Array.from({ length: rounds * newTokens + newTokens }, () =>
-        issuer.token({
-          key: issuer.keys[signer],
-          claims: { exp: Math.floor(Date.now() / 1000) + 7200 },
-        }),
+      Array.from({ length: (rounds + 1) * newTokens }, () =>
+        issuer.token({ key: issuer.keys[signer], claims: { exp } }),
       ),
     );
-  const fresh = { RS256: await tokens(0), ES256: await tokens(1) };
-  const memory = { empty: empty.server.memory.now, large: large.server.memory.now };
-
-  // Of their own: a server that answered other requests before is a little faster
-  const filterServers = new Map([
-    [100, filtering.server],
-    [MIDDLE, middle.server],
-    [many, large.server],
-  ]);
-  const lookup = (name: string, path: string, rest: Partial<Scenario> = {}): Scenario => ({
+  const changeEverySecond = (): (() => void) => {
+    const timer = setInterval(() => {
+      void many.database.query(
+        `update communication_code set description = 'Changed at ' || clock_timestamp() where code = 'CODE-1'`,
+      );
+    }, 1_000);
+    return () => clearInterval(timer);
+  };
+  const scenario = (name: string, path: string, rest: Partial<Scenario> = {}): Scenario => ({
     name,
     server: few.server,
     path,
@@ -143,90 +95,50 @@ try {
     status: 200,
     ...rest,
   });
-  const all: Scenario[] = [
-    lookup('node:http, no credentials', '/', { server: floor, headers: {} }),
-    lookup('ours: 200 order update', UPDATE),
-    lookup('ours: 200 order capture', CAPTURE),
-    lookup('ours: 200 communication codes (100)', CODES),
-    lookup(NONE_AHEAD, UPDATE, { server: unmoved.server }),
-    lookup(AHEAD, UPDATE, { server: ahead.server }),
-    lookup('ours: 304', UPDATE, { headers: { ...good, 'if-none-match': etag }, status: 304 }),
-    lookup('ours: HEAD', UPDATE, { method: 'HEAD' }),
-    lookup('ours: 401 wrong key', UPDATE, {
-      headers: { ...good, 'api-key': 'wrong' },
-      status: 401,
+  const one = `${CODES}?codeType=TYPE-1&code=CODE-1`;
+  const large = { server: many.server };
+  const scenarios = [
+    scenario(BASE, '/', { server: floor, headers: {} }),
+    scenario('200 order update', UPDATE),
+    scenario('200 communication codes (100)', CODES),
+    scenario('304', UPDATE, { headers: { ...good, 'if-none-match': etag }, status: 304 }),
+    scenario('401 wrong key', UPDATE, { headers: { ...good, 'api-key': 'wrong' }, status: 401 }),
+    scenario('404', '/nothing', { status: 404 }),
+    scenario(`the same filter, ${FEW} codes`, one, filtered),
+    scenario(`the same filter, ${MANY} codes`, one, large),
+    scenario(`every filter new, ${FEW} codes`, one, { ...filtered, paths: newFilters(FEW) }),
+    scenario(`every filter new, ${MANY} codes`, one, { ...large, paths: newFilters(MANY) }),
+    scenario(`${PER_SECOND} a second, ${MANY} codes`, one, { ...large, perSecond: PER_SECOND }),
+    scenario(`${PER_SECOND} a second, ${MANY} codes, one changes each second`, one, {
+      ...large,
+      perSecond: PER_SECOND,
+      beside: changeEverySecond,
     }),
-    lookup('ours: 404', '/nothing', { status: 404 }),
-    ...[...filterServers].flatMap(([count, server]) => {
-      const paths = newFilters(count).map((filter) => `${CODES}?${filter}`);
-      return [
-        lookup(filterScenario(count), filtered, { server }),
-        lookup(filterScenario(count, 'new'), filtered, { server, paths }),
-      ];
-    }),
-    lookup(STEADY, filtered, { server: middle.server, perSecond: 2_000 }),
-    lookup(WRITING, filtered, {
-      server: middle.server,
-      perSecond: 2_000,
-      beside: () => changeEverySecond(elsewhere.url),
-    }),
-    lookup(RELOADING, filtered, {
-      server: middle.server,
-      perSecond: 2_000,
-      beside: () => changeEverySecond(middle.url),
-    }),
-    lookup('ours: every token new, RS256', UPDATE, { tokens: fresh.RS256 }),
-    lookup('ours: every token new, ES256', UPDATE, { tokens: fresh.ES256 }),
-    lookup('plain Nest: 200 order update', UPDATE, { server: nest }),
-    lookup('Fastify: 200 order update', UPDATE, { server: fastify }),
-  ];
-  const floors = [
-    'node:http, no credentials',
-    'ours: 200 order update',
-    'ours: 304',
-    'ours: 401 wrong key',
-  ];
-  for (const scenario of all.filter(({ name }) => floors.includes(name)))
-    all.push({ ...scenario, name: `${scenario.name}${SLEEPS}`, sleeps: true });
-  const wanted = new RegExp(only);
-  const scenarios = all.filter(({ name, server }) => server === floor || wanted.test(name));
+    scenario('every token new, RS256', UPDATE, { tokens: await tokens(0) }),
+    scenario('every token new, ES256', UPDATE, { tokens: await tokens(1) }),
+    scenario('plain Nest: 200 order update', UPDATE, { server: nest }),
+  ].filter(({ name }) => name === BASE || new RegExp(only).test(name));
   const results = new Map<string, Measurement[]>(scenarios.map(({ name }) => [name, []]));
-  let longestTurn = 0;
   for (let round = 0; round <= rounds; round++) {
-    for (const scenario of scenarios) {
-      await middle.server.longestTurn(); // begins anew with each reading
-      const slice = scenario.tokens?.slice(round * newTokens, (round + 1) * newTokens);
+    for (const each of scenarios) {
+      const slice = each.tokens?.slice(round * newTokens, (round + 1) * newTokens);
+      // What happens each second has to happen a few times in a round
+      const length = each.perSecond === undefined ? seconds : 2 * seconds;
       const measured = await measure(
-        { ...scenario, ...(slice ? { tokens: slice } : {}) },
-        scenario.perSecond === undefined ? seconds : LONGER * seconds,
+        slice ? { ...each, tokens: slice } : each,
+        length,
         CONNECTIONS,
       );
-      if (round === 0) continue; // warms up
-      results.get(scenario.name)?.push(measured);
-      if (scenario.name === RELOADING)
-        longestTurn = Math.max(longestTurn, await middle.server.longestTurn());
+      if (round > 0) results.get(each.name)?.push(measured); // the first round warms up
     }
     process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
   }
-  const momentTurn = only === '' ? await measureMoment(large.server, large.url) : NaN;
-  const overload: OverloadMeasurement[] = [];
-  for (const connections of only === '' ? [CONNECTIONS, 1_024] : [])
-    overload.push(await measureOverload(few.server, UPDATE, good, connections, seconds));
-  const [cpu] = cpus();
-  const machine = `${cpu?.model}, ${cpus().length} cores, Node.js ${process.versions.node}, ${CONNECTIONS} connections, ${rounds} rounds of ${seconds} s`;
-  const findings: Findings = {
-    results,
-    overload,
-    longestTurn,
-    momentTurn,
-    many,
-    bytesForCode: ((memory.large - memory.empty) * 1024 * 1024) / many,
-    peaks: servers.map(({ name, memory: { peak } }) => [name, peak] as const),
-    machine,
-  };
-  process.stdout.write(report(findings));
-  if (json) saveRun(json, machine, ratiosOf(findings));
-  if (against) process.stdout.write(compareWith(against, ratiosOf(findings)));
+  const found = `${report(results, BASE)}
+
+${CONNECTIONS} connections, ${rounds} rounds of ${seconds} s. Peak memory: ${servers.map(({ name, memory }) => `${name} ${Math.round(memory.peak)} MiB`).join('; ')}.`;
+  console.log(found);
+  if (only === '')
+    saveResult('test/bench/RESULTS.md', `npm run bench${quick ? ' -- --quick' : ''}`, found);
 } finally {
   for (const server of servers) server.stop();
   await issuer.close();

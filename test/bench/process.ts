@@ -7,10 +7,8 @@ export class Server {
 
   constructor(
     readonly name: string,
-    readonly url: string,
-    private readonly managementUrl: string,
     words: string[],
-    environment: Record<string, string>,
+    private readonly environment: Record<string, string>,
   ) {
     this.child = spawn(process.execPath, words, {
       env: { PATH: process.env['PATH'], ...environment },
@@ -29,14 +27,18 @@ export class Server {
     return { now: residentMebibytes(pid), peak: peakMebibytes(pid) };
   }
 
-  /** Milliseconds that a turn of our event loop took at most since this was asked before. */
-  async longestTurn(): Promise<number> {
-    return (await this.metric('nodejs_eventloop_lag_max_seconds')) * 1000;
+  get url(): string {
+    return `http://127.0.0.1:${this.environment['PORT']}`;
   }
 
-  async metric(name: string): Promise<number> {
-    const metrics = await (await fetch(`${this.managementUrl}/metrics`)).text();
-    return Number(new RegExp(`^${name} (\\S+)`, 'm').exec(metrics)?.[1]);
+  /** Milliseconds that a turn of the event loop took at most since this was asked before; NaN where there are no metrics. */
+  async longestTurn(): Promise<number> {
+    const url = `http://127.0.0.1:${this.environment['MANAGEMENT_PORT']}/metrics`;
+    const text = await fetch(url).then(
+      (response) => response.text(),
+      () => '',
+    );
+    return Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(text)?.[1]) * 1000;
   }
 
   async answers(path: string, headers: Record<string, string>, status: number): Promise<string> {
