@@ -1,13 +1,16 @@
+import type { Caller } from '../http/service-request.js';
+
 /** The result of checking a credential. If something that the check needs is missing, it is `undecided`, never `refused`. */
 export type Verdict<Holder> =
   | { readonly kind: 'valid'; readonly holder: Holder }
   | { readonly kind: 'missing' }
-  | { readonly kind: 'refused'; readonly reason: RefusalReason }
-  | { readonly kind: 'undecided'; readonly detail: string }
+  /** `owner` is whose API key it is, for the log: set if it is one of ours. */
+  | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly owner?: Caller }
+  | { readonly kind: 'undecided'; readonly reason: UndecidedReason; readonly detail: string }
   /** No fault was found without verifying the signature, and the signature was not verified. */
   | { readonly kind: 'unverified' };
 
-/** A fixed set of words, for metrics only. Callers never get the reason. */
+/** A fixed set of words, for metrics and the log only. Callers never get the reason. */
 export type RefusalReason =
   // of an API key
   | 'unknown'
@@ -35,8 +38,19 @@ export type TokenFault =
   | 'issued-at'
   | 'another-kind';
 
+/** What the check lacks: a list of API keys that is young enough; signing keys; a fetch of the signing keys since a key id was first seen. */
+export type UndecidedReason = 'no-key-list' | 'no-signing-keys' | 'signing-keys-not-fetched';
+
 export const missing = { kind: 'missing' } as const;
 export const unverified = { kind: 'unverified' } as const;
 export const valid = <Holder>(holder: Holder): Verdict<Holder> => ({ kind: 'valid', holder });
-export const refused = (reason: RefusalReason): Verdict<never> => ({ kind: 'refused', reason });
-export const undecided = (detail: string): Verdict<never> => ({ kind: 'undecided', detail });
+export const refused = (reason: RefusalReason, owner?: Caller): Verdict<never> => ({
+  kind: 'refused',
+  reason,
+  ...(owner ? { owner } : {}),
+});
+export const undecided = (reason: UndecidedReason, detail: string): Verdict<never> => ({
+  kind: 'undecided',
+  reason,
+  detail,
+});

@@ -90,6 +90,7 @@ export class Replies {
       address: this.addressOf(request),
       keyId: (caller ?? refusal)?.keyId,
       client: (caller ?? refusal)?.client,
+      credential: refusal?.credential,
       reason: refusal?.reason,
       ...details,
       ...trace,

@@ -9,7 +9,8 @@ export interface Caller {
 
 /** Why credentials were refused, for the log only. `keyId` and `client` are set where the key is one of ours, revoked or expired included. */
 export interface Refusal extends Partial<Caller> {
-  /** One of the fixed words of the metric. */
+  /** `api_key` or `access_token`, and one of the fixed words of the metric. If both were refused, both are named. */
+  readonly credential: string;
   readonly reason: string;
 }
 

@@ -106,6 +106,15 @@ export class Metrics implements OnModuleInit {
     'issuer',
     'result',
   );
+  readonly secondsUntilRefusal = this.gauge(
+    'seconds_until_refusal',
+    'For how long callers are still answered if keys or signing-keys (what) cannot be read from now on; 0 while they are refused',
+    'what',
+  );
+  readonly nextKeyExpiry = this.gauge(
+    'next_key_expiry_seconds',
+    'Time until the first API key in force ends; +Inf where none will',
+  );
   readonly tokenCacheEntries = this.gauge(
     'token_cache_entries',
     'Verified access tokens remembered',

@@ -13,13 +13,17 @@ export class RepeatedFailure {
     private readonly subject: string,
   ) {}
 
-  failed(error: unknown): void {
+  /** @param fields of the log line */
+  failed(error: unknown, fields: object = {}): void {
     const message = describe(error);
     this.count++;
     if (message === this.message && Date.now() - this.saidAt < SUMMARY_MS) return;
     this.message = message;
     this.saidAt = Date.now();
-    this.log.warn({ reason: message, failures: this.count }, `${this.subject}: failed, trying on`);
+    this.log.warn(
+      { reason: message, failures: this.count, ...fields },
+      `${this.subject}: failed, trying on`,
+    );
   }
 
   succeeded(): void {

@@ -11,16 +11,11 @@ let followed: FollowedIssuer;
 beforeEach(async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
   issuer = await Issuer.start();
-  const settings = { OAUTH_JWKS_URI: `${issuer.url}/jwks`, OAUTH_ALLOW_HTTP: false };
-  followed = new FollowedIssuer(
-    issuer.url,
-    settings,
-    createLog('silent'),
-    new Metrics(),
-    new Tracing(),
-  );
+  const [metrics, settings] = [new Metrics(), { OAUTH_JWKS_URI: '', OAUTH_ALLOW_HTTP: false }];
+  const log = createLog('silent', metrics);
+  followed = new FollowedIssuer(issuer.url, settings, log, metrics, new Tracing());
   followed.start();
-  await followed['fetching'];
+  await followed['refreshing'];
 });
 afterEach(async () => {
   followed.stop();
@@ -28,7 +23,7 @@ afterEach(async () => {
   jest.useRealTimers();
 });
 
-/** Lets seconds pass; gives those in which the issuer was asked, one entry for each time. */
+/** Lets seconds pass; gives those in which the keys were asked for, one entry for each time. */
 async function pass(
   seconds: number,
   eachSecond = async (_second: number): Promise<unknown> => undefined,
@@ -38,24 +33,16 @@ async function pass(
     const before = issuer.jwksHits;
     jest.advanceTimersByTime(1_000);
     await eachSecond(second);
-    await followed['fetching'];
+    await followed['refreshing'];
     for (let hit = before; hit < issuer.jwksHits; hit++) asked.push(second);
   }
   return asked;
 }
 
-/** The largest number of fetches in any minute. */
-const mostInAMinute = (asked: readonly number[]): number =>
-  Math.max(...asked.map((from) => asked.filter((at) => at >= from && at < from + 60).length));
-
-const forge = (caller: (at: number) => string): Promise<unknown> =>
-  Promise.all(
-    Array.from({ length: 20 }, (_, at) => followed.lookFor(`forged-${Math.random()}`, caller(at))),
-  );
-
 describe('the keys of the issuer', () => {
-  it('are asked for once a minute', async () => {
-    expect(await pass(300)).toEqual([60, 120, 180, 240, 300]);
+  it('are asked for once a minute, and their address is read again before ten minutes have passed', async () => {
+    expect(await pass(600)).toEqual([60, 120, 180, 240, 300, 360, 420, 480, 540, 600]);
+    expect(issuer.hits.get('/.well-known/openid-configuration')).toBe(2);
   });
 
   it('stay valid during an outage of 30 minutes, with growing pauses between fetches, and are fetched within a minute after it', async () => {
@@ -72,75 +59,52 @@ describe('the keys of the issuer', () => {
   it('are kept for a day and no longer', async () => {
     issuer.fault = 'status 500';
     jest.advanceTimersByTime(24 * 3_600_000 - 1_000);
-    await followed['fetching'];
+    await followed['refreshing'];
+    expect(followed.secondsLeft).toBeCloseTo(1);
     expect(followed.keys).toBeDefined();
     jest.advanceTimersByTime(2_000);
-    await followed['fetching'];
+    expect(followed.secondsLeft).toBe(0);
     expect(followed.keys).toBeUndefined();
-  });
-
-  it('that change every 10 seconds work on, are found within 30 seconds, and are asked for four times a minute at most', async () => {
-    let at = 0;
-    let lookedFor = 0;
-    const asked = await pass(300, async (second) => {
-      expect(followed.keys?.kids).toContain('rsa-1');
-      if (second % 10 === 0) await issuer.rotate(`k${++at}`);
-      if (followed.keys?.kids.has(`k${at}`)) return;
-      await followed.lookFor(`k${at}`, 'a caller'); // what a token with the new key id does
-      lookedFor++;
-    });
-    expect(lookedFor).toBeGreaterThan(50);
-    for (const [index, second] of asked.entries())
-      expect(second - (asked[index - 1] ?? 0)).toBeLessThanOrEqual(30);
-    expect(mostInAMinute(asked)).toBeLessThanOrEqual(4);
-  });
-
-  it('under forged key ids of one caller are asked for at most three times a minute', async () => {
-    expect(mostInAMinute(await pass(600, () => forge(() => 'bad')))).toBeLessThanOrEqual(3);
-  });
-
-  it('under forged key ids of many callers are asked for at most four times a minute', async () => {
-    const asked = await pass(600, (second) => forge((at) => `bad ${second} ${at}`));
-    expect(mostInAMinute(asked)).toBeLessThanOrEqual(4);
-  });
-
-  it('are found at once by a good caller after each rotation, while another caller forges key ids all the time', async () => {
-    let rotations = 0;
-    const asked = await pass(1_200, async (second) => {
-      await forge(() => 'bad');
-      if (second % 61 !== 0) return;
-      const { kid } = await issuer.rotate(`k${++rotations}`);
-      await Promise.all([forge(() => 'bad'), followed.lookFor(kid, 'good')]);
-      expect(followed.keys?.kids).toContain(kid);
-    });
-    expect(rotations).toBe(19);
-    expect(mostInAMinute(asked)).toBeLessThanOrEqual(4);
-  });
-
-  it('are found at once, also while a hundred callers still send the withdrawn key id', async () => {
-    let rotations = 0;
-    await pass(600, async (second) => {
-      const old = Array.from({ length: 100 }, (_, at) => followed.lookFor('old', `${at}`));
-      if (second % 61 === 0) {
-        const { kid } = await issuer.rotate(`k${++rotations}`);
-        await followed.lookFor(kid, 'good');
-        expect(followed.keys?.kids).toContain(kid);
-      }
-      await Promise.all(old);
-    });
-    expect(rotations).toBe(9);
   });
 });
 
-describe('while the issuer hangs', () => {
-  it('a thousand requests wait, for two seconds at most, and no more', async () => {
+describe('an unknown key id', () => {
+  it('is settled by a fetch that began after it was first seen, and by no other; one in 30 s, whoever asks', async () => {
+    const forge = (second: number): Promise<unknown> =>
+      Promise.all(Array.from({ length: 20 }, (_, at) => followed.has(`forged-${second}-${at}`)));
+    expect(await followed.has('first')).toBe(false);
+    expect(await followed.has('second')).toBeUndefined();
+    await pass(60);
+    expect(await followed.has('second')).toBe(false);
+    const asked = await pass(600, forge);
+    for (const second of asked)
+      expect(asked.filter((at) => at >= second && at < second + 60).length).toBeLessThanOrEqual(3);
+  });
+
+  it('is found at once after a rotation, also beside a hundred requests with the withdrawn one', async () => {
+    for (let rotation = 1; rotation <= 5; rotation++) {
+      const [former] = issuer.keys;
+      const { kid } = await issuer.rotate(`k${rotation}`, { keepOld: false });
+      const old = Array.from({ length: 100 }, () => followed.has(former?.kid ?? ''));
+      expect(await followed.has(kid)).toBe(true);
+      await Promise.all(old);
+      expect(await followed.has(former?.kid ?? '')).toBe(false);
+      await pass(31);
+    }
+  });
+
+  it('that was withdrawn is refused without another fetch, also while there can be none', async () => {
+    await issuer.rotate('new', { keepOld: false });
+    await pass(60);
+    issuer.fault = 'down';
+    expect(await followed.has('rsa-1')).toBe(false);
+    expect(await followed.has('__proto__')).toBeUndefined();
+  });
+
+  it('waits less than a second while the issuer hangs', async () => {
     issuer.fault = 'slow';
-    const waiting = Array.from({ length: 1_000 }, (_, at) => followed.lookFor('new', `${at}`));
-    expect(await followed.lookFor('new', 'one more')).toBe(false);
-    jest.advanceTimersByTime(2_000);
-    expect(new Set(await Promise.all(waiting))).toEqual(new Set([true]));
-    const again = followed.lookFor('new', 'later');
-    jest.advanceTimersByTime(2_000);
-    expect(await again).toBe(true);
+    const begun = process.hrtime.bigint();
+    expect(await followed.has('new')).toBeUndefined();
+    expect(process.hrtime.bigint() - begun).toBeLessThan(1_900_000_000n); // the fetch itself takes 2 s
   });
 });

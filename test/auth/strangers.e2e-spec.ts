@@ -6,7 +6,6 @@ import { PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { Reader, requestTo } from '../support/reader.js';
 import { until } from '../support/service.js';
-import { undisturbed } from '../support/undisturbed.js';
 import { World } from '../support/world.js';
 
 const PATH = PATHS.orderUpdate;
@@ -44,10 +43,10 @@ async function forgery(): Promise<(kid: string) => string> {
   };
 }
 
-describe.each<[string, () => Record<string, string>]>([
-  ['without a key', () => ({})],
-  ['with a wrong key', () => ({ 'Api-Key': generateApiKey() })],
-])('thousands of forged tokens %s', (_name, stranger) => {
+describe('thousands of forged tokens without a key, or with a wrong one', () => {
+  const stranger = (at: number): Record<string, string> =>
+    at % 2 === 0 ? {} : { 'Api-Key': generateApiKey() };
+
   it('delay no caller: callers with a valid key and a new token are served, and no signature of a stranger is verified', async () => {
     const forged = await forgery();
     const tokens = await Promise.all(Array.from({ length: 300 }, () => world.issuer.token()));
@@ -66,7 +65,7 @@ describe.each<[string, () => Record<string, string>]>([
     const statuses = await flood(
       (at) => {
         count = at;
-        return { ...stranger(), Authorization: forged('rsa-1') };
+        return { ...stranger(at), Authorization: forged('rsa-1') };
       },
       () => asked === tokens.length && count > 1_000,
     );
@@ -90,19 +89,16 @@ describe.each<[string, () => Record<string, string>]>([
     const attack = flood(
       (at) => {
         count = at;
-        return { ...stranger(), Authorization: forged(`forged-${at}`) };
+        return { ...stranger(at), Authorization: forged(`forged-${at}`) };
       },
       () => rotated && count > 2_000,
     );
     await until(async () => count > 1_000);
     expect(world.issuer.jwksHits - hits).toBeLessThanOrEqual(1); // the service itself asks once a minute
-    await undisturbed(async () => {
-      await world.issuer.rotate(generateApiKey());
-      const { status } = await world.get(PATH, {
-        headers: { Authorization: `Bearer ${await world.issuer.token()}` },
-      });
-      expect(status).toBe(200);
-    }).finally(() => (rotated = true));
+    await world.issuer.rotate('real');
+    const headers = { Authorization: `Bearer ${await world.issuer.token()}` };
+    expect((await world.get(PATH, { headers })).status).toBe(200);
+    rotated = true;
     expect([...(await attack).keys()]).toEqual([401]);
     expect(world.issuer.jwksHits - hits).toBeLessThanOrEqual(2);
   });

@@ -42,6 +42,8 @@ export class Issuer {
   /** How far the clock of its answers is ahead of ours. */
   aheadMs = 0;
   published: JWK[];
+  /** The key set that the old address still answers, after `move`. */
+  private left: JWK[] | undefined;
 
   private constructor(
     private readonly server: Server,
@@ -119,6 +121,11 @@ export class Issuer {
     return key;
   }
 
+  /** Publishes a key set at another address. The old one goes on to answer what it did. */
+  move(): void {
+    this.left = this.published;
+  }
+
   async close(): Promise<void> {
     const closed = new Promise((resolve) => void this.server.close(resolve));
     this.server.closeAllConnections(); // afterwards: a connection that arrived in between would never be closed
@@ -135,12 +142,13 @@ export class Issuer {
     if (url === '/.well-known/openid-configuration' && this.fault !== 'down') {
       return json({
         issuer: this.url,
-        jwks_uri: `${this.url}/jwks`,
+        jwks_uri: `${this.url}${this.left ? '/moved' : ''}/jwks`,
         authorization_endpoint: `${this.url}/auth`,
         token_endpoint: `${this.url}/token`,
       });
     }
-    if (url !== '/jwks' && this.fault !== 'down') return void response.writeHead(404).end();
+    if (url === '/jwks' && this.left) return json({ keys: this.left });
+    if (!url.endsWith('/jwks') && this.fault !== 'down') return void response.writeHead(404).end();
     switch (this.fault) {
       case 'down':
         return void response.destroy();

@@ -1,4 +1,4 @@
-import type { JWTPayload } from 'jose';
+import type { JWTPayload, createLocalJWKSet } from 'jose';
 import type { Issuer } from '../issuers/issuer.js';
 
 /** What the cache keeps of an access token whose signature, issuer and audience were verified. Times are seconds since the epoch. */
@@ -9,12 +9,14 @@ export interface AccessToken {
   /** Whether it holds the required scope; true if none is required. */
   readonly isInScope: boolean;
   readonly issuer: KeySource;
-  /** Name of the key that signed it. When the issuer withdraws the key, the token is refused. */
-  readonly key: string;
+  /** Thumbprint (RFC 7638) of the key that verified it. When the issuer withdraws that key, the token is refused. */
+  readonly thumbprint: string;
 }
 
 /** What the verification of a token needs from its issuer. */
-export type KeySource = Pick<Issuer, 'keys' | 'lookFor'>;
+export interface KeySource extends Pick<Issuer, 'keys' | 'has'> {
+  readonly resolve: ReturnType<typeof createLocalJWKSet>;
+}
 
 /** Tolerated difference between clocks, in seconds (RFC 7519 section 4.1.4). */
 export const CLOCK_SKEW_SECONDS = 30;

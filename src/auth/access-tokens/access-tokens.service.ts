@@ -1,10 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type JWTPayload, jwtVerify } from 'jose';
+import { type CryptoKey, type JWTPayload, calculateJwkThumbprint, errors, jwtVerify } from 'jose';
 import { Configuration } from '../../configuration/configuration.js';
 import { Metrics } from '../../telemetry/metrics.js';
-import { NO_KEYS } from '../issuers/issuer.js';
-import { IssuersService } from '../issuers/issuers.service.js';
-import { ALGORITHMS, type KeySet } from '../issuers/key-set.js';
+import { IssuersService, NO_KEYS } from '../issuers/issuers.service.js';
+import { ALGORITHMS } from '../issuers/key-set.js';
 import { type Verdict, refused, undecided, unverified, valid } from '../verdict.js';
 import {
   type AccessToken,
@@ -14,21 +13,15 @@ import {
   isInForce,
 } from './access-token.js';
 import { readBearer } from './bearer.js';
-import { ConcurrencyLimit } from './concurrency-limit.js';
 import { TokenCache } from './token-cache.js';
-import { type UnverifiedToken, decodeToken, faultsOf } from './token-faults.js';
-
-/** How many signatures are verified at the same time, and how many tokens may wait. */
-const VERIFIED_AT_ONCE = 2;
-const MAX_WAITING = 2_000;
+import { type UnverifiedToken, decodeToken, faultsOf, isKeyIdOfAnIssuer } from './token-faults.js';
 
 /** Verifies access tokens. */
 @Injectable()
 export class AccessTokensService {
   private readonly cache: TokenCache;
-  private readonly limit = new ConcurrencyLimit(VERIFIED_AT_ONCE, MAX_WAITING);
-  /** Running verifications: a token that many requests send at the same time is verified once. */
-  private readonly verifying = new Map<string, Promise<Verdict<AccessToken>>>();
+  /** jose keeps the same object for a key until the next fetch. */
+  private readonly thumbprints = new WeakMap<CryptoKey, string>();
 
   constructor(
     private readonly configuration: Configuration,
@@ -50,52 +43,30 @@ export class AccessTokensService {
     return 'kind' in decoded ? decoded : unverified;
   }
 
-  /**
-   * @param authorization the Authorization header, or undefined
-   * @param caller id of an API key that is in force
-   */
-  verify(
-    authorization: string | undefined,
-    caller: string,
-  ): Verdict<AccessToken> | Promise<Verdict<AccessToken>> {
+  /** @param authorization the Authorization header, or undefined, of a caller with a valid API key */
+  verify(authorization: string | undefined): Verdict<AccessToken> | Promise<Verdict<AccessToken>> {
     const token = readBearer(authorization);
     if (typeof token !== 'string') return token;
     const known = this.cache.get(token);
-    if (!known) return this.verifyNew(token, caller);
-    const { keys } = known.issuer;
-    if (!keys) return undecided(NO_KEYS);
-    if (keys.holds(known.key)) return verdictOn(known);
-    this.cache.remove(token);
-    return refused('unknown-key');
+    if (known?.issuer.keys?.thumbprints.has(known.thumbprint)) return verdictOn(known);
+    return this.verifyNew(token);
   }
 
-  private async verifyNew(token: string, caller: string): Promise<Verdict<AccessToken>> {
+  /** The token is new, or the key that verified it was withdrawn. */
+  private async verifyNew(token: string): Promise<Verdict<AccessToken>> {
     const decoded = this.decode(token);
     if ('kind' in decoded) return decoded;
-    const { kid } = decoded.header;
-    const issuer = this.issuers.get(decoded.claims.iss);
-    const isNewKey = kid !== undefined && issuer?.keys && !issuer.keys.kids.has(kid);
-    if (isNewKey && !(await issuer.lookFor(kid, caller)))
-      return undecided('Too many requests wait for the signing keys of the issuer.');
-    const keys = issuer?.keys;
-    if (!keys) return undecided(NO_KEYS);
-    const key = keys.nameOf(kid);
-    if (key === undefined) return refused('unknown-key');
-    let verdict = this.verifying.get(token);
-    if (!verdict) {
-      if (this.limit.isFull) return undecided('Too many new access tokens wait to be verified.');
-      verdict = this.limit
-        .take(async () => {
-          const { claims } = decoded;
-          if (!(await this.isGenuine(token, claims.iss, keys))) return refused('signature');
-          const holder = this.holderOf(claims, issuer, key);
-          this.cache.add(token, holder);
-          return verdictOn(holder);
-        })
-        .finally(() => this.verifying.delete(token));
-      this.verifying.set(token, verdict);
-    }
-    return verdict;
+    const { header, claims } = decoded;
+    const issuer = this.issuers.get(claims.iss);
+    if (!issuer?.keys) return undecided('no-signing-keys', NO_KEYS);
+    const isKnown = await knowsKeyId(issuer, header.kid);
+    if (isKnown === undefined) return undecided('signing-keys-not-fetched', NOT_FETCHED);
+    if (!isKnown) return refused('unknown-key');
+    const key = await this.verifyingKey(token, claims.iss, issuer);
+    if (!key) return refused('signature');
+    const holder = this.holderOf(claims, issuer, await this.thumbprintOf(key));
+    this.cache.add(token, holder);
+    return verdictOn(holder);
   }
 
   private decode(token: string): UnverifiedToken | Verdict<never> {
@@ -105,27 +76,53 @@ export class AccessTokensService {
     return fault ? refused(fault) : decoded;
   }
 
-  private holderOf(claims: JWTPayload, issuer: KeySource, key: string): AccessToken {
+  private holderOf(claims: JWTPayload, issuer: KeySource, thumbprint: string): AccessToken {
     const { exp = 0, nbf = 0, iat = 0 } = claims;
     const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
     const isInScope = scope === '' || hasScope(claims, scope);
-    return { expiresAt: exp, notBefore: nbf, issuedAt: iat, isInScope, issuer, key };
+    return { expiresAt: exp, notBefore: nbf, issuedAt: iat, isInScope, issuer, thumbprint };
   }
 
-  private async isGenuine(token: string, issuer = '', keys: KeySet): Promise<boolean> {
+  /** The key of the issuer that verifies the token, if there is one. */
+  private async verifyingKey(
+    token: string,
+    issuer = '',
+    { resolve }: KeySource,
+  ): Promise<CryptoKey | undefined> {
+    const options = {
+      algorithms: ALGORITHMS,
+      issuer,
+      audience: this.configuration.OAUTH_AUDIENCE,
+      requiredClaims: ['exp'],
+      clockTolerance: CLOCK_SKEW_SECONDS,
+    };
     try {
-      await jwtVerify(token, keys.resolve, {
-        algorithms: ALGORITHMS,
-        issuer,
-        audience: this.configuration.OAUTH_AUDIENCE,
-        requiredClaims: ['exp'],
-        clockTolerance: CLOCK_SKEW_SECONDS,
-      });
-      return true;
-    } catch {
-      return false;
+      return (await jwtVerify(token, resolve, options)).key;
+    } catch (error) {
+      if (!(error instanceof errors.JWKSMultipleMatchingKeys)) return undefined;
+      for await (const key of error)
+        if (await jwtVerify(token, key, options).catch(() => undefined)) return key;
+      return undefined;
     }
   }
+
+  private async thumbprintOf(key: CryptoKey): Promise<string> {
+    const known = this.thumbprints.get(key);
+    if (known !== undefined) return known;
+    const thumbprint = await calculateJwkThumbprint(key);
+    this.thumbprints.set(key, thumbprint);
+    return thumbprint;
+  }
+}
+
+const NOT_FETCHED = 'The signing keys of the issuer have to be fetched first.';
+
+/** Whether the issuer has the key that the token names, or its only key if it names none; undefined if that cannot be told now. */
+function knowsKeyId(issuer: KeySource, kid?: string): Promise<boolean | undefined> | boolean {
+  const { keys } = issuer;
+  if (kid === undefined) return keys?.thumbprints.size === 1;
+  if (keys?.kids.has(kid)) return true;
+  return isKeyIdOfAnIssuer(kid) && issuer.has(kid);
 }
 
 const verdictOn = (token: AccessToken): Verdict<AccessToken> =>

@@ -35,10 +35,6 @@ export class TokenCache {
       this.entries.delete(this.entries.keys().next().value as string);
     this.entries.set(copied(text), token);
   }
-
-  remove(text: string): void {
-    this.entries.delete(text);
-  }
 }
 
 /** A text of its own: on Node.js 22 and 24 a part of a header would keep the whole header in memory. Node.js 26 copies the keys of a Map itself. */

@@ -80,6 +80,9 @@ function isAnotherKind(claims: JWTPayload): boolean {
   );
 }
 
+/** Whether an issuer could use such a key id: no path upwards, no space, no quotes. Others are refused without a fetch. */
+export const isKeyIdOfAnIssuer = (kid: string): boolean => /^(?!.*\.\.)[\w.~:@/+=|-]+$/.test(kid);
+
 export const isDate = (value: unknown): value is number =>
   typeof value === 'number' && value >= 0 && value <= LAST_DATE;
 

@@ -51,11 +51,11 @@ export class ApiKeysService {
     const listed = this.find(key);
     if (!listed && !hasValidChecksum(key)) return refused('malformed');
     const { obstacle } = this;
-    if (obstacle !== undefined) return undecided(obstacle);
+    if (obstacle !== undefined) return undecided('no-key-list', obstacle);
     if (!listed) return refused('unknown');
     const now = this.clock.now();
-    if (listed.revokedAt <= now) return refused('revoked');
-    if (listed.expiresAt <= now) return refused('expired');
+    if (listed.revokedAt <= now) return refused('revoked', listed);
+    if (listed.expiresAt <= now) return refused('expired', listed);
     this.keyUse.note(listed.keyId);
     return valid(listed);
   }

@@ -52,3 +52,31 @@ export async function discover(
   }
   throw failure;
 }
+
+/** Metadata older than this is read before the next fetch of the keys, so that a key set that moved is found within ten minutes. */
+const METADATA_MS = 8 * 60_000;
+
+/** The metadata of one issuer, read again now and then. */
+export class Discovery {
+  /** What was last read, however old; undefined until then. */
+  metadata: IssuerMetadata | undefined;
+  private triedAt = -Infinity;
+
+  constructor(
+    private readonly issuer: string,
+    private readonly configuration: Pick<Configuration, 'OAUTH_ALLOW_HTTP'>,
+    private readonly tracing: Tracing,
+  ) {}
+
+  /** Reads the metadata if that is due. */
+  async refresh(): Promise<void> {
+    if (performance.now() < this.triedAt + METADATA_MS) return;
+    this.triedAt = performance.now();
+    this.metadata = await discover(this.issuer, this.configuration, this.tracing);
+  }
+
+  /** It has to be read again: it could not be read, or the key set may have moved. */
+  expire(): void {
+    this.triedAt = -Infinity;
+  }
+}

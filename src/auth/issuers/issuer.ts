@@ -1,67 +1,82 @@
-// The keys of an issuer are fetched in the background and kept for a day after the last successful fetch. So requests do not wait for the
-// issuer, and survive its outage. jose's remote key set refuses every token after ten minutes of outage, and does not pause after a failed fetch.
+// The signing keys of an issuer. jose's remote key set fetches, keeps and selects them. Ours is what it does not promise:
+// - Keys are fetched each minute in the background, and kept for a day after the last successful fetch. So no request with a known key waits
+//   for the issuer or notices its outage.
+// - The metadata is read again now and then, so a key set that moved is found although its old address still answers.
+// - A key id that the set lacks is called unknown only after a fetch that succeeded since it was first seen. Unknown key ids cause at most
+//   one fetch in 30 s.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { JSONWebKeySet, RemoteJWKSet } from 'jose';
 import type { Configuration } from '../../configuration/configuration.js';
 import { Availability } from '../../telemetry/availability.js';
 import type { Log } from '../../telemetry/log.js';
 import type { Metrics } from '../../telemetry/metrics.js';
-import type { Tracing } from '../../telemetry/tracing.js';
 import { RepeatedFailure } from '../../telemetry/repeated-failure.js';
-import { type IssuerMetadata, discover } from './discovery.js';
-import { FetchLimit } from './fetch-limit.js';
-import { fetchJson } from './fetch-json.js';
+import type { Tracing } from '../../telemetry/tracing.js';
+import { Discovery } from './discovery.js';
 import { type KeySet, keySetOf } from './key-set.js';
+import { remoteKeySet } from './remote-key-set.js';
+import { UnknownKeyIds } from './unknown-key-ids.js';
 
 /** Interval of fetches: a withdrawn key is refused after at most this time. */
 const REFRESH_MS = 60_000;
-/** The interval while callers send key ids that are not in the set and may not cause a fetch themselves. */
-const SOONER_MS = 30_000;
 const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 60_000;
-/** How long a request waits for a fetch, and how many requests may wait. */
-const WAIT_MS = 2_000;
-const MOST_WAITING = 1_000;
 const MAX_AGE_MS = 24 * 3_600_000;
-/** What callers are told while an issuer has no keys. */
-export const NO_KEYS = 'No signing keys of the issuer are available.';
+/** Least time between two fetches that unknown key ids cause. */
+const COOLDOWN_MS = 30_000;
+/** How long a request with an unknown key id waits for a fetch. */
+const WAIT_MS = 800;
 
 /** One of the issuers in OAUTH_ISSUER. It shares nothing with the others. */
 export class Issuer {
   readonly availability = new Availability();
   /** Whether the keys are those that were given to `restore`. */
   isRestored = false;
-  private keySet: KeySet | undefined;
-  private fetchedAt = 0;
-  private metadata: IssuerMetadata | undefined;
-  private moved = true;
-  private describedAt = -SOONER_MS;
-  private fetching: Promise<void> | undefined;
-  private startedAt = 0;
-  private waiting = 0;
-  private timer: NodeJS.Timeout | undefined;
-  private dueAt = Infinity;
-  private retryMs = FIRST_RETRY_MS;
-  private stopped = false;
-  private readonly limit = new FetchLimit();
+  /** What the issuer says of itself. */
+  readonly discovery: Discovery;
+  private readonly unknown = new UnknownKeyIds();
   private readonly failure: RepeatedFailure;
+  /** Fetches from `address`. */
+  private remote: RemoteJWKSet | undefined;
+  private address = '';
+  private keySet: KeySet | undefined;
+  /** Selects keys of `keySet`. */
+  private selector: RemoteJWKSet | undefined;
+  private fetchedAt = 0;
+  /** How many fetches have begun, and the number of the last one that succeeded. */
+  private begun = 0;
+  private succeeded = 0;
+  private lookedAt = -Infinity;
+  private refreshing: Promise<void> | undefined;
+  private retryMs = FIRST_RETRY_MS;
+  private timer: NodeJS.Timeout | undefined;
+  private isStopped = false;
+  private isRefusing = false;
 
   /** @param name the exact `iss` of its tokens */
   constructor(
     readonly name: string,
     private readonly configuration: Pick<Configuration, 'OAUTH_JWKS_URI' | 'OAUTH_ALLOW_HTTP'>,
-    log: Log,
+    private readonly log: Log,
     private readonly metrics: Metrics,
     private readonly tracing: Tracing,
   ) {
+    this.discovery = new Discovery(name, configuration, tracing);
     this.failure = new RepeatedFailure(log, `issuer ${name}`);
   }
 
   /** The current keys, or undefined if there are none or they are too old. */
   get keys(): KeySet | undefined {
-    return performance.now() - this.fetchedAt > MAX_AGE_MS ? undefined : this.keySet;
+    return this.secondsLeft > 0 ? this.keySet : undefined;
+  }
+
+  /** Selects the key that the header of a token names. Use it only while there are `keys`. */
+  get resolve(): RemoteJWKSet {
+    if (!this.selector) throw new Error(`there are no keys of ${this.name}`);
+    return this.selector;
   }
 
   /** The keys of the last fetch, however old. */
-  get jwks(): KeySet['jwks'] | undefined {
+  get jwks(): JSONWebKeySet | undefined {
     return this.keySet?.jwks;
   }
 
@@ -70,23 +85,20 @@ export class Issuer {
     return this.keySet && (performance.now() - this.fetchedAt) / 1000;
   }
 
-  /** The issuer's metadata, if it is known. Otherwise starts a fetch, without waiting for it. */
-  describe(): IssuerMetadata | undefined {
-    if (!this.metadata && performance.now() - this.describedAt >= SOONER_MS) {
-      this.describedAt = performance.now();
-      void this.discover().catch(() => undefined);
-    }
-    return this.metadata;
+  /** For how many seconds the keys may be used if the issuer does not answer. */
+  get secondsLeft(): number {
+    return Math.max(0, MAX_AGE_MS / 1000 - (this.age ?? Infinity));
   }
 
   /**
    * Uses the keys of an earlier process until the first fetch; nothing happens after that.
    * @param age seconds since they were fetched
    */
-  async restore(jwks: KeySet['jwks'], age: number): Promise<void> {
+  async restore(jwks: JSONWebKeySet, age: number): Promise<void> {
     const keySet = await keySetOf(jwks);
     if (this.keySet) return;
     this.keySet = keySet;
+    this.selector = remoteKeySet(this.name, this.tracing, keySet.jwks);
     this.fetchedAt = performance.now() - age * 1000;
     this.isRestored = true;
   }
@@ -94,91 +106,95 @@ export class Issuer {
   start(): void {
     this.availability.expect();
     void this.refresh();
-    if (this.configuration.OAUTH_JWKS_URI) this.describe();
   }
 
   stop(): void {
-    this.stopped = true;
+    this.isStopped = true;
     clearTimeout(this.timer);
   }
 
   /**
-   * Called for a key id that is not in the set: fetches the keys and waits for them, if the fetch limit permits. Never throws.
-   * @param caller id of an API key that is in force
-   * @returns false if too many requests wait already
+   * Whether the issuer has a key of this id; undefined if that cannot be told now. Never throws.
+   * For a key id that the set lacks, this fetches the keys if that is permitted, and waits for WAIT_MS at most.
    */
-  async lookFor(kid: string, caller: string): Promise<boolean> {
-    if (this.waiting >= MOST_WAITING) return false;
-    this.waiting++;
-    let timer: NodeJS.Timeout | undefined;
-    const enough = new Promise<void>((resolve) => void (timer = setTimeout(resolve, WAIT_MS)));
-    await Promise.race([this.fetchFor(kid, caller), enough]);
-    clearTimeout(timer);
-    this.waiting--;
-    return true;
+  async has(kid: string): Promise<boolean | undefined> {
+    if (this.keySet?.kids.has(kid)) return true;
+    const before = this.unknown.firstSeen(kid, this.begun);
+    if (this.succeeded <= before)
+      await Promise.race([this.lookFor(kid, before), pause(WAIT_MS, undefined, { ref: false })]);
+    if (this.keySet?.kids.has(kid)) return true;
+    return this.succeeded > before ? false : undefined;
   }
 
-  private async fetchFor(kid: string, caller: string): Promise<void> {
-    await this.fetching; // this fetch may have begun before the key was published
-    if (this.keys?.kids.has(kid)) return;
-    if (!this.fetching && !this.limit.permits(caller, kid))
-      this.schedule(Math.max(this.startedAt + SOONER_MS - performance.now(), this.limit.pauseMs));
-    else await this.refresh({ caller, kid });
+  private async lookFor(kid: string, before: number): Promise<void> {
+    await this.refreshing; // it may have begun before the key id was seen
+    if (this.keySet?.kids.has(kid) || this.succeeded > before) return;
+    if (!this.refreshing) {
+      if (performance.now() < this.lookedAt + COOLDOWN_MS) return;
+      this.lookedAt = performance.now();
+    }
+    await this.refresh();
   }
 
-  /** One fetch at a time. The next one is scheduled when it ends. */
-  private refresh(cause?: { caller: string; kid: string }): Promise<void> {
-    if (this.fetching) return this.fetching;
+  /** Fetches the keys, once at a time, and again after a pause. Never fails. */
+  private refresh(): Promise<void> {
     clearTimeout(this.timer);
-    this.dueAt = Infinity;
-    this.startedAt = performance.now();
-    this.limit.add(cause);
-    this.fetching = this.fetchOnce().finally(() => {
-      this.fetching = undefined;
+    this.refreshing ??= this.fetch().then((pauseMs) => {
+      this.refreshing = undefined;
+      if (!this.isStopped) this.timer = setTimeout(() => void this.refresh(), pauseMs).unref();
     });
-    return this.fetching;
+    return this.refreshing;
   }
 
-  /** Schedules the next fetch, unless an earlier one is scheduled. */
-  private schedule(ms: number): void {
-    const dueAt = performance.now() + ms;
-    if (this.stopped || dueAt >= this.dueAt) return;
-    clearTimeout(this.timer);
-    this.dueAt = dueAt;
-    this.timer = setTimeout(() => void this.refresh(), ms).unref();
-  }
-
-  private async fetchOnce(): Promise<void> {
-    let next = REFRESH_MS;
+  /** Gives the pause until the next fetch, in milliseconds. */
+  private async fetch(): Promise<number> {
     try {
-      this.keySet = await keySetOf(await fetchJson(await this.address(), this.tracing));
-      this.fetchedAt = performance.now();
-      this.isRestored = false;
+      const remote = await this.locate();
+      const number = ++this.begun;
+      await remote.reload();
+      const keySet = await keySetOf(remote.jwks());
+      for (const kid of this.keySet?.kids ?? [])
+        if (!keySet.kids.has(kid)) this.unknown.firstSeen(kid, number - 1); // withdrawn: no other fetch has to say so
+      [this.keySet, this.selector] = [keySet, remote];
+      [this.succeeded, this.fetchedAt] = [number, performance.now()];
+      this.isRestored = this.isRefusing = false;
       this.availability.answered();
-      this.retryMs = FIRST_RETRY_MS;
-      this.limit.found(this.keySet.kids);
       this.metrics.jwksFetches.inc({ issuer: this.name, result: 'loaded' });
       this.failure.succeeded();
+      this.retryMs = FIRST_RETRY_MS;
+      return REFRESH_MS;
     } catch (error) {
-      this.availability.failed();
-      this.moved = true; // the address of the key set may have changed
-      next = this.retryMs;
-      this.retryMs = Math.min(2 * this.retryMs, LONGEST_RETRY_MS);
-      this.metrics.jwksFetches.inc({ issuer: this.name, result: 'failed' });
-      this.failure.failed(error);
+      this.failed(error);
+      const pauseMs = this.retryMs;
+      this.retryMs = Math.min(2 * pauseMs, REFRESH_MS);
+      return pauseMs;
     }
-    this.schedule(next);
   }
 
-  private async address(): Promise<string> {
-    if (this.configuration.OAUTH_JWKS_URI) return this.configuration.OAUTH_JWKS_URI;
-    const metadata = (this.moved ? undefined : this.metadata) ?? (await this.discover());
-    this.moved = false;
-    return metadata.jwks_uri;
+  /** The key set at its present address. While the metadata cannot be read, the address stays as it was. With OAUTH_JWKS_URI only the documentation page needs it. */
+  private async locate(): Promise<RemoteJWKSet> {
+    const { OAUTH_JWKS_URI } = this.configuration;
+    const described = this.discovery.refresh();
+    if (OAUTH_JWKS_URI) described.catch(() => undefined);
+    else
+      await described.catch((error: unknown) => {
+        this.discovery.expire();
+        if (!this.remote) throw error;
+      });
+    const address = OAUTH_JWKS_URI || this.discovery.metadata?.jwks_uri || '';
+    if (!this.remote || address !== this.address) this.remote = remoteKeySet(address, this.tracing);
+    this.address = address;
+    return this.remote;
   }
 
-  private async discover(): Promise<IssuerMetadata> {
-    this.metadata = await discover(this.name, this.configuration, this.tracing);
-    return this.metadata;
+  private failed(error: unknown): void {
+    this.discovery.expire(); // the key set may have moved
+    this.availability.failed();
+    this.metrics.jwksFetches.inc({ issuer: this.name, result: 'failed' });
+    const endsAt = this.keySet && new Date(Date.now() + this.secondsLeft * 1000).toISOString();
+    this.failure.failed(error, { callersRefusedFrom: endsAt });
+    if (!endsAt || this.secondsLeft > 0 || this.isRefusing) return;
+    this.isRefusing = true;
+    this.log.error({ issuer: this.name }, 'issuer: its keys are too old, its callers get 503 now');
   }
 }

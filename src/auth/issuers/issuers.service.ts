@@ -8,7 +8,10 @@ import { Configuration } from '../../configuration/configuration.js';
 import { LOG, type Log } from '../../telemetry/log.js';
 import { Metrics, measureOnScrape } from '../../telemetry/metrics.js';
 import { Tracing } from '../../telemetry/tracing.js';
-import { Issuer, NO_KEYS } from './issuer.js';
+import { Issuer } from './issuer.js';
+
+/** What callers are told while an issuer has no keys. */
+export const NO_KEYS = 'No signing keys of the issuer are available.';
 
 /** The issuers whose access tokens are accepted. */
 @Injectable()
@@ -21,7 +24,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     metrics: Metrics,
     tracing: Tracing,
   ) {
-    const { jwksAge, jwksKeys } = metrics;
+    const { jwksAge, jwksKeys, secondsUntilRefusal } = metrics;
     this.issuers = new Map(
       configuration.OAUTH_ISSUER.map((name) => [
         name,
@@ -34,7 +37,11 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     });
     measureOnScrape(jwksKeys, () => {
       for (const { name, keys } of this.issuers.values())
-        jwksKeys.set({ issuer: name }, keys?.size ?? 0);
+        jwksKeys.set({ issuer: name }, keys?.thumbprints.size ?? 0);
+      secondsUntilRefusal.set(
+        { what: 'signing-keys' },
+        Math.min(...this.all.map(({ secondsLeft }) => secondsLeft)),
+      );
     });
   }
 

@@ -3,7 +3,6 @@ import {
   type JSONWebKeySet,
   type JWK,
   calculateJwkThumbprint,
-  createLocalJWKSet,
   importJWK,
 } from 'jose';
 
@@ -32,43 +31,28 @@ const DEFAULTS: Readonly<Record<string, string>> = {
 const MIN_RSA_BITS = 2048;
 const MAX_KEYS = 100;
 
-/** The usable public keys of the issuer, from one fetch. */
+/** The usable public keys of an issuer, from one fetch. There may be none: an issuer can withdraw all of its keys. */
 export interface KeySet {
-  readonly resolve: ReturnType<typeof createLocalJWKSet>;
   readonly jwks: JSONWebKeySet;
-  readonly size: number;
   readonly kids: ReadonlySet<string>;
-  /** Whether the key with this name is still in the set. */
-  holds(name: string): boolean;
-  /** The name of the key that a token's header selects. It identifies the key id and the key material. */
-  nameOf(kid: string | undefined): string | undefined;
+  /** The thumbprints of the keys (RFC 7638). They identify the key material: key ids can be used again, or twice. */
+  readonly thumbprints: ReadonlySet<string>;
 }
 
 /**
  * Keeps the keys that can verify an access token: no symmetric or private keys, no keys for encryption, no RSA below 2048 bits, none that cannot be imported.
- * @throws Error if no usable key is left
+ * @throws Error if the document is not a JWK set
  */
 export async function keySetOf(document: unknown): Promise<KeySet> {
-  const { keys } = (document ?? {}) as Partial<JSONWebKeySet>;
-  if (!Array.isArray(keys))
+  const { keys: published } = (document ?? {}) as Partial<JSONWebKeySet>;
+  if (!Array.isArray(published))
     throw new Error('the document is not a JWK set (RFC 7517): it has no list of keys');
-  const usable: JWK[] = [];
-  for (const key of keys.slice(0, MAX_KEYS)) if (await isUsable(key)) usable.push(key);
-  if (usable.length === 0)
-    throw new Error(`none of the ${keys.length} keys of the set can verify a signature`);
-  const names = new Map<string | undefined, string>();
-  for (const key of usable)
-    names.set(key.kid, `${key.kid ?? ''} ${await calculateJwkThumbprint(key)}`);
-  const known = new Set(names.values());
-  const only = usable.length === 1 ? [...known][0] : undefined;
-  const jwks = { keys: usable };
+  const keys: JWK[] = [];
+  for (const key of published.slice(0, MAX_KEYS)) if (await isUsable(key)) keys.push(key);
   return {
-    resolve: createLocalJWKSet(jwks),
-    jwks,
-    size: usable.length,
-    kids: new Set(usable.flatMap(({ kid }) => (kid === undefined ? [] : [kid]))),
-    holds: (name) => known.has(name),
-    nameOf: (kid) => (kid === undefined ? only : names.get(kid)),
+    jwks: { keys },
+    kids: new Set(keys.flatMap(({ kid }) => (kid === undefined ? [] : [kid]))),
+    thumbprints: new Set(await Promise.all(keys.map((key) => calculateJwkThumbprint(key)))),
   };
 }
 

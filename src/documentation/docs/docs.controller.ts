@@ -52,7 +52,7 @@ export class DocsController {
 
   @Get('docs')
   show(): Answer {
-    const { token_endpoint: tokenEndpoint } = this.issuers.first.describe() ?? {};
+    const { token_endpoint: tokenEndpoint } = this.issuers.first.discovery.metadata ?? {};
     const issuer =
       tokenEndpoint && URL.canParse(tokenEndpoint) ? ` ${new URL(tokenEndpoint).origin}` : '';
     const policy = `default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'${issuer}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
@@ -69,7 +69,7 @@ export class DocsController {
   @Get('openapi.json')
   /** Made again only when the metadata of the issuer changes. */
   document(): Answer {
-    const metadata = this.issuers.first.describe();
+    const { metadata } = this.issuers.first.discovery;
     if (!this.openApi || metadata !== this.metadata) {
       const document = openApiDocument(this.configuration, this.problems, metadata);
       this.openApi = fromText('application/json', JSON.stringify(document));
