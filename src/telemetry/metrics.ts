@@ -81,7 +81,7 @@ export class Metrics implements OnModuleInit {
   );
   readonly secondsUntilRefusal = this.gauge(
     'seconds_until_refusal',
-    'Time until callers are refused because keys or signing-keys (what) can no longer be confirmed; negative once that has begun',
+    'Time until callers are refused because keys or signing-keys (what) can no longer be confirmed; 0 or less once that has begun',
     'what',
   );
   readonly communicationCodes = this.gauge('communication_codes', 'Communication codes served');
@@ -105,11 +105,6 @@ export class Metrics implements OnModuleInit {
     'Fetches of the key set by result: loaded or failed',
     'issuer',
     'result',
-  );
-  readonly secondsUntilRefusal = this.gauge(
-    'seconds_until_refusal',
-    'For how long callers are still answered if keys or signing-keys (what) cannot be read from now on; 0 while they are refused',
-    'what',
   );
   readonly nextKeyExpiry = this.gauge(
     'next_key_expiry_seconds',

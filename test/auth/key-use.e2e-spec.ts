@@ -17,7 +17,7 @@ const uses = () =>
   );
 const records = () =>
   world.database.query(
-    `select (select count(*) from history) as history, (select array_agg(i) from content_identity i) as identity`,
+    `select (select count(*) from history) as history, (select array_agg(r) from revision r) as revision`,
   );
 
 describe('the last use of a key', () => {

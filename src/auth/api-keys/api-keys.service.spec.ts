@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { usedHeap } from '../../../test/support/heap.js';
 import { Configuration } from '../../configuration/configuration.js';
 import type { DatabaseClock } from '../../database/database-clock.js';
+import { Metrics } from '../../telemetry/metrics.js';
 import type { SnapshotsService } from '../../snapshots/snapshots.service.js';
 import { generateApiKey, hashApiKey } from './api-key.js';
 import { ApiKeysService, type KeyList, type ListedKey } from './api-keys.service.js';
@@ -17,14 +18,16 @@ const TEXTS = Array.from({ length: 4 }, generateApiKey);
 function begin() {
   const followed: { current: KeyList | undefined; age: number } = { current: undefined, age: 0 };
   const clock = { time: NOW, now: () => clock.time };
+  const metrics = new Metrics();
   const service = new ApiKeysService(
     Object.assign(new Configuration(), { API_KEY_MAX_AGE_SECONDS: MAX_AGE_SECONDS }),
     clock as unknown as DatabaseClock,
     { note: () => undefined } as unknown as KeyUse,
     { note: () => undefined } as unknown as KeyListAge,
     { follow: () => followed } as unknown as SnapshotsService,
+    metrics,
   );
-  return { followed, clock, service };
+  return { followed, clock, service, metrics };
 }
 
 const time = fc.constantFrom(NOW - 1, NOW, NOW + 1, Infinity);
@@ -83,4 +86,44 @@ describe('the verdict on an API key', () => {
       expect(service.verify(name)).toMatchObject({ reason: 'unknown' });
     expect(usedHeap() - before).toBeLessThan(2_000_000);
   });
+});
+
+it.each<[string, [expiresAt: number, revokedAt: number][], number]>([
+  [
+    'the first end of a key in force',
+    [
+      [9_000, Infinity],
+      [5_000, Infinity],
+      [8_000, 6_000],
+    ],
+    5,
+  ],
+  [
+    'a rotation',
+    [
+      [9_000, Infinity],
+      [8_000, 2_000],
+    ],
+    2,
+  ],
+  [
+    'no key that has ended',
+    [
+      [-1_000, Infinity],
+      [9_000, -1],
+      [7_000, Infinity],
+    ],
+    7,
+  ],
+  ['nothing, where no key ends', [[Infinity, Infinity]], Infinity],
+])('the metric of the next expiry tells of %s', async (_, ends, seconds) => {
+  const { followed, metrics } = begin();
+  followed.current = new Map(
+    ends.map(([expires, revoked], at) => [
+      `${at}`,
+      { keyId: `${at}`, client: 'c', expiresAt: NOW + expires, revokedAt: NOW + revoked },
+    ]),
+  );
+  const { values } = await metrics.nextKeyExpiry.get();
+  expect(values.map(({ value }) => value)).toEqual([seconds]);
 });

@@ -5,6 +5,7 @@ import { Configuration } from '../../configuration/configuration.js';
 import { DatabaseClock } from '../../database/database-clock.js';
 import { ApiKey } from '../../database/entities/api-key.entity.js';
 import type { FollowedSnapshot } from '../../snapshots/followed-snapshot.js';
+import { Metrics, measureOnScrape } from '../../telemetry/metrics.js';
 import { SnapshotsService } from '../../snapshots/snapshots.service.js';
 import type { Caller } from '../../http/service-request.js';
 import { hasValidChecksum, hashApiKey } from './api-key.js';
@@ -36,7 +37,9 @@ export class ApiKeysService {
     private readonly keyUse: KeyUse,
     listAge: KeyListAge,
     snapshots: SnapshotsService,
+    { nextKeyExpiry }: Metrics,
   ) {
+    measureOnScrape(nextKeyExpiry, () => nextKeyExpiry.set(this.secondsToNextExpiry));
     this.followed = snapshots.follow('keys', {
       lock,
       read,
@@ -66,6 +69,15 @@ export class ApiKeysService {
     return this.followed.age > this.configuration.API_KEY_MAX_AGE_SECONDS
       ? 'The list of API keys is too old.'
       : undefined;
+  }
+
+  /** Seconds until the first key in force ends; Infinity if none will. */
+  private get secondsToNextExpiry(): number {
+    const now = this.clock.now();
+    const ends = [...(this.followed.current?.values() ?? [])]
+      .map(({ expiresAt, revokedAt }) => Math.min(expiresAt, revokedAt))
+      .filter((end) => end > now);
+    return (Math.min(...ends) - now) / 1000;
   }
 
   private find(key: string): ListedKey | undefined {

@@ -2,8 +2,7 @@
 // - Keys are fetched each minute in the background, and kept for a day after the last successful fetch. So no request with a known key waits
 //   for the issuer or notices its outage.
 // - The metadata is read again now and then, so a key set that moved is found although its old address still answers.
-// - A key id that the set lacks is called unknown only after a fetch that succeeded since it was first seen. Unknown key ids cause at most
-//   one fetch in 30 s.
+// - A key id is called unknown only after a fetch that succeeded since it was first seen. Such key ids cause at most one fetch in 30 s.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { JSONWebKeySet, RemoteJWKSet } from 'jose';
 import type { Configuration } from '../../configuration/configuration.js';
@@ -19,7 +18,8 @@ import { UnknownKeyIds } from './unknown-key-ids.js';
 
 /** Interval of fetches: a withdrawn key is refused after at most this time. */
 const REFRESH_MS = 60_000;
-const FIRST_RETRY_MS = 1_000;
+/** Half of the first pause after a failure; it doubles with each further one. */
+const HALF_RETRY_MS = 500;
 const MAX_AGE_MS = 24 * 3_600_000;
 /** Least time between two fetches that unknown key ids cause. */
 const COOLDOWN_MS = 30_000;
@@ -42,12 +42,11 @@ export class Issuer {
   /** Selects keys of `keySet`. */
   private selector: RemoteJWKSet | undefined;
   private fetchedAt = 0;
-  /** How many fetches have begun, and the number of the last one that succeeded. */
   private begun = 0;
-  private succeeded = 0;
+  private succeeded = 0; // the number of the last fetch that did, of those that have begun
   private lookedAt = -Infinity;
   private refreshing: Promise<void> | undefined;
-  private retryMs = FIRST_RETRY_MS;
+  private retryMs = HALF_RETRY_MS;
   private timer: NodeJS.Timeout | undefined;
   private isStopped = false;
   private isRefusing = false;
@@ -138,12 +137,14 @@ export class Issuer {
 
   /** Fetches the keys, once at a time, and again after a pause. Never fails. */
   private refresh(): Promise<void> {
-    clearTimeout(this.timer);
-    this.refreshing ??= this.fetch().then((pauseMs) => {
-      this.refreshing = undefined;
-      if (!this.isStopped) this.timer = setTimeout(() => void this.refresh(), pauseMs).unref();
-    });
+    this.refreshing ??= this.fetchAndPause().finally(() => (this.refreshing = undefined));
     return this.refreshing;
+  }
+
+  private async fetchAndPause(): Promise<void> {
+    clearTimeout(this.timer);
+    const pauseMs = await this.fetch();
+    if (!this.isStopped) this.timer = setTimeout(() => void this.refresh(), pauseMs).unref();
   }
 
   /** Gives the pause until the next fetch, in milliseconds. */
@@ -161,13 +162,12 @@ export class Issuer {
       this.availability.answered();
       this.metrics.jwksFetches.inc({ issuer: this.name, result: 'loaded' });
       this.failure.succeeded();
-      this.retryMs = FIRST_RETRY_MS;
+      this.retryMs = HALF_RETRY_MS;
       return REFRESH_MS;
     } catch (error) {
       this.failed(error);
-      const pauseMs = this.retryMs;
-      this.retryMs = Math.min(2 * pauseMs, REFRESH_MS);
-      return pauseMs;
+      this.retryMs = Math.min(2 * this.retryMs, REFRESH_MS);
+      return this.retryMs;
     }
   }
 
@@ -192,7 +192,7 @@ export class Issuer {
     this.availability.failed();
     this.metrics.jwksFetches.inc({ issuer: this.name, result: 'failed' });
     const endsAt = this.keySet && new Date(Date.now() + this.secondsLeft * 1000).toISOString();
-    this.failure.failed(error, { callersRefusedFrom: endsAt });
+    this.failure.failed(error, { callersRefusedAt: endsAt });
     if (!endsAt || this.secondsLeft > 0 || this.isRefusing) return;
     this.isRefusing = true;
     this.log.error({ issuer: this.name }, 'issuer: its keys are too old, its callers get 503 now');

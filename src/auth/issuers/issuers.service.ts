@@ -38,10 +38,10 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     measureOnScrape(jwksKeys, () => {
       for (const { name, keys } of this.issuers.values())
         jwksKeys.set({ issuer: name }, keys?.thumbprints.size ?? 0);
-      secondsUntilRefusal.set(
-        { what: 'signing-keys' },
-        Math.min(...this.all.map(({ secondsLeft }) => secondsLeft)),
-      );
+    });
+    measureOnScrape(secondsUntilRefusal, () => {
+      const left = Math.min(...this.all.map(({ secondsLeft }) => secondsLeft));
+      secondsUntilRefusal.set({ what: 'signing-keys' }, left);
     });
   }
 
