@@ -134,7 +134,7 @@ describe('LAST_GOOD_FILE', () => {
     const digest = createHash('sha256').update(text).digest('hex');
     return `{"format":"order-lookup-services last good","version":${version},"content":${text},"sha256":"${digest}"}\n`;
   };
-  const bare = { ...HEAD, ...rowsOf(0), records: [] };
+  const bare = { ...HEAD, rows: rowsOf(0) };
 
   it.each([
     ['empty', '', 'it does not begin as version 2 of its format does'],
@@ -142,7 +142,7 @@ describe('LAST_GOOD_FILE', () => {
     ['of another version', sealed(bare, 3), 'it does not begin'],
     [
       'without the properties of an area',
-      sealed({ ...bare, properties: bare.properties.slice(1) }),
+      sealed({ ...bare, rows: { ...bare.rows, properties: bare.rows.properties.slice(1) } }),
       'the area order-update has no property',
     ],
   ])('is refused where it is %s', async (_, content, reason) => {
@@ -162,7 +162,7 @@ describe('LAST_GOOD_FILE', () => {
   it('stays as it was when a write fails half-way, and no temporary file is left', async () => {
     await writeLastGood(path, HEAD, rowsOf(1));
     const { records, ...rest } = rowsOf(3_000);
-    const failing = { ...rest, records: [...records, null as never] };
+    const failing = { ...rest, records: [...records, 1n as never] };
     await expect(writeLastGood(path, HEAD, failing)).rejects.toThrow(TypeError);
     expect((await readLastGood(path)).rows).toEqual(rowsOf(1));
     expect(await readdir(folder)).toEqual(['last-good']);

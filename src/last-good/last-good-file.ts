@@ -5,8 +5,7 @@ import { open, readFile, readlink, realpath, rename, rm, stat, writeFile } from 
 import { dirname, resolve } from 'node:path';
 import type { JSONWebKeySet } from 'jose';
 import type { ListedKey } from '../auth/api-keys/api-keys.service.js';
-import { type CodeRows, assertServable, recordOf } from '../codes/code-rows.js';
-import type { CommunicationCode } from '../database/entities/communication-code.entity.js';
+import { type CodeRows, type Validity, assertServable } from '../codes/code-rows.js';
 
 const FORMAT = 'order-lookup-services last good';
 /** Raise it when the meaning of the content changes. */
@@ -15,8 +14,6 @@ const HEAD = `{"format":${JSON.stringify(FORMAT)},"version":${VERSION},"content"
 const TAIL_BYTES = ',"sha256":""}\n'.length + 64;
 /** Larger files are not read: a hundred thousand codes are 20 MB. */
 const MOST_BYTES = 256 * 1024 ** 2;
-/** Records of a piece: about a millisecond of work. */
-const PIECE = 1_000;
 /** A temporary file that was not written to for this time belongs to a process that has ended, in milliseconds. */
 const LEFTOVER_MS = 60_000;
 
@@ -37,13 +34,6 @@ export interface Restored extends LastGood {
   readonly rows: CodeRows;
 }
 
-/** As it stands in the file. */
-interface Content extends LastGood {
-  readonly properties: CodeRows['properties'];
-  readonly values: CodeRows['values'];
-  readonly records: readonly CommunicationCode[];
-}
-
 /** Replaces the file. A symbolic link is followed. Only the owner may read the new file. */
 export async function writeLastGood(path: string, head: LastGood, rows: CodeRows): Promise<void> {
   const target = await targetOf(path);
@@ -52,7 +42,8 @@ export async function writeLastGood(path: string, head: LastGood, rows: CodeRows
   if (Date.now() - mtimeMs > LEFTOVER_MS) await rm(temporary, { force: true });
   const handle = await open(temporary, 'wx', 0o600); // so only one process writes it
   try {
-    await writeFile(handle, hashed(piecesOf(head, rows)));
+    const content = JSON.stringify({ ...head, rows }); // null stands for a moment that never comes
+    await writeFile(handle, [HEAD, content, tailOf(content)]);
     await handle.sync();
     await rename(temporary, target);
   } catch (error) {
@@ -72,19 +63,28 @@ export async function readLastGood(path: string): Promise<Restored> {
   if (!file.toString('latin1', 0, HEAD.length).startsWith(HEAD))
     throw new Error(`it does not begin as version ${VERSION} of its format does`);
   const content = file.subarray(HEAD.length, -TAIL_BYTES);
-  if (
-    !file.subarray(-TAIL_BYTES).equals(tailOf(createHash('sha256').update(content).digest('hex')))
-  )
+  if (file.toString('latin1', file.length - TAIL_BYTES) !== tailOf(content))
     throw new Error('it is damaged: its digest does not fit');
-  const { properties, values, records, ...head } = JSON.parse(
-    content.toString(),
-    revive,
-  ) as Content;
-  const types = new Map<string, string>();
-  const rows = { properties, values, records: records.map((row) => recordOf(row, types)) };
-  assertServable(rows);
-  return { ...head, rows };
+  const { rows, keys, ...head } = JSON.parse(content.toString()) as Restored;
+  const { properties, values, records } = rows;
+  const restored = {
+    properties,
+    values: values.map((value) => Object.assign(value, bounded(value))),
+    records: records.map((record) => ({ ...record, validity: bounded(record.validity) })),
+  };
+  assertServable(restored);
+  return { ...head, rows: restored, keys: keys.map(([hash, key]) => [hash, ended(key)]) };
 }
+
+const bounded = ({ validFrom, validUntil }: Nullable<Validity>): Validity => ({
+  validFrom: validFrom ?? -Infinity,
+  validUntil: validUntil ?? Infinity,
+});
+
+const ended = ({ expiresAt, revokedAt, ...key }: Nullable<ListedKey>): ListedKey =>
+  ({ ...key, expiresAt: expiresAt ?? Infinity, revokedAt: revokedAt ?? Infinity }) as ListedKey;
+
+type Nullable<T> = { readonly [Name in keyof T]: T[Name] | null };
 
 /** Where a symbolic link leads, also if there is nothing yet. */
 async function targetOf(path: string): Promise<string> {
@@ -97,35 +97,5 @@ async function targetOf(path: string): Promise<string> {
   }
 }
 
-const tailOf = (digest: string): Buffer => Buffer.from(`,"sha256":"${digest}"}\n`);
-
-function* piecesOf(head: LastGood, { records, ...lists }: CodeRows): Generator<string> {
-  yield `${JSON.stringify({ ...head, ...lists }, infinite).slice(0, -1)},"records":[`;
-  for (let at = 0; at < records.length; at += PIECE) {
-    const piece = records
-      .slice(at, at + PIECE)
-      .map(({ json, validity }) => json.slice(0, -1) + textOf(validity));
-    yield `${at === 0 ? '' : ','}${piece.join(',')}`;
-  }
-  yield ']}';
-}
-
-const textOf = (validity: object): string => `,${JSON.stringify(validity, infinite).slice(1)}`;
-
-function* hashed(pieces: Iterable<string>): Generator<Buffer> {
-  const sha256 = createHash('sha256');
-  yield Buffer.from(HEAD);
-  for (const piece of pieces) {
-    const bytes = Buffer.from(piece);
-    sha256.update(bytes);
-    yield bytes;
-  }
-  yield tailOf(sha256.digest('hex'));
-}
-
-/** JSON has no infinite numbers. No other member holds these texts at these names. */
-const INFINITE = ['validFrom', 'validUntil', 'expiresAt', 'revokedAt'];
-const infinite = (name: string, value: unknown): unknown =>
-  INFINITE.includes(name) && !Number.isFinite(value) ? String(value) : value;
-const revive = (name: string, value: unknown): unknown =>
-  INFINITE.includes(name) ? Number(value) : value;
+const tailOf = (content: string | Buffer): string =>
+  `,"sha256":"${createHash('sha256').update(content).digest('hex')}"}\n`;

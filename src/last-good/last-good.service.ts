@@ -114,34 +114,31 @@ export class LastGoodService implements OnApplicationBootstrap, OnApplicationShu
     return ms < 0 ? Infinity : ms / 1000;
   }
 
-  private momentBefore(age: number): number {
-    return this.clock.now() - age * 1000;
-  }
-
   private async write(): Promise<void> {
-    const { codes, apiKeys, issuers } = this;
-    const [{ current, isRestored }, { current: keys }] = [codes.followed, apiKeys.followed];
-    if (this.isWriting || !current || isRestored || !keys || apiKeys.followed.isRestored) return;
-    const now = performance.now();
-    const content = [current, keys, ...issuers.all.map(({ jwks }) => JSON.stringify(jwks))];
+    const [codes, keys] = [this.codes.followed, this.apiKeys.followed];
+    const [{ current: snapshot }, { current: list }] = [codes, keys];
+    if (this.isWriting || !snapshot || !list || codes.isRestored || keys.isRestored) return;
+    const sets = this.issuers.all.map(({ jwks }) => JSON.stringify(jwks));
+    const content = [snapshot, list, ...sets];
     const isChanged = content.some((part, at) => part !== this.written[at]);
-    if (now < this.writtenAt + (isChanged ? SPACING_MS : this.unchangedMs)) return;
-    const isConfirmed = now - codes.followed.age * 1000 > this.writtenAt;
-    if (!isChanged && !isConfirmed) return;
+    const now = performance.now();
+    const pauseMs = isChanged ? SPACING_MS : this.unchangedMs;
+    // Without a change only if the database has confirmed what is there
+    if (now < this.writtenAt + pauseMs || (!isChanged && codes.age * 1000 > pauseMs)) return;
     this.isWriting = true;
     [this.written, this.writtenAt] = [content, now];
     try {
       const head = {
         source: sourceOf(this.configuration),
         aheadMs: this.clock.offsetMs,
-        codesConfirmedAt: this.momentBefore(codes.followed.age),
-        keysConfirmedAt: this.momentBefore(apiKeys.followed.age),
-        keys: [...keys],
-        issuers: issuers.all.flatMap(({ name, jwks, age }) =>
+        codesConfirmedAt: this.momentBefore(codes.age),
+        keysConfirmedAt: this.momentBefore(keys.age),
+        keys: [...list],
+        issuers: this.issuers.all.flatMap(({ name, jwks, age }) =>
           jwks && age !== undefined ? [{ name, jwks, fetchedAt: this.momentBefore(age) }] : [],
         ),
       };
-      await writeLastGood(this.configuration.LAST_GOOD_FILE, head, current.rows);
+      await writeLastGood(this.configuration.LAST_GOOD_FILE, head, snapshot.rows);
       this.metrics.lastGoodWrites.inc({ result: 'written' });
       this.failure.succeeded();
     } catch (error) {
@@ -150,6 +147,10 @@ export class LastGoodService implements OnApplicationBootstrap, OnApplicationShu
       this.failure.failed(error);
     }
     this.isWriting = false;
+  }
+
+  private momentBefore(age: number): number {
+    return this.clock.now() - age * 1000;
   }
 
   /** So that keys are not too old after a quiet time. */
