@@ -21,6 +21,6 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  testTimeout: 300_000,
+  testTimeout: 120_000,
   maxWorkers: 3,
 };

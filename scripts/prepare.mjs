@@ -16,7 +16,11 @@ function end(sentence) {
 function npm(...words) {
   console.error(`npm ${words.join(' ')} …`);
   // Warnings of npm are about its own settings and about packages of packages: nobody here can act on them
-  const { status } = spawnSync('npm', [...words, '--loglevel=error'], { stdio: ['ignore', 2, 2] });
+  const { status } = spawnSync(
+    'npm',
+    [...words, words[0] === 'run' ? '--silent' : '--loglevel=error'],
+    { stdio: ['ignore', 2, 2] },
+  );
   if (status !== 0) process.exit(status ?? 1);
 }
 
