@@ -40,7 +40,7 @@ describe('npm run doctor', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     const lines = stdout.split('\n').filter((line) => /^\w+ {2,}/.test(line));
     const subjects =
-      'configuration,database,encryption,migrations,role,contents,triggers,API key,issuer,access token';
+      'configuration,database,migrations,role,contents,triggers,API key,issuer,access token';
     expect(lines.map((line) => line.split(/ {2,}/).slice(0, 2).join(' '))).toEqual(
       subjects.split(',').map((subject) => `ok ${subject}`),
     );
@@ -132,41 +132,45 @@ describe('npm run doctor', () => {
 describe('npm run doctor says in one sentence why a credential does not pass:', () => {
   const seconds = Math.floor(Date.now() / 1000);
   const credentials: [string, () => Promise<string>, RegExp][] = [
-    ['expired', () => issuer.token({ claims: { exp: 1e9 } }), /its exp is 1000000000 \(2001-09-/],
-    ['endless', () => issuer.token({ claims: { exp: undefined } }), /its exp is missing/],
-    ['early', () => issuer.token({ claims: { nbf: seconds + 600 } }), /its nbf is \d+ \(/],
+    ['expired', () => issuer.token({ claims: { exp: 1e9 } }), /reason "expired".*"exp":1000000000/],
+    ['endless', () => issuer.token({ claims: { exp: undefined } }), /reason "no-expiry"/],
+    [
+      'early',
+      () => issuer.token({ claims: { nbf: seconds + 600 } }),
+      /reason "not-before".*"nbf":\d+/,
+    ],
     [
       'of another issuer',
       () => issuer.token({ claims: { iss: 'https://o.example' } }),
-      /its iss is "https:\/\/o.example", OAUTH_ISSUER is/,
+      /reason "issuer".*"iss":"https:\/\/o.example"/,
     ],
     [
       'for another audience',
       () => issuer.token({ claims: { aud: ['account'] } }),
-      /its aud is \["account"\], OAUTH_AUDIENCE is/,
+      /reason "audience".*"aud":\["account"\]/,
     ],
     [
       'of an unknown key',
       async () => issuer.token({ key: await signingKey('ES256', 'other') }),
-      /its key id is "other": no applicable key/,
+      /no applicable key.*"kid":"other"/,
     ],
     [
       'forged',
       async () => issuer.token({ key: await signingKey('RS256', 'rsa-1') }),
-      /its key id is "rsa-1": signature verification failed/,
+      /signature verification failed/,
     ],
     [
       'an ID token',
       () => issuer.token({ claims: { at_hash: 'x', scope: 'lookups.read' } }),
-      /for the reason "another-kind"/,
+      /reason "another-kind"/,
     ],
     [
       'of another type',
       () => issuer.token({ header: { typ: 'logout+jwt' } }),
-      /its typ is "logout\+jwt"/,
+      /reason "type".*"typ":"logout\+jwt"/,
     ],
-    ['encrypted', async () => 'a.b.c.d.e', /it has 5 parts/],
-    ['unreadable', async () => 'a.b.c', /are not JSON/],
+    ['encrypted', async () => 'a.b.c.d.e', /of 3 parts: 5 parts/],
+    ['unreadable', async () => 'a.b.c', /it is no signed JWT/],
     ['without the scope', () => issuer.token(), /it lacks the scope lookups.read: 403/],
     ['mistyped', async () => key.key.slice(0, -1), /its checksum does not fit/],
     ['unknown', async () => generateApiKey(), /it is not in this database/],

@@ -197,7 +197,7 @@ suite('TLS to PostgreSQL', () => {
       warnings({ sslmode: 'disable' }),
     ]);
     expect(told).toMatch(
-      /^warning {2}encryption {5}the connection to 0\.0\.0\.0 is not encrypted\n.*sslmode=verify-full/m,
+      /^warning {2}database .*\n.*at 0\.0\.0\.0 is not encrypted: add sslmode=verify-full/m,
     );
     expect(said).toEqual([
       expect.stringMatching(/^warn: .* at 0\.0\.0\.0 is not encrypted: add sslmode=verify-full/),
@@ -206,22 +206,13 @@ suite('TLS to PostgreSQL', () => {
   });
 
   it('is examined by the doctor, who looks for the password of the database in the environment as well', async () => {
-    const [unverified, file] = [
-      address({ parameters: { sslmode: 'no-verify' } }),
-      ours.file('database-url'),
-    ];
-    writeFileSync(file, address({ parameters: verified() }));
+    const [url, file] = [address({ parameters: verified() }), ours.file('database-url')];
+    writeFileSync(file, url);
     const [bad, good] = await Promise.all([
-      doctor({ NODE_ENV: 'production', DATABASE_URL: unverified }),
+      doctor({ NODE_ENV: 'production', DATABASE_URL: url }),
       doctor({ NODE_ENV: 'production', DATABASE_URL_FILE: file }),
     ]);
-    expect(bad).toMatch(/^warning {2}password .*\n.*DATABASE_URL_FILE/m);
-    expect(bad).toMatch(
-      /^warning {2}encryption {5}the certificate of 127\.0\.0\.1 is not verified$/m,
-    );
-    expect(good).toMatch(
-      /^ok {7}encryption {5}TLSv1\.3, the certificate is that of 127\.0\.0\.1$/m,
-    );
+    expect(bad).toMatch(/^warning {2}database .*\n.*DATABASE_URL_FILE/m);
     expect(good).not.toMatch(/^(warning|fault)/m);
     expect(bad + good).not.toContain('tests-only');
   });

@@ -1,16 +1,14 @@
-import { once } from 'node:events';
-import type { Configuration } from '../../configuration/configuration.js';
-import { holdsPassword } from '../../configuration/database-url.js';
+import { text as readAll } from 'node:stream/consumers';
 import { ConfigurationError, readConfiguration } from '../../configuration/read-configuration.js';
+import { describe } from '../../telemetry/repeated-failure.js';
 import { type Program, command, typed } from '../frame/command.js';
 import { connect } from '../frame/connect.js';
-import { CHECKS, examineKey } from './examine-database.js';
-import { type KeySets, examineIssuer, examineToken } from './examine-issuer.js';
-import { type Finding, attempt, fault, ok, warning } from './finding.js';
+import { DATABASE_CHECKS, examineKey } from './database.js';
+import { type Finding, fault } from './finding.js';
+import { type KeySets, examineIssuer, examineToken } from './issuer.js';
 
 /** How long the doctor waits for standard input, in milliseconds, before it continues without it. */
 const INPUT_MS = 500;
-const MAX_INPUT_CHARACTERS = 64 * 1024;
 
 export const doctor: Program = {
   name: 'doctor',
@@ -20,17 +18,18 @@ export const doctor: Program = {
       summary: 'checks configuration, database and issuer, and says what to do',
       options: { json: { type: 'boolean' } },
       run: async ({ json }) => {
-        const found: Finding[] = [];
-        for await (const finding of examine()) {
-          found.push(finding);
-          if (!json) process.stdout.write(`${inWords(finding)}\n`); // the checks that follow may take some time
+        const found: (Finding & { subject: string })[] = [];
+        for await (const [subject, finding] of examine()) {
+          found.push({ subject, ...finding });
+          const { state, said, remedy } = finding;
+          const more = remedy ? `\n${' '.repeat(24)}→ ${remedy}` : '';
+          // The checks that follow may take some time
+          if (!json)
+            process.stdout.write(`${state.padEnd(7)}  ${subject.padEnd(13)}  ${said}${more}\n`);
         }
-        const faults = found.filter(({ state }) => state === 'fault').length;
-        const text =
-          faults === 0
-            ? 'Nothing keeps the service from working.'
-            : `${faults} thing${faults === 1 ? ' keeps' : 's keep'} the service from working.`;
-        return { text: `\n${text}`, json: found, found: faults > 0 };
+        const count = found.filter(({ state }) => state === 'fault').length;
+        const text = `\nThings that keep the service from working: ${count || 'none'}.`;
+        return { text, json: found, found: count > 0 };
       },
     }),
   },
@@ -39,57 +38,38 @@ export const doctor: Program = {
 It changes nothing. Status 2 where something keeps the service from working.`,
 };
 
-async function* examine(): AsyncGenerator<Finding> {
-  const credentials = await givenCredentials();
-  const [configuration, ...findings] = examineConfiguration();
-  yield* findings;
-  const client = await connect().catch((error: Error) => error);
-  if (client instanceof Error)
-    yield fault('database', client.message, 'From this machine: psql "$DATABASE_URL"');
+async function* examine(): AsyncGenerator<readonly [subject: string, Finding]> {
+  const given = await givenCredentials();
+  const configuration = await attempt(() => readConfiguration(process.env));
+  if ('OAUTH_ISSUER' in configuration) yield ['configuration', { state: 'ok', said: 'complete' }];
+  else yield ['configuration', configuration];
+  const client = await connect().catch((error: Error) => fault(error.message, 'Start there.'));
+  if ('state' in client) yield ['database', client];
   else
     try {
-      for (const [subject, check] of Object.entries(CHECKS))
-        yield await attempt(subject, () => check(client));
-      for (const key of credentials.filter((one) => !one.includes('.')))
-        yield await attempt('API key', () => examineKey(client, key));
+      for (const [subject, check] of Object.entries(DATABASE_CHECKS))
+        yield [subject, await attempt(() => check(client))];
+      for (const key of given.filter((one) => !one.includes('.')))
+        yield ['API key', await attempt(() => examineKey(client, key))];
     } finally {
       await client.end().catch(() => undefined);
     }
-  if (!configuration) return;
+  if (!('OAUTH_ISSUER' in configuration)) return;
   const keySets: KeySets = new Map();
-  const { HTTPS_PROXY, https_proxy = HTTPS_PROXY, NODE_USE_ENV_PROXY } = process.env;
-  const remedy =
-    https_proxy && NODE_USE_ENV_PROXY !== '1'
-      ? 'HTTPS_PROXY is set, and Node.js ignores it: set NODE_USE_ENV_PROXY=1.'
-      : 'Check OAUTH_ISSUER and the way to it: DNS, proxy, firewall, certificate.';
   for (const name of configuration.OAUTH_ISSUER)
-    yield await attempt('issuer', () => examineIssuer(name, configuration, keySets), remedy);
-  for (const token of credentials.filter((one) => one.includes('.')))
-    yield await attempt('access token', () => examineToken(token, configuration, keySets));
+    yield ['issuer', await attempt(() => examineIssuer(name, configuration, keySets))];
+  for (const token of given.filter((one) => one.includes('.')))
+    yield ['access token', await attempt(() => examineToken(token, configuration, keySets))];
 }
 
-function examineConfiguration(): [Configuration | undefined, ...Finding[]] {
-  const { NODE_ENV, DATABASE_URL, PGPASSWORD } = process.env;
-  const shown =
-    NODE_ENV === 'production' && (PGPASSWORD || holdsPassword(DATABASE_URL))
-      ? [
-          warning(
-            'password',
-            'the password of the database is in the environment, which crash reports and other processes can show',
-            'Put the connection string into a file, and name that in DATABASE_URL_FILE.',
-          ),
-        ]
-      : [];
+/** What fails is a fault, and the other checks go on. */
+async function attempt<T>(check: () => Promise<T> | T): Promise<T | Finding> {
   try {
-    return [readConfiguration(process.env), ok('configuration', 'complete'), ...shown];
+    return await check();
   } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    const remedy = 'Every variable is explained in .env.example.';
-    return [
-      undefined,
-      ...error.faults.map((said) => fault('configuration', said, remedy)),
-      ...shown,
-    ];
+    if (error instanceof ConfigurationError)
+      return fault(error.faults.join(' '), 'Every variable is explained in .env.example.');
+    return fault(describe(error), 'Correct this first: it may be the reason of other faults.');
   }
 }
 
@@ -97,22 +77,10 @@ function examineConfiguration(): [Configuration | undefined, ...Finding[]] {
 async function givenCredentials(): Promise<string[]> {
   const { stdin } = process;
   if (stdin.isTTY) return [];
-  let text = '';
   const silence = setTimeout(() => stdin.destroy(), INPUT_MS);
-  stdin
-    .setEncoding('utf8')
-    .once('data', () => clearTimeout(silence))
-    .on('data', (part: string) => (text += part.slice(0, MAX_INPUT_CHARACTERS - text.length)));
-  await once(stdin, 'close').catch(() => undefined);
-  clearTimeout(silence);
-  const credentials = text.split('\n').map((line) =>
-    line
-      .trim()
-      .replace(/^(authorization|api-key): */i, '')
-      .replace(/^bearer +/i, ''),
-  );
-  return credentials.filter((credential) => credential !== '');
+  stdin.once('readable', () => clearTimeout(silence));
+  const lines = (await readAll(stdin).catch(() => '')).split('\n');
+  return lines
+    .map((line) => line.trim().replace(/^((authorization|api-key): *)?(bearer +)?/i, ''))
+    .filter((credential) => credential !== '');
 }
-
-const inWords = ({ state, subject, said, remedy }: Finding): string =>
-  `${state.padEnd(7)}  ${subject.padEnd(13)}  ${said}${remedy ? `\n${' '.repeat(24)}→ ${remedy}` : ''}`;
