@@ -1,5 +1,7 @@
 import { gunzipSync } from 'node:zlib';
+import { once } from 'node:events';
 import { type IncomingHttpHeaders, get } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { freePort } from '../support/postgres-server.js';
 import { Nginx, hasNginx } from '../support/nginx.js';
@@ -51,6 +53,21 @@ function ask(path: string, headers: Record<string, string> = {}): Promise<Reply>
       );
     }).once('error', reject);
   });
+}
+
+function expectRefusal(
+  responses: readonly RawResponse[],
+  status: number,
+  slug: string,
+  title: string,
+): void {
+  const refused = responses.find(({ text }) => text.includes(slug));
+  expect(JSON.parse(refused?.text ?? '{}')).toMatchObject({
+    type: `/problems/${slug}`,
+    title,
+    status,
+  });
+  expect([refused?.status, refused?.headers.get('retry-after')]).toEqual([status, '1']);
 }
 
 describeWithNginx('replicas behind deploy/nginx, one of them never ready', () => {
@@ -126,6 +143,13 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
       'URI Too Long',
     ],
     ['it knows the method to be forbidden', 'TRACE / HTTP/1.1', 405, 'Method Not Allowed'],
+    ['it does not know the version', 'GET / HTTP/2.0', 505, 'HTTP Version Not Supported'],
+    [
+      'it does not know the transfer coding',
+      'GET / HTTP/1.1\r\nTransfer-Encoding: gzip',
+      501,
+      'Not Implemented',
+    ],
   ])('answers with a problem document where %s', async (_, requestLine, status, title) => {
     await Promise.all([restarted.kill(), neverReady.kill()]);
     const { responses } = await exchange(
@@ -143,9 +167,32 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
       type: 'about:blank',
       title,
       status,
+      detail: expect.any(String),
       instance: `urn:uuid:${headers.get('x-request-id')}`,
       dateTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/),
     });
+  });
+
+  it('limits the requests of strangers, and not those of callers', async () => {
+    const request = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n';
+    const target = Number(new URL(nginx.url).port);
+    const { responses } = await exchange(target, request.repeat(400), { answers: 400 });
+    expectRefusal(responses, 429, 'too-many-requests', 'Too many requests');
+    expect((await ask(PATHS.orderUpdate)).status).not.toBe(429);
+  });
+
+  it('limits the connections of strangers on which a request is under way', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const front = await Nginx.start([(silent.address() as AddressInfo).port]);
+    const request = 'GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    const replies = await Promise.all(
+      Array.from({ length: 60 }, () => exchange(Number(new URL(front.url).port), request)),
+    );
+    await front.stop();
+    silent.close();
+    const responses = replies.flatMap((reply) => reply.responses);
+    expectRefusal(responses, 503, 'overloaded', 'The service is overloaded');
   });
 
   it('writes no query into its log, where a key may be by mistake', async () => {
