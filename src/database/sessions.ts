@@ -19,13 +19,17 @@ export async function withSession<T>(
 ): Promise<T> {
   const runner = (await initialized(dataSource)).createQueryRunner();
   const session = (await runner.connect()) as Session;
+  let ended: unknown; // TypeORM says only that the session cannot be used any more
+  const note = (error: Error): void => void (ended ??= error);
+  session.on('error', note);
   try {
     using(session);
     return await use(runner.manager);
   } catch (error) {
     session.destroy();
-    throw error;
+    throw ended ?? error;
   } finally {
+    session.off('error', note);
     await runner.release();
   }
 }

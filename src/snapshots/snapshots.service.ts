@@ -5,9 +5,9 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { DatabaseClock } from '../database/database-clock.js';
-import { withSession } from '../database/sessions.js';
+import { readTransaction, withSession } from '../database/sessions.js';
 import { Availability } from '../telemetry/availability.js';
 import { LOG, type Log } from '../telemetry/log.js';
 import { Metrics, measureOnScrape } from '../telemetry/metrics.js';
@@ -63,10 +63,10 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
 
   /** A trigger that is missing or off leaves changes without a stamp and a record. */
   private async checkTriggers(): Promise<void> {
+    const read = (manager: EntityManager): Promise<object[]> =>
+      manager.query('select table_name, trigger_name, fault from public.trigger_fault');
     const faults = await withSession(this.dataSource, (manager) =>
-      manager.query<Record<'table_name' | 'trigger_name' | 'fault', string>[]>(
-        'select table_name, trigger_name, fault from public.trigger_fault',
-      ),
+      readTransaction(manager, read),
     ).catch(() => undefined); // the database is away: who follows it says so
     if (!faults) return;
     this.metrics.triggerFaults.set(faults.length);
