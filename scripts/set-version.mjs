@@ -12,6 +12,8 @@ const PLACES = {
   'README.md': /^Version /m,
   Dockerfile: /org\.opencontainers\.image\.version=/,
   'deploy/kubernetes/kustomization.yaml': /newTag: /,
+  'docs/swarm.md': /order-lookup-(?:services|nginx|issuer):/,
+  'docs/kubernetes.md': /order-lookup-services:/,
   'deploy/swarm/stack.yml': /order-lookup-(?:services|nginx):/,
   'deploy/swarm/development.yml': /order-lookup-issuer:/,
   'deploy/swarm/as-owner.sh': /order-lookup-services:/,

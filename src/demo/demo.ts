@@ -87,7 +87,13 @@ export async function startDemo(): Promise<void> {
       body: grant,
     });
     const { access_token: token } = (await granted.json()) as { access_token: string };
-    const variables = Object.entries({ KEY: key, TOKEN: token, DATABASE_URL: databaseUrl })
+    const variables = Object.entries({
+      KEY: key,
+      TOKEN: token,
+      CLIENT_ID: machine.id,
+      CLIENT_SECRET: machine.secret,
+      DATABASE_URL: databaseUrl,
+    })
       .map(([name, value]) => `export ${name}='${value}'\n`)
       .join('');
     await writeFile(join(DATA, VARIABLES), variables, { mode: 0o600 });

@@ -8,7 +8,7 @@ interface Demo {
   /** A command that asks the issuer for one more token. */
   readonly tokenRequest: string;
   readonly databaseUrl: string;
-  /** Lines that set KEY, TOKEN and DATABASE_URL in a shell. */
+  /** Lines that set KEY, TOKEN, CLIENT_ID, CLIENT_SECRET and DATABASE_URL in a shell. */
   readonly variables: string;
   /** When a sample code begins to be served. */
   readonly beginsAt: Date;

@@ -74,6 +74,7 @@ describe('the alert rules and the dashboard', () => {
       expect(alert).toMatch(/^OrderLookup[A-Z]/);
       expect(['critical', 'warning']).toContain(labels.severity);
       expect(annotations).toEqual({
+        runbook_url: `docs/at-night.md#${alert}`,
         summary: expect.any(String),
         description: expect.stringMatching(/\w{2,}.*\./),
       });

@@ -1,18 +1,37 @@
 import { expect, it } from '@jest/globals';
-import { type PageWalk, walkThrough } from '../support/page-walk.js';
-
-const lists = async (walk: PageWalk): Promise<Record<string, string[]>> => {
-  const rows = await walk.world.database.query<{ name: string; values: string[] }>(
-    `select code_list as name, array_agg(value::text order by position) as values from code_list_value group by code_list`,
-  );
-  return Object.fromEntries(rows.map(({ name, values }) => [name, values]));
-};
+import { walkThrough } from '../support/page-walk.js';
 
 walkThrough('docs/administrators.md', (walk) => {
-  it('leaves the lists as they were, but for the values that it added', async () => {
-    const after = await lists(walk());
-    expect(after['orderType']).toEqual(['Standard', 'Return', 'Transfer', 'Repair']);
-    await walk().run('npm run migrate -- down 2');
-    expect((await lists(walk()))['orderType']).toEqual(['Standard', 'Return']);
+  it('leaves the lists as they were after everything is undone', async () => {
+    const { database } = walk().world;
+    const lists = () =>
+      database.query(
+        `select code_list, array_agg(value order by position) from code_list_value where value not in ('Refrigerated', 'Fridge') group by 1 order by 1`,
+      );
+    const [changed] = [await lists(), await walk().run('npm run migrate -- down 2 --yes')];
+    expect(changed).toEqual(
+      expect.arrayContaining([
+        { code_list: 'phoneNumberType', array_agg: ['Home', 'Fax', 'Mobile', 'Office'] },
+      ]),
+    );
+    expect(await lists()).toEqual(
+      expect.arrayContaining([
+        { code_list: 'orderType', array_agg: ['Standard', 'Return'] },
+        { code_list: 'phoneNumberType', array_agg: ['Home', 'Mobile', 'Office'] },
+        {
+          code_list: 'transportationMode',
+          array_agg: ['Truck', 'Rail', 'Ocean', 'LTL', 'Parcel', 'Best'],
+        },
+      ]),
+    );
+  });
+
+  it('finds who deleted a value, in the record of changes', async () => {
+    const outcome = await walk().run('npm run migrate -- up');
+    expect(outcome).toMatchObject({ status: 0 });
+    const rows = await walk().world.database.query(
+      `select migration, new_row from change_history where old_row ->> 'value' = 'Best' and new_row is null`,
+    );
+    expect(rows[0]).toEqual({ migration: '0005_follow_recipe', new_row: null });
   });
 });

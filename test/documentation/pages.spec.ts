@@ -1,22 +1,29 @@
 // What holds for all pages of the documentation, whatever they say. Their commands are run by the other files of this folder.
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
 import { Metrics } from '../../src/telemetry/metrics.js';
 import { PAGES, blocksOf, remark, textOf } from '../support/documentation.js';
 import { isWalked } from '../support/page-walk.js';
-import { PROJECT, shell } from '../support/program.js';
+import { PROJECT } from '../support/program.js';
 
 const telemetry = new Metrics();
 telemetry.onModuleInit();
 
-const MAX_LINES: Record<string, number> = { 'README.md': 150, 'CHANGELOG.md': Infinity };
+const MAX_LINES = 150;
+/** Of README.md and docs/ together. */
+const [MAX_ALL_LINES, MAX_ALL_WORDS] = [1_100, 8_000];
+/** Pages that grow with the code. */
+const GROWING = ['CHANGELOG.md', 'CONTRIBUTING.md'];
 const LANGUAGES = ['console', 'sh', 'sql', 'csv', 'ts', 'json', 'text', 'nginx', 'yaml'];
 /** Languages of blocks that are neither commands nor code. */
 const SHOWN_ONLY = ['text', 'json'];
 
 const withoutBlocks = (page: string): string =>
   textOf(page).replaceAll(/^( *)```[^]*?^\1```$/gm, '');
+
+const linesOf = (text: string): number => text.trimEnd().split('\n').length;
 
 /** As GitHub names the anchor of a heading. */
 const anchorOf = (heading: string): string =>
@@ -25,8 +32,10 @@ const anchorOf = (heading: string): string =>
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-');
 
-const anchorsOf = (page: string): string[] =>
-  [...withoutBlocks(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading));
+const anchorsOf = (page: string): string[] => [
+  ...[...withoutBlocks(page).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading)),
+  ...[...withoutBlocks(page).matchAll(/<a id="(\w+)">/g)].map(([, id = '']) => id),
+];
 
 /** Files and folders that a text names between backticks. */
 const pathsIn = (text: string): string[] =>
@@ -38,7 +47,7 @@ describe.each(PAGES)('%s', (page) => {
   const text = textOf(page);
 
   it('is short enough to be read', () => {
-    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(MAX_LINES[page] ?? 200);
+    if (!GROWING.includes(page)) expect(linesOf(text)).toBeLessThanOrEqual(MAX_LINES);
   });
 
   it('links to pages and headings that exist', () => {
@@ -98,27 +107,50 @@ describe('README.md', () => {
   });
 });
 
-describe('figures', () => {
-  it('name the commit and the command that made them', () => {
-    const sections = ['docs/performance.md', 'docs/capacity.md'].flatMap((page) =>
-      withoutBlocks(page).split(/^## /m).slice(1),
-    );
-    const unnamed = sections
-      .filter((section) => /^\|.*\d/m.test(section))
-      .filter(
-        (section) => !/Commit\s+`[0-9a-f]{7,}`/.test(section) || !/`npm run [^`]+`/.test(section),
-      )
-      .map((section) => section.split('\n')[0]);
-    expect(unnamed).toEqual([]);
+describe('README.md and docs/', () => {
+  const texts = PAGES.filter((page) => !GROWING.includes(page)).map(textOf);
+  const sumOf = (count: (text: string) => number): number =>
+    texts.reduce((sum, text) => sum + count(text), 0);
+
+  it('are short enough to be read by one person', () => {
+    expect(sumOf(linesOf)).toBeLessThanOrEqual(MAX_ALL_LINES);
+    expect(sumOf((text) => text.trim().split(/\s+/).length)).toBeLessThanOrEqual(MAX_ALL_WORDS);
+  });
+
+  it('give shares in per cent', () => {
+    const fractions = /\ba (third|quarter|fifth|tenth|fifteenth|twentieth|thirtieth)\b/;
+    expect(texts.filter((text) => fractions.test(text))).toEqual([]);
   });
 });
 
-describe('the table of variables', () => {
-  it('is what scripts/write-docs.mjs writes from .env.example', async () => {
-    expect(await shell('node scripts/write-docs.mjs --check', PROJECT, {})).toEqual({
-      status: 0,
-      stdout: '',
-      stderr: '',
-    });
+describe('docs/at-night.md', () => {
+  const { groups } = parse(textOf('deploy/prometheus/alerts.yaml')) as {
+    groups: { rules: { alert: string; annotations: { runbook_url: string } }[] }[];
+  };
+  const rules = groups.flatMap((group) => group.rules);
+  const page = textOf('docs/at-night.md');
+
+  it('has a line for each alert, to which the alert links', () => {
+    const lines = [...page.matchAll(/^\| <a id="(\w+)"><\/a>`(\w+)` \|/gm)];
+    expect(lines.filter(([, id, name]) => id !== name)).toEqual([]);
+    expect(lines.map(([, id = '']) => id).toSorted()).toEqual(
+      rules.map(({ alert }) => alert).toSorted(),
+    );
+    for (const { alert, annotations } of rules)
+      expect(annotations.runbook_url).toBe(`docs/at-night.md#${alert}`);
+  });
+
+  it('quotes lines of the log as the service writes them', () => {
+    const quoted = [...page.matchAll(/`([A-Za-z_]+(?: \(\w+\))?: [a-z ]+)`/g)].map(
+      ([, said]) => said ?? '',
+    );
+    const sources = readdirSync(join(PROJECT, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(join(PROJECT, 'src', name), 'utf8'))
+      .join('\n');
+    const written = (said: string): boolean =>
+      said.split(/ \(\w+\)(?=:)|: /).every((part) => sources.includes(part));
+    expect(quoted.length).toBeGreaterThan(0);
+    expect(quoted.filter((said) => !written(said))).toEqual([]);
   });
 });

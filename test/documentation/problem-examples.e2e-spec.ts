@@ -89,8 +89,9 @@ const replies: Record<ProblemSlug, () => Promise<string>> = {
   'not-ready': async () => {
     const service = await start(
       {},
-      `const { CodesReader } = await import(${partOf('codes/codes.reader.js')});
-       CodesReader.prototype.read = () => new Promise(() => {});`,
+      `const { FollowedSnapshot } = await import(${partOf('snapshots/followed-snapshot.js')});
+       const { follow } = FollowedSnapshot.prototype;
+       FollowedSnapshot.prototype.follow = function () { if (this.topic === 'keys') return follow.call(this); };`,
     );
     let text = '';
     await until(async () => {

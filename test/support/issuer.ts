@@ -147,6 +147,10 @@ export class Issuer {
         token_endpoint: `${this.url}/token`,
       });
     }
+    if (url === '/token' && this.fault !== 'down')
+      return void this.token().then((token) =>
+        json({ access_token: token, expires_in: 600, token_type: 'Bearer' }),
+      );
     if (url === '/jwks' && this.left) return json({ keys: this.left });
     if (!url.endsWith('/jwks') && this.fault !== 'down') return void response.writeHead(404).end();
     switch (this.fault) {

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'pg';
 import { type Block, asPrinted, blocksOf, dialogue, remark } from './documentation.js';
 import { type Outcome, PROJECT, shell } from './program.js';
 import { World } from './world.js';
@@ -25,7 +26,10 @@ const COPIED = [
   'deploy',
   'package.json',
   'package-lock.json',
+  'last-migration.txt',
 ];
+type Role = Parameters<World['database']['urlOf']>[0];
+
 const SAMPLES = `insert into communication_code (code_type, code, description) values
   ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed'),
   ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day')`;
@@ -51,6 +55,8 @@ export class PageWalk {
     this.environment = {
       KEY: key.key,
       TOKEN: token,
+      CLIENT_ID: 'tests',
+      CLIENT_SECRET: 'tests',
       ...issuer.environment,
       DATABASE_URL: database.urlOf('order_lookup_owner'),
     };
@@ -80,14 +86,19 @@ export class PageWalk {
     }
     const target = remark(block, 'write to');
     if (target) writeFileSync(join(this.folder, target), block.text);
-    else if (block.language === 'sql') await this.followSql(block.text);
+    else if (block.language === 'sql') await this.followSql(block.text, remark(block, 'as '));
     else return this.followCommands(block);
     return undefined;
   }
 
-  private async followSql(sql: string): Promise<void> {
+  /** @param role that the page names; the owner of the tables if it names none */
+  private async followSql(sql: string, role = 'order_lookup_owner'): Promise<void> {
     if (!sql.startsWith('-- Up Migration')) {
-      await this.world.database.query(sql);
+      const { database } = this.world;
+      const client = new Client(role === 'superuser' ? database.url : database.urlOf(role as Role));
+      await client.connect();
+      await client.query(sql);
+      await client.end();
       return;
     }
     writeFileSync(this.created ?? this.nextMigration(), sql);

@@ -66,13 +66,12 @@ export function openApiDocument(
           type: 'apiKey',
           in: 'header',
           name: 'Api-Key',
-          description:
-            "Subscription key, obtained from the caller's profile in the developer portal.",
+          description: 'Subscription key: the administrators of the service issue it.',
         },
         accessToken: {
           type: 'oauth2',
           description:
-            'Access token of the OAuth 2.0 provider: a JWT (RFC 9068, RFC 8725). A person gets it by the authorization code grant with PKCE, a program by the client credentials grant.',
+            'Access token of the OAuth 2.0 provider: a JWT. A person gets it by the authorization code grant with PKCE, a program by the client credentials grant.',
           flows: flows(OAUTH_ISSUER[0] ?? '', scope, issuer),
         },
       },

@@ -1,3 +1,3 @@
 import { walkThrough } from '../support/page-walk.js';
 
-walkThrough('docs/lists-and-branches.md');
+walkThrough('docs/spreadsheets.md');

@@ -1,0 +1,134 @@
+// The workflow of docs/pipeline.md: its commands are run as the page has them, step by step, with a `gh` that keeps what it is told.
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { blocksOf } from '../support/documentation.js';
+import { PageWalk } from '../support/page-walk.js';
+import { PROJECT, shell } from '../support/program.js';
+
+interface Job {
+  readonly env: Readonly<Record<string, string>>;
+  readonly steps: readonly { readonly run?: string }[];
+}
+
+const { jobs } = parse(
+  blocksOf('docs/pipeline.md').find(({ language }) => language === 'yaml')?.text ?? '',
+) as { jobs: Readonly<Record<'plan' | 'up' | 'drift', Job>> };
+const INSTALLATION = 'npm ci && npm run build';
+const ADDS = `-- Up Migration
+insert into code_list_value (code_list, value) values ('orderType', 'Transfer');
+-- Down Migration
+delete from code_list_value where code_list = 'orderType' and value = 'Transfer';
+`;
+const RETIRES = `-- Up Migration
+delete from code_list_value where code_list = 'partyType' and value = 'Solicitor';
+-- Down Migration
+insert into code_list_value (code_list, value) values ('partyType', 'Solicitor');
+`;
+const GH = `#!/bin/sh
+while [ "$1" != --body-file ]; do shift; done
+cp "$2" comment.txt
+`;
+
+let walk: PageWalk;
+beforeAll(async () => {
+  walk = await PageWalk.start();
+  cpSync(join(PROJECT, '.gitignore'), join(walk.folder, '.gitignore'));
+  writeFileSync(join(walk.folder, 'gh'), GH, { mode: 0o755 });
+  await git('init -q -b main && git add migrations last-migration.txt && git commit -qm first');
+  await git('update-ref refs/remotes/origin/main main');
+});
+afterAll(() => walk?.close());
+
+async function git(command: string): Promise<void> {
+  const name = { GIT_AUTHOR_NAME: 'ada', GIT_AUTHOR_EMAIL: 'ada@example.com' };
+  const committer = { GIT_COMMITTER_NAME: 'ada', GIT_COMMITTER_EMAIL: 'ada@example.com' };
+  const outcome = await shell(`git ${command}`, walk.folder, { ...name, ...committer });
+  expect(outcome).toMatchObject({ status: 0 });
+}
+
+async function commit(name: string, sql: string): Promise<void> {
+  const created = await walk.run(`npm run --silent migrate -- new ${name}`);
+  writeFileSync(/^created (\S+)/.exec(created.stdout)?.[1] ?? '', sql);
+  await git(`add migrations last-migration.txt && git commit -qm ${name}`);
+}
+
+/** The status of the first step that fails, or 0, and the comment on the pull request. */
+async function run(job: Job, informed = false): Promise<{ status: number | null; said: string }> {
+  const comment = join(walk.folder, 'comment.txt');
+  rmSync(comment, { force: true });
+  const values: Readonly<Record<string, string>> = {
+    'secrets.DATABASE_URL': walk.world.database.urlOf('order_lookup_owner'),
+    'github.base_ref': 'main',
+    'github.event.number': '7',
+    'github.actor': 'ada',
+    'github.token': 'none',
+  };
+  const environment = Object.fromEntries(
+    Object.entries(job.env).map(([name, text]) => [
+      name,
+      text.replaceAll(/\$\{\{ (.*?) \}\}/g, (_, of: string) => values[of] ?? String(informed)),
+    ]),
+  );
+  const path = `${walk.folder}:${process.env['PATH']}`;
+  let output = '';
+  for (const { run: command } of job.steps) {
+    if (command === undefined || command === INSTALLATION) continue;
+    writeFileSync(join(walk.folder, '.step.sh'), command);
+    const outcome = await shell(`PATH=${path} bash -e .step.sh`, walk.folder, environment);
+    output += outcome.stdout + outcome.stderr;
+    if (outcome.status !== 0) return { status: outcome.status, said: said(comment) || output };
+  }
+  return { status: 0, said: said(comment) || output };
+}
+
+const said = (path: string): string => (existsSync(path) ? readFileSync(path, 'utf8') : '');
+
+describe('the workflow of docs/pipeline.md', () => {
+  it('comments a plan, and passes where nothing breaks clients', async () => {
+    await commit('add_order_type', ADDS);
+    const { status, said: comment } = await run(jobs.plan);
+    expect({ status, comment }).toEqual({
+      status: 0,
+      comment: expect.stringContaining('+ value orderType: Transfer added'),
+    });
+  });
+
+  it('stops at a plan that breaks clients, until the callers are informed', async () => {
+    await commit('retire_solicitor', RETIRES);
+    expect(await run(jobs.plan)).toEqual({
+      status: 2,
+      said: expect.stringContaining('! - value partyType: Solicitor removed'),
+    });
+    expect(await run(jobs.plan, true)).toMatchObject({ status: 0 });
+  });
+
+  it('fails where a file of the main branch was changed', async () => {
+    const file = join(walk.folder, 'migrations/0003_load_supported_values.sql');
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, `${text}\n-- changed\n`);
+    expect(await run(jobs.plan)).toMatchObject({ status: 1 });
+    writeFileSync(file, text);
+  });
+
+  it('applies, and names the person in the record of changes', async () => {
+    expect(await run(jobs.up)).toMatchObject({ status: 0 });
+    const rows = await walk.world.database.query(
+      `select person from change_history where new_row ->> 'value' = 'Transfer'`,
+    );
+    expect(rows).toEqual([{ person: 'ada' }]);
+  });
+
+  it('finds at night what was changed by hand, and nothing else', async () => {
+    await walk.world.database.query('delete from history where migration is null'); // the samples of this test
+    expect(await run(jobs.drift)).toMatchObject({ status: 0 });
+    await walk.world.database.query(
+      `update code_list_value set value = 'Fridge' where value = 'Refrigerated'`,
+    );
+    expect(await run(jobs.drift)).toEqual({
+      status: 2,
+      said: expect.stringContaining('Fridge'),
+    });
+  });
+});
