@@ -131,8 +131,8 @@ describe('a committed change', () => {
     ],
     [
       'a value twice',
-      `alter table code_list_value drop constraint code_list_value_is_unique_in_its_list; insert into code_list_value (code_list, value) values ('orderType', 'Standard')`,
-      `delete from code_list_value where code_list = 'orderType' and value = 'Standard'`,
+      `alter table code_list_value drop constraint code_list_value_is_unique_in_its_list; insert into code_list_value (code_list, value) select 'orderType', 'Twice' from generate_series(1, 2)`,
+      `delete from code_list_value where value = 'Twice'`,
     ],
     [
       'a code twice',
