@@ -16,7 +16,15 @@ interface Bill {
 }
 
 /** Licences that let a company run the package without opening its own code. Another one is a decision for people. */
-const ALLOWED = ['MIT', 'ISC', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'BlueOak-1.0.0'];
+const ALLOWED = [
+  'MIT',
+  'ISC',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  '0BSD',
+  'BlueOak-1.0.0',
+];
 /** Packages that name their licence (MIT) in a way that npm does not read. */
 const UNREAD = ['busboy', 'streamsearch'];
 
