@@ -5,7 +5,7 @@ import { World } from '../support/world.js';
 
 const PATIENCE = { timeoutMs: 600_000, everyMs: 50 };
 
-/** What a replica with so many codes of 100 bytes needs, for docs/performance.md. Nothing is broken here but the calm. */
+/** What a replica with so many codes of 100 bytes needs. Nothing is broken here but the calm. */
 export async function capacity(codes = 20_000): Promise<string> {
   const stage = await World.apart(0);
   const { database, issuer, credentials } = stage;
