@@ -1,9 +1,7 @@
 import './configuration/supported-node.js';
 const { runProgram } = await import('./administration/frame/run-program.js');
-const { issue } = await import('./administration/keys/issue.command.js');
-const { list } = await import('./administration/keys/list.command.js');
-const { revoke } = await import('./administration/keys/revoke.command.js');
-const { rotate } = await import('./administration/keys/rotate.command.js');
+const { issue, list } = await import('./administration/keys/issue-and-list.js');
+const { revoke, rotate } = await import('./administration/keys/revoke-and-rotate.js');
 
 await runProgram({
   name: 'keys',

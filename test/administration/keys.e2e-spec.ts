@@ -155,13 +155,11 @@ describe('keys revoke', () => {
     const said = (text: string) => ({ status: 0, stdout: `The key ${id} ${text}\n`, stderr: '' });
     await set(id, 'revoked_at', `'2999-01-01Z'`);
     expect(await keys('revoke', id.toUpperCase())).toEqual(
-      said('is revoked. It was to end at 2999-01-01T00:00:00.000Z.'),
+      said('is revoked. Its end was set for 2999-01-01T00:00:00.000Z.'),
     );
     const first = (await stored(id)).revoked_at;
     expect(first?.getTime()).toBeLessThanOrEqual(Date.now());
-    expect(await keys('revoke', id)).toEqual(
-      said(`was revoked at ${first?.toISOString()} already.`),
-    );
+    expect(await keys('revoke', id)).toEqual(said(`ended at ${first?.toISOString()} already.`));
     expect((await stored(id)).revoked_at).toEqual(first);
   });
 
@@ -226,9 +224,7 @@ describe('keys rotate', () => {
     expect(await keys('rotate', id)).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: expect.stringMatching(
-        /was revoked at .* already\. To issue another: keys issue --client "c"/,
-      ),
+      stderr: expect.stringMatching(/ended at .*\. To issue another: keys issue --client "c"/),
     });
   });
 });

@@ -1,6 +1,6 @@
 import { AdministrationError, command } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
-import { LISTS, type ListTable, exportRows, toCsv } from '../lists/list-tables.js';
+import { LISTS, type ListTable, type Row, readRows, toCsv } from '../lists/list-tables.js';
 
 /** How many cells that a spreadsheet would run are told. */
 const TOLD = 20;
@@ -17,9 +17,9 @@ export const exportCommand = command({
         `"${name}" cannot be exported: ${Object.keys(LISTS).join(' or ')} is needed.`,
       );
     const list: ListTable = LISTS[name as keyof typeof LISTS];
-    const rows = await withDatabase((client) => exportRows(client, list));
-    tellFormulas(rows);
-    return { text: excel ? forExcel(rows) : toCsv(rows), exact: true };
+    const rows = await withDatabase((client) => readRows(client, list));
+    tellFormulas(list, rows);
+    return { text: excel ? forExcel(list, rows) : toCsv(list, rows), exact: true };
   },
 });
 
@@ -28,8 +28,8 @@ export const exportCommand = command({
  * the old encoding of its country. So texts of ASCII get the line, which every Excel understands, and others the mark, without which their letters
  * would be wrong, and would be saved so.
  */
-function forExcel(rows: readonly string[][]): string {
-  const text = toCsv(rows, ';');
+function forExcel(list: ListTable, rows: readonly Row[]): string {
+  const text = toCsv(list, rows, ';');
   if (Buffer.byteLength(text) === text.length) return `sep=;\r\n${text}`;
   process.stderr.write(
     'There are letters outside ASCII, so the file begins with a byte order mark and not with "sep=;". An Excel whose separator is a comma opens it by Data > From Text/CSV.\n',
@@ -37,14 +37,14 @@ function forExcel(rows: readonly string[][]): string {
   return `\ufeff${text}`;
 }
 
-function tellFormulas([header = [], ...rows]: readonly string[][]): void {
+function tellFormulas({ columns, key }: ListTable, rows: readonly Row[]): void {
   const told = rows.flatMap((row) =>
-    row.flatMap((text, at) =>
-      /^[=+\-@]/.test(text) ? [`${header[at]} ${JSON.stringify(text)} of ${row[0]}`] : [],
-    ),
+    columns
+      .filter((name) => /^[=+\-@]/.test(row[name] ?? ''))
+      .map((name) => `${name} ${JSON.stringify(row[name])} of ${row[key[0] ?? '']}`),
   );
-  if (told.length === 0) return;
-  process.stderr.write(
-    `A spreadsheet would run ${told.length === 1 ? 'a cell' : `${told.length} cells`} as a formula, and save what comes out: ${told.slice(0, TOLD).join('; ')}${told.length > TOLD ? '; …' : ''}. Import these columns as text.\n`,
-  );
+  if (told.length > 0)
+    process.stderr.write(
+      `A spreadsheet would run cells as formulas, and save what comes out (${told.length}): ${told.slice(0, TOLD).join('; ')}. Import these columns as text.\n`,
+    );
 }

@@ -8,42 +8,38 @@ import { withReading } from '../frame/connect.js';
 import { parseTime } from '../frame/time.js';
 
 const OPERATIONS = [...AREAS, 'order-scheduling'] as const;
-type Operation = (typeof OPERATIONS)[number];
 
 export const show = command({
   usage: `[--at TIME] [--area ${OPERATIONS.join('|')}]`,
   summary:
     'prints the answer of now, or of a moment in the past or future: TIME such as 2027-01-01T00:00:00Z',
   options: { at: { type: 'string' }, area: { type: 'string' } },
-  run: ({ at, area }) => {
-    const moment = at === undefined ? undefined : timeIn(at);
+  run: async ({ at, area }) => {
+    const moment = at === undefined ? undefined : parseTime(at);
+    if (at !== undefined && moment === undefined)
+      throw new AdministrationError(
+        `--at is "${at}": a date-time of RFC 3339 is needed, with its offset, such as 2027-01-01T00:00:00Z or 2027-01-01T00:00:00+01:00.`,
+      );
     const wanted = OPERATIONS.filter((operation) => area === undefined || area === operation);
     if (wanted.length === 0)
       throw new AdministrationError(
         `--area is "${area}": ${OPERATIONS.join(', ')} are known. Without it all three are shown.`,
       );
-    return withReading(async (manager) => {
-      const snapshot = await snapshotAt(manager, moment);
-      const bodies = await Promise.all(wanted.map(async (one) => bodyOf(snapshot, one)));
-      const titled = bodies.map((body, which) => `${wanted[which]}\n${body}\n`);
-      return { text: area === undefined ? titled.join('\n') : bodies.join(''), exact: true };
-    });
+    const snapshot = await withReading((manager) => snapshotAt(manager, moment));
+    const texts: string[] = [];
+    for (const operation of wanted) {
+      const answer =
+        operation === 'order-scheduling'
+          ? await snapshot.communicationCodes({})
+          : snapshot.supportedValues(operation);
+      const body = Buffer.concat(answer.parts).toString();
+      texts.push(area === undefined ? `${operation}\n${body}\n` : body);
+    }
+    return { text: texts.join('\n'), exact: true };
   },
 });
 
-function timeIn(text: string): number {
-  const time = parseTime(text);
-  if (time === undefined)
-    throw new AdministrationError(
-      `--at is "${text}": a date-time of RFC 3339 is needed, with its offset, such as 2027-01-01T00:00:00Z or 2027-01-01T00:00:00+01:00.`,
-    );
-  return time;
-}
-
-async function snapshotAt(
-  manager: EntityManager,
-  moment: number | undefined,
-): Promise<CodesSnapshot> {
+async function snapshotAt(manager: EntityManager, moment?: number): Promise<CodesSnapshot> {
   await lockTables(manager);
   const [{ now } = { now: 0 }] = await manager.query<{ now: number }[]>(
     'select (extract(epoch from now()) * 1000)::float8 as now',
@@ -56,14 +52,6 @@ async function snapshotAt(
       `--at is ${iso(moment)}: the record of changes ${begin === undefined ? 'is empty' : `begins at ${iso(begin)}`}, and what was answered before is not known.`,
     );
   return new CodesSnapshot(await readPast(manager, moment), moment);
-}
-
-async function bodyOf(snapshot: CodesSnapshot, operation: Operation): Promise<string> {
-  const answer =
-    operation === 'order-scheduling'
-      ? await snapshot.communicationCodes({})
-      : snapshot.supportedValues(operation);
-  return Buffer.concat(answer.parts).toString();
 }
 
 const iso = (moment: number): string => new Date(moment).toISOString();

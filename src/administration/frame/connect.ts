@@ -12,8 +12,7 @@ import { readTransaction, withSession } from '../../database/sessions.js';
 import { describe } from '../../telemetry/repeated-failure.js';
 import { AdministrationError } from './command.js';
 
-/** Longer than the service's limit: a command is run once and does not try again. */
-const CONNECT_TIMEOUT_MS = 10_000;
+const NAME = 'order-lookup-administration';
 
 /**
  * A session with the database that DATABASE_URL names.
@@ -25,8 +24,8 @@ export async function connect(environment: NodeJS.ProcessEnv = process.env): Pro
   const { hostname, port, pathname } = new URL(connectionString(environment));
   const client = new Session({
     address: environment,
-    application_name: 'order-lookup-administration',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    application_name: NAME,
+    connectionTimeoutMillis: 10_000, // longer than the service's: a command does not try again
   });
   try {
     await client.connect();
@@ -55,12 +54,9 @@ export async function withDatabase<T>(work: (client: Client) => Promise<T>): Pro
 export async function withManager<T>(
   work: (session: Session, manager: EntityManager) => Promise<T>,
 ): Promise<T> {
-  const { extra, ...options } = poolOptions(process.env);
-  const name = 'order-lookup-administration';
-  const source = new DataSource({
-    ...options,
-    extra: { ...extra, query_timeout: 0, application_name: name },
-  });
+  const options = poolOptions(process.env);
+  const extra = { ...options.extra, query_timeout: 0, application_name: NAME };
+  const source = new DataSource({ ...options, extra });
   let session: Session | undefined;
   try {
     return await withSession(

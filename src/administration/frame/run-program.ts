@@ -3,22 +3,28 @@ import { DatabaseError } from 'pg';
 import { describe } from '../../telemetry/repeated-failure.js';
 import { type Command, type Outcome, type Program, AdministrationError, typed } from './command.js';
 
-/** Exit statuses: 0 done, 1 failed, 2 done, but something was found that the caller should stop for. */
-const [DONE, FAILED, FOUND] = [0, 1, 2];
+/** What helps against an error of PostgreSQL, by its SQLSTATE. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  '42P01': `. Apply the migrations first: ${typed('migrate', 'up')}`,
+  '42501': '. Connect with the role that owns the tables: order_lookup_owner in production',
+};
 
-/** Runs the command that the arguments of the process name, and sets the exit status. A failure is reported in one sentence on standard error. */
+/**
+ * Runs the command that the arguments of the process name. A failure is one sentence on standard error. Exit statuses: 0 done, 1 failed, 2 done,
+ * but something was found that the caller should stop for.
+ */
 export async function runProgram(program: Program): Promise<void> {
   // The reader of the output may close it early, as `head` does
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
-    process.exit(code === 'EPIPE' ? DONE : FAILED),
+    process.exit(code === 'EPIPE' ? 0 : 1),
   );
   try {
     const { text, found, failed } = await outcomeOf(program, process.argv.slice(2));
     process.stdout.write(text);
-    process.exitCode = failed ? FAILED : found ? FOUND : DONE;
+    process.exitCode = failed ? 1 : found ? 2 : 0;
   } catch (error) {
     process.stderr.write(`${sentenceOf(error)}\n`);
-    process.exitCode = FAILED;
+    process.exitCode = 1;
   }
 }
 
@@ -31,7 +37,11 @@ async function outcomeOf(program: Program, words: readonly string[]): Promise<Ou
       `${name === '' ? 'A command is missing' : `"${name}" is not a command of ${program.name}`}: ${Object.keys(program.commands).join(', ')}. ${typed(program.name, '--help')} explains them.`,
     );
   assertNothingSwallowed(program.name, command, words);
-  const { values, positionals } = parsed(program.name, name, command, rest);
+  const { values, positionals } = parsed(
+    command,
+    rest,
+    typed(program.name, ...usageWords(name, command)),
+  );
   const outcome = await command.run(values, positionals);
   const text = values['json'] ? JSON.stringify(outcome.json) : outcome.text;
   return { ...outcome, text: outcome.exact ? text : `${text}\n` };
@@ -44,60 +54,48 @@ function assertNothingSwallowed(
   words: readonly string[],
 ): void {
   if (process.env['npm_lifecycle_event'] !== program) return;
-  const lost = Object.keys(options).filter(
-    (name) =>
-      process.env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined &&
-      !words.some((word) => word === `--${name}` || word.startsWith(`--${name}=`)),
-  );
+  const lost = Object.keys(options)
+    .filter((name) => process.env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined)
+    .filter((name) => !words.some((word) => word.split('=')[0] === `--${name}`))
+    .map((name) => `--${name}${options[name]?.type === 'string' ? ' …' : ''}`);
   if (lost.length > 0)
     throw new AdministrationError(
-      `npm took ${lost.map((name) => `--${name}`).join(', ')} for an option of its own, or it is set in npm's configuration. Write "--" before the command: ${typed(program, ...words, ...lost.map((name) => `--${name}${options[name]?.type === 'string' ? ' …' : ''}`))}`,
+      `npm took ${lost.join(', ')} for its own option, or its configuration has it. Write "--" before the command: ${typed(program, ...words, ...lost)}`,
     );
 }
 
 function parsed(
-  program: string,
-  name: string,
-  { options, operands: [least, most], usage }: Command,
+  { options, operands: [least, most] }: Command,
   words: readonly string[],
-): { values: Record<string, unknown>; positionals: string[] } {
+  usage: string,
+) {
   try {
-    const { values, positionals } = parseArgs({
-      args: [...words],
-      options,
-      allowPositionals: true,
-    });
-    if (positionals.length < least) throw new Error('An operand is missing');
-    if (positionals.length > most) throw new Error(`"${positionals[most]}" is one word too many`);
-    return { values, positionals };
+    const found = parseArgs({ args: [...words], options, allowPositionals: true });
+    const { length } = found.positionals;
+    if (length < least) throw new Error('An operand is missing');
+    if (length > most) throw new Error(`"${found.positionals[most]}" is one word too many`);
+    return found;
   } catch (error) {
-    throw new AdministrationError(
-      `${describe(error).replace(/\.( .*)?$/s, '')}. Usage: ${typed(program, ...[name, usage].filter(Boolean))}`,
-    );
+    const [sentence] = describe(error).split(/\.(?: |$)/);
+    throw new AdministrationError(`${sentence}. Usage: ${usage}`);
   }
 }
+
+const usageWords = (name: string, { usage }: Command): string[] => [name, usage].filter(Boolean);
 
 const usageOf = ({ name, commands, notes }: Program): string =>
   [
     'Usage:',
-    ...Object.entries(commands).flatMap(([word, { usage, summary }]) => [
-      `  ${typed(name, ...[word, usage].filter(Boolean))}`,
-      `      ${summary}`,
-    ]),
+    ...Object.entries(commands).map(
+      ([word, command]) =>
+        `  ${typed(name, ...usageWords(word, command))}\n      ${command.summary}`,
+    ),
     notes,
   ].join('\n');
 
 function sentenceOf(error: unknown): string {
   if (error instanceof AdministrationError) return error.message;
-  // What helps against an error of PostgreSQL, by its SQLSTATE
-  const remedies: Readonly<Record<string, string>> = {
-    '42P01': `. Apply the migrations first: ${typed('migrate', 'up')}`,
-    '42501': '. Connect with the role that owns the tables: order_lookup_owner in production',
-  };
-  if (error instanceof DatabaseError)
-    return `PostgreSQL refused this: ${error.message}${remedies[error.code ?? ''] ?? ''}`;
-  // A fault in the program: the stack helps to find it
-  return process.env['LOG_LEVEL'] === 'debug' && error instanceof Error
-    ? (error.stack ?? error.message)
+  return error instanceof DatabaseError
+    ? `PostgreSQL refused this: ${error.message}${REMEDIES[error.code ?? ''] ?? ''}`
     : describe(error);
 }

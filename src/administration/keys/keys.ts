@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
-import { KEY_STATE, type KeyState } from '../../auth/api-keys/key-state.js';
 import { AdministrationError } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 
@@ -52,34 +51,3 @@ export async function issueKey(database: Client, client: string, end?: Date): Pr
 
 export const describeKey = (title: string, { id, client, key, expiresAt }: NewKey): string =>
   `${title} of ${client}, shown this once:\n\n  ${key}\n\nIts id is ${id}; it ${expiresAt ? `expires at ${expiresAt}` : 'does not expire'}.`;
-
-export interface KeyRow {
-  readonly id: string;
-  readonly client: string;
-  readonly state: KeyState;
-  readonly createdAt: Date;
-  readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
-}
-
-export const KEY_COLUMNS = `id, client, ${KEY_STATE} as state, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"`;
-
-/** Reads the key and locks its row until the end of the transaction. */
-export async function lockKey(client: Client, id = ''): Promise<KeyRow> {
-  const { rows } = await client.query<KeyRow>(
-    `select ${KEY_COLUMNS} from api_key where id::text = lower($1) for update`,
-    [id],
-  );
-  // The word is not repeated: it could be a key
-  if (!rows[0])
-    throw new AdministrationError('There is no key of this id: keys list shows the ids.');
-  return rows[0];
-}
-
-/** When the key ends or ended: the part of a sentence that follows "it". */
-export function endOf({ state, expiresAt, revokedAt }: KeyRow): string {
-  if (state === 'ended') return `was revoked at ${revokedAt?.toISOString()} already`;
-  if (state === 'expired') return `had expired at ${expiresAt?.toISOString()}`;
-  if (state === 'ends') return `was to end at ${revokedAt?.toISOString()}`;
-  return expiresAt ? `was to expire at ${expiresAt.toISOString()}` : 'had no end';
-}

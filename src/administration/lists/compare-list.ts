@@ -1,7 +1,8 @@
 import type { Client } from 'pg';
+import { groupBy } from '../../codes/group-by.js';
 import { type Fault, assertNone } from './faults.js';
 import type { TableChanges } from './list-migration.js';
-import { type ListTable, type Row, keyOf, readRows } from './list-tables.js';
+import { type Row, keyOf, readRows } from './list-tables.js';
 import type { ListFile } from './read-list-file.js';
 
 /**
@@ -15,91 +16,78 @@ export async function compareList(
   file: ListFile,
   complete: boolean,
 ): Promise<TableChanges> {
-  const { list, rows, lines } = file;
+  const { list, rows } = file;
   const present = await readRows(client, list);
   const before = new Map(present.map((row) => [keyOf(list, row), row]));
   const named = new Set(rows.map((row) => keyOf(list, row)));
-  const deletes = complete ? present.filter((row) => !named.has(keyOf(list, row))) : [];
-  let wanted: readonly Row[] = rows;
-  if (list.table === 'code_list_value') {
-    const { rows: lists } = await client.query<{ name: string }>(
-      'select name::text from public.code_list',
-    );
-    const known = new Set(lists.map(({ name }) => name));
-    const stays = complete ? present.filter((row) => named.has(keyOf(list, row))) : present;
-    wanted = withPositions(list, stays, rows);
-    const positions = new Map(wanted.map((row) => [keyOf(list, row), row['position']]));
-    const partial = new Set(
-      stays.filter((row) => !named.has(keyOf(list, row))).map((row) => row['code_list']),
-    );
-    const faults = rows.flatMap((row, at): Fault[] => {
-      const { code_list: name = '', position = '' } = row;
-      const line = lines[at] ?? 0;
-      if (!known.has(name))
-        return [
-          {
-            line,
-            said: `there is no list ${JSON.stringify(name)}. Correct its name, or create it by a migration first.`,
-          },
-        ];
-      const key = keyOf(list, row);
-      const place = positions.get(key);
-      // In a file with all values of a list their order says everything
-      return !partial.has(name) || ['', place, before.get(key)?.['position']].includes(position)
-        ? []
-        : [
-            {
-              line,
-              said: `position ${position} contradicts the order of the lines, which gives it ${place}, since the file lacks values of ${name}. Write all values of the list, or leave the position empty.`,
-            },
-          ];
-    });
-    assertNone(path, faults);
-  }
-  const inserts: Row[] = [];
-  const updates: { before: Row; after: Row }[] = [];
-  for (const row of wanted) {
-    const former = before.get(keyOf(list, row));
-    if (!former) inserts.push(row);
-    else if (list.columns.some((name) => (former[name] ?? '') !== (row[name] ?? '')))
-      updates.push({ before: former, after: row });
-  }
-  return { inserts, updates, deletes };
-}
-
-/** The rows of the file, and those that it lacks and that stay, with the positions that their order gives them. */
-function withPositions(list: ListTable, present: readonly Row[], file: readonly Row[]): Row[] {
-  const [former, lines] = [byList(present), byList(file)];
-  return [...lines].flatMap(([name, rows]) => {
-    const named = new Set(rows.map((row) => keyOf(list, row)));
-    const old = former.get(name) ?? [];
-    // What the file lacks stays behind what it stands behind now
-    const followers = new Map<string, Row[]>();
-    let behind: Row[] = [];
-    const first = behind;
-    for (const row of old) {
-      const key = keyOf(list, row);
-      if (named.has(key)) followers.set(key, (behind = []));
-      else behind.push(row);
-    }
-    const order = [
-      ...first,
-      ...rows.flatMap((row) => [row, ...(followers.get(keyOf(list, row)) ?? [])]),
-    ];
-    const isOnlyLonger = old.every((row, at) => keyOf(list, row) === keyOf(list, order[at] ?? {}));
-    const last = Number(old.at(-1)?.['position'] ?? 0);
-    return order.map((row, at) => {
-      const kept = at < old.length ? old[at]?.['position'] : last + 1 + at - old.length;
-      return { ...row, position: String(isOnlyLonger ? kept : at + 1) };
-    });
+  const isNamed = (row: Row): boolean => named.has(keyOf(list, row));
+  const stays = complete ? present.filter(isNamed) : present;
+  const deletes = complete ? present.filter((row) => !isNamed(row)) : [];
+  const wanted = list.columns.includes('position')
+    ? await withPositions(client, path, file, stays)
+    : rows;
+  const updates = wanted.flatMap((after) => {
+    const former = before.get(keyOf(list, after));
+    const differs = former && list.columns.some((name) => former[name] !== (after[name] ?? ''));
+    return differs ? [{ before: former, after }] : [];
   });
+  return { inserts: wanted.filter((row) => !before.has(keyOf(list, row))), updates, deletes };
 }
 
-function byList(rows: readonly Row[]): Map<string, Row[]> {
-  const lists = new Map<string, Row[]>();
-  for (const row of rows) {
-    const name = row['code_list'] ?? '';
-    lists.set(name, [...(lists.get(name) ?? []), row]);
+/** The rows of the file, and those of their lists that it lacks and that stay, with the positions that their order gives them. */
+async function withPositions(
+  client: Client,
+  path: string,
+  { rows, lines }: ListFile,
+  stays: readonly Row[],
+): Promise<Row[]> {
+  const { rows: lists } = await client.query<{ names: string[] }>(
+    'select array_agg(name::text) as names from public.code_list',
+  );
+  const former = groupBy(stays, (row) => row['code_list']);
+  const faults: Fault[] = [];
+  const wanted: Row[] = [];
+  for (const [name = '', own] of groupBy(rows, (row) => row['code_list'])) {
+    const old = former.get(name) ?? [];
+    const order = arranged(old, own);
+    const isKnown = lists[0]?.names.includes(name);
+    const before = new Map(old.map(({ value, position }) => [value, position]));
+    const places = new Map(order.map(({ value, position }) => [value, position]));
+    for (const row of own) {
+      const { value, position = '' } = row;
+      const line = lines.get(row) ?? 0;
+      if (!isKnown)
+        faults.push({
+          line,
+          said: `there is no list ${JSON.stringify(name)}. Correct its name, or create it by a migration first.`,
+        });
+      // In a file with all values of a list their order says everything
+      else if (
+        order.length > own.length &&
+        !['', places.get(value), before.get(value)].includes(position)
+      )
+        faults.push({
+          line,
+          said: `position ${position} contradicts the order of the lines, which gives it ${places.get(value)}, since the file lacks values of ${name}. Write all values of the list, or leave the position empty.`,
+        });
+    }
+    wanted.push(...order);
   }
-  return lists;
+  assertNone(path, faults);
+  return wanted;
+}
+
+/** One list in the order of the file. What the file lacks stays behind what it stands behind now. */
+function arranged(old: readonly Row[], own: readonly Row[]): Row[] {
+  const order = own.map((row) => row['value']);
+  const rows = new Map([...old, ...own].map((row) => [row['value'], row]));
+  for (const [at, { value }] of old.entries())
+    if (!order.includes(value)) order.splice(order.indexOf(old[at - 1]?.['value']) + 1, 0, value);
+  // A list that only gets longer keeps its positions, also where they have gaps
+  const isOnlyLonger = old.every(({ value }, at) => value === order[at]);
+  const last = Number(old.at(-1)?.['position'] ?? 0);
+  return order.map((value, at) => {
+    const kept = old[at]?.['position'] ?? String(last + 1 + at - old.length);
+    return { ...rows.get(value), position: isOnlyLonger ? kept : String(at + 1) };
+  });
 }

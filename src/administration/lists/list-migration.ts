@@ -1,5 +1,5 @@
 import { escapeLiteral } from 'pg';
-import { MOMENTS, type Row, type Table } from './list-tables.js';
+import type { Row, Table } from './list-tables.js';
 
 /** What brings a table to other contents. */
 export interface TableChanges {
@@ -25,8 +25,8 @@ export function listMigration(
   const counted = `${inserts.length} inserts, ${updates.length} updates, ${deletes.length} deletes`;
   return migrationText(
     `${title}: ${counted}`,
-    [...remove(table, deletes), ...change(table, after), ...insert(table, inserts)],
-    [...remove(table, inserts), ...change(table, before), ...insert(table, deletes)],
+    [...remove(table, deletes), ...upsert(table, after), ...insert(table, inserts)],
+    [...remove(table, inserts), ...upsert(table, before), ...insert(table, deletes)],
   );
 }
 
@@ -52,18 +52,6 @@ export const remove = (table: Table, rows: readonly Row[]): string[] =>
     (part) =>
       `delete from ${table.table} where (${table.key.join(', ')}) in (\n${tuples(table.key, part)});\n`,
   );
-
-function change(table: Table, rows: readonly Row[]): string[] {
-  const others = table.columns.filter((name) => !table.key.includes(name));
-  const assigned = others.map(
-    (name) => `${name} = v.${name}${MOMENTS.includes(name) ? '::timestamptz' : ''}`,
-  );
-  const where = table.key.map((name) => `t.${name} = v.${name}`).join(' and ');
-  return inParts(rows).map(
-    (part) =>
-      `update ${table.table} t set ${assigned.join(', ')} from (values\n${tuples(table.columns, part)}\n) as v (${table.columns.join(', ')}) where ${where};\n`,
-  );
-}
 
 const tuples = (columns: readonly string[], rows: readonly Row[]): string =>
   rows

@@ -61,17 +61,6 @@ export async function readRows(client: Client, list: ListTable): Promise<Row[]> 
   return rows;
 }
 
-/** The table as it is exported: a header and the rows, in the order of the answers. */
-export const exportRows = async (
-  client: Client,
-  { columns, ...list }: ListTable,
-): Promise<string[][]> => [
-  [...columns],
-  ...(await readRows(client, { columns, ...list })).map((row) =>
-    columns.map((name) => row[name] ?? ''),
-  ),
-];
-
-/** CSV by RFC 4180. */
-export const toCsv = (rows: readonly string[][], delimiter = ','): string =>
-  stringify([...rows], { record_delimiter: 'windows', delimiter });
+/** CSV by RFC 4180, with a header. */
+export const toCsv = ({ columns }: Table, rows: readonly Row[], delimiter = ','): string =>
+  stringify([...rows], { columns, header: true, record_delimiter: 'windows', delimiter });

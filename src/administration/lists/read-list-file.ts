@@ -17,7 +17,7 @@ export interface ListFile {
   /** In the order of the file. */
   readonly rows: readonly Row[];
   /** The line, from 1, on which each begins. */
-  readonly lines: readonly number[];
+  readonly lines: ReadonlyMap<Row, number>;
 }
 
 /**
@@ -32,46 +32,33 @@ export async function readListFile(path: string): Promise<ListFile> {
 }
 
 export function parseListFile(path: string, bytes: Uint8Array): ListFile {
-  const faults: Fault[] = [];
-  const [header, ...records] = recordsOf(path, bytes, faults);
-  const list = listOf(path, header);
-  const seen = new Map<string, number>();
-  const highest = new Map<string, { position: number; line: number }>();
-  const rows = records.map(({ record, line }) => {
-    const row = Object.fromEntries(
-      header?.record.map((name, at) => [name, record[at] ?? '']) ?? [],
-    );
-    const tell = (said: string): void => void faults.push({ line, said });
-    checkTexts(list, row, tell);
-    for (const name of MOMENTS) row[name] = canonical(name, row[name] ?? '', tell);
-    const { valid_from: from = '', valid_until: until = '' } = row;
-    if (from !== '' && (from === until || Date.parse(from) > Date.parse(until)))
-      tell('valid_until is not after valid_from. Swap or correct them.');
-    const key = keyOf(list, row);
-    if (seen.has(key))
-      tell(
-        `${list.key.map((name) => `${name} ${JSON.stringify(row[name])}`).join(', ')} stands in line ${seen.get(key)} already. Take one of them out.`,
-      );
-    else seen.set(key, line);
-    checkPosition(row, line, highest, tell);
-    return row;
-  });
-  if (rows.length > MOST_ROWS)
+  const { names, records, faults } = parsed(path, bytes);
+  const list = listOf(path, names);
+  const former: Former = { lines: new Map(), highest: new Map() };
+  const lines = new Map<Row, number>();
+  for (const { record, line } of records) {
+    for (const said of faultsOf(list, record, line, former)) faults.push({ line, said });
+    const { valid_from: from = '', valid_until: until = '' } = record;
+    lines.set({ ...record, valid_from: shortest(from), valid_until: shortest(until) }, line);
+  }
+  const excess = records[MOST_ROWS];
+  if (excess)
     faults.push({
-      line: records[MOST_ROWS]?.line ?? 0,
+      line: excess.line,
       said: `there are more than ${MOST_ROWS} rows. Split the file.`,
     });
   assertNone(path, faults);
-  return { list, rows, lines: records.map(({ line }) => line) };
+  return { list, rows: [...lines.keys()], lines };
 }
 
 interface Parsed {
-  readonly record: readonly string[];
-  readonly line: number;
+  readonly names: readonly string[];
+  readonly records: readonly { readonly record: Row; readonly line: number }[];
+  /** Of records that are left out. */
+  readonly faults: Fault[];
 }
 
-/** The records with as many fields as the header. What is wrong with others is added to `faults`. */
-function recordsOf(path: string, bytes: Uint8Array, faults: Fault[]): Parsed[] {
+function parsed(path: string, bytes: Uint8Array): Parsed {
   const text = new TextDecoder().decode(bytes);
   if (!isUtf8(bytes)) {
     const line = text.split('\n').findIndex((one) => one.includes('\ufffd')) + 1;
@@ -81,10 +68,13 @@ function recordsOf(path: string, bytes: Uint8Array, faults: Fault[]): Parsed[] {
   const header = text.split(/\r\n|\n|\r/, above + 1)[above] ?? '';
   const lineOf = (last: number, record: string): number =>
     last + above - (record.trim().match(/\n/g)?.length ?? 0);
+  let names: string[] = [];
+  const faults: Fault[] = [];
   let isLost = false; // after a wrong quote the parser does not know what is between quotes
-  const parsed = parse(text.replace(SEPARATOR, ''), {
+  const found = parse(text.replace(SEPARATOR, ''), {
     bom: true,
     info: true,
+    columns: (columns: string[]) => (names = columns),
     delimiter: header.includes(';') ? ';' : ',',
     skip_empty_lines: true,
     // Exported lines end with CRLF, and lines that somebody appends may end with LF
@@ -92,84 +82,82 @@ function recordsOf(path: string, bytes: Uint8Array, faults: Fault[]): Parsed[] {
     skip_records_with_error: true,
     on_skip: (error: CsvError | undefined, raw = '') => {
       if (!error || isLost) return;
-      const isLength = error.code === 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH';
-      isLost = !isLength;
+      isLost = error.code !== 'CSV_RECORD_INCONSISTENT_COLUMNS';
       faults.push({
         line: lineOf(Number(error['lines']), raw),
-        said: isLength
-          ? 'it has more or fewer fields than the header. Put texts with separators between quotes.'
-          : 'its quotes are wrong. A text with quotes stands between quotes, its own ones doubled ("").',
+        said: isLost
+          ? 'its quotes are wrong. A text with quotes stands between quotes, its own ones doubled ("").'
+          : 'it has more or fewer fields than the header. Put texts with separators between quotes.',
       });
     },
-  }) as unknown as { record: string[]; info: { lines: number } }[];
-  return parsed.map(({ record, info }) => ({ record, line: lineOf(info.lines, record.join()) }));
+  }) as unknown as { record: Row; info: { lines: number } }[];
+  const records = found.map(({ record, info }) => ({
+    record,
+    line: lineOf(info.lines, Object.values(record).join()),
+  }));
+  return { names, records, faults };
 }
 
-function listOf(path: string, header: Parsed | undefined): ListTable {
-  const names = header?.record ?? [];
-  const list = Object.values<ListTable>(LISTS).find(({ key }) =>
-    key.every((name) => names.includes(name)),
+function listOf(path: string, names: readonly string[]): ListTable {
+  const all: readonly ListTable[] = Object.values(LISTS);
+  const list = all.find(({ key }) => key.every((name) => names.includes(name)));
+  const wanted = list?.columns.filter((name) => name !== 'position' || names.includes(name)) ?? [];
+  // The same columns, in whatever order, and none of them twice
+  if (list && [...names].sort().join() === [...wanted].sort().join()) return list;
+  const needed = (list ? [list] : all).map(({ columns }) => columns.join(',')).join(', or ');
+  const said =
+    names.length > 0 ? `the columns are ${JSON.stringify(names.join())}` : 'the file is empty';
+  throw new AdministrationError(
+    `${path}, line 1: ${said}. Needed are ${needed}, as this writes them: ${typed('codes', 'export')}\nNothing was written.`,
   );
-  const isRight =
-    list &&
-    new Set(names).size === names.length &&
-    names.every((name) => list.columns.includes(name)) &&
-    list.columns.every((name) => name === 'position' || names.includes(name));
-  const wanted = (list ? [list] : Object.values(LISTS)).map(({ columns }) => columns.join(','));
-  if (!isRight)
-    assertNone(path, [
-      {
-        line: header?.line ?? 1,
-        said: `${header ? `the columns are ${JSON.stringify(names.join(','))}` : 'the file is empty'}. Needed are ${wanted.join(', or ')}, as this writes them: ${typed('codes', 'export')}`,
-      },
-    ]);
-  return list as ListTable;
 }
 
-type Tell = (said: string) => void;
+/** What the lines before say. */
+interface Former {
+  /** The line of each key. */
+  readonly lines: Map<string, number>;
+  /** The last position in each list. */
+  readonly highest: Map<string, { position: number; line: number }>;
+}
 
-function checkTexts({ texts }: ListTable, row: Row, tell: Tell): void {
-  for (const [name, most] of Object.entries(texts)) {
+function* faultsOf(list: ListTable, row: Row, line: number, former: Former): Generator<string> {
+  for (const [name, most] of Object.entries(list.texts)) {
     const text = row[name] ?? '';
     const shown = `${name} ${JSON.stringify(text.slice(0, 60))}`;
-    if (text === '') tell(`${name} is empty. Write it, or take the line out.`);
-    else if (text.trim() !== text) tell(`${shown} begins or ends with a space. Take it away.`);
+    if (text === '') yield `${name} is empty. Write it, or take the line out.`;
+    else if (text.trim() !== text) yield `${shown} begins or ends with a space. Take it away.`;
     else if (CONTROL.test(text))
-      tell(`${shown} has a control character or a line break. Take it out.`);
+      yield `${shown} has a control character or a line break. Take it out.`;
     else if (Array.from(text).length > most)
-      tell(`${shown} is longer than ${most} characters. Shorten it.`);
+      yield `${shown} is longer than ${most} characters. Shorten it.`;
   }
-}
-
-/** Positions may be left out. The order of the lines counts, so those that are there must not contradict it. */
-function checkPosition(
-  { code_list: name = '', position = '' }: Row,
-  line: number,
-  highest: Map<string, { position: number; line: number }>,
-  tell: Tell,
-): void {
+  for (const name of MOMENTS)
+    if (row[name] && !shortest(row[name]))
+      yield `${name} is ${JSON.stringify(row[name])}. A moment such as 2027-01-01T00:00:00Z is needed, or nothing.`;
+  const [from, until] = MOMENTS.map((name) => shortest(row[name] ?? ''));
+  if (from && (from === until || Date.parse(from) > Date.parse(until ?? '')))
+    yield 'valid_until is not after valid_from. Swap or correct them.';
+  const key = keyOf(list, row);
+  const same = former.lines.get(key);
+  if (same !== undefined)
+    yield `${list.key.map((name) => `${name} ${JSON.stringify(row[name])}`).join(', ')} stands in line ${same} already. Take one of them out.`;
+  else former.lines.set(key, line);
+  // Positions may be left out. The order of the lines counts, so those that are there must not contradict it
+  const { code_list: name = '', position = '' } = row;
   if (position === '') return;
-  const former = highest.get(name);
+  const last = former.highest.get(name);
   if (!/^[1-9]\d{0,8}$/.test(position))
-    tell(
-      `position is ${JSON.stringify(position)}. A whole number from 1 on is needed, or nothing: the order of the lines counts.`,
-    );
-  else if (former && Number(position) <= former.position)
-    tell(
-      `position ${position} stands behind position ${former.position} of line ${former.line}. The order of the lines counts: sort them, or leave positions empty.`,
-    );
-  else highest.set(name, { position: Number(position), line });
+    yield `position is ${JSON.stringify(position)}. A whole number from 1 on is needed, or nothing: the order of the lines counts.`;
+  else if (last && Number(position) <= last.position)
+    yield `position ${position} stands behind position ${last.position} of line ${last.line}. The order of the lines counts: sort them, or leave positions empty.`;
+  else former.highest.set(name, { position: Number(position), line });
 }
 
-/** A moment as readRows has it, or nothing. */
-function canonical(name: string, text: string, tell: Tell): string {
-  if (text === '') return '';
+/** A moment as readRows has it; empty if it is none. */
+function shortest(text: string): string {
   const time = parseTime(text);
+  if (time === undefined) return '';
   const [, digits = ''] = MICROSECONDS.exec(text) ?? [];
-  const second = time === undefined ? '0000' : new Date(time).toISOString().slice(0, 19);
-  if (!second.startsWith('0000')) return `${second}.${digits}`.replace(/\.?0*$/, 'Z');
-  tell(
-    `${name} is ${JSON.stringify(text)}. A moment such as 2027-01-01T00:00:00Z is needed, or nothing.`,
-  );
-  return '';
+  const second = new Date(time).toISOString().slice(0, 19);
+  return second.startsWith('0000') ? '' : `${second}.${digits}`.replace(/\.?0*$/, 'Z');
 }

@@ -19,7 +19,7 @@ import { listMigration } from '../../../src/administration/lists/list-migration.
 import {
   LISTS,
   type ListTable,
-  exportRows,
+  readRows,
   toCsv,
 } from '../../../src/administration/lists/list-tables.js';
 import { parseListFile } from '../../../src/administration/lists/read-list-file.js';
@@ -115,7 +115,7 @@ describe('codes export --excel', () => {
       `insert into communication_code values ('T', '-1', '=cmd|A1'), ('T', '2', 'a = b')`,
     );
     expect((await copy.start('codes', 'export', 'communication-codes').ended).stderr).toBe(
-      'A spreadsheet would run 2 cells as a formula, and save what comes out: code "-1" of T; description "=cmd|A1" of T. Import these columns as text.\n',
+      'A spreadsheet would run cells as formulas, and save what comes out (2): code "-1" of T; description "=cmd|A1" of T. Import these columns as text.\n',
     );
   });
 });
@@ -316,7 +316,7 @@ describe('any file', () => {
   /** Writes it, as it is compared, as the table has to be exported afterwards. */
   const roundTrip = async (list: ListTable, rows: string[][], complete: boolean): Promise<void> => {
     const csv = stringify([list.columns, ...rows], { record_delimiter: 'windows' });
-    const exportList = async () => toCsv(await exportRows(client, list));
+    const exportList = async () => toCsv(list, await readRows(client, list));
     const before = await exportList();
     const migrationName = `${String(Number(NAMES.at(-1)?.slice(0, 4)) + 1).padStart(4, '0')}_from_file`;
     const changes = await compareList(
