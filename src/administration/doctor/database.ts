@@ -8,7 +8,7 @@ import { withReading } from '../frame/connect.js';
 import { readState } from '../migrate/applied-migrations.js';
 import { triggerFaults } from '../migrate/drift.js';
 import { MIGRATIONS, readMigrations } from '../migrate/migration-files.js';
-import { type Finding, fault, ok, warning } from './finding.js';
+import type { Finding } from './finding.js';
 
 const TABLES = `array['revision', 'area_property', 'code_list_value', 'communication_code', 'api_key', 'trigger_fault']`;
 const ISSUE = `Issue one: ${typed('keys', 'issue --client NAME')}`;
@@ -20,17 +20,18 @@ export const DATABASE_CHECKS: Readonly<Record<string, (client: Client) => Promis
     );
     const said = rows[0]?.said ?? '';
     const exposed = transportWarning(process.env);
-    if (exposed) return warning(said, `The service says at its start: ${exposed}`);
+    if (exposed) return { said, warning: `The service says at its start: ${exposed}` };
     const { NODE_ENV, DATABASE_URL, PGPASSWORD } = process.env;
     return NODE_ENV === 'production' && (PGPASSWORD || holdsPassword(DATABASE_URL))
-      ? warning(said, 'Its password is in the environment: put it into DATABASE_URL_FILE.')
-      : ok(said);
+      ? { said, warning: 'Its password is in the environment: put it into DATABASE_URL_FILE.' }
+      : { said };
   },
   async migrations(client) {
     const { pending, gone } = await readState(client, await readMigrations(MIGRATIONS));
-    const names = pending.map(({ name }) => name).join(', ');
-    if (names) return fault(`pending: ${names}`, `As the owner: ${typed('migrate', 'up')}`);
-    return gone.length > 0 ? warning(gone.join(' '), 'Is it a newer release?') : ok('all applied');
+    const said = `pending: ${pending.map(({ name }) => name).join(', ')}`;
+    if (pending.length > 0) return { said, fault: `As the owner: ${typed('migrate', 'up')}` };
+    if (gone.length > 0) return { said: gone.join(' '), warning: 'Is it a newer release?' };
+    return { said: 'all applied' };
   },
   async role(client) {
     const { rows } = await client.query<{ unread: string | null; writes: boolean; role: string }>(
@@ -38,14 +39,15 @@ export const DATABASE_CHECKS: Readonly<Record<string, (client: Client) => Promis
         bool_or(has_table_privilege('public.' || name, 'insert, update, delete, truncate')) as writes from unnest(${TABLES}) as name`,
     );
     const { role, unread, writes } = rows[0] ?? {};
-    if (unread)
-      return fault(
-        `${role} may not read ${unread}`,
-        `As the owner: grant select on ${unread} to ${role};`,
-      );
+    const grant = `As the owner: grant select on ${unread} to ${role};`;
+    if (unread) return { said: `${role} may not read ${unread}`, fault: grant };
+    const said = `${role} may read all that the service needs`;
     return writes
-      ? warning(`${role} may read, and may write too`, 'Right for migrations, not for the service.')
-      : ok(`${role} may read all that the service needs, and write nothing`);
+      ? {
+          said: `${said}, and may write too`,
+          warning: 'Right for migrations, not for the service.',
+        }
+      : { said: `${said}, and write nothing` };
   },
   contents: () =>
     withReading(async (manager) => {
@@ -54,13 +56,13 @@ export const DATABASE_CHECKS: Readonly<Record<string, (client: Client) => Promis
         `select count(*)::int as keys from public.api_key where ${KEY_STATE} in ('in force', 'ends')`,
       );
       const said = `${values.length} values, ${records.length} communication codes, ${row?.keys} API keys in force`;
-      return row?.keys ? ok(said) : warning(said, ISSUE);
+      return row?.keys ? { said } : { said, warning: ISSUE };
     }),
   async triggers(client) {
-    const faults = (await triggerFaults(client)).join(', ');
-    return faults
-      ? fault(faults, 'As the owner: alter table … enable always trigger …')
-      : ok('none is missing or off');
+    const said = (await triggerFaults(client)).join(', ');
+    return said
+      ? { said, fault: 'As the owner: alter table … enable always trigger …' }
+      : { said: 'none is missing or off' };
   },
 };
 
@@ -71,9 +73,10 @@ export async function examineKey(client: Client, key: string): Promise<Finding> 
     [hashApiKey(key)],
   );
   const { whose, state } = rows[0] ?? {};
-  if (state === 'in force' || state === 'ends') return ok(`${whose} is in force`);
-  if (state) return fault(`${whose} ${state === 'ended' ? 'was revoked' : 'has expired'}`, ISSUE);
+  if (state === 'in force' || state === 'ends') return { said: `${whose} is in force` };
+  if (state)
+    return { said: `${whose} ${state === 'ended' ? 'was revoked' : 'has expired'}`, fault: ISSUE };
   return hasValidChecksum(key)
-    ? fault('it is not in this database', ISSUE)
-    : fault('its checksum does not fit: it is mistyped or cut', 'Copy the whole key.');
+    ? { said: 'it is not in this database', fault: ISSUE }
+    : { said: 'its checksum does not fit: it is mistyped or cut', fault: 'Copy the whole key.' };
 }

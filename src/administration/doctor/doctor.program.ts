@@ -4,7 +4,7 @@ import { describe } from '../../telemetry/repeated-failure.js';
 import { type Program, command, typed } from '../frame/command.js';
 import { connect } from '../frame/connect.js';
 import { DATABASE_CHECKS, examineKey } from './database.js';
-import { type Finding, fault } from './finding.js';
+import type { Finding } from './finding.js';
 import { type KeySets, examineIssuer, examineToken } from './issuer.js';
 
 /** How long the doctor waits for standard input, in milliseconds, before it continues without it. */
@@ -18,10 +18,11 @@ export const doctor: Program = {
       summary: 'checks configuration, database and issuer, and says what to do',
       options: { json: { type: 'boolean' } },
       run: async ({ json }) => {
-        const found: (Finding & { subject: string })[] = [];
-        for await (const [subject, finding] of examine()) {
-          found.push({ subject, ...finding });
-          const { state, said, remedy } = finding;
+        const found = [];
+        for await (const [subject, { said, fault, warning }] of examine()) {
+          const state = fault ? 'fault' : warning ? 'warning' : 'ok';
+          const remedy = fault ?? warning;
+          found.push({ subject, state, said, remedy });
           const more = remedy ? `\n${' '.repeat(24)}→ ${remedy}` : '';
           // The checks that follow may take some time
           if (!json)
@@ -41,10 +42,10 @@ It changes nothing. Status 2 where something keeps the service from working.`,
 async function* examine(): AsyncGenerator<readonly [subject: string, Finding]> {
   const given = await givenCredentials();
   const configuration = await attempt(() => readConfiguration(process.env));
-  if ('OAUTH_ISSUER' in configuration) yield ['configuration', { state: 'ok', said: 'complete' }];
-  else yield ['configuration', configuration];
-  const client = await connect().catch((error: Error) => fault(error.message, 'Start there.'));
-  if ('state' in client) yield ['database', client];
+  const isComplete = 'OAUTH_ISSUER' in configuration;
+  yield ['configuration', isComplete ? { said: 'complete' } : configuration];
+  const client = await attempt(connect);
+  if ('said' in client) yield ['database', client];
   else
     try {
       for (const [subject, check] of Object.entries(DATABASE_CHECKS))
@@ -54,12 +55,12 @@ async function* examine(): AsyncGenerator<readonly [subject: string, Finding]> {
     } finally {
       await client.end().catch(() => undefined);
     }
-  if (!('OAUTH_ISSUER' in configuration)) return;
+  if (!isComplete) return;
   const keySets: KeySets = new Map();
   for (const name of configuration.OAUTH_ISSUER)
-    yield ['issuer', await attempt(() => examineIssuer(name, configuration, keySets))];
+    yield ['issuer', await examineIssuer(name, configuration, keySets)];
   for (const token of given.filter((one) => one.includes('.')))
-    yield ['access token', await attempt(() => examineToken(token, configuration, keySets))];
+    yield ['access token', await examineToken(token, configuration, keySets)];
 }
 
 /** What fails is a fault, and the other checks go on. */
@@ -67,9 +68,9 @@ async function attempt<T>(check: () => Promise<T> | T): Promise<T | Finding> {
   try {
     return await check();
   } catch (error) {
-    if (error instanceof ConfigurationError)
-      return fault(error.faults.join(' '), 'Every variable is explained in .env.example.');
-    return fault(describe(error), 'Correct this first: it may be the reason of other faults.');
+    return error instanceof ConfigurationError
+      ? { said: error.faults.join(' '), fault: 'Every variable is explained in .env.example.' }
+      : { said: describe(error), fault: 'Correct this first: others may follow from it.' };
   }
 }
 

@@ -1,13 +1,6 @@
-/** What a check found, and what to do about it. A fault keeps the service from working. */
+/** What a check found. All is right unless it names what to do: against a fault, which keeps the service from working, or a warning. */
 export interface Finding {
-  readonly state: 'ok' | 'warning' | 'fault';
   readonly said: string;
-  readonly remedy?: string;
+  readonly fault?: string;
+  readonly warning?: string;
 }
-export const ok = (said: string): Finding => ({ state: 'ok', said });
-export const warning = (said: string, remedy: string): Finding => ({
-  state: 'warning',
-  said,
-  remedy,
-});
-export const fault = (said: string, remedy: string): Finding => ({ state: 'fault', said, remedy });
