@@ -1,97 +1,75 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from '../../src/administration/frame/connect.js';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Certificate, CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
-import { type TestDatabase, createDatabase } from '../support/database.js';
-import { Issuer } from '../support/issuer.js';
-import { issueKey } from '../support/keys.js';
-import { startMigratedPostgres } from '../support/migrated-postgres.js';
-import type { PostgresServer } from '../support/postgres-server.js';
+import { connect } from '../../src/administration/frame/connect.js';
+import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
 import { run } from '../support/program.js';
 import { RunningService } from '../support/service.js';
+import { World } from '../support/world.js';
 
 let ours: CertificateAuthority;
 let other: CertificateAuthority;
-let server: PostgresServer;
-let database: TestDatabase;
-let issuer: Issuer;
-let client: Certificate;
+let stage: World;
 
 /** Writes a file in the folder of the server, with the owner and the rights that it demands of a key. */
 const writeAtServer = (name: string, text: string): Promise<unknown> =>
-  database.query(
+  stage.database.query(
     `copy (select '${Buffer.from(text).toString('base64')}') to program 'base64 -d > ${name}'`,
   );
 
-const suite = hasOpenSsl ? describe : describe.skip;
-
-beforeAll(async () => {
-  if (!hasOpenSsl) return;
-  [ours, other] = [new CertificateAuthority(), new CertificateAuthority()];
-  const certificate = ours.issue('database', 'IP:127.0.0.1');
-  client = ours.issue('order_lookup_owner');
-  [server, issuer] = await Promise.all([startMigratedPostgres(), Issuer.start()]);
-  database = await createDatabase({ server: server.url });
-  await issueKey(database);
-  await writeAtServer('server.crt', readFileSync(certificate.cert, 'utf8'));
-  await writeAtServer('server.key', readFileSync(certificate.key, 'utf8'));
-  await writeAtServer('root.crt', readFileSync(ours.cert, 'utf8'));
-  await writeAtServer(
-    'pg_hba.conf',
-    'hostssl all order_lookup_owner 127.0.0.1/32 cert\nhost all all 127.0.0.1/32 scram-sha-256\n',
-  );
-  await database.query(`alter system set ssl_ca_file = 'root.crt'`);
-  await database.query('alter system set ssl = on');
-  await database.query('select pg_reload_conf()');
-});
-afterAll(async () => {
-  if (!hasOpenSsl) return;
-  await Promise.all([issuer.close(), database.close()]);
-  await server.remove();
-  for (const authority of [ours, other]) authority.remove();
-});
-
 interface Address {
   host?: string;
-  role?: string;
+  role?: 'order_lookup_owner' | 'order_lookup_service';
   parameters?: Record<string, string>;
 }
-
 function address({ host = '127.0.0.1', role = 'order_lookup_service', parameters = {} }: Address) {
-  const url = new URL(database.urlOf('order_lookup_service'));
-  Object.assign(url, { hostname: host, username: role });
+  const url = Object.assign(new URL(stage.database.urlOf(role)), { hostname: host });
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
 }
-
 const verified = (parameters: Record<string, string> = {}): Record<string, string> => ({
   sslmode: 'verify-full',
   sslrootcert: ours.cert,
   ...parameters,
 });
-
+const start = (environment: Record<string, string>): Promise<RunningService> =>
+  RunningService.start({ ...stage.issuer.environment, ...environment });
 const doctor = async (environment: Record<string, string>): Promise<string> =>
-  (await run('doctor.js', [], { ...issuer.environment, ...environment })).stdout;
+  (await run('doctor.js', [], { ...stage.issuer.environment, ...environment })).stdout;
 
-/** What a command says on standard error. */
-const faultOf = async (where: Address): Promise<string> =>
-  (await run('migrate.js', ['status'], { DATABASE_URL: address(where) })).stderr;
+(hasOpenSsl ? describe : describe.skip)('TLS to PostgreSQL', () => {
+  beforeAll(async () => {
+    [ours, other] = [new CertificateAuthority(), new CertificateAuthority()];
+    const certificate = ours.issue('database', 'IP:127.0.0.1');
+    stage = await World.apart(0);
+    await writeAtServer('server.crt', readFileSync(certificate.cert, 'utf8'));
+    await writeAtServer('server.key', readFileSync(certificate.key, 'utf8'));
+    await writeAtServer('root.crt', readFileSync(ours.cert, 'utf8'));
+    await writeAtServer(
+      'pg_hba.conf',
+      'hostssl all order_lookup_owner 127.0.0.1/32 cert\nhost all all 127.0.0.1/32 scram-sha-256\n',
+    );
+    for (const sql of [`set ssl_ca_file = 'root.crt'`, 'set ssl = on'])
+      await stage.database.query(`alter system ${sql}`);
+    await stage.database.query('select pg_reload_conf()');
+  });
+  afterAll(async () => {
+    await stage.close();
+    for (const authority of [ours, other]) authority.remove();
+  });
 
-suite('TLS to PostgreSQL', () => {
   it.each(['verify-full', 'verify-ca', 'require', 'prefer'])(
     'verifies certificate and name with sslmode=%s',
     async (sslmode) => {
-      const session = await connect({
-        DATABASE_URL: address({ parameters: verified({ sslmode }) }),
-      });
+      const parameters = verified({ sslmode });
+      const session = await connect({ DATABASE_URL: address({ parameters }) });
       const { rows } = await session.query(
         'select ssl from pg_stat_ssl where pid = pg_backend_pid()',
       );
       await session.end();
       expect(rows).toEqual([{ ssl: true }]);
       for (const where of [
-        { parameters: verified({ sslmode, sslrootcert: other.cert }) },
-        { host: 'localhost', parameters: verified({ sslmode }) },
+        { parameters: { ...parameters, sslrootcert: other.cert } },
+        { host: 'localhost', parameters },
       ])
         await expect(connect({ DATABASE_URL: address(where) })).rejects.toThrow(/certificate/);
     },
@@ -99,14 +77,9 @@ suite('TLS to PostgreSQL', () => {
 
   it.each<[string, () => Address, RegExp]>([
     [
-      'a CA that it does not know',
+      'an unknown CA',
       () => ({ parameters: { sslmode: 'verify-full' } }),
       /cannot be used: .*: the CA of the server's certificate is not known here\. Name the file of the CA in NODE_EXTRA_CA_CERTS, for PostgreSQL in sslrootcert/,
-    ],
-    [
-      'another CA',
-      () => ({ parameters: verified({ sslrootcert: other.cert }) }),
-      /cannot be used: .*: the CA of the server's certificate is not known here/,
     ],
     [
       'another name',
@@ -114,104 +87,88 @@ suite('TLS to PostgreSQL', () => {
       /cannot be used: Hostname\/IP does not match certificate's altnames: Host: localhost\. is not/,
     ],
     [
-      'a file that is missing',
+      'a missing file',
       () => ({ parameters: verified({ sslrootcert: '/nowhere/ca.pem' }) }),
       /DATABASE_URL names the file \/nowhere\/ca\.pem, which cannot be read \(ENOENT\)/,
     ],
     [
       'a file that is no certificate',
       () => {
-        const file = ours.file('garbage.pem');
-        writeFileSync(file, '-----BEGIN CERTIFICATE-----\nnone\n-----END CERTIFICATE-----\n');
-        return { parameters: verified({ sslrootcert: file }) };
+        const sslrootcert = ours.file('garbage.pem');
+        writeFileSync(sslrootcert, '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n');
+        return { parameters: verified({ sslrootcert }) };
       },
       /cannot be used: /,
     ],
     [
-      'a role that has to show a certificate',
+      'no certificate of the client',
       () => ({ role: 'order_lookup_owner', parameters: verified() }),
       /cannot be used: connection requires a valid client certificate/,
     ],
+    [
+      'nothing, with a certificate of the client instead of a password',
+      () => {
+        const { cert, key } = ours.issue('order_lookup_owner');
+        return {
+          role: 'order_lookup_owner',
+          parameters: verified({ sslcert: cert, sslkey: key }),
+        };
+      },
+      /^$/,
+    ],
   ])('says in one sentence what is wrong: %s', async (_name, where, said) => {
-    const fault = await faultOf(where());
-    expect(fault).toMatch(said);
-    expect(fault).not.toMatch(/.\n.|tests-only/);
-  });
-
-  it('takes a certificate of the client instead of a password', async () => {
-    const parameters = verified({ sslcert: client.cert, sslkey: client.key });
-    expect(await faultOf({ role: 'order_lookup_owner', parameters })).toBe('');
+    const { stderr } = await run('migrate.js', ['status'], { DATABASE_URL: address(where()) });
+    expect(stderr).toMatch(said);
+    expect(stderr).not.toMatch(/.\n.|tests-only/);
   });
 
   it('is used by every session of the service, which logs a fault of it and tries again', async () => {
-    const folder = ours.file('rotated.pem');
-    const file = ours.file('database-url');
-    writeFileSync(folder, readFileSync(ours.cert));
-    writeFileSync(file, address({ parameters: verified({ sslrootcert: folder }) }));
-    const service = await RunningService.start({
-      DATABASE_URL_FILE: file,
-      ...issuer.environment,
-    });
+    const [ca, file] = [ours.file('rotated.pem'), ours.file('database-url')];
+    writeFileSync(ca, readFileSync(ours.cert));
+    writeFileSync(file, address({ parameters: verified({ sslrootcert: ca }) }));
+    const service = await start({ DATABASE_URL_FILE: file });
+    const says = (fault: RegExp) => service.waitForLog(({ reason }) => fault.test(String(reason)));
     try {
       await service.ready();
-      expect(
-        await database.query(
-          `select distinct ssl, usename from pg_stat_ssl join pg_stat_activity using (pid) where usename = 'order_lookup_service'`,
-        ),
-      ).toEqual([{ ssl: true, usename: 'order_lookup_service' }]);
+      const sessions = `from pg_stat_ssl join pg_stat_activity using (pid) where usename = 'order_lookup_service'`;
+      expect(await stage.database.query(`select distinct ssl ${sessions}`)).toEqual([
+        { ssl: true },
+      ]);
       expect(service.output).not.toContain('is not encrypted');
-      rmSync(folder);
-      await database.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'order_lookup_service'`,
-      );
-      await service.waitForLog(({ reason }) =>
-        /names the file .*rotated\.pem, which cannot be read \(ENOENT\)/.test(String(reason)),
-      );
-      writeFileSync(folder, readFileSync(other.cert));
-      await service.waitForLog(({ reason }) =>
-        /the CA of the server's certificate is not known here/.test(String(reason)),
-      );
-      writeFileSync(folder, readFileSync(ours.cert));
+      rmSync(ca);
+      await stage.database.query(`select pg_terminate_backend(pid) ${sessions}`);
+      await says(/names the file .*rotated\.pem, which cannot be read \(ENOENT\)/);
+      writeFileSync(ca, readFileSync(other.cert));
+      await says(/the CA of the server's certificate is not known here/);
+      writeFileSync(ca, readFileSync(ours.cert));
       await service.waitForLog(({ msg }) => msg === 'database (keys): works again');
-      expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
     } finally {
       await service.kill();
     }
   });
 
   it('is reported as missing, at the start and by the doctor, if the database is on another machine and sslmode is not set', async () => {
-    // 0.0.0.0 leads to this machine, and does not look like it
-    const host = '0.0.0.0';
+    const host = '0.0.0.0'; // leads to this machine, and does not look like it
     const warnings = async (parameters: Record<string, string>): Promise<string[]> => {
-      const service = await RunningService.start({
-        DATABASE_URL: address({ host, parameters }),
-        ...issuer.environment,
-      });
-      const lines = service.lines.filter(({ msg }) => /is not encrypted/.test(msg));
+      const service = await start({ DATABASE_URL: address({ host, parameters }) });
       await service.kill();
+      const lines = service.lines.filter(({ msg }) => /is not encrypted/.test(msg));
       return lines.map(({ level, msg }) => `${level}: ${msg}`);
     };
-    const [told, said, meant] = await Promise.all([
-      doctor({ DATABASE_URL: address({ host }) }),
-      warnings({}),
-      warnings({ sslmode: 'disable' }),
-    ]);
-    expect(told).toMatch(
+    expect(await doctor({ DATABASE_URL: address({ host }) })).toMatch(
       /^warning {2}database .*\n.*at 0\.0\.0\.0 is not encrypted: add sslmode=verify-full/m,
     );
-    expect(said).toEqual([
+    expect(await warnings({})).toEqual([
       expect.stringMatching(/^warn: .* at 0\.0\.0\.0 is not encrypted: add sslmode=verify-full/),
     ]);
-    expect(meant).toEqual([]);
+    expect(await warnings({ sslmode: 'disable' })).toEqual([]);
   });
 
   it('is examined by the doctor, who looks for the password of the database in the environment as well', async () => {
     const [url, file] = [address({ parameters: verified() }), ours.file('database-url')];
     writeFileSync(file, url);
-    const [bad, good] = await Promise.all([
-      doctor({ NODE_ENV: 'production', DATABASE_URL: url }),
-      doctor({ NODE_ENV: 'production', DATABASE_URL_FILE: file }),
-    ]);
+    const bad = await doctor({ NODE_ENV: 'production', DATABASE_URL: url });
+    const good = await doctor({ NODE_ENV: 'production', DATABASE_URL_FILE: file });
     expect(bad).toMatch(/^warning {2}database .*\n.*DATABASE_URL_FILE/m);
     expect(good).not.toMatch(/^(warning|fault)/m);
     expect(bad + good).not.toContain('tests-only');

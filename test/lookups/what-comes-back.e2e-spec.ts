@@ -42,19 +42,19 @@ describe('a key or a token in the query', () => {
     ['encoded beside broken encoding', (credential) => `${everyOther(credential)}%C3`],
     ['without its end', (credential) => credential.slice(0, 40)],
   ];
-  const places: [string, (text: string) => string][] = [
-    ['an unknown name', (text) => text],
-    ['an unknown name with a value', (text) => `${text}=1`],
-    ['the value of an unknown name', (text) => `key=${text}`],
-    ['a repeated value', (text) => `code=a&code=${text}`],
-    ['a value with a control character', (text) => `code=%00${text}`],
-    ['name and value', (text) => `${text}=${text}`],
+  const places = [
+    (text: string) => text,
+    (text: string) => `${text}=1`,
+    (text: string) => `key=${text}`,
+    (text: string) => `code=a&code=${text}`,
+    (text: string) => `code=%00${text}`,
+    (text: string) => `${text}=${text}`,
   ];
 
   it.each(spellings)('comes back nowhere: %s', async (_name, spell) => {
     for (const credential of [world.key.key, world.token]) {
       const secret = [...credential.matchAll(/[\w-]{16}/g)].map(([piece]) => piece.toLowerCase());
-      for (const [, place] of places) {
+      for (const place of places) {
         const query = place(spell(credential));
         const { text } = await world.get(`${PATH}?${query}`);
         const decoded = decodeURIComponent(text.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));

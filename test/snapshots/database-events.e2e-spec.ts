@@ -2,10 +2,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { answersByQuery } from '../support/answers-by-query.js';
+import { fastClock } from '../support/fast-clock.js';
 import { issueKey } from '../support/keys.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { run } from '../support/program.js';
-import { RunningService, until } from '../support/service.js';
+import { until } from '../support/service.js';
 import { World } from '../support/world.js';
 
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
@@ -17,6 +18,8 @@ const ends: (() => Promise<unknown>)[] = [];
 const sql = (text: string): Promise<unknown> => world.database.query(text);
 const setCode = (code: string, description: string): string =>
   `insert into communication_code values ('T', '${code}', '${description}') on conflict (code_type, code) do update set description = excluded.description`;
+const setDescription = (code: string, description: string): string =>
+  `update communication_code set description = '${description}' where code = '${code}'`;
 const TRIGGERS_OFF = ['communication_code', 'code_list_value']
   .map((table) => `alter table ${table} disable trigger all`)
   .join('; ');
@@ -61,45 +64,42 @@ beforeEach(async () => {
   await expectServed();
 });
 afterEach(async () => {
-  for (const end of ends.splice(0)) await end();
+  for (const end of ends.splice(0).reverse()) await end();
 });
 afterAll(async () => {
   await server?.end();
   await world?.close();
 });
 
-describe('a copy takes the place of the database', () => {
-  const name = (): string => world.database.name;
-  const endAllSessions = (): Promise<unknown> =>
-    server.query(
-      `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '${name()}'`,
+it('a copy that lost the last commits takes the place of the database, and gets as many others: the lost content is not served', async () => {
+  const { name } = world.database;
+  const keys = [await issueKey(world.database), await issueKey(world.database)] as const;
+  const closed = async (...work: string[]): Promise<void> => {
+    for (const statement of [
+      `alter database ${name} allow_connections false`,
+      `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '${name}'`,
+      ...work,
+      `alter database ${name} allow_connections true`,
+    ])
+      await server.query(statement);
+  };
+  const change = (code: string, { id }: { id: string }): Promise<unknown> =>
+    sql(
+      `${setCode('C1', code)}; ${setCode(code, 'New')}; update api_key set revoked_at = now() where id = '${id}'`,
     );
-
-  it('that lost the last commits, and gets as many others: the lost content is not served', async () => {
-    const keys = [await issueKey(world.database), await issueKey(world.database)] as const;
-    await server.query(`alter database ${name()} allow_connections false`);
-    await endAllSessions();
-    await server.query(`create database ${name()}_copy template ${name()}`);
-    await server.query(`alter database ${name()} allow_connections true`);
-    await sql(setCode('C1', 'Lost'));
-    await sql(setCode('lost', 'Lost'));
-    await sql(`update api_key set revoked_at = now() where id = '${keys[0].id}'`);
-    await expectServed();
-    await expectStatus(keys[0].key, 401);
-
-    await server.query(`alter database ${name()} allow_connections false`);
-    await endAllSessions();
-    await server.query(`alter database ${name()} rename to ${name()}_lost`);
-    await server.query(`alter database ${name()}_copy rename to ${name()}`);
-    // Only as many other changes as were lost, so that every count is what it was
-    await sql(setCode('C2', 'Found'));
-    await sql(setCode('found', 'Found'));
-    await sql(`update api_key set revoked_at = now() where id = '${keys[1].id}'`);
-    await expectServed();
-    await expectStatus(keys[0].key, 200);
-    await expectStatus(keys[1].key, 401);
-    await server.query(`drop database ${name()}_lost`);
-  });
+  await closed(`create database ${name}_copy template ${name}`);
+  await change('lost', keys[0]);
+  await expectServed();
+  await expectStatus(keys[0].key, 401);
+  await closed(
+    `alter database ${name} rename to ${name}_lost`,
+    `alter database ${name}_copy rename to ${name}`,
+  );
+  await change('found', keys[1]); // only as many as were lost, so that every count is what it was
+  await expectServed();
+  await expectStatus(keys[0].key, 200);
+  await expectStatus(keys[1].key, 401);
+  await server.query(`drop database ${name}_lost`);
 });
 
 describe('an older dump is restored into the live database', () => {
@@ -132,23 +132,11 @@ describe('an older dump is restored into the live database', () => {
 });
 
 describe('triggers that are switched off', () => {
-  /** By the metric of a service that starts now: it looks then, and every half minute. */
-  const faults = async (): Promise<number> => {
-    const other = await RunningService.start({
-      DATABASE_URL: world.database.urlOf('order_lookup_service'),
-      ...world.issuer.environment,
-    });
-    await other.waitForLog(({ msg }) => msg === 'database: changes are not recorded');
-    const count = await other.metric('order_lookup_trigger_faults');
-    await other.kill();
-    return count;
-  };
-
-  it('stay a fault for the metric, the log and the doctor after the next change and the next migration', async () => {
+  it('stay a fault for the metric, the log and the doctor after the next change and the next migration, and the changes are served', async () => {
     ends.push(() => sql(TRIGGERS_ON));
     expect((await doctor()).stdout).toMatch(/^ok +triggers /m);
     await sql('alter table communication_code disable trigger record_update');
-    await sql(`update communication_code set description = 'Unseen' where code = 'C3'`);
+    await sql(setDescription('C3', 'Unseen'));
     for (const change of [
       'select',
       setCode('new', 'Seen'),
@@ -157,8 +145,22 @@ describe('triggers that are switched off', () => {
       await sql(change);
       expect((await doctor()).stdout).toMatch(/^(warning|fault) +triggers .*communication_code/m);
     }
-    expect(await faults()).toBe(1);
     await expectServed(); // with the change that has a stamp, the one without came too
+    // Everything is read again every ten minutes, which are ten seconds for this one
+    const fast = await world.replica(fastClock(60));
+    const metric = (name: string): Promise<number> => fast.metric(`order_lookup_${name}`);
+    await fast.waitForLog(({ msg }) => msg === 'database: changes are not recorded');
+    expect(await metric('trigger_faults')).toBe(1);
+    await until(
+      async () => (await metric('snapshot_reloads_total{topic="codes",result="loaded"}')) > 1,
+    );
+    expect(await metric('unrecorded_changes_total')).toBe(0);
+    await sql(setDescription('C3', 'Without a stamp'));
+    await until(async () =>
+      (await world.get(`${CODES}?code=C3`, { service: fast })).text.includes('Without a stamp'),
+    );
+    expect(await metric('unrecorded_changes_total')).toBe(1);
+    await fast.kill();
   });
 });
 
@@ -185,42 +187,35 @@ describe('the table is rewritten or gets a column', () => {
   });
 });
 
-describe('the role has another', () => {
-  const set = async (setting: string): Promise<void> => {
-    await sql(`alter role order_lookup_service in database ${world.database.name} ${setting}`);
-    await endSessions();
+it('the role has other settings: all the same', async () => {
+  const SETTINGS = {
+    DateStyle: 'German',
+    TimeZone: 'Asia/Kathmandu',
+    search_path: 'pg_temp',
+    bytea_output: 'escape',
+    default_transaction_isolation: 'serializable',
+    extra_float_digits: '-15',
+    IntervalStyle: 'sql_standard',
+    standard_conforming_strings: 'off',
+    row_security: 'off',
+    default_transaction_deferrable: 'on',
+    idle_session_timeout: '1000',
   };
-
-  it.each([
-    ['DateStyle', 'German'],
-    ['TimeZone', 'Asia/Kathmandu'],
-    ['search_path', 'pg_temp'],
-    ['bytea_output', 'escape'],
-    ['default_transaction_isolation', 'serializable'],
-    ['extra_float_digits', '-15'],
-    ['IntervalStyle', 'sql_standard'],
-    ['standard_conforming_strings', 'off'],
-    ['row_security', 'off'],
-    ['default_transaction_deferrable', 'on'],
-    ['idle_session_timeout', '1000'],
-  ])('%s: all the same', async (setting, value) => {
-    const [expiring, expired] = [
-      await issueKey(world.database, { expiresAt: '2090-01-31T00:00:00Z' }),
-      await issueKey(world.database, { revokedAt: new Date().toISOString() }),
-    ];
-    ends.push(() => set('reset all'));
-    await set(`set ${setting} = '${value}'`);
-    await sql(
-      `begin; insert into communication_code values ('T', 's', '\\ "Ä"', now() - interval '1 day', now() + interval '1 day'), ('T', 'ended', 'E', null, now() - interval '1 s');
-       ${setCode('C1', setting)}; commit`,
-    );
-    await expectServed();
-    await expectStatus(expiring.key, 200);
-    await expectStatus(expired.key, 401);
-    await sql(
-      `insert into communication_code values ('T', 'soon', 'S', now() + interval '300 ms')`,
-    );
-    await until(async () => (await world.get(`${CODES}?code=soon`)).text.includes('"S"'));
-    await expectServed();
-  });
+  const role = `alter role order_lookup_service in database ${world.database.name}`;
+  const expiring = await issueKey(world.database, { expiresAt: '2090-01-31T00:00:00Z' });
+  const expired = await issueKey(world.database, { revokedAt: new Date().toISOString() });
+  ends.push(endSessions, () => sql(`${role} reset all`));
+  for (const [name, value] of Object.entries(SETTINGS))
+    await sql(`${role} set ${name} = '${value}'`);
+  await endSessions();
+  await sql(
+    `begin; insert into communication_code values ('T', 's', '\\ "Ä"', now() - interval '1 day', now() + interval '1 day'), ('T', 'ended', 'E', null, now() - interval '1 s');
+     ${setCode('C1', 'Set')}; commit`,
+  );
+  await expectServed();
+  await expectStatus(expiring.key, 200);
+  await expectStatus(expired.key, 401);
+  await sql(`insert into communication_code values ('T', 'soon', 'S', now() + interval '300 ms')`);
+  await until(async () => (await world.get(`${CODES}?code=soon`)).text.includes('"S"'));
+  await expectServed();
 });

@@ -4,7 +4,7 @@ import { flipCodes } from '../support/flipping.js';
 import { issueKey } from '../support/keys.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { Proxy } from '../support/proxy.js';
-import { RunningService, until } from '../support/service.js';
+import { type RunningService, until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
 import { undisturbed } from '../support/undisturbed.js';
 import { World } from '../support/world.js';
@@ -14,67 +14,54 @@ const WITHIN_A_SECOND = { timeoutMs: 1_000 };
 const WITHIN_5_SECONDS = { timeoutMs: 5_000 };
 let world: World;
 let proxy: Proxy;
-/** Two beside that of the world; the last one reaches the database through the proxy. */
-const others: RunningService[] = [];
-const clients: Client[] = [];
-
-async function start(url = world.database.urlOf('order_lookup_service')): Promise<RunningService> {
-  const service = await RunningService.start({ DATABASE_URL: url, ...world.issuer.environment });
-  others.push(service);
-  return service;
-}
-
-async function open(): Promise<Client> {
-  const client = new Client(world.database.url);
-  clients.push(client);
-  await client.connect();
-  return client;
-}
+let through: { DATABASE_URL: string };
+/** The last one reaches the database through the proxy. */
+let services: RunningService[];
+let behind: RunningService;
+/** A session of another client. */
+let holder: Client;
 
 beforeAll(async () => {
   world = await World.create();
   proxy = await Proxy.before(Number(new URL(world.database.url).port));
-  await start();
-  await start(proxy.through(world.database.urlOf('order_lookup_service')));
-  await Promise.all(others.map((service) => service.ready()));
+  through = { DATABASE_URL: proxy.through(world.database.urlOf('order_lookup_service')) };
+  behind = await world.replica(through);
+  services = [world.service, await world.replica(), behind];
+  holder = new Client(world.database.url);
+  await holder.connect();
 });
 afterEach(async () => {
   proxy.mode = 'pass';
-  await Promise.all(clients.splice(0).map((client) => client.end()));
+  await holder.query('rollback');
 });
 afterAll(async () => {
-  await Promise.all(others.map((service) => service.kill()));
+  await holder?.end();
   await world?.close();
   proxy?.close();
 });
 
-const sql = (text: string): Promise<unknown> => world.database.query(text);
+const sql = (text: string): Promise<unknown[]> => world.database.query(text);
+const insertValue = (value: string): string =>
+  `insert into code_list_value (code_list, value) values ('orderType', '${value}')`;
 let number = 0;
 /** Commits a value that no answer had before. */
 async function commitValue(before = ''): Promise<string> {
   const value = `Value ${++number}`;
-  await sql(
-    `${before}insert into code_list_value (code_list, value) values ('orderType', '${value}')`,
-  );
+  await sql(before + insertValue(value));
   return value;
 }
-
-const ask = async (service: RunningService, path: string, key = world.key.key) => {
-  const headers = { 'Api-Key': key, Authorization: `Bearer ${world.token}` };
-  const response = await fetch(service.url + path, { headers });
-  const { status } = response;
-  return { status, text: await response.text(), etag: response.headers.get('etag') };
-};
 const serves = async (service: RunningService, value: string): Promise<boolean> =>
-  (await ask(service, UPDATE)).text.includes(`"${value}"`);
-const isAway = async (service: RunningService): Promise<boolean> =>
-  (await service.metric('order_lookup_database_up')) === 0;
-const loaded = (service: RunningService): Promise<number> =>
-  service.metric('order_lookup_snapshot_reloads_total{topic="codes",result="loaded"}');
+  (await world.get(UPDATE, { service })).text.includes(`"${value}"`);
+const statusOf = async (key: string): Promise<number> =>
+  (await world.get(UPDATE, { headers: { 'Api-Key': key } })).status;
+const reloads = (result: string): Promise<number> =>
+  world.service.metric(`order_lookup_snapshot_reloads_total{topic="codes",result="${result}"}`);
+const readiness = async ({ managementUrl }: RunningService): Promise<number> =>
+  (await fetch(`${managementUrl}/health/ready`)).status;
 
 /** What happens while 200 mixed requests a second, whose answers are all checked, go to `service`. */
 async function underTraffic({ url }: RunningService, work: () => Promise<unknown>): Promise<void> {
-  const traffic = new Traffic(() => url, { key: world.key.key, token: world.token });
+  const traffic = new Traffic(() => url, world.credentials);
   try {
     await work();
     await until(async () => traffic.asked > 50);
@@ -84,23 +71,25 @@ async function underTraffic({ url }: RunningService, work: () => Promise<unknown
 }
 
 describe('a committed change', () => {
-  it('is served by three replicas, with equal bytes and entity tags', async () => {
-    const services = [world.service, ...others];
+  it('is read once, and served by three replicas with equal bytes and entity tags', async () => {
+    const before = await reloads('loaded');
     for (let change = 0; change < 10; change++) {
       const value = await commitValue();
       await Promise.all(services.map((service) => until(() => serves(service, value))));
     }
+    expect(await reloads('loaded')).toBe(before + 10);
     for (const path of ALL_PATHS) {
-      const [first, ...rest] = await Promise.all(services.map((service) => ask(service, path)));
-      expect(rest).toEqual([first, first]);
+      const replies = await Promise.all(services.map((service) => world.get(path, { service })));
+      const contents = replies.map(({ text, headers }) => [text, headers.get('etag')]);
+      expect(contents.slice(1)).toEqual([contents[0], contents[0]]);
     }
   });
 
   it('is seen wholly or not at all, by eight readers of three replicas, in every content coding, while a writer flips every code', async () => {
     const { replies, flips, faults, seen, coded } = await flipCodes(
       world.database,
-      [world.service, ...others],
-      { key: world.key.key, token: world.token },
+      services,
+      world.credentials,
       { count: 400, wanted: 3_000, accepted: ['', 'gzip', 'br', '*;q=0'] },
     );
     expect(faults).toEqual([]);
@@ -110,14 +99,12 @@ describe('a committed change', () => {
   });
 
   it('is not served before it is committed, nor when it fails', async () => {
-    const writer = await open();
-    const insert = `insert into code_list_value (code_list, value) values ('orderType', 'Open')`;
-    await writer.query(`begin; ${insert}; savepoint s`);
+    await holder.query(`begin; ${insertValue('Open')}; savepoint s`);
     const { key } = await issueKey(world.database); // who changes codes too would wait
-    await until(async () => (await ask(world.service, UPDATE, key)).status === 200);
+    await until(async () => (await statusOf(key)) === 200);
     expect(await serves(world.service, 'Open')).toBe(false);
-    await expect(writer.query('select 1 / 0')).rejects.toThrow('division by zero');
-    await writer.query('commit'); // of a failed transaction: rolls back
+    await expect(holder.query('select 1 / 0')).rejects.toThrow('division by zero');
+    await holder.query('commit'); // of a failed transaction: rolls back
     const value = await commitValue();
     await until(() => serves(world.service, value));
     expect(await serves(world.service, 'Open')).toBe(false);
@@ -126,7 +113,7 @@ describe('a committed change', () => {
   it.each([
     [
       'an empty value',
-      `alter table code_list_value drop constraint code_list_value_is_clean_text_of_256_characters; insert into code_list_value (code_list, value) values ('orderType', '')`,
+      `alter table code_list_value drop constraint code_list_value_is_clean_text_of_256_characters; ${insertValue('')}`,
       `delete from code_list_value where value = ''`,
     ],
     [
@@ -147,16 +134,14 @@ describe('a committed change', () => {
   ])('that cannot be served, %s, is refused, and the former one stays', async (_, bad, good) => {
     const value = await commitValue();
     await until(() => serves(world.service, value));
-    const refused = (): Promise<number> =>
-      world.service.metric('order_lookup_snapshot_reloads_total{topic="codes",result="refused"}');
-    const before = [await ask(world.service, UPDATE), await refused()] as const;
+    const before = [(await world.get(UPDATE)).text, await reloads('refused')] as const;
     await sql(`begin; ${bad}; commit`);
-    await until(async () => (await refused()) === before[1] + 1);
-    expect(await ask(world.service, UPDATE)).toEqual(before[0]);
-    expect((await fetch(`${world.service.managementUrl}/health/ready`)).status).toBe(200);
+    await until(async () => (await reloads('refused')) === before[1] + 1);
+    expect((await world.get(UPDATE)).text).toBe(before[0]);
+    expect(await readiness(world.service)).toBe(200);
     const next = await commitValue(`${good}; `);
     await until(() => serves(world.service, next));
-    expect(await refused()).toBe(before[1] + 1);
+    expect(await reloads('refused')).toBe(before[1] + 1);
   });
 });
 
@@ -164,25 +149,18 @@ describe('a revoked key is refused within a second', () => {
   const revoke = `update api_key set revoked_at = now() where client = 'revoked'`;
   const inUse = async (): Promise<string> => {
     const { key } = await issueKey(world.database, { client: 'revoked' });
-    await until(async () => (await ask(world.service, UPDATE, key)).status === 200);
+    await until(async () => (await statusOf(key)) === 200);
     return key;
   };
   const refused = (key: string): Promise<void> =>
-    until(async () => (await ask(world.service, UPDATE, key)).status === 401, WITHIN_A_SECOND);
+    until(async () => (await statusOf(key)) === 401, WITHIN_A_SECOND);
 
   it('while other sessions hold locks on the tables of uses and of codes', () =>
     undisturbed(async () => {
-      const holder = await open();
       await holder.query('begin; lock table api_key_use in access exclusive mode');
       const key = await inUse();
-      await until(
-        async () =>
-          (
-            await world.database.query(
-              `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%note_key_use%' and datname = current_database()`,
-            )
-          ).length > 0,
-      );
+      const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%note_key_use%' and datname = current_database()`;
+      await until(async () => (await sql(waiting)).length > 0);
       await holder.query('lock table communication_code in access exclusive mode');
       await commitValue(); // so that the codes are read, which has to wait
       await sql(revoke);
@@ -196,12 +174,12 @@ describe('a revoked key is refused within a second', () => {
     );
     await undisturbed(async () => {
       const key = await inUse();
-      const before = await loaded(world.service);
+      const before = await reloads('loaded');
       await sql(
         `begin; update communication_code set description = 'Other' where code = 'CODE-1'; ${revoke}; commit`,
       );
       await refused(key);
-      await until(async () => (await loaded(world.service)) > before);
+      await until(async () => (await reloads('loaded')) > before);
     });
     await sql('truncate communication_code');
     await until(async () => (await world.service.metric('order_lookup_communication_codes')) === 0);
@@ -209,57 +187,37 @@ describe('a revoked key is refused within a second', () => {
 });
 
 describe('the database', () => {
-  const behind = (): RunningService => others[1] as RunningService;
-
   it('away at the start: the port is open, 503 until it comes, then ready', async () => {
     proxy.mode = 'refuse';
-    const service = await start(proxy.through(world.database.urlOf('order_lookup_service')));
+    const service = await world.start(through);
     await until(async () => (await service.metric('order_lookup_jwks_keys')) > 0);
-    expect((await ask(service, UPDATE)).status).toBe(503);
+    expect((await world.get(UPDATE, { service })).status).toBe(503);
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
-    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(503);
+    expect(await readiness(service)).toBe(503);
     proxy.mode = 'pass';
-    await until(async () => (await ask(service, UPDATE)).status === 200);
+    await until(async () => (await world.get(UPDATE, { service })).status === 200);
     await service.kill();
   });
 
-  it.each([
-    ['gone', 'refuse', true],
-    ['silent, its connections swallowed by the network', 'swallow', true],
-    ['so slow that every packet comes late', 'delay', false],
-  ] as const)(
-    '%s: no request fails, and what was committed meanwhile is served after its return',
-    (_, mode, isNoticed) =>
-      underTraffic(behind(), async () => {
-        proxy.mode = mode;
-        if (mode === 'refuse') proxy.cut();
-        if (isNoticed) await undisturbed(() => until(() => isAway(behind()), WITHIN_5_SECONDS));
-        expect((await fetch(`${behind().managementUrl}/health/ready`)).status).toBe(200);
+  it('whose connections the network swallows, also in the middle of a reading: noticed within 5 s, no request fails, and it is fresh within 5 s of its return', () =>
+    underTraffic(behind, () =>
+      undisturbed(async () => {
+        await holder.query('begin; lock table communication_code in access exclusive mode');
         const value = await commitValue();
-        if (isNoticed) proxy.mode = 'pass';
-        await until(() => serves(behind(), value));
+        const waiting = `select from pg_locks where not granted and relation = 'communication_code'::regclass`;
+        await until(async () => (await sql(waiting)).length === 3);
+        proxy.mode = 'swallow';
+        await holder.query('rollback');
+        await until(
+          async () => (await behind.metric('order_lookup_database_up')) === 0,
+          WITHIN_5_SECONDS,
+        );
+        expect(await readiness(behind)).toBe(200);
+        await until(() => serves(world.service, value)); // the answers to the other one are lost
+        proxy.mode = 'pass';
+        await until(() => serves(behind, value), WITHIN_5_SECONDS);
       }),
-  );
-
-  it('that falls silent in the middle of a reading is asked again within 5 s of its return', () =>
-    undisturbed(async () => {
-      const holder = await open();
-      await holder.query('begin; lock table communication_code in access exclusive mode');
-      const value = await commitValue();
-      await until(
-        async () =>
-          (
-            await world.database.query(
-              `select from pg_locks where not granted and relation = 'communication_code'::regclass`,
-            )
-          ).length === 3,
-      );
-      proxy.mode = 'swallow';
-      await holder.query('rollback');
-      await until(() => serves(world.service, value)); // the answers to the other one are lost
-      proxy.mode = 'pass';
-      await until(() => serves(behind(), value), WITHIN_5_SECONDS);
-    }));
+    ));
 
   it('that ends all our sessions again and again is connected to again, with three sessions at most', () =>
     underTraffic(world.service, async () => {
@@ -268,7 +226,7 @@ describe('the database', () => {
         await sql(`select pg_terminate_backend(pid) from (${sessions}) as ours`);
         const value = await commitValue();
         await until(() => serves(world.service, value));
-        expect((await world.database.query(sessions)).length).toBeLessThanOrEqual(9); // of three replicas
+        expect((await sql(sessions)).length).toBeLessThanOrEqual(9); // of three replicas
       }
     }));
 });

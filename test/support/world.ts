@@ -21,6 +21,7 @@ export interface Reply {
 /** A database, an issuer, a key and ready replicas: all that a test of the running program needs. */
 export class World {
   readonly replicas: RunningService[] = [];
+  private readonly others: RunningService[] = [];
   private held: Contract | undefined;
 
   private constructor(
@@ -68,14 +69,21 @@ export class World {
     return new World(database, issuer, key, token, environment, server);
   }
 
-  /** One more replica, ready. It is not in the list. */
-  async replica(environment: Record<string, string> = {}): Promise<RunningService> {
+  /** One more replica, which listens and need not be ready. It is not in the list. */
+  async start(environment: Record<string, string> = {}): Promise<RunningService> {
     const service = await RunningService.start({
       DATABASE_URL: this.database.urlOf('order_lookup_service'),
       ...this.issuer.environment,
       ...this.environment,
       ...environment,
     });
+    this.others.push(service);
+    return service;
+  }
+
+  /** The same, ready. */
+  async replica(environment: Record<string, string> = {}): Promise<RunningService> {
+    const service = await this.start(environment);
     await service.ready();
     return service;
   }
@@ -108,24 +116,30 @@ export class World {
       headers = {},
       method = 'GET',
       body,
-    }: { headers?: Record<string, string | undefined>; method?: string; body?: string } = {},
+      service = this.service,
+    }: {
+      headers?: Record<string, string | undefined>;
+      method?: string;
+      body?: string;
+      service?: RunningService;
+    } = {},
   ): Promise<Reply> {
     const sent = Object.entries({ ...this.headers, ...headers }).filter(
       (entry): entry is [string, string] => entry[1] !== undefined,
     );
-    const response = await fetch(this.service.url + path, {
+    const response = await fetch(service.url + path, {
       method,
       headers: sent,
       ...(body === undefined ? {} : { body }),
     });
     const { status, headers: received } = response;
     const reply = { status, headers: received, text: await response.text() };
-    this.contract.check(method, path, reply);
+    this.held?.check(method, path, reply);
     return reply;
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.replicas.map((replica) => replica.kill()));
+    await Promise.all([...this.replicas, ...this.others].map((replica) => replica.kill()));
     await this.issuer.close();
     if (!this.server) return this.database.drop();
     await this.database.close();
