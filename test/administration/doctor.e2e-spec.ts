@@ -48,29 +48,28 @@ describe('npm run doctor', () => {
       expect(stdout).not.toContain(secret);
   });
 
-  it.each<[string, Record<string, string>, RegExp]>([
+  it.each<[string, () => Record<string, string>, RegExp]>([
     [
       'a configuration that is not complete',
-      { OAUTH_AUDIENCE: '' },
+      () => ({ OAUTH_AUDIENCE: '' }),
       /fault {4}configuration {2}OAUTH_AUDIENCE is not set/,
     ],
     [
       'a database that is away',
-      { DATABASE_URL: 'postgres://a:b@127.0.0.1:9/x' },
+      () => ({ DATABASE_URL: 'postgres://a:b@127.0.0.1:9/x' }),
       /fault {4}database .*ECONNREFUSED/,
     ],
-    ['a wrong password', { DATABASE_URL: 'WRONG' }, /fault .*password authentication failed/],
+    [
+      'a wrong password',
+      () => ({ DATABASE_URL: database.url.replace('tests-only', 'wrong') }),
+      /fault .*password authentication failed/,
+    ],
     [
       'an issuer whose metadata has another name',
-      { OAUTH_ISSUER: 'OTHER' },
+      () => ({ OAUTH_ISSUER: `${issuer.url}/` }),
       /fault {4}issuer .*OAUTH_ISSUER has to be exactly that/,
     ],
-  ])('tells of %s', (_name, { ...environment }, said) => {
-    if (environment['DATABASE_URL'] === 'WRONG')
-      environment['DATABASE_URL'] = database.url.replace('tests-only', 'wrong');
-    if (environment['OAUTH_ISSUER']) environment['OAUTH_ISSUER'] = `${issuer.url}/`;
-    return expectFault(doctor('', environment), said);
-  });
+  ])('tells of %s', (_name, environment, said) => expectFault(doctor('', environment()), said));
 
   it.each([
     ['down', /fault {4}issuer .*does not answer/],
@@ -131,39 +130,21 @@ describe('npm run doctor', () => {
 
 describe('npm run doctor says in one sentence why a credential does not pass:', () => {
   const seconds = Math.floor(Date.now() / 1000);
+  const withClaims = (claims: Record<string, unknown>) => () => issuer.token({ claims });
+  const signedBy = (alg: string, kid: string) => async () =>
+    issuer.token({ key: await signingKey(alg, kid) });
+  const stored = (end: { revokedAt?: string; expiresAt?: string }) => async () =>
+    (await issueKey(database, end)).key;
+  const now = new Date().toISOString();
   const credentials: [string, () => Promise<string>, RegExp][] = [
-    ['expired', () => issuer.token({ claims: { exp: 1e9 } }), /reason "expired".*"exp":1000000000/],
-    ['endless', () => issuer.token({ claims: { exp: undefined } }), /reason "no-expiry"/],
-    [
-      'early',
-      () => issuer.token({ claims: { nbf: seconds + 600 } }),
-      /reason "not-before".*"nbf":\d+/,
-    ],
-    [
-      'of another issuer',
-      () => issuer.token({ claims: { iss: 'https://o.example' } }),
-      /reason "issuer".*"iss":"https:\/\/o.example"/,
-    ],
-    [
-      'for another audience',
-      () => issuer.token({ claims: { aud: ['account'] } }),
-      /reason "audience".*"aud":\["account"\]/,
-    ],
-    [
-      'of an unknown key',
-      async () => issuer.token({ key: await signingKey('ES256', 'other') }),
-      /no applicable key.*"kid":"other"/,
-    ],
-    [
-      'forged',
-      async () => issuer.token({ key: await signingKey('RS256', 'rsa-1') }),
-      /signature verification failed/,
-    ],
-    [
-      'an ID token',
-      () => issuer.token({ claims: { at_hash: 'x', scope: 'lookups.read' } }),
-      /reason "another-kind"/,
-    ],
+    ['expired', withClaims({ exp: 1e9 }), /reason "expired".*"exp":1000000000/],
+    ['endless', withClaims({ exp: undefined }), /reason "no-expiry"/],
+    ['early', withClaims({ nbf: seconds + 600 }), /reason "not-before".*"nbf":\d+/],
+    ['of another issuer', withClaims({ iss: 'o' }), /reason "issuer".*"iss":"o"/],
+    ['for another audience', withClaims({ aud: ['a'] }), /reason "audience".*"aud":\["a"\]/],
+    ['of an unknown key', signedBy('ES256', 'other'), /no applicable key.*"kid":"other"/],
+    ['forged', signedBy('RS256', 'rsa-1'), /signature verification failed/],
+    ['an ID token', withClaims({ at_hash: 'x', scope: 'lookups.read' }), /reason "another-kind"/],
     [
       'of another type',
       () => issuer.token({ header: { typ: 'logout+jwt' } }),
@@ -174,16 +155,8 @@ describe('npm run doctor says in one sentence why a credential does not pass:', 
     ['without the scope', () => issuer.token(), /it lacks the scope lookups.read: 403/],
     ['mistyped', async () => key.key.slice(0, -1), /its checksum does not fit/],
     ['unknown', async () => generateApiKey(), /it is not in this database/],
-    [
-      'revoked',
-      async () => (await issueKey(database, { revokedAt: new Date().toISOString() })).key,
-      /was revoked/,
-    ],
-    [
-      'out of date',
-      async () => (await issueKey(database, { expiresAt: new Date().toISOString() })).key,
-      /has expired/,
-    ],
+    ['revoked', stored({ revokedAt: now }), /was revoked/],
+    ['out of date', stored({ expiresAt: now }), /has expired/],
   ];
   let told: string[];
   beforeAll(async () => {
