@@ -2,7 +2,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { stringify } from 'csv-stringify/sync';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { Client } from 'pg';
 import { compareList } from '../../../src/administration/lists/compare-list.js';
 import { listMigration } from '../../../src/administration/lists/list-migration.js';
