@@ -42,14 +42,12 @@ export async function readState(
   return {
     applied,
     pending: files.filter(({ name }) => !known.has(name)),
-    gone: applied
-      .filter(({ file }) => !file)
-      .map(
-        ({ name }) =>
-          `${name}.sql was applied, and its file is gone. Restore it, or use the release that it belongs to.`,
-      ),
+    gone: applied.flatMap(({ name, file }) => (file ? [] : [goneSentence(name)])),
   };
 }
+
+export const goneSentence = (name: string): string =>
+  `${name}.sql was applied, and its file is gone. Restore it, or use the release that it belongs to.`;
 
 /** @throws AdministrationError that names each applied file that is gone, and each pending one whose number is too low */
 export function assertConsistent({ applied, pending, gone }: MigrationState): void {

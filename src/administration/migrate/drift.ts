@@ -58,15 +58,15 @@ export async function triggerFaults(client: Client): Promise<string[]> {
 
 /** One line where there is drift; undefined otherwise, or where there is no record of changes. */
 export async function driftInOneLine(client: Client): Promise<string | undefined> {
-  const { rows } = await client.query<{ there: boolean }>(
-    `select to_regclass('public.trigger_fault') is not null as there`,
+  const { rowCount } = await client.query(
+    `select where to_regclass('public.trigger_fault') is not null`,
   );
-  if (!rows[0]?.there) return undefined;
-  const counted = await client.query<{ count: number }>(
-    `select count(*)::int as count ${FOREIGN}`,
+  if (!rowCount) return undefined;
+  const { rows } = await client.query<{ count: number }>(
+    `select (select count(*) ${FOREIGN})::int + (select count(*) from public.trigger_fault)::int as count`,
     [null],
   );
-  const count = (counted.rows[0]?.count ?? 0) + (await triggerFaults(client)).length;
+  const count = rows[0]?.count ?? 0;
   return count > 0
     ? `There is drift (${count}): something was changed by hand, or a trigger is missing or off. See: ${typed('migrate', 'drift')}`
     : undefined;
@@ -84,71 +84,57 @@ const TABLES: readonly Table[] = [
   LISTS['communication-codes'],
 ];
 
+/** What stood under a key before the first change and after the last one; undefined if nothing. */
+interface Ends {
+  readonly table: Table;
+  readonly first: Row | undefined;
+  readonly last: Row | undefined;
+}
+
 /**
  * The migration that changes by hand should have been, with its way back; undefined if no code is different from what it was. Where the changes
  * were made it changes nothing.
  */
 export function migrationOf({ changes }: Drift, title: string): string | undefined {
-  const [up, down] = [new Map<Table, Ends[]>(), new Map<Table, Ends[]>()];
-  for (const table of TABLES) {
-    const ends = new Map<string, Ends>();
-    for (const { before, after } of changes.filter((change) => change.table === table.table))
-      for (const [name, row] of [
-        ['before', before],
-        ['after', after],
-      ] as const) {
-        if (!row) continue;
-        const text = textual(table, row);
-        const key = keyOf(table, text);
-        const known = ends.get(key) ?? {
-          row: text,
-          first: undefined,
-          last: undefined,
-          seen: false,
-        };
-        ends.set(key, {
-          ...known,
-          first: known.seen ? known.first : name === 'before' ? text : undefined,
-          last: name === 'after' ? text : undefined,
-          seen: true,
-        });
-      }
-    const different = [...ends.values()].filter(
-      ({ first, last }) => JSON.stringify(first) !== JSON.stringify(last),
-    );
-    up.set(table, different);
-    down.set(
-      table,
-      different.map((one) => ({ ...one, first: one.last, last: one.first })),
-    );
-  }
-  return [...up.values()].every((ends) => ends.length === 0)
+  const ends = TABLES.flatMap((table) => {
+    const known = new Map<string, Ends>();
+    const note = (row: JsonRow | null, isThere: boolean): void => {
+      if (!row) return;
+      const text = Object.fromEntries(table.columns.map((name) => [name, String(row[name] ?? '')]));
+      const key = keyOf(table, text);
+      const end = known.get(key) ?? { table, first: isThere ? undefined : text, last: undefined };
+      known.set(key, { ...end, last: isThere ? text : undefined });
+    };
+    for (const change of changes.filter((one) => one.table === table.table)) {
+      note(change.before, false);
+      note(change.after, true);
+    }
+    return [...known.values()];
+  }).filter(({ first, last }) => JSON.stringify(first) !== JSON.stringify(last));
+  return ends.length === 0
     ? undefined
-    : migrationText(title, statements(up), statements(down));
+    : migrationText(title, statements(ends, 'first', 'last'), statements(ends, 'last', 'first'));
 }
 
-/** A row before the first and after the last of its changes; undefined if it was not there. */
-interface Ends {
-  readonly row: Row;
-  readonly first: Row | undefined;
-  readonly last: Row | undefined;
-  readonly seen: boolean;
+/** Rows are written in the order of the tables, and deleted in the other one. */
+function statements(ends: readonly Ends[], from: 'first' | 'last', to: 'first' | 'last'): string[] {
+  const rowsOf = (table: Table, pick: (end: Ends) => Row | undefined): Row[] =>
+    ends
+      .filter((end) => end.table === table)
+      .map(pick)
+      .filter((row) => row !== undefined);
+  return [
+    ...TABLES.flatMap((table) =>
+      upsert(
+        table,
+        rowsOf(table, (end) => end[to]),
+      ),
+    ),
+    ...TABLES.toReversed().flatMap((table) =>
+      remove(
+        table,
+        rowsOf(table, (end) => (end[to] ? undefined : end[from])),
+      ),
+    ),
+  ];
 }
-
-const statements = (ends: ReadonlyMap<Table, readonly Ends[]>): string[] => [
-  ...[...ends].flatMap(([table, rows]) =>
-    upsert(
-      table,
-      rows.flatMap(({ last }) => (last ? [last] : [])),
-    ),
-  ),
-  ...[...ends].reverse().flatMap(([table, rows]) =>
-    remove(
-      table,
-      rows.filter(({ last }) => !last).map(({ row }) => row),
-    ),
-  ),
-];
-
-const textual = ({ columns }: Table, row: JsonRow): Row =>
-  Object.fromEntries(columns.map((name) => [name, String(row[name] ?? '')]));

@@ -2,16 +2,19 @@
 // so that a way back would run on the way up. So every line that resembles a marker has to be one.
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import leven from 'leven';
 import { AdministrationError, typed } from '../frame/command.js';
-import { type Statement, isTransactionControl, lineAt, statementsOf } from './sql-statements.js';
 
 /** The folder of migrations, beside dist/ or src/. It does not depend on the current folder. */
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migrations');
 
 const [UP, DOWN] = ['-- Up Migration', '-- Down Migration'];
-/** Largest edit distance at which a comment still counts as a misspelt marker. */
-const TYPING_ERRORS = 2;
+const LIKE_A_MARKER = /^[^\w'(]*(?:u?pu?|d[own]{1,4})[\s_-]*migr/i;
+/** Comments, strings, names in quotes and bodies of functions. A plain look: what it misses, the guard of run-file.ts stops. */
+const OPAQUE =
+  /--.*|\/\*[^]*?(?:\*\/|$)|'[^']*'?|"[^"]*"?|\$(\w*)\$[^]*?(?:\$\1\$|$)|\bbegin\s+atomic\b[^]*?(?:\bend\s*;|$)/gi;
+/** A migration may use `rollback to` with its own savepoints. */
+const TRANSACTION_CONTROL =
+  /(?:^|;)\s*\b((?:begin|commit|end|rollback|abort|(?:start|prepare)\s+transaction)\b(?!\s+(?:(?:work|transaction)\s+)?to\b)[^;]*)/i;
 
 export interface MigrationFile {
   /** Without .sql. */
@@ -90,70 +93,60 @@ export async function faultOfLast(last = ''): Promise<string | undefined> {
 function checked(name: string, bytes: Uint8Array): MigrationFile {
   const file = `${name}.sql`;
   const text = decoded(file, bytes);
-  const [up, down] = markersOf(file, text);
-  const fault = (index: number, said: string): AdministrationError =>
-    new AdministrationError(`${file}, line ${lineAt(text, index)}: ${said}`);
-  const [above, upward, downward] = [
-    [0, up],
-    [up, down],
-    [down, text.length],
-  ].map(([from = 0, to]) =>
-    statementsOf(text.slice(from, to)).map(({ start, head }) => ({ start: from + start, head })),
-  ) as [Statement[], Statement[], Statement[]];
-  if (above[0])
-    throw fault(above[0].start, `only comments can stand above "${UP}". Move this line below it.`);
-  const control = [...upward, ...downward].find(isTransactionControl);
-  if (control)
-    throw fault(
-      control.start,
-      `"${control.head}" begins or ends a transaction, and each migration runs in one already. Take the statement out.`,
-    );
-  if (upward.length === 0)
-    throw new AdministrationError(
-      `${file} has no statement below "${UP}". Write what it is to do, or remove the file.`,
-    );
-  return { name, hasWayBack: downward.length > 0 };
-}
-
-/** The indices of the two markers; that of the second is the end of the text if it is missing. */
-function markersOf(file: string, text: string): [up: number, down: number] {
-  const found = new Map<string, number>();
-  for (const { 0: line, index } of text.matchAll(/^[ \t]*(?:--|#|\/[*/]|up\b|down\b).*$/gim)) {
-    if (!looksLikeMarker(line)) continue;
-    const marker = line.trimEnd();
-    const place = `${file}, line ${lineAt(text, index)}:`;
-    if (marker !== UP && marker !== DOWN)
-      throw new AdministrationError(
-        `${place} "${line.trim()}" looks like a marker, but is none. A marker is a line of its own: "${UP}" or "${DOWN}".`,
-      );
-    if (found.has(marker))
-      throw new AdministrationError(
-        `${place} "${marker}" stands there twice. Take one of them out.`,
-      );
-    if (marker === UP && found.has(DOWN))
-      throw new AdministrationError(`${place} "${DOWN}" stands before "${UP}". Swap them.`);
-    found.set(marker, index);
-  }
-  const up = found.get(UP);
-  if (up === undefined)
+  const fault = (line: number, said: string): AdministrationError =>
+    new AdministrationError(`${file}, line ${line + 1}: ${said}`);
+  const [up, down] = markersOf(text.split('\n'), fault);
+  if (up < 0)
     throw new AdministrationError(
       `${file} has no line "${UP}". Put it above what the migration does.`,
     );
-  return [up, found.get(DOWN) ?? text.length];
+  const bare = text.replace(OPAQUE, (found) => found.replace(/[^\n]+/g, ' ')).split('\n');
+  const above = bare.slice(0, up).findIndex((line) => /[^\s;]/.test(line));
+  if (above >= 0)
+    throw fault(above, `only comments can stand above "${UP}". Move this line below it.`);
+  const [upward, downward] = [bare.slice(up, down), bare.slice(down)].map((lines) =>
+    lines.join('\n'),
+  ) as [string, string];
+  for (const [first, sql] of [
+    [up, upward],
+    [down, downward],
+  ] as const) {
+    const found = TRANSACTION_CONTROL.exec(sql);
+    if (!found) continue;
+    const [all, words = ''] = found;
+    const before = sql.slice(0, found.index + all.length - words.length);
+    throw fault(
+      first + before.split('\n').length - 1,
+      `"${words.trim().slice(0, 40).toLowerCase()}" begins or ends a transaction, and each migration runs in one already. Take the statement out.`,
+    );
+  }
+  if (!/[^\s;]/.test(upward))
+    throw new AdministrationError(
+      `${file} has no statement below "${UP}". Write what it is to do, or remove the file.`,
+    );
+  return { name, hasWayBack: /[^\s;]/.test(downward) };
 }
 
-function looksLikeMarker(line: string): boolean {
-  const words = line
-    .slice(0, 100)
-    .toLowerCase()
-    .replaceAll(/[^a-z]+/g, ' ')
-    .trim();
-  return (
-    /^(up|down) migrations?$/.test(words) ||
-    /^\s*--[\s-]*(up|down)\s+migration/i.test(line) || // node-pg-migrate takes it for one
-    (/^\s*(--|#|\/)/.test(line) &&
-      ['up migration', 'down migration'].some((marker) => leven(words, marker) <= TYPING_ERRORS))
-  );
+/** The lines of the two markers, from 0: -1 without the first one, the end of the file without the second. */
+function markersOf(
+  lines: readonly string[],
+  fault: (line: number, said: string) => AdministrationError,
+): [up: number, down: number] {
+  const found = new Map<string, number>();
+  for (const [at, line] of lines.entries()) {
+    if (!LIKE_A_MARKER.test(line)) continue;
+    const marker = line.trimEnd();
+    if (marker !== UP && marker !== DOWN)
+      throw fault(
+        at,
+        `"${line.trim().slice(0, 100)}" looks like a marker, but is none. A marker is a line of its own: "${UP}" or "${DOWN}".`,
+      );
+    if (found.has(marker)) throw fault(at, `"${marker}" stands there twice. Take one of them out.`);
+    if (marker === UP && found.has(DOWN))
+      throw fault(at, `"${DOWN}" stands before "${UP}". Swap them.`);
+    found.set(marker, at);
+  }
+  return [found.get(UP) ?? -1, found.get(DOWN) ?? lines.length];
 }
 
 function decoded(file: string, bytes: Uint8Array): string {

@@ -7,16 +7,12 @@ import { runner } from 'node-pg-migrate';
 import type { Client, DatabaseError, QueryResult } from 'pg';
 import { describe } from '../../telemetry/repeated-failure.js';
 import { AdministrationError } from '../frame/command.js';
-import { lineAt, statementsOf } from './sql-statements.js';
 
 export interface Step {
   /** The name of the file, without .sql. */
   readonly name: string;
   readonly direction: 'up' | 'down';
 }
-
-/** How many lines of a statement an error shows, and how much of each. */
-const [SHOWN_LINES, SHOWN_CHARACTERS] = [10, 200];
 
 /** Undoes what a file set. */
 const RESET = 'reset session authorization; reset role; reset all';
@@ -27,25 +23,33 @@ const SETTINGS = `${RESET}; set local search_path = public, pg_temp; set local t
   set local standard_conforming_strings = on; set local row_security = on;
   do $$ begin set local client_connection_check_interval = '100ms'; exception when others then null; end $$`;
 
-/** At COMMIT PostgreSQL runs the query of such a cursor, which fails. A deferred constraint trigger would also fail at `set constraints all immediate`. */
-const FORBID_COMMIT = `declare order_lookup_no_commit cursor with hold for
-  select ('a migration must not end its transaction, ' || pg_current_xact_id())::int`;
-
-/** From here on a COMMIT of this transaction fails, in whatever disguise it stands in a file. */
-export const forbidCommit = (client: Client): Promise<unknown> => client.query(FORBID_COMMIT);
+/**
+ * Begins a transaction that a file cannot end, whatever it holds. At COMMIT PostgreSQL runs the query of the cursor, which fails (a deferred
+ * constraint trigger would also fail at `set constraints all immediate`). After ROLLBACK the session can only read, and the cursor is gone.
+ */
+export async function beginGuarded(client: Client, limits: string): Promise<void> {
+  await client.query('set default_transaction_read_only = on');
+  await client.query(`begin isolation level read committed, read write; ${limits}`);
+}
+export const forbidCommit = (client: Client): Promise<unknown> =>
+  client.query(
+    `declare order_lookup_no_commit cursor with hold for select ('a migration must not end its transaction, ' || pg_current_xact_id())::int`,
+  );
 export const allowCommit = (client: Client): Promise<unknown> =>
   client.query(`${RESET}; close all`);
+const GUARD = `select from pg_cursors where name = 'order_lookup_no_commit'`;
 
 /**
  * @param limits settings for the file, by its length: its time-outs
- * @throws AdministrationError that names file, line and statement
+ * @throws AdministrationError that names file and line, or the number of the statement
  */
 export async function runFile(
   client: Client,
   folder: string,
-  { name, direction }: Step,
+  step: Step,
   limits: (length: number) => string,
 ): Promise<void> {
+  const { name, direction } = step;
   const content = await readFile(join(folder, `${name}.sql`), 'utf8');
   // The record of changes holds this name
   const setUp = async (): Promise<void> => {
@@ -55,7 +59,17 @@ export async function runFile(
   const query = async (text: string, values?: unknown[]): Promise<QueryResult | undefined> => {
     if (['BEGIN', 'COMMIT', 'ROLLBACK'].includes(text)) return undefined; // the caller's
     if (!/^\s*--/.test(text)) return client.query(text, values);
-    const result = await runScript(client, `${name}.sql`, content, text.replace(/^\ufeff/, ''));
+    const result = await runScript(client, step, content, text.replace(/^\ufeff/, ''));
+    const { rowCount } = await client.query(GUARD);
+    if (!rowCount)
+      throw new AdministrationError(
+        `${name}.sql ended its transaction or closed all cursors. Take that statement out.`,
+      );
+    await client
+      .query('set constraints all immediate; set constraints all deferred')
+      .catch((error: Error) => {
+        throw faultAt(`${name}.sql, at the end of its transaction`, error);
+      });
     await setUp(); // for the row in pgmigrations
     return result;
   };
@@ -77,7 +91,7 @@ export async function runFile(
 
 async function runScript(
   client: Client,
-  file: string,
+  { name, direction }: Step,
   content: string,
   script: string,
 ): Promise<QueryResult> {
@@ -88,36 +102,32 @@ async function runScript(
   try {
     return await client.query(script);
   } catch (error) {
-    const { detail, hint, position, code } = error as DatabaseError;
+    const { position, code } = error as DatabaseError;
     if (code === undefined) throw error; // the connection is lost
-    const statements = statementsOf(script);
-    const [from, to] = [statements[done]?.start ?? 0, statements[done + 1]?.start];
     // Only what is wrong in the text of a statement has a position
-    const at = position === undefined ? from : indexOf(script, Number(position));
-    const start = content.indexOf(script.slice(0, Math.min(200, script.length - 1)));
-    const lines = script
-      .slice(from, to)
-      .slice(0, 100_000)
-      .replace(/[\s;]+$/, '')
-      .split('\n');
-    throw new AdministrationError(
-      [
-        `${file}, line ${lineAt(content, start + at)}: ${describe(error).slice(0, 500)}`,
-        ...[detail, hint].flatMap((text) => (text ? [`  ${text.slice(0, 500)}`] : [])),
-        '',
-        ...lines.slice(0, SHOWN_LINES).map((line) => `  ${line.slice(0, SHOWN_CHARACTERS)}`),
-        ...(lines.length > SHOWN_LINES ? ['  …'] : []),
-        '',
-      ].join('\n'),
-      { cause: error },
-    );
+    const place = position
+      ? `line ${lineOf(content, script, Number(position))}`
+      : `statement ${done + 1} of the way ${direction}`;
+    throw faultAt(`${name}.sql, ${place}`, error as DatabaseError);
   } finally {
     connection.off('commandComplete', count);
   }
 }
 
+function faultAt(
+  place: string,
+  error: Error & { detail?: string | undefined; hint?: string | undefined },
+): AdministrationError {
+  const said = [`${place}: ${describe(error)}`, error.detail, error.hint];
+  return new AdministrationError(
+    said.flatMap((text) => (text ? [text.slice(0, 500)] : [])).join('\n  '),
+    { cause: error },
+  );
+}
+
 /** PostgreSQL counts characters from 1, JavaScript UTF-16 units from 0. */
-function indexOf(script: string, position: number): number {
-  const pairs = script.slice(0, position - 1).match(/[\ud800-\udbff]/g)?.length ?? 0;
-  return position - 1 + pairs;
+function lineOf(content: string, script: string, position: number): number {
+  const pairs = script.slice(0, position).match(/[\ud800-\udbff]/g)?.length ?? 0;
+  const index = content.indexOf(script.split('\n', 1)[0] ?? '') + position - 1 + pairs;
+  return content.slice(0, index).split('\n').length;
 }

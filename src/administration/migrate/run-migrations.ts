@@ -8,11 +8,12 @@ import { AdministrationError, typed } from '../frame/command.js';
 import {
   type MigrationState,
   assertConsistent,
+  goneSentence,
   noteNewNumbers,
   readState,
 } from './applied-migrations.js';
-import { type MigrationFile, readMigrations } from './migration-files.js';
-import { type Step, allowCommit, forbidCommit, runFile } from './run-file.js';
+import { readMigrations } from './migration-files.js';
+import { type Step, allowCommit, beginGuarded, forbidCommit, runFile } from './run-file.js';
 
 /** Makes a new session for each migration. */
 export type Open = () => Promise<Client>;
@@ -30,10 +31,10 @@ type StepsOf = (state: MigrationState, done: number) => Step[];
 /**
  * Applies the pending migrations, after all files were checked.
  * @returns the names of what this run applied
- * @throws AdministrationError that names file, line, statement and what PostgreSQL said, what this run applied and what it did not
+ * @throws AdministrationError that names file, place and what PostgreSQL said, what this run applied and what it did not
  */
 export async function applyMigrations(folder: string, open: Open): Promise<string[]> {
-  return run(folder, open, await readMigrations(folder), stepsUp);
+  return run(folder, open, stepsUp);
 }
 
 export function stepsUp(state: MigrationState): Step[] {
@@ -47,7 +48,7 @@ export async function undoMigrations(
   open: Open,
   shown: readonly string[],
 ): Promise<string[]> {
-  return run(folder, open, await readMigrations(folder), (state, done) => {
+  return run(folder, open, (state, done) => {
     const steps = stepsDown(shown.length - done)(state);
     if (steps.some(({ name }, at) => name !== shown[at + done]))
       throw new AdministrationError(
@@ -65,10 +66,7 @@ export const stepsDown =
       .slice(0, count)
       .reverse()
       .map(({ name, file }) => {
-        if (!file)
-          throw new AdministrationError(
-            `${name}.sql was applied, and its file is gone. Restore it, or use the release that it belongs to.`,
-          );
+        if (!file) throw new AdministrationError(goneSentence(name));
         if (!file.hasWayBack)
           throw new AdministrationError(
             `${name}.sql has no statement below "-- Down Migration". Write a new migration that undoes it.`,
@@ -76,20 +74,14 @@ export const stepsDown =
         return { name, direction: 'down' };
       });
 
-async function run(
-  folder: string,
-  open: Open,
-  files: readonly MigrationFile[],
-  stepsOf: StepsOf,
-): Promise<string[]> {
+async function run(folder: string, open: Open, stepsOf: StepsOf): Promise<string[]> {
+  const files = await readMigrations(folder);
   const names: string[] = [];
   for (;;) {
     let left: Step[] = [];
     const client = await open();
     try {
-      await client.query(
-        `begin isolation level read committed, read write; set local lock_timeout = '${RUN_TIMEOUT}'`,
-      );
+      await beginGuarded(client, `set local lock_timeout = '${RUN_TIMEOUT}'`);
       await client.query(`select pg_advisory_xact_lock(${RUN_LOCK})`).catch((error: unknown) => {
         throw new AdministrationError(
           `Another run of migrations is under way: ${describe(error)}. Wait for its end, and run the command again.`,
@@ -109,11 +101,11 @@ async function run(
       const [step] = left;
       if (!step) throw error;
       const done = step.direction === 'up' ? 'applied' : 'undone';
-      const said = error instanceof AdministrationError ? error.message : describe(error);
-      const others = error instanceof CommitLost ? left.slice(1) : left;
+      const isLost = error instanceof CommitLost; // its message says what became of the file
+      const others = left.slice(isLost ? 1 : 0).map(({ name }) => name);
       throw new AdministrationError(
-        `${said}\nIn this run ${done}: ${names.join(', ') || 'none'}. Not ${done}: ${others.map(({ name }) => name).join(', ') || 'none'}.${
-          error instanceof CommitLost ? '' : ' Correct the file and run the command again.'
+        `${error instanceof AdministrationError ? error.message : describe(error)}\nIn this run ${done}: ${names.join(', ') || 'none'}. Not ${done}: ${others.join(', ') || 'none'}.${
+          isLost ? '' : ' Correct the file and run the command again.'
         }`,
       );
     } finally {
@@ -122,37 +114,27 @@ async function run(
   }
 }
 
-/** What its message says of the migration stands instead of "not applied". */
 class CommitLost extends AdministrationError {}
 
-async function commit(client: Client, open: Open, step: Step): Promise<void> {
+async function commit(client: Client, open: Open, { name }: Step): Promise<void> {
   const { rows } = await client.query<{ id: string }>('select pg_current_xact_id()::text as id');
   try {
     await client.query('commit');
   } catch (error) {
-    const { code, message, detail } = error as DatabaseError;
+    const { code } = error as DatabaseError;
     // Classes 08 and 57P: the connection or the server has gone
-    if (code !== undefined && !/^(08|57P)/.test(code))
-      throw new AdministrationError(
-        [
-          `${step.name}.sql, at the end of its transaction: ${message}`,
-          ...(detail ? [`  ${detail}`] : []),
-        ].join('\n'),
-      );
+    if (code !== undefined && !/^(08|57P)/.test(code)) throw error;
+    const lost = `The connection was lost while ${name} was committed: ${describe(error)}.`;
     const outcome = await outcomeOf(open, rows[0]?.id ?? '');
-    if (outcome === 'committed') {
-      process.stderr.write(
-        `The connection was lost while ${step.name} was committed (${describe(error)}). It was committed.\n`,
+    if (outcome === 'committed') process.stderr.write(`${lost} It was committed.\n`);
+    else if (outcome === 'aborted')
+      throw new CommitLost(
+        `${lost} It was not committed: nothing of it remains. Run the command again.`,
       );
-      return;
-    }
-    throw new CommitLost(
-      `The connection was lost while ${step.name} was committed: ${describe(error)}. ${
-        outcome === 'aborted'
-          ? 'It was not committed: nothing of it remains. Run the command again.'
-          : `Whether it was committed is not known yet. Ask when the database answers: ${typed('migrate', 'status')}`
-      }`,
-    );
+    else
+      throw new CommitLost(
+        `${lost} Whether it was committed is not known yet. Ask when the database answers: ${typed('migrate', 'status')}`,
+      );
   }
 }
 

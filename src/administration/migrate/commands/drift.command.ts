@@ -24,7 +24,10 @@ export const drift = command({
         const text = migrationOf(found, 'What was changed by hand');
         if (text === undefined)
           throw new AdministrationError('No code was changed by hand. Nothing was written.');
-        return { text: `created ${await createMigration(name, text)}${leftOut(changes)}` };
+        const left = changes.some(({ table }) => table === 'api_key')
+          ? '\nChanges of API keys are left out: the record does not hold their hashes.'
+          : '';
+        return { text: `created ${await createMigration(name, text)}${left}` };
       }
       const lines = changes.slice(0, SHOWN).map(describeChange);
       if (changes.length > SHOWN) lines.push(`… and ${changes.length - SHOWN} more`);
@@ -49,18 +52,14 @@ function timeOf(since: string): string {
   return text;
 }
 
-const leftOut = (changes: readonly ForeignChange[]): string =>
-  changes.some(({ table }) => table === 'api_key')
-    ? '\nChanges of API keys are left out: the record does not hold their hashes.'
-    : '';
-
 function describeChange(change: ForeignChange): string {
   const { changedAt, by, application, person, migration, operation, table, before, after } = change;
   const claims = [
     application,
-    person && `says to be ${person}`,
-    migration && `claims the migration ${migration}`,
-  ].filter(Boolean);
-  const rows = [before, after].filter((row) => row !== null).map((row) => JSON.stringify(row));
-  return `${changedAt}  ${by}${claims.length > 0 ? ` (${claims.join(', ')})` : ''}  ${operation} ${table} ${rows.join(' → ')}`.trimEnd();
+    person ? `says to be ${person}` : '',
+    migration ? `claims the migration ${migration}` : '',
+  ].filter((claim) => claim !== '');
+  const rows = [before, after].flatMap((row) => (row ? [JSON.stringify(row)] : []));
+  const who = claims.length > 0 ? `${by} (${claims.join(', ')})` : by;
+  return `${changedAt}  ${who}  ${operation} ${table} ${rows.join(' → ')}`.trimEnd();
 }

@@ -1,4 +1,4 @@
-import { type CodeRecord, type CodeRows, isInForce } from '../../../codes/code-rows.js';
+import { AREAS, type CodeRecord, type CodeRows, isInForce } from '../../../codes/code-rows.js';
 import { type ListChange, compareLists } from './compare-lists.js';
 
 interface RecordChange {
@@ -12,12 +12,12 @@ interface RecordChange {
   readonly former?: string;
 }
 
+type ListOf =
+  | { readonly what: 'property'; readonly area: string }
+  | { readonly what: 'value'; readonly area: string; readonly property: string };
+
 /** One difference that callers see. */
-export type Change = (
-  | (ListChange & { readonly what: 'property'; readonly area: string })
-  | (ListChange & { readonly what: 'value'; readonly area: string; readonly property: string })
-  | RecordChange
-) & {
+export type Change = ((ListChange & ListOf) | RecordChange) & {
   /** The moment at which callers see it (RFC 3339); without it, at once. */
   readonly at?: string;
   /** It was scheduled for that moment, and is no longer. */
@@ -42,8 +42,7 @@ export function changesBetween(before: CodeRows, after: CodeRows, now: number): 
     ),
   ].sort((one, other) => Date.parse(one.at ?? '') - Date.parse(other.at ?? ''));
   return [
-    ...changesOfProperties(before, after),
-    ...changesOfValues(listsAt(before, now), listsAt(after, now)),
+    ...changesOfLists(listsAt(before, now), listsAt(after, now)),
     ...changesOfRecords(recordsAt(before, now), recordsAt(after, now)),
     ...scheduled,
   ].map((change) => {
@@ -66,90 +65,67 @@ function danger({ kind, what, at, withdrawn, ...change }: Change, now: number): 
   return 'clients that go by position read another one';
 }
 
-/** By area and property, in their order: the values. */
-type Lists = ReadonlyMap<string, { area: string; property: string; values: readonly string[] }>;
+/** Names in their order, by a key that identifies the list. */
+type Lists = ReadonlyMap<string, { of: ListOf; names: readonly string[] }>;
 
+/** The properties of each area and the values of each property; properties do not depend on the moment. */
 function listsAt({ properties, values }: CodeRows, moment: number): Lists {
   const lists = new Map<string, string[]>();
-  for (const row of values)
-    if (isInForce(row, moment)) {
-      const list = lists.get(row.codeList) ?? [];
-      if (list.length === 0) lists.set(row.codeList, list);
-      list.push(row.value);
-    }
-  return new Map(
-    properties.map(({ area, property, codeList }) => [
-      `${area} ${property}`,
-      { area, property, values: lists.get(codeList) ?? [] },
-    ]),
-  );
+  const listOf = (name: string): string[] => {
+    const list = lists.get(name) ?? [];
+    lists.set(name, list);
+    return list;
+  };
+  for (const row of values) if (isInForce(row, moment)) listOf(row.codeList).push(row.value);
+  const found = new Map<string, { of: ListOf; names: string[] }>();
+  for (const area of AREAS) {
+    const own = properties.filter((row) => row.area === area);
+    found.set(area, { of: { what: 'property', area }, names: own.map((row) => row.property) });
+    for (const { property, codeList } of own)
+      found.set(`${area} ${property}`, {
+        of: { what: 'value', area, property },
+        names: listOf(codeList),
+      });
+  }
+  return found;
 }
 
-function changesOfProperties(before: CodeRows, after: CodeRows): Change[] {
-  const namesOf = ({ properties }: CodeRows, wanted: string): string[] =>
-    properties.filter(({ area }) => area === wanted).map(({ property }) => property);
-  const areas = new Set([...after.properties, ...before.properties].map(({ area }) => area));
-  return [...areas]
-    .sort()
-    .reverse()
-    .flatMap((area) =>
-      compareLists(namesOf(before, area), namesOf(after, area)).map((change): Change => ({
-        ...change,
-        what: 'property',
-        area,
-      })),
-    );
-}
-
-/** In the properties that both have. */
-function changesOfValues(before: Lists, after: Lists): Change[] {
-  const sorted = [...after].sort(([, one], [, other]) =>
-    one.area < other.area ? 1 : one.area > other.area ? -1 : 0,
-  );
-  return sorted.flatMap(([key, { area, property, values }]) => {
-    const former = before.get(key)?.values;
-    return former === undefined || former.join('\0') === values.join('\0')
+/** A list that only one of the two has is no news beside its property. */
+const changesOfLists = (before: Lists, after: Lists): Change[] =>
+  [...after].flatMap(([key, { of, names }]) => {
+    const former = before.get(key)?.names ?? names;
+    return former.join('\0') === names.join('\0')
       ? []
-      : compareLists(former, values).map((change): Change => ({
-          ...change,
-          what: 'value',
-          area,
-          property,
-        }));
+      : compareLists(former, names).map((change): Change => ({ ...change, ...of }));
   });
-}
 
 /** Scheduled changes after `now`, keyed by a text that identifies each. */
 function scheduleOf(rows: CodeRows, now: number): Map<string, Change> {
-  const isAhead = (time: number): boolean => time > now && time < Infinity;
-  const records = new Map<number, { ending: CodeRecord[]; beginning: CodeRecord[] }>();
-  const at = (time: number) => {
-    const moment = records.get(time) ?? { ending: [], beginning: [] };
-    records.set(time, moment);
-    return moment;
+  const [ending, beginning] = [new Map<number, CodeRecord[]>(), new Map<number, CodeRecord[]>()];
+  const add = (where: Map<number, CodeRecord[]>, time: number, record: CodeRecord): void => {
+    const list = where.get(time);
+    if (list) list.push(record);
+    else where.set(time, [record]);
   };
   for (const record of rows.records) {
-    const { validFrom, validUntil } = record.validity;
-    if (isAhead(validFrom)) at(validFrom).beginning.push(record);
-    if (isAhead(validUntil)) at(validUntil).ending.push(record);
+    add(beginning, record.validity.validFrom, record);
+    add(ending, record.validity.validUntil, record);
   }
-  const times = new Set(
-    rows.values.flatMap((row) => [row.validFrom, row.validUntil]).filter(isAhead),
-  );
+  const times = new Set(rows.values.flatMap((row) => [row.validFrom, row.validUntil]));
   const schedule = new Map<string, Change>();
-  for (const time of new Set([...times, ...records.keys()])) {
-    const { ending = [], beginning = [] } = records.get(time) ?? {};
+  for (const time of new Set([...times, ...beginning.keys(), ...ending.keys()])) {
+    if (time <= now || time === Infinity) continue;
     const changes = [
       ...(times.has(time)
-        ? changesOfValues(listsAt(rows, time - JUST_BEFORE), listsAt(rows, time))
+        ? changesOfLists(listsAt(rows, time - JUST_BEFORE), listsAt(rows, time))
         : []),
-      ...changesOfRecords(byKey(ending), byKey(beginning)),
+      ...changesOfRecords(byKey(ending.get(time) ?? []), byKey(beginning.get(time) ?? [])),
     ];
+    const at = new Date(time).toISOString();
     for (const change of changes) {
-      const moment = new Date(time).toISOString();
-      const hidden = change.kind === 'removed' ? ['description'] : ['after'];
-      const key = Object.entries(change).filter(([name]) => !hidden.includes(name));
-      schedule.set(JSON.stringify([moment, key]), { ...change, at: moment });
+      const hidden = change.kind === 'removed' ? 'description' : 'after';
+      const key = Object.entries(change).filter(([name]) => name !== hidden);
+      schedule.set(JSON.stringify([at, key]), { ...change, at });
     }
   }
   return schedule;
@@ -165,22 +141,20 @@ function changesOfRecords(
   before: ReadonlyMap<string, CodeRecord>,
   after: ReadonlyMap<string, CodeRecord>,
 ): Change[] {
-  const described = ({ json }: CodeRecord) =>
-    JSON.parse(json) as Pick<RecordChange, 'codeType' | 'code' | 'description'>;
-  const changes: Change[] = [];
-  const common = { what: 'record', area: 'order-scheduling' } as const;
-  for (const [key, record] of after) {
-    const former = before.get(key);
-    if (!former) changes.push({ kind: 'added', ...common, ...described(record) });
-    else if (former.json !== record.json)
-      changes.push({
-        kind: 'changed',
-        ...common,
-        ...described(record),
-        former: described(former).description,
-      });
-  }
-  for (const [key, record] of before)
-    if (!after.has(key)) changes.push({ kind: 'removed', ...common, ...described(record) });
-  return changes;
+  return [...new Map([...after, ...before])].flatMap(([key]): Change[] => {
+    const [former, present] = [before.get(key)?.json, after.get(key)?.json];
+    if (former === present) return [];
+    const common = {
+      what: 'record',
+      area: 'order-scheduling',
+      ...recordOf(present ?? former),
+    } as const;
+    if (former === undefined) return [{ kind: 'added', ...common }];
+    return present === undefined
+      ? [{ kind: 'removed', ...common }]
+      : [{ kind: 'changed', ...common, former: recordOf(former).description }];
+  });
 }
+
+const recordOf = (json = '{}') =>
+  JSON.parse(json) as Pick<RecordChange, 'codeType' | 'code' | 'description'>;

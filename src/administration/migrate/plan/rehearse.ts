@@ -7,7 +7,7 @@ import type { EntityManager } from 'typeorm';
 import { describe } from '../../../telemetry/repeated-failure.js';
 import { AdministrationError } from '../../frame/command.js';
 import { connect, withManager } from '../../frame/connect.js';
-import { forbidCommit } from '../run-file.js';
+import { beginGuarded, forbidCommit } from '../run-file.js';
 import { RUN_LOCK } from '../run-migrations.js';
 
 const DEADLINE_MS = 30_000;
@@ -45,15 +45,11 @@ export async function rehearse<T>(work: Work<T>): Promise<T> {
       const isBusy =
         cause instanceof GaveWay ||
         (cause instanceof DatabaseError && WORTH_ANOTHER.includes(cause.code ?? ''));
-      if (performance.now() >= deadline)
-        throw new AdministrationError(
-          `The plan was ended after ${DEADLINE_MS / 1000} s, and nothing was changed. Run it against a copy of the database.`,
-        );
-      if (!isBusy && cause === error && !(error instanceof AdministrationError))
+      if (!isBusy && (error instanceof AdministrationError || cause !== error)) throw error;
+      if (!isBusy)
         throw new AdministrationError(
           `The plan came to no end, and nothing was changed: ${describe(error)}.`,
         );
-      if (!isBusy) throw error;
       if (performance.now() - begun > LAST_ATTEMPT_MS)
         throw new AdministrationError(
           `Other sessions hold locks that the plan needs, or would have to wait for it (${describe(cause)}). It gave way each time, and nothing was changed. Run it at a quieter time, or against a copy of the database.`,
@@ -76,12 +72,12 @@ async function attempt<T>(deadline: number, work: Work<T>): Promise<T> {
   };
   try {
     return await withManager(async (session, manager) => {
-      await session.query(`begin isolation level read committed, read write; ${limitsOf(0)}`);
+      await beginGuarded(session, limitsOf(0));
       const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
       const ended = new Promise<never>((_, reject) => {
         session.once('error', reject);
         const timer = setTimeout(
-          () => reject(new Error('the time is over')),
+          () => reject(new Error(`it took longer than ${DEADLINE_MS / 1000} s`)),
           deadline - performance.now(),
         );
         over.signal.addEventListener('abort', () => clearTimeout(timer));

@@ -11,16 +11,30 @@ const EMPTY: CodeRows = { properties: [], values: [], records: [] };
 
 export interface ServiceView {
   readonly codes: CodeRows;
-  /** Why the service would not serve them. */
-  readonly refusal?: string;
   /** Clients of the keys in force, by id and hash. */
   readonly keys: ReadonlyMap<string, string>;
-  /** Why the service could not read its keys. */
-  readonly keysRefusal?: string;
+  /** What would keep the service from serving, a sentence each. */
+  readonly refusals: readonly string[];
 }
 
 /** As the transaction of `manager` sees it now, which stays as it is. */
 export async function viewOf(manager: EntityManager): Promise<ServiceView> {
+  const refusals: string[] = [];
+  const attempt = async <T>(
+    refused: string,
+    tables: readonly string[],
+    work: () => Promise<T>,
+  ): Promise<T | undefined> => {
+    await manager.query('savepoint attempt');
+    try {
+      await assertReadable(manager, tables);
+      return await work();
+    } catch (error) {
+      await manager.query('rollback to savepoint attempt'); // fails if the connection is lost
+      refusals.push(`${refused}: ${describe(error)}`);
+      return undefined;
+    }
+  };
   await manager.query('savepoint service_view');
   // Where the session's role may not act as the service, it reads with its own rights
   await manager.query(
@@ -28,27 +42,24 @@ export async function viewOf(manager: EntityManager): Promise<ServiceView> {
       if exists (select from pg_roles where rolname = '${ROLE}' and pg_has_role(session_user, oid, 'member')) then set local role ${ROLE}; end if;
     end $$; set local row_security = off; set local search_path = pg_catalog, public, pg_temp`,
   );
-  const [codes, refusal] = await attempt(manager, async () => {
-    await assertReadable(manager, [
-      'revision',
-      'area_property',
-      'code_list_value',
-      'communication_code',
-    ]);
-    return readCodes(manager);
-  });
-  const [keys, keysRefusal] = await attempt(manager, async () => {
-    await assertReadable(manager, ['revision', 'api_key']);
-    return manager.query<{ key: string; client: string }[]>(
-      `select id || encode(key_hash, 'hex') as key, client from public.api_key where ${KEY_STATE} in ('in force', 'ends')`,
-    );
-  });
+  const codes = await attempt(
+    'the service would not serve the codes',
+    ['revision', 'area_property', 'code_list_value', 'communication_code'],
+    () => readCodes(manager),
+  );
+  const keys = await attempt(
+    'callers will be refused: the service could not read its keys',
+    ['revision', 'api_key'],
+    () =>
+      manager.query<{ key: string; client: string }[]>(
+        `select id || encode(key_hash, 'hex') as key, client from public.api_key where ${KEY_STATE} in ('in force', 'ends')`,
+      ),
+  );
   await manager.query('rollback to savepoint service_view');
   return {
     codes: codes ?? EMPTY,
-    ...(refusal === undefined ? {} : { refusal }),
     keys: new Map(keys?.map(({ key, client }) => [key, client])),
-    ...(keysRefusal === undefined ? {} : { keysRefusal }),
+    refusals,
   };
 }
 
@@ -61,17 +72,4 @@ async function assertReadable(manager: EntityManager, tables: readonly string[])
     [tables],
   );
   if (row?.names) throw new Error(`${ROLE} may not read all rows of ${row.names}`);
-}
-
-async function attempt<T>(
-  manager: EntityManager,
-  work: () => Promise<T>,
-): Promise<[T | undefined, string?]> {
-  await manager.query('savepoint attempt');
-  try {
-    return [await work()];
-  } catch (error) {
-    await manager.query('rollback to savepoint attempt'); // fails if the connection is lost
-    return [undefined, describe(error)];
-  }
 }
