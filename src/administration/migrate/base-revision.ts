@@ -16,29 +16,20 @@ export interface BaseRevision {
 
 /** @throws AdministrationError if git does not know the revision, or the folder is not in a repository */
 export async function readBase(base: string): Promise<BaseRevision> {
-  if (base === '' || base.startsWith('-'))
+  if (!/^[^\s-]\S*$/.test(base))
     throw new AdministrationError(`"${base}" is not the name of a git revision, such as main.`);
   const cwd = dirname(MIGRATIONS);
   const path = `./${basename(MIGRATIONS)}`;
-  const git = async (...words: string[]): Promise<string[]> =>
-    (await execute('git', words, { cwd, maxBuffer: 2 ** 26 })).stdout.split('\0');
+  const git = async (command: string): Promise<string[]> =>
+    (
+      await execute('git', [...command.split(' '), '--', path], { cwd, maxBuffer: 2 ** 26 })
+    ).stdout.split('\0');
   const names = (paths: readonly string[]): string[] =>
     paths.filter((one) => one.endsWith('.sql')).map((one) => basename(one, '.sql'));
   try {
-    const [left = ''] = await git('merge-base', base, 'HEAD');
-    const altered = await git(
-      ...[
-        'diff',
-        '--name-only',
-        '-z',
-        '--no-renames',
-        '--diff-filter=MTD',
-        left.trim(),
-        '--',
-        path,
-      ],
-    );
-    const all = await git('ls-tree', '-r', '-z', '--name-only', base, '--', path);
+    const { stdout: left } = await execute('git', ['merge-base', base, 'HEAD'], { cwd });
+    const altered = await git(`diff --name-only -z --no-renames --diff-filter=MTD ${left.trim()}`);
+    const all = await git(`ls-tree -r -z --name-only ${base}`);
     return { names: names(all).sort(), altered: names(altered) };
   } catch (error) {
     const { stderr } = error as { stderr?: string };

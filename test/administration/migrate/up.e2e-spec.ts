@@ -68,12 +68,8 @@ describe('migrate up', () => {
     });
     expect(
       await database.query(
-        `select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v') and relname <> 'pgmigrations'`,
-      ),
-    ).toEqual([]);
-    expect(
-      await database.query(
-        `select proname from pg_proc where pronamespace = 'public'::regnamespace`,
+        `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v') and relname <> 'pgmigrations'
+          union all select proname from pg_proc where pronamespace = 'public'::regnamespace`,
       ),
     ).toEqual([]);
     expect((await migrate('status')).stdout).toBe(
@@ -96,15 +92,8 @@ describe('migrate up', () => {
     await use();
     add('0100_take_long', `create table half_done (x int);\nselect pg_sleep(60);`);
     const { child, ended } = copy.start('migrate', 'up');
-    await until(
-      async () =>
-        (
-          await database.query(
-            `select from pg_stat_activity
-              where datname = current_database() and query like '%pg_sleep%' and state = 'active' and pid <> pg_backend_pid()`,
-          )
-        ).length > 0,
-    );
+    const sleeping = `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
+    await until(async () => (await database.query(sleeping)).length > 0);
     child.kill('SIGKILL');
     await ended;
     add('0100_take_long', 'create table whole (x int);');
@@ -127,24 +116,9 @@ describe('migrate up', () => {
     expect(stderr).toMatch(
       /^0100_fail\.sql, statement 2 of the way up: .*"code_list_value_is_clean_text_of_256_characters"\n/,
     );
-    expect(stderr).not.toContain('at ');
     expect(await database.query(`select from code_list where name = 'good'`)).toEqual([]);
     expect(await applied()).toEqual(NAMES);
   });
-
-  it.each(['commit', '/* a */ END', 'rollback; begin; delete from code_list; commit'])(
-    'refuses a migration with a transaction of its own: %s',
-    async (words) => {
-      await use();
-      add('0100_tear', `insert into code_list (name) values ('torn');\n${words};`);
-      const { stderr } = await migrate('check');
-      expect(stderr).toMatch(
-        /^0100_tear\.sql, line 3: ".*" begins or ends a transaction, and each/,
-      );
-      for (const command of ['up', 'plan'])
-        expect(await migrate(command)).toEqual({ status: 1, stdout: '', stderr });
-    },
-  );
 
   it.each([
     ['commit', /must not end its transaction/],
@@ -217,17 +191,6 @@ describe('migrate up', () => {
       );
     },
   );
-
-  it('creates the next migration from a template', async () => {
-    await use();
-    expect((await migrate('new', 'add_order_type')).stdout).toMatch(
-      /^created .*\/\d{4}_add_order_type\.sql\n$/,
-    );
-    expect(await migrate('new', 'Bad-Name')).toMatchObject({
-      status: 1,
-      stderr: expect.stringContaining('"Bad-Name" cannot be part of a file name'),
-    });
-  });
 });
 
 describe('a run that fails', () => {
@@ -365,11 +328,6 @@ describe('an unusual file', () => {
       `insert into communication_code (code_type, code, description) values\n${`('A', 'B', 'it''s a description of some length, so that the file is large'),\n`.repeat(700_000)}('A', ' ', 'x');`,
       /^0100_x\.sql, statement 1 of the way up: /,
     ],
-    [
-      'a string that never ends',
-      `select '${'x'.repeat(5_000_000)}`,
-      /^0100_x\.sql, line 2: unterminated quoted string/,
-    ],
   ])('with %s ends in a short message', async (_name, text, said) => {
     await use();
     add('0100_x', text);
@@ -403,20 +361,12 @@ describe('every fault of the surroundings', () => {
   it.each([
     [{}, /^DATABASE_URL is not set: .*\n$/],
     [
-      { DATABASE_URL: 'mysql://x' },
-      /^DATABASE_URL is not a connection string of PostgreSQL: .*\n$/,
-    ],
-    [
       { DATABASE_URL: 'postgres://nobody:wrong@127.0.0.1:1/x' },
       /^The database x at 127\.0\.0\.1:1 cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\. Check .*\n$/,
     ],
     [
       { DATABASE_URL: `${process.env['TEST_POSTGRES_URL']?.replace(/postgres$/, 'absent')}` },
       /^The database absent at .* cannot be used: database "absent" does not exist\. .*\n$/,
-    ],
-    [
-      { DATABASE_URL: `${process.env['TEST_POSTGRES_URL']?.replace('tests-only', 'wrong')}` },
-      /^The database postgres at .* cannot be used: password authentication failed for user "postgres"\. .*\n$/,
     ],
   ])('is one line and status 1: %j', async (environment, line) => {
     expect(await run('migrate.js', ['up'], environment)).toEqual({
@@ -425,13 +375,4 @@ describe('every fault of the surroundings', () => {
       stderr: expect.stringMatching(line),
     });
   });
-
-  it.each([['sideways'], ['up', 'extra'], ['--no-such-flag'], ['down', 'x'], ['new']])(
-    'is told with the usage or the remedy: %s',
-    async (...words) => {
-      const { status, stdout, stderr } = await run('migrate.js', words, {});
-      expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-      expect(stderr).not.toMatch(/^ {4}at /m);
-    },
-  );
 });
