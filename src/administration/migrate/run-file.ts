@@ -28,8 +28,10 @@ const SETTINGS = `${RESET}; set local search_path = public, pg_temp; set local t
  * constraint trigger would also fail at `set constraints all immediate`). After ROLLBACK the session can only read, and the cursor is gone.
  */
 export async function beginGuarded(client: Client, limits: string): Promise<void> {
-  await client.query('set default_transaction_read_only = on');
-  await client.query(`begin isolation level read committed, read write; ${limits}`);
+  // In one message, so that a pooler gives all of it to one session
+  await client.query(
+    `begin; set default_transaction_read_only = on; commit; begin isolation level read committed, read write; ${limits}`,
+  );
 }
 export const forbidCommit = (client: Client): Promise<unknown> =>
   client.query(

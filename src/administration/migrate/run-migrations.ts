@@ -62,8 +62,7 @@ export const stepsDown =
   (count: number) =>
   ({ applied }: MigrationState): Step[] =>
     applied
-      .slice(-count)
-      .slice(0, count)
+      .slice(Math.max(0, applied.length - count))
       .reverse()
       .map(({ name, file }) => {
         if (!file) throw new AdministrationError(goneSentence(name));

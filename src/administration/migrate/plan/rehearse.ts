@@ -101,6 +101,6 @@ async function locked<T>(client: Client, work: () => Promise<T>): Promise<T> {
   if (rows[0].name) await client.query(`lock table ${rows[0].name} in share row exclusive mode`);
   await forbidCommit(client);
   const result = await work();
-  await client.query('rollback');
+  await client.query('rollback; reset default_transaction_read_only'); // behind a pooler others get the session
   return result;
 }
