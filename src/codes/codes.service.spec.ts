@@ -45,12 +45,9 @@ function rowsOf(given: Given): CodeRows {
   const known = new Map<string, string>();
   return {
     properties: AREAS.map((area, at) => ({ area, property: `p${at}`, position: 1, codeList: 'L' })),
-    values: [...given].map(([value, validity], position) => ({
-      codeList: 'L',
-      value,
-      position,
-      ...validity,
-    })),
+    values: [...given].map(([value, validity], position) => {
+      return { codeList: 'L', value, position, ...validity };
+    }),
     records: TYPES.flatMap((codeType) =>
       [...given].map(([code, validity]) =>
         recordOf({ codeType, code, description: 'Text', ...validity }, known),

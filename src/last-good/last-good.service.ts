@@ -33,6 +33,8 @@ export class LastGoodService implements OnApplicationBootstrap, OnApplicationShu
   private readonly failure: RepeatedFailure;
   private timer: NodeJS.Timeout | undefined;
   private isWriting = false;
+  /** Why the file could not be used, as the log has said it: the database and each issuer ask for it. */
+  private ignored = '';
   private written: readonly unknown[] = [];
   private writtenAt = -Infinity;
 
@@ -103,7 +105,9 @@ export class LastGoodService implements OnApplicationBootstrap, OnApplicationShu
       this.clock.assume(lastGood.aheadMs);
       return lastGood;
     } catch (error) {
-      this.log.warn({ path, reason: describe(error) }, 'LAST_GOOD_FILE is ignored');
+      const reason = describe(error);
+      if (reason !== this.ignored) this.log.warn({ path, reason }, 'LAST_GOOD_FILE is ignored');
+      this.ignored = reason;
       return undefined;
     }
   }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PATHS } from '../support/paths.js';
 import { Pooler, hasPooler } from '../support/pooler.js';
-import { RunningService, until } from '../support/service.js';
+import { type RunningService, until } from '../support/service.js';
 import { undisturbed } from '../support/undisturbed.js';
 import { World } from '../support/world.js';
 
@@ -15,31 +15,23 @@ let service: RunningService;
   beforeAll(async () => {
     world = await World.create();
     pooler = await Pooler.before(world.database.urlOf('order_lookup_service'));
-    service = await RunningService.start({
-      DATABASE_URL: pooler.url,
-      ...world.issuer.environment,
-    });
-    await service.ready();
+    service = await world.replica({ DATABASE_URL: pooler.url });
   });
   afterAll(async () => {
-    await service?.kill();
     await pooler?.stop();
     await world?.close();
   });
 
   it('a change is served within a second', async () => {
-    const headers = { 'Api-Key': world.key.key, Authorization: `Bearer ${world.token}` };
     for (let change = 0; change < 10; change++)
       await undisturbed(async () => {
         const value = `Pooled ${change} ${Date.now()}`;
         await world.database.query(
           `insert into code_list_value (code_list, value) values ('orderType', '${value}')`,
         );
-        await until(
-          async () =>
-            (await (await fetch(service.url + UPDATE, { headers })).text()).includes(value),
-          { timeoutMs: 1_000 },
-        );
+        await until(async () => (await world.get(UPDATE, { service })).text.includes(value), {
+          timeoutMs: 1_000,
+        });
       });
   });
 

@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { PATHS } from '../support/paths.js';
 import type { PostgresServer } from '../support/postgres-server.js';
 import { Proxy } from '../support/proxy.js';
-import { RunningService, until } from '../support/service.js';
+import { type RunningService, until } from '../support/service.js';
 import { undisturbed } from '../support/undisturbed.js';
 import { World } from '../support/world.js';
 
@@ -24,13 +24,8 @@ async function atStandby(sql: string): Promise<unknown[]> {
   }
 }
 
-async function codes({ url }: RunningService): Promise<string> {
-  const headers = {
-    'Api-Key': stage.credentials.key,
-    Authorization: `Bearer ${stage.credentials.token}`,
-  };
-  return (await fetch(url + PATHS.communicationCodes, { headers })).text();
-}
+const codes = async (replica: RunningService): Promise<string> =>
+  (await stage.get(PATHS.communicationCodes, { service: replica })).text;
 
 const setCode = (description: string): string =>
   `insert into communication_code values ('T', 'C', '${description}') on conflict (code_type, code) do update set description = excluded.description`;
@@ -38,13 +33,11 @@ const setCode = (description: string): string =>
 beforeAll(async () => {
   stage = await World.apart(0);
   standby = await stage.postgres.standby();
-  service = await RunningService.start({
+  service = await stage.replica({
     DATABASE_URL: Object.assign(new URL(stage.database.urlOf('order_lookup_service')), {
       port: String(standby.port),
     }).href,
-    ...stage.issuer.environment,
   });
-  await service.ready();
 });
 afterAll(async () => {
   await service?.kill();
