@@ -29,6 +29,6 @@ export async function createApplication(
   app.flushLogs();
   adapter.connect(app.get(Admission), app.get(Replies), app.get(ProblemFilter));
   const { BASE_PATH } = configuration;
-  if (BASE_PATH) app.setGlobalPrefix(BASE_PATH, { exclude: [`${WELL_KNOWN}{/*path}`] });
+  if (BASE_PATH) app.setGlobalPrefix(BASE_PATH, { exclude: [`${WELL_KNOWN}*path`] });
   return app;
 }

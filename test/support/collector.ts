@@ -14,6 +14,7 @@ export interface CollectedSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly isError: boolean;
   readonly service: unknown;
+  readonly resource: Readonly<Record<string, unknown>>;
 }
 
 type Behaviour = 'takes' | 'refuses' | 'hangs';
@@ -150,6 +151,7 @@ const spansOf = (bytes: Buffer): CollectedSpan[] =>
         attributes: attributesOf(messages(span, 9)),
         isError: messages(span, 15).some((status) => integerOf(status, 3) === 2n),
         service: resource['service.name'],
+        resource,
       })),
     );
   });
