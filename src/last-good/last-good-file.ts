@@ -1,5 +1,5 @@
-// LAST_GOOD_FILE: one JSON document, `{"format":…,"version":…,"content":…,"sha256":"…"}`. The digest is that of everything before it. It
-// promises: the file holds the old or the new content at any moment, whoever writes it, and what is damaged is never used in part.
+// LAST_GOOD_FILE: one JSON document, `{"format":…,"version":…,"content":…,"sha256":"…"}`. The digest is that of the content. It promises: the file
+// holds the old or the new content at any moment, whoever writes it, and what is damaged is never used in part.
 import { createHash } from 'node:crypto';
 import { open, readFile, readlink, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
