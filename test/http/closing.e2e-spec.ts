@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PATHS } from '../support/paths.js';
 import { exchange } from '../support/raw.js';
-import { undisturbed } from '../support/undisturbed.js';
 import { World } from '../support/world.js';
 
 const PATH = PATHS.orderUpdate;
@@ -35,6 +34,11 @@ const CLOSING: [name: string, status: number, request: () => string][] = [
     () => `GET ${PATH} HTTP/1.0\r\nConnection: keep-alive\r\n${credentials}\r\n`,
   ],
   ['Expect: 100-continue', 200, () => `${START}${credentials}Expect: 100-continue\r\n\r\n`],
+  [
+    'Expect: 100-continue with chunks',
+    400,
+    () => `${START}Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n`,
+  ],
   ['another expectation', 417, () => `${START}${credentials}Expect: x\r\n\r\n`],
   ['a body with a length', 400, () => `${START}${credentials}Content-Length: 3\r\n\r\nabc`],
   [
@@ -108,16 +112,12 @@ describe.each(CLOSING)('%s closes the connection with %d', (_name, status, reque
 
 describe('a client that is still sending', () => {
   it('gets the answer that closes, not a reset', async () => {
-    // It has a second to read the answer
-    await undisturbed(async () => {
-      const { responses, closed } = await exchange(world.service.port, [
-        `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n`,
-        ...Array.from({ length: 20 }, () => Buffer.alloc(400_000)),
-      ]);
-      expect({ statuses: responses.map(({ status }) => status), closed }).toEqual({
-        statuses: [405],
-        closed: true,
-      });
+    const { responses, closed } = await exchange(world.service.port, [
+      `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n${'x'.repeat(8_000_000)}`,
+    ]);
+    expect({ statuses: responses.map(({ status }) => status), closed }).toEqual({
+      statuses: [405],
+      closed: true,
     });
   });
 });

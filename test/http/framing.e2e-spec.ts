@@ -238,18 +238,6 @@ describe('the limits', () => {
     );
     expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
   });
-
-  it('end a silent connection, and one that sends a byte now and then', async () => {
-    const slowly = Array.from(`GET ${PATH}?${'x'.repeat(100)}`); // five minutes of bytes
-    const [silent, slow, body] = await Promise.all([
-      send([]),
-      send(slowly, { pauseMs: 3_000 }),
-      send([`GET ${PATH} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`]),
-    ]);
-    expect(silent).toEqual({ closed: true, responses: [] });
-    expectProblem(slow.responses[0] as NonNullable<(typeof slow.responses)[0]>, 'request-timeout');
-    expectProblem(body.responses[0] as NonNullable<(typeof body.responses)[0]>, 'request-timeout');
-  });
 });
 
 describe('a body', () => {
