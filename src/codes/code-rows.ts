@@ -2,13 +2,11 @@
 import type { AreaProperty } from '../database/entities/area-property.entity.js';
 import type { CodeListValue } from '../database/entities/code-list-value.entity.js';
 import type { CommunicationCode } from '../database/entities/communication-code.entity.js';
-import { RefusedSnapshot } from '../snapshots/refused-snapshot.js';
+import type { Validity } from '../database/entities/validity.js';
+import { RefusedSnapshot } from '../snapshots/source.js';
 
 export const AREAS = ['order-update', 'order-capture-v2'] as const;
 export type Area = (typeof AREAS)[number];
-
-/** When a code is in force: from `validFrom` until just before `validUntil`, in milliseconds since the epoch; infinite without a bound. */
-export type Validity = Pick<CodeListValue, 'validFrom' | 'validUntil'>;
 
 /** A communication code, with its text in the answers. There may be very many, so each is few objects. */
 export interface CodeRecord {

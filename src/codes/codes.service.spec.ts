@@ -6,11 +6,12 @@ import { Answer } from '../http/answer.js';
 import type { SnapshotsService } from '../snapshots/snapshots.service.js';
 import { createLog } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
-import { AREAS, type CodeRecord, type CodeRows, type Validity, recordOf } from './code-rows.js';
+import { AREAS, type CodeRecord, type CodeRows, recordOf } from './code-rows.js';
 import { CodesSnapshot } from './codes-snapshot.js';
 import { CodesService } from './codes.service.js';
 import type { Filters } from './filters.js';
 
+type Validity = Pick<CodeRecord['validity'], 'validFrom' | 'validUntil'>;
 const START = 1_000_000;
 const ALWAYS: Validity = { validFrom: -Infinity, validUntil: Infinity };
 const TYPES = ['T', 'T ', 'U'];

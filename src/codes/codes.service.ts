@@ -57,8 +57,8 @@ export class CodesService {
 
   /** Why the content of the database is not served, or undefined. */
   get refusal(): string | undefined {
-    const { refusal } = this.followed;
-    return refusal && `The codes in the database cannot be served: ${refusal}.`;
+    const { refused } = this.followed;
+    return refused && `The codes in the database cannot be served: ${refused.reason}.`;
   }
 
   private get inForce(): CodesSnapshot {

@@ -1,4 +1,5 @@
-import type { CodeRows, Validity } from './code-rows.js';
+import type { Validity } from '../database/entities/validity.js';
+import type { CodeRows } from './code-rows.js';
 
 /** The moments at which a code begins or ends, in milliseconds since the epoch, in their order. */
 export class Moments {

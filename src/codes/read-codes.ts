@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { AreaProperty } from '../database/entities/area-property.entity.js';
 import { CodeListValue } from '../database/entities/code-list-value.entity.js';
 import { CommunicationCode } from '../database/entities/communication-code.entity.js';
-import { RefusedSnapshot } from '../snapshots/refused-snapshot.js';
+import { RefusedSnapshot } from '../snapshots/source.js';
 import { type CodeRecord, type CodeRows, assertServable, recordOf } from './code-rows.js';
 
 /** Records that are read at a time: some milliseconds of work. */
@@ -63,20 +63,11 @@ function readPage(manager: EntityManager, last?: CommunicationCode): Promise<Com
 }
 
 /** TypeORM makes one entity of all rows with the same key. Where the primary key of a table was dropped, there are more rows than entities. */
-async function assertAllRead(
-  manager: EntityManager,
-  { properties, values, records }: CodeRows,
-): Promise<void> {
-  const read = {
-    area_property: properties.length,
-    code_list_value: values.length,
-    communication_code: records.length,
-  };
-  for (const [table, entities] of Object.entries(read)) {
-    const [row] = await manager.query<{ rows: string }[]>(
-      `select count(*) as rows from public.${table}`,
-    );
-    if (Number(row?.rows) !== entities)
-      throw new RefusedSnapshot(`${table} holds a key twice: its primary key is missing`);
-  }
+async function assertAllRead(manager: EntityManager, read: CodeRows): Promise<void> {
+  const [row] = await manager.query<{ rows: number }[]>(
+    `select ((select count(*) from public.area_property) + (select count(*) from public.code_list_value)
+      + (select count(*) from public.communication_code))::int as rows`,
+  );
+  if (row?.rows !== read.properties.length + read.values.length + read.records.length)
+    throw new RefusedSnapshot('a table holds a key twice: its primary key is missing');
 }

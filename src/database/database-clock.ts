@@ -1,25 +1,16 @@
 import { Injectable } from '@nestjs/common';
 
-/**
- * The clock of the database: never ahead of it, and behind it by at most the time that an answer takes. Between measurements, and while the
- * database is away, the monotonic clock of the process continues from the last measurement, so changes of this machine's clock do not matter.
- */
+// The clock of the database: never ahead of it, and behind it by at most the time that an answer takes. Between measurements, and while the
+// database is away, the monotonic clock of the process continues from the last one, so changes of this machine's clock do not matter.
 @Injectable()
 export class DatabaseClock {
-  /** Added to performance.now(). Undefined until the first measurement. */
-  private offset: number | undefined;
+  private offset: number | undefined; // added to performance.now()
   private assumedMs = 0;
 
   /** Milliseconds since the epoch. */
   now(): number {
-    return this.offset === undefined
-      ? Date.now() + this.assumedMs
-      : performance.now() + this.offset;
-  }
-
-  /** Milliseconds by which it is ahead of this machine's clock. */
-  get offsetMs(): number {
-    return this.now() - Date.now();
+    const { offset } = this;
+    return offset === undefined ? Date.now() + this.assumedMs : performance.now() + offset;
   }
 
   /** @param aheadMs by which an earlier process found it ahead of this machine's clock: it counts until the first measurement */

@@ -5,15 +5,14 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { DatabaseClock } from '../database/database-clock.js';
-import { readTransaction, withSession } from '../database/sessions.js';
-import { Availability } from '../telemetry/availability.js';
+import { withSession } from '../database/session.js';
 import { LOG, type Log } from '../telemetry/log.js';
 import { Metrics, measureOnScrape } from '../telemetry/metrics.js';
 import { Tracing } from '../telemetry/tracing.js';
-import { FollowedSnapshot, type Source } from './followed-snapshot.js';
-import type { Topic } from './stamp.js';
+import { FollowedSnapshot } from './followed-snapshot.js';
+import type { Source, Topic } from './source.js';
 
 /** How often the triggers are compared with what they must be. */
 const TRIGGERS_MS = 30_000;
@@ -23,33 +22,28 @@ const TRIGGERS_MS = 30_000;
 export class SnapshotsService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly followed = new Map<Topic, FollowedSnapshot<unknown>>();
   private timer: NodeJS.Timeout | undefined;
-  /** Of the database. */
-  readonly availability = new Availability();
 
   constructor(
-    @InjectDataSource() private readonly dataSource: DataSource,
-    private readonly clock: DatabaseClock,
-    private readonly metrics: Metrics,
-    private readonly tracing: Tracing,
-    @Inject(LOG) private readonly log: Log,
+    @InjectDataSource() readonly dataSource: DataSource,
+    readonly clock: DatabaseClock,
+    readonly metrics: Metrics,
+    readonly tracing: Tracing,
+    @Inject(LOG) readonly log: Log,
   ) {
     measureOnScrape(metrics.snapshotAge, () => {
-      for (const [topic, { current, age }] of this.followed)
-        if (current !== undefined) metrics.snapshotAge.set({ topic }, age);
+      for (const [topic, { age }] of this.followed)
+        if (age < Infinity) metrics.snapshotAge.set({ topic }, age);
     });
   }
 
   /** Registers a value that is read whenever its topic changes. Called while the application is created. */
   follow<T>(topic: Topic, source: Source<T>): FollowedSnapshot<T> {
-    const { dataSource, clock, availability, metrics, tracing, log } = this;
-    const near = { dataSource, clock, availability, metrics, tracing, log };
-    const snapshot = new FollowedSnapshot(topic, source, near);
+    const snapshot = new FollowedSnapshot(topic, source, this);
     this.followed.set(topic, snapshot);
     return snapshot;
   }
 
   onApplicationBootstrap(): void {
-    this.availability.expect();
     for (const topic of ['keys', 'codes'] as const) void this.followed.get(topic)?.follow();
     this.timer = setInterval(() => void this.checkTriggers(), TRIGGERS_MS).unref();
     void this.checkTriggers();
@@ -58,15 +52,13 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
   /** Not before: while it drains, a replica still serves committed changes. */
   onApplicationShutdown(): void {
     clearInterval(this.timer);
-    for (const snapshot of this.followed.values()) snapshot.stop();
+    for (const snapshot of this.followed.values()) snapshot.stopping.abort();
   }
 
   /** A trigger that is missing or off leaves changes without a stamp and a record. */
   private async checkTriggers(): Promise<void> {
-    const read = (manager: EntityManager): Promise<object[]> =>
-      manager.query('select table_name, trigger_name, fault from public.trigger_fault');
     const faults = await withSession(this.dataSource, (manager) =>
-      readTransaction(manager, read),
+      manager.query<object[]>('select * from public.trigger_fault'),
     ).catch(() => undefined); // the database is away: who follows it says so
     if (!faults) return;
     this.metrics.triggerFaults.set(faults.length);

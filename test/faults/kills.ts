@@ -51,10 +51,10 @@ export async function kills(count = 200): Promise<string> {
       if (!existsSync(path)) found.none++;
       else
         try {
-          const { codesConfirmedAt, rows } = await readLastGood(path);
+          const { confirmedAt, rows } = await readLastGood(path);
           if (rows.records.length !== all) throw new Error('codes are missing');
-          if (codesConfirmedAt > lastConfirmedAt) found.new++;
-          lastConfirmedAt = codesConfirmedAt;
+          if (confirmedAt > lastConfirmedAt) found.new++;
+          lastConfirmedAt = confirmedAt;
         } catch (error) {
           found.unreadable.push(String(error));
         }

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { CodesSnapshot } from '../../src/codes/codes-snapshot.js';
 import { lockTables, readCodes } from '../../src/codes/read-codes.js';
 import { poolOptions } from '../../src/database/connections.js';
-import { readTransaction, withSession } from '../../src/database/sessions.js';
+import { readTransaction, withSession } from '../../src/database/session.js';
 import { createDatabase } from '../support/database.js';
 import { startMigratedPostgres } from '../support/migrated-postgres.js';
 

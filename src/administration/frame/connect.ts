@@ -2,13 +2,7 @@ import type { Client } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import { connectionString, databaseAddressFault } from '../../configuration/database-url.js';
 import { poolOptions } from '../../database/connections.js';
-import {
-  SERVER_QUERY,
-  type ServerFacts,
-  Session,
-  assertSupported,
-} from '../../database/session.js';
-import { readTransaction, withSession } from '../../database/sessions.js';
+import { Session, readTransaction, withSession } from '../../database/session.js';
 import { describe } from '../../telemetry/repeated-failure.js';
 import { AdministrationError } from './command.js';
 
@@ -29,8 +23,7 @@ export async function connect(environment: NodeJS.ProcessEnv = process.env): Pro
   });
   try {
     await client.connect();
-    const { rows } = await client.query<ServerFacts>(SERVER_QUERY);
-    assertSupported(rows[0]);
+    await assertSupported(client);
     return client;
   } catch (error) {
     await client.end().catch(() => undefined);
@@ -38,6 +31,18 @@ export async function connect(environment: NodeJS.ProcessEnv = process.env): Pro
       `The database ${pathname.slice(1)} at ${hostname}:${port || 5432} cannot be used: ${describe(error)}. Check DATABASE_URL and that the server runs.`,
     );
   }
+}
+
+/** The migrations and statements need PostgreSQL 14. With an encoding other than UTF8, lengths and order are those of bytes. */
+async function assertSupported(client: Client): Promise<void> {
+  const { rows } = await client.query<{ version: number; encoding: string }>(
+    `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding`,
+  );
+  const { version = 0, encoding } = rows[0] ?? {};
+  if (version < 140_000 || encoding !== 'UTF8')
+    throw new Error(
+      `it is PostgreSQL ${Math.floor(version / 10_000)} with the encoding ${encoding}: PostgreSQL 14 or later and UTF8 are needed`,
+    );
 }
 
 /** Connects, does the work, and ends the session, whether the work succeeded or not. */
@@ -57,13 +62,8 @@ export async function withManager<T>(
   const options = poolOptions(process.env);
   const extra = { ...options.extra, query_timeout: 0, application_name: NAME };
   const source = new DataSource({ ...options, extra });
-  let session: Session | undefined;
   try {
-    return await withSession(
-      source,
-      (manager) => work(session as Session, manager),
-      (one) => (session = one),
-    );
+    return await withSession(source, (manager, session) => work(session, manager));
   } finally {
     await source.destroy().catch(() => undefined);
   }

@@ -3,7 +3,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import { withSession } from '../../database/sessions.js';
+import { withSession } from '../../database/session.js';
 
 const EVERY_MS = 60_000;
 /** Keys that are first used within this time are written together. */

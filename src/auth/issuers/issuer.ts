@@ -6,7 +6,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { JSONWebKeySet, RemoteJWKSet } from 'jose';
 import type { Configuration } from '../../configuration/configuration.js';
-import { Availability } from '../../telemetry/availability.js';
 import type { Log } from '../../telemetry/log.js';
 import type { Metrics } from '../../telemetry/metrics.js';
 import { RepeatedFailure } from '../../telemetry/repeated-failure.js';
@@ -28,7 +27,6 @@ const WAIT_MS = 800;
 
 /** One of the issuers in OAUTH_ISSUER. It shares nothing with the others. */
 export class Issuer {
-  readonly availability = new Availability();
   /** Whether the keys are those that were given to `restore`. */
   isRestored = false;
   /** What the issuer says of itself. */
@@ -103,7 +101,6 @@ export class Issuer {
   }
 
   start(): void {
-    this.availability.expect();
     void this.refresh();
   }
 
@@ -159,7 +156,6 @@ export class Issuer {
       [this.keySet, this.selector] = [keySet, remote];
       [this.succeeded, this.fetchedAt] = [number, performance.now()];
       this.isRestored = this.isRefusing = false;
-      this.availability.answered();
       this.metrics.jwksFetches.inc({ issuer: this.name, result: 'loaded' });
       this.failure.succeeded();
       this.retryMs = HALF_RETRY_MS;
@@ -189,7 +185,6 @@ export class Issuer {
 
   private failed(error: unknown): void {
     this.discovery.expire(); // the key set may have moved
-    this.availability.failed();
     this.metrics.jwksFetches.inc({ issuer: this.name, result: 'failed' });
     const endsAt = this.keySet && new Date(Date.now() + this.secondsLeft * 1000).toISOString();
     this.failure.failed(error, { callersRefusedAt: endsAt });

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { momentOr } from './moment.js';
+import { momentOr } from './validity.js';
 
 @Entity('api_key')
 export class ApiKey {

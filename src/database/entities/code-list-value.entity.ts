@@ -1,9 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { momentOr } from './moment.js';
+import { Validity } from './validity.js';
 
 /** One value of a list. Values keep their order by position. */
 @Entity('code_list_value')
-export class CodeListValue {
+export class CodeListValue extends Validity {
   @PrimaryColumn({ name: 'code_list', type: 'text' })
   codeList: string;
 
@@ -12,11 +12,4 @@ export class CodeListValue {
 
   @Column({ type: 'int' })
   position: number;
-
-  /** Milliseconds since the epoch, like `validUntil`; infinite without a bound. */
-  @Column({ name: 'valid_from', type: 'timestamptz', transformer: momentOr(-Infinity) })
-  validFrom: number;
-
-  @Column({ name: 'valid_until', type: 'timestamptz', transformer: momentOr(Infinity) })
-  validUntil: number;
 }

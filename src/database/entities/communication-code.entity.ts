@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { momentOr } from './moment.js';
+import { Validity } from './validity.js';
 
 @Entity('communication_code')
-export class CommunicationCode {
+export class CommunicationCode extends Validity {
   @PrimaryColumn({ name: 'code_type', type: 'text' })
   codeType: string;
 
@@ -11,11 +11,4 @@ export class CommunicationCode {
 
   @Column({ type: 'text' })
   description: string;
-
-  /** Milliseconds since the epoch, like `validUntil`; infinite without a bound. */
-  @Column({ name: 'valid_from', type: 'timestamptz', transformer: momentOr(-Infinity) })
-  validFrom: number;
-
-  @Column({ name: 'valid_until', type: 'timestamptz', transformer: momentOr(Infinity) })
-  validUntil: number;
 }

@@ -1,2 +1,0 @@
-/** The data that was read cannot be served. The former value stays. */
-export class RefusedSnapshot extends Error {}
