@@ -69,14 +69,13 @@ export class FollowedSnapshot<T> {
   }
 
   private async look(manager: EntityManager, startedAt: number): Promise<void> {
-    const { clock, metrics, tracing } = this.near;
+    const { clock, metrics } = this.near;
     const { stamp, time } = await readTransaction(manager, () => this.readStamp(manager));
     clock.measured(time, startedAt);
     metrics.databaseUp.set(1);
     if (stamp === this.stamp) [this.confirmedAt, this.refused] = [startedAt, undefined];
     const isKnown = stamp === this.stamp || stamp === this.refused?.stamp;
-    if (!isKnown || startedAt >= this.wholeAt)
-      await tracing.traced(`reload ${this.topic}`, {}, () => this.reload(manager));
+    if (!isKnown || startedAt >= this.wholeAt) await this.reload(manager);
   }
 
   /** The stamp of the topic that the transaction sees, and the time of the database in milliseconds since the epoch. */

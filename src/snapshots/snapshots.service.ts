@@ -10,7 +10,6 @@ import { DatabaseClock } from '../database/database-clock.js';
 import { withSession } from '../database/session.js';
 import { LOG, type Log } from '../telemetry/log.js';
 import { Metrics, measureOnScrape } from '../telemetry/metrics.js';
-import { Tracing } from '../telemetry/tracing.js';
 import { FollowedSnapshot } from './followed-snapshot.js';
 import type { Source, Topic } from './source.js';
 
@@ -27,7 +26,6 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
     @InjectDataSource() readonly dataSource: DataSource,
     readonly clock: DatabaseClock,
     readonly metrics: Metrics,
-    readonly tracing: Tracing,
     @Inject(LOG) readonly log: Log,
   ) {
     measureOnScrape(metrics.snapshotAge, () => {

@@ -4,7 +4,7 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 
 /** How many clients the metric names: each client takes one series for each status. */
 const MOST_CLIENTS = 1_000;
-const OTHER_CLIENTS = 'other';
+const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 
 /** Measures a gauge at each scrape. */
 export function measureOnScrape<Label extends string>(
@@ -17,25 +17,16 @@ export function measureOnScrape<Label extends string>(
 @Injectable()
 export class Metrics implements OnModuleInit {
   readonly registry = new Registry();
-  readonly requests = this.counter(
-    'http_requests_total',
-    'Requests answered',
-    'operation',
-    'status',
-  );
+  readonly requests = this.counter('http_requests_total', 'Answers', 'operation', 'status');
   readonly clientRequests = this.counter(
     'client_requests_total',
-    'Requests answered, by the client of their API key: at most 1,000 clients have names, the rest are other',
+    'Answers by the client of the API key: 1,000 clients have names, the rest are other',
     'client',
     'status',
   );
   readonly requestDuration = new Histogram({
-    ...this.of(
-      'http_request_duration_seconds',
-      'Time from the end of the header section of a request until its answer is handed to the connection',
-      'operation',
-    ),
-    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
+    ...this.of('http_request_duration_seconds', 'Time to answer a request', 'operation'),
+    buckets: BUCKETS,
   });
   readonly credentialsRefused = this.counter(
     'credentials_refused_total',
@@ -45,89 +36,35 @@ export class Metrics implements OnModuleInit {
   );
   readonly connectionsRefused = this.counter(
     'connections_refused_total',
-    'Connections closed because of a limit: connections (of the process, for a new one) or waiting-requests (on the connection)',
+    'Connections closed because of a limit: connections (of the process) or waiting-requests',
     'limit',
   );
   readonly connections = this.gauge('connections', 'Open connections on the port of the API');
-  readonly snapshotAge = this.gauge(
-    'snapshot_age_seconds',
-    'Time since the database last confirmed what is served',
-    'topic',
-  );
+  readonly snapshotAge = this.gauge('snapshot_age_seconds', 'Since it was confirmed', 'topic');
   readonly snapshotReloads = this.counter(
     'snapshot_reloads_total',
-    'Reloads by result: loaded, refused (failed its check) or failed',
+    'Readings: loaded, refused (cannot be served) or failed',
     'topic',
     'result',
   );
-  readonly servedFromFile = this.gauge(
-    'served_from_file',
-    '1 while codes, keys or signing keys (what) are served from LAST_GOOD_FILE, because the database or an issuer was away at the start',
-    'what',
-  );
-  readonly lastGoodWrites = this.counter(
-    'last_good_writes_total',
-    'Writes of LAST_GOOD_FILE by result: written or failed',
-    'result',
-  );
-  readonly unrecordedChanges = this.counter(
-    'unrecorded_changes_total',
-    'Readings that found a change without a stamp',
-    'topic',
-  );
-  readonly triggerFaults = this.gauge(
-    'trigger_faults',
-    'Triggers of the record of changes that are missing or switched off: see the view trigger_fault',
-  );
+  readonly servedFromFile = this.gauge('served_from_file', '1 if from LAST_GOOD_FILE', 'what');
+  readonly lastGoodWrites = this.counter('last_good_writes_total', 'Writes of the file', 'result');
+  readonly unrecordedChanges = this.counter('unrecorded_changes_total', 'Without stamp', 'topic');
+  readonly triggerFaults = this.gauge('trigger_faults', 'Triggers that are missing or off');
   readonly secondsUntilRefusal = this.gauge(
     'seconds_until_refusal',
-    'Time until callers are refused because keys or signing-keys (what) can no longer be confirmed; 0 or less once that has begun',
+    'Until callers are refused because keys or signing-keys are too old to be used',
     'what',
   );
   readonly communicationCodes = this.gauge('communication_codes', 'Communication codes served');
-  readonly nextMoment = this.gauge(
-    'next_moment_timestamp_seconds',
-    'When the next code begins or ends; 0 where none will',
-  );
-  readonly momentsSwitched = this.counter(
-    'moments_switched_total',
-    'Moments at which codes began or ended',
-  );
+  readonly nextMoment = this.gauge('next_moment_timestamp_seconds', 'Next change by time');
+  readonly momentsSwitched = this.counter('moments_switched_total', 'Moments that have come');
   readonly databaseUp = this.gauge('database_up', '1 while the database answers');
-  readonly jwksAge = this.gauge(
-    'jwks_age_seconds',
-    'Time since the key set of the issuer was last fetched',
-    'issuer',
-  );
-  readonly jwksKeys = this.gauge('jwks_keys', 'Usable keys in the key set of the issuer', 'issuer');
-  readonly jwksFetches = this.counter(
-    'jwks_fetches_total',
-    'Fetches of the key set by result: loaded or failed',
-    'issuer',
-    'result',
-  );
-  readonly nextKeyExpiry = this.gauge(
-    'next_key_expiry_seconds',
-    'Time until the first API key in force ends; +Inf where none will',
-  );
-  readonly tokenCacheEntries = this.gauge(
-    'token_cache_entries',
-    'Verified access tokens remembered',
-  );
-  readonly tokenCacheLookups = this.counter(
-    'token_cache_lookups_total',
-    'Look-ups in the cache of verified tokens: hit or miss',
-    'result',
-  );
-  readonly logLinesDropped = this.counter(
-    'log_lines_dropped_total',
-    'Log lines dropped because their reader stalled',
-  );
-  readonly spans = this.counter(
-    'spans_total',
-    'Spans that were recorded; and those of them that the collector accepted (sent) or did not (failed). The rest waits, or was dropped because too many waited',
-    'result',
-  );
+  readonly jwksAge = this.gauge('jwks_age_seconds', 'Since the keys were fetched', 'issuer');
+  readonly jwksKeys = this.gauge('jwks_keys', 'Usable signing keys', 'issuer');
+  readonly nextKeyExpiry = this.gauge('next_key_expiry_seconds', 'Until an API key ends, or +Inf');
+  readonly tokenCacheLookups = this.counter('token_cache_lookups_total', 'Hits, misses', 'result');
+  readonly logLinesDropped = this.counter('log_lines_dropped_total', 'Lines lost to a slow reader');
 
   private readonly clients = new Set<string>();
 
@@ -146,9 +83,8 @@ export class Metrics implements OnModuleInit {
     this.requests.inc({ operation, status });
     this.requestDuration.observe({ operation }, seconds);
     if (client === undefined) return;
-    const isNamed = this.clients.has(client) || this.clients.size < MOST_CLIENTS;
-    if (isNamed) this.clients.add(client);
-    this.clientRequests.inc({ client: isNamed ? client : OTHER_CLIENTS, status });
+    if (this.clients.size < MOST_CLIENTS) this.clients.add(client);
+    this.clientRequests.inc({ client: this.clients.has(client) ? client : 'other', status });
   }
 
   private of<Label extends string>(name: string, help: string, ...labelNames: Label[]) {

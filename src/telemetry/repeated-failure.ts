@@ -4,8 +4,8 @@ const SUMMARY_MS = 60_000;
 
 /** Logs a failure that repeats: once at its start, once a minute while it lasts, and once at its end. */
 export class RepeatedFailure {
-  private message: string | undefined;
-  private count = 0;
+  private reason: string | undefined;
+  private failures = 0;
   private saidAt = 0;
 
   constructor(
@@ -15,23 +15,24 @@ export class RepeatedFailure {
 
   /** @param fields of the log line */
   failed(error: unknown, fields: object = {}): void {
-    const message = describe(error);
-    this.count++;
-    if (message === this.message && Date.now() - this.saidAt < SUMMARY_MS) return;
-    this.message = message;
-    this.saidAt = Date.now();
-    this.log.warn(
-      { reason: message, failures: this.count, ...fields },
-      `${this.subject}: failed, trying on`,
-    );
+    const reason = describe(error);
+    const failures = ++this.failures;
+    if (reason === this.reason && Date.now() - this.saidAt < SUMMARY_MS) return;
+    [this.reason, this.saidAt] = [reason, Date.now()];
+    this.log.warn({ reason, failures, ...fields }, `${this.subject}: failed, trying on`);
   }
 
   succeeded(): void {
-    if (this.count > 0) this.log.info({ failures: this.count }, `${this.subject}: works again`);
-    this.count = 0;
-    this.message = undefined;
+    const { failures } = this;
+    if (failures > 0) this.log.info({ failures }, `${this.subject}: works again`);
+    [this.reason, this.failures] = [undefined, 0];
   }
 }
+
+/** Codes of Node's TLS for a certificate that no known CA has signed. */
+const UNKNOWN_CA = /^(SELF_SIGNED_|DEPTH_ZERO_SELF_SIGNED_|UNABLE_TO_(GET_ISSUER|VERIFY))/;
+const REMEDY =
+  ": the CA of the server's certificate is not known here. Name the file of the CA in NODE_EXTRA_CA_CERTS, for PostgreSQL in sslrootcert of the connection string";
 
 /** One line about an error. For an AggregateError (every address refused) it joins the messages of its parts. */
 export function describe(error: unknown): string {
@@ -42,8 +43,3 @@ export function describe(error: unknown): string {
   const remedy = UNKNOWN_CA.test(String((error as NodeJS.ErrnoException).code)) ? REMEDY : '';
   return `${error.message || error.name}${remedy}${cause}`;
 }
-
-/** Codes of Node's TLS for a certificate that no known CA has signed. */
-const UNKNOWN_CA = /^(SELF_SIGNED_|DEPTH_ZERO_SELF_SIGNED_|UNABLE_TO_(GET_ISSUER|VERIFY))/;
-const REMEDY =
-  ": the CA of the server's certificate is not known here. Name the file of the CA in NODE_EXTRA_CA_CERTS, for PostgreSQL in sslrootcert of the connection string";

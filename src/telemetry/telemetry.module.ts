@@ -12,13 +12,13 @@ import { Tracing } from './tracing.js';
     {
       provide: LOG,
       inject: [Configuration, Metrics],
-      useFactory: ({ LOG_LEVEL }: Configuration, metrics: Metrics) => createLog(LOG_LEVEL, metrics),
+      useFactory: (configuration: Configuration, metrics: Metrics) =>
+        createLog(configuration.LOG_LEVEL, metrics),
     },
     {
       provide: Tracing,
-      inject: [Configuration, LOG, Metrics],
-      useFactory: (configuration: Configuration, log: Log, metrics: Metrics) =>
-        Tracing.create(configuration, log, metrics),
+      inject: [Configuration, LOG],
+      useFactory: (configuration: Configuration, log: Log) => Tracing.create(configuration, log),
     },
   ],
   exports: [Metrics, LOG, Tracing],

@@ -1,38 +1,38 @@
-// Traces with OpenTelemetry. Unless a collector is configured, nothing of OpenTelemetry is loaded and no connection is made. No request,
-// reload or shutdown waits for the collector: spans that it does not accept in time are dropped and counted.
+// Traces with OpenTelemetry. Unless a collector is configured, nothing of OpenTelemetry is loaded and no connection is made.
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Configuration } from '../configuration/configuration.js';
 import type { Log } from './log.js';
-import type { Metrics } from './metrics.js';
 import type { OpenTelemetry } from './open-telemetry.js';
-import { type TraceFields, type TracedRequest, parentOf } from './trace-context.js';
+
+/** What a span records about a request: never its query, a header, or a path that is not a route of the service. */
+export interface TracedRequest {
+  readonly method?: string | null;
+  /** The pattern of the route that matched; `none` if none did. */
+  readonly operation: string;
+  readonly requestId: string;
+  /** The value of a header. */
+  field(name: string): string | undefined;
+}
+
+/** W3C Trace Context, section 3.2. Anything else is free text, and stays out of the log. */
+const TRACEPARENT = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/;
 
 @Injectable()
 export class Tracing implements OnApplicationShutdown {
   /** @param tracer undefined if traces are off */
   constructor(private readonly tracer?: OpenTelemetry) {}
 
-  static async create(configuration: Configuration, log: Log, metrics: Metrics): Promise<Tracing> {
+  static async create(configuration: Configuration, log: Log): Promise<Tracing> {
     if (configuration.OTEL_EXPORTER_OTLP_ENDPOINT === '' || configuration.OTEL_SDK_DISABLED)
       return new Tracing();
     const { OpenTelemetry } = await import('./open-telemetry.js');
-    return new Tracing(new OpenTelemetry(configuration, log, metrics));
+    return new Tracing(new OpenTelemetry(configuration, log));
   }
 
-  /** Records the span of an answered request, and returns the fields for its log line. */
-  request(request: TracedRequest, status: number, milliseconds: number): TraceFields {
-    return this.tracer
-      ? this.tracer.request(request, status, milliseconds)
-      : { trace_id: parentOf(request.field('traceparent'))?.traceId };
-  }
-
-  /** Does the work within a new span. */
-  traced<Result>(
-    name: string,
-    attributes: Record<string, string>,
-    work: () => Promise<Result>,
-  ): Promise<Result> {
-    return this.tracer ? this.tracer.work(name, attributes, work) : work();
+  /** Records the span of an answered request, and returns trace_id and span_id for its log line. */
+  request(request: TracedRequest, status: number, milliseconds: number): object {
+    const [, trace_id] = TRACEPARENT.exec(request.field('traceparent') ?? '') ?? [];
+    return { trace_id, ...this.tracer?.request(request, status, milliseconds) };
   }
 
   /** Sends the last spans to the collector, if it accepts them in time. */

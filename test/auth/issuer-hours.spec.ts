@@ -2,8 +2,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Issuer as FollowedIssuer } from '../../src/auth/issuers/issuer.js';
 import { createLog } from '../../src/telemetry/log.js';
-import { Metrics } from '../../src/telemetry/metrics.js';
-import { Tracing } from '../../src/telemetry/tracing.js';
 import { Issuer } from '../support/issuer.js';
 
 let issuer: Issuer;
@@ -11,9 +9,9 @@ let followed: FollowedIssuer;
 beforeEach(async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
   issuer = await Issuer.start();
-  const [metrics, settings] = [new Metrics(), { OAUTH_JWKS_URI: '', OAUTH_ALLOW_HTTP: false }];
-  const log = createLog('silent', metrics);
-  followed = new FollowedIssuer(issuer.url, settings, log, metrics, new Tracing());
+  const settings = { OAUTH_JWKS_URI: '', OAUTH_ALLOW_HTTP: false };
+  const log = createLog('silent');
+  followed = new FollowedIssuer(issuer.url, settings, log);
   followed.start();
   await followed['refreshing'];
 });

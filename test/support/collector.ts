@@ -1,53 +1,24 @@
 // A collector of traces: OTLP over HTTP with protobuf, as opentelemetry-proto has it (collector/trace/v1, trace/v1, common/v1).
-import { type Server, createServer } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-
-export interface CollectedSpan {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId: string;
-  readonly traceState: string;
-  readonly name: string;
-  /** 1 internal, 2 server. */
-  readonly kind: number;
-  readonly milliseconds: number;
-  readonly attributes: Readonly<Record<string, unknown>>;
-  readonly isError: boolean;
-  readonly service: unknown;
-  readonly resource: Readonly<Record<string, unknown>>;
-}
-
-type Behaviour = 'takes' | 'refuses' | 'hangs';
+import { buffer } from 'node:stream/consumers';
 
 export class Collector {
   readonly spans: CollectedSpan[] = [];
   readonly headers: NodeJS.Dict<string | string[]>[] = [];
   connections = 0;
-  behaviour: Behaviour = 'takes';
-  private readonly waiting = new Set<() => void>();
+  behaviour: 'takes' | 'refuses' | 'hangs' = 'takes';
 
-  private constructor(private readonly server: Server) {}
+  private constructor(private readonly server: Server) {
+    server.on('connection', () => this.connections++);
+    server.on('request', (request, response) => void this.take(request, response));
+  }
 
   static async start(): Promise<Collector> {
-    const server = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        if (collector.behaviour === 'hangs') return;
-        if (collector.behaviour === 'refuses') {
-          response.writeHead(503).end();
-          return;
-        }
-        collector.headers.push(request.headers);
-        collector.spans.push(...spansOf(Buffer.concat(chunks)));
-        for (const look of collector.waiting) look();
-        response.writeHead(200, { 'Content-Type': 'application/x-protobuf' }).end();
-      });
-    });
-    const collector = new Collector(server);
-    server.on('connection', () => collector.connections++);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    return collector;
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new Collector(server);
   }
 
   /** What the service is told to send traces here; without pause between the batches. */
@@ -67,91 +38,78 @@ export class Collector {
     for (;;) {
       const found = this.spans.filter(fits);
       if (found.length >= count) return found;
-      await new Promise<void>((resolve) => {
-        const look = (): void => {
-          this.waiting.delete(look);
-          resolve();
-        };
-        this.waiting.add(look);
-      });
+      await once(this.server, 'spans');
     }
   }
 
-  close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => void this.server.close(() => resolve()));
-    this.server.closeAllConnections();
-    return closed;
+  private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const bytes = await buffer(request);
+    if (this.behaviour === 'hangs') return;
+    response.writeHead(this.behaviour === 'takes' ? 200 : 503).end();
+    if (this.behaviour === 'refuses') return;
+    this.headers.push(request.headers);
+    this.spans.push(...new Message(bytes).all(1).flatMap(spansOf));
+    this.server.emit('spans');
+  }
+
+  async close(): Promise<void> {
+    this.server.close().closeAllConnections();
+    await once(this.server, 'close');
   }
 }
 
-type Fields = Map<number, (Buffer | bigint)[]>;
+/** A message in the encoding of protobuf. Its fields are asked for by their numbers. */
+class Message {
+  private readonly fields: [number: number, value: Buffer | bigint][] = [];
 
-/** The fields of a protobuf message by number: bytes, or an integer. */
-function fieldsOf(bytes: Buffer): Fields {
-  const fields: Fields = new Map();
-  let at = 0;
-  const varint = (): bigint => {
-    let value = 0n;
-    for (let shift = 0n; ; shift += 7n) {
-      const byte = bytes[at++] as number;
-      value |= BigInt(byte & 127) << shift;
-      if (byte < 128) return value;
+  constructor(bytes: Buffer) {
+    let at = 0;
+    const varint = (): bigint => {
+      const byte = bytes[at++] ?? 0;
+      return BigInt(byte & 127) + (byte < 128 ? 0n : varint() * 128n);
+    };
+    while (at < bytes.length) {
+      const tag = Number(varint());
+      const kind = tag & 7; // 0 an integer, 1 eight bytes, 2 bytes with their length before them, 5 four bytes
+      const length = kind === 1 ? 8 : kind === 5 ? 4 : kind === 2 ? Number(varint()) : 0;
+      const value = kind === 0 ? varint() : bytes.subarray(at, (at += length));
+      this.fields.push([tag >> 3, value]);
     }
-  };
-  const take = (length: number): Buffer => bytes.subarray(at, (at += length));
-  while (at < bytes.length) {
-    const tag = Number(varint());
-    const kind = tag & 7;
-    const value =
-      kind === 0
-        ? varint()
-        : kind === 1
-          ? take(8).readBigUInt64LE()
-          : kind === 5
-            ? BigInt(take(4).readUInt32LE())
-            : take(Number(varint()));
-    fields.set(tag >> 3, [...(fields.get(tag >> 3) ?? []), value]);
   }
-  return fields;
+
+  private values = (number: number): (Buffer | bigint)[] =>
+    this.fields.flatMap(([own, value]) => (own === number ? [value] : []));
+  integer = (number: number): number => Number(this.values(number)[0] ?? 0);
+  bytes = (number: number): Buffer => (this.values(number)[0] ?? Buffer.alloc(0)) as Buffer;
+  text = (number: number): string => this.bytes(number).toString();
+  all = (number: number): Message[] =>
+    this.values(number).map((value) => new Message(value as Buffer));
+
+  /** Attributes: text, a list of texts, or an integer. */
+  attributes(number: number): Record<string, unknown> {
+    const entries = this.all(number).map((pair): [string, unknown] => {
+      const [value = pair] = pair.all(2);
+      const [list] = value.all(5).map((each) => each.all(1).map((entry) => entry.text(1)));
+      return [pair.text(1), value.text(1) || (list ?? value.integer(3))];
+    });
+    return Object.fromEntries(entries);
+  }
 }
 
-const messages = (fields: Fields, number: number): Fields[] =>
-  (fields.get(number) ?? []).map((bytes) => fieldsOf(bytes as Buffer));
-const bytesOf = (fields: Fields, number: number): Buffer =>
-  (fields.get(number)?.[0] as Buffer | undefined) ?? Buffer.alloc(0);
-const integerOf = (fields: Fields, number: number): bigint =>
-  (fields.get(number)?.[0] as bigint | undefined) ?? 0n;
-
-function valueOf(any: Fields): unknown {
-  if (any.has(1)) return bytesOf(any, 1).toString();
-  if (any.has(3)) return Number(integerOf(any, 3));
-  return messages(any, 5).flatMap((list) => messages(list, 1).map(valueOf));
-}
-
-const attributesOf = (pairs: Fields[]): Record<string, unknown> =>
-  Object.fromEntries(
-    pairs.map((pair) => [
-      bytesOf(pair, 1).toString(),
-      valueOf(messages(pair, 2)[0] ?? new Map<number, never>()),
-    ]),
+const spansOf = (ofResource: Message) =>
+  ofResource.all(2).flatMap((ofScope) =>
+    ofScope.all(2).map((span) => ({
+      traceId: span.bytes(1).toString('hex'),
+      spanId: span.bytes(2).toString('hex'),
+      traceState: span.text(3),
+      parentSpanId: span.bytes(4).toString('hex'),
+      name: span.text(5),
+      isServer: span.integer(6) === 2,
+      milliseconds: Number(span.bytes(8).readBigUInt64LE() - span.bytes(7).readBigUInt64LE()) / 1e6,
+      attributes: span.attributes(9),
+      isError: span.all(15).some((status) => status.integer(3) === 2),
+      resource: ofResource.all(1)[0]?.attributes(1) ?? {},
+    })),
   );
 
-const spansOf = (bytes: Buffer): CollectedSpan[] =>
-  messages(fieldsOf(bytes), 1).flatMap((ofResource) => {
-    const resource = attributesOf(messages(ofResource, 1).flatMap((each) => messages(each, 1)));
-    return messages(ofResource, 2).flatMap((ofScope) =>
-      messages(ofScope, 2).map((span) => ({
-        traceId: bytesOf(span, 1).toString('hex'),
-        spanId: bytesOf(span, 2).toString('hex'),
-        traceState: bytesOf(span, 3).toString(),
-        parentSpanId: bytesOf(span, 4).toString('hex'),
-        name: bytesOf(span, 5).toString(),
-        kind: Number(integerOf(span, 6)),
-        milliseconds: Number(integerOf(span, 8) - integerOf(span, 7)) / 1e6,
-        attributes: attributesOf(messages(span, 9)),
-        isError: messages(span, 15).some((status) => integerOf(status, 3) === 2n),
-        service: resource['service.name'],
-        resource,
-      })),
-    );
-  });
+export type CollectedSpan = ReturnType<typeof spansOf>[number];

@@ -1,4 +1,4 @@
-import { type Metrics, measureOnScrape } from '../../telemetry/metrics.js';
+import type { Metrics } from '../../telemetry/metrics.js';
 import type { AccessToken } from './access-token.js';
 
 /**
@@ -14,9 +14,7 @@ export class TokenCache {
     private readonly metrics: Metrics,
     private readonly capacity = 5_000,
   ) {
-    const { tokenCacheEntries, tokenCacheLookups } = metrics;
-    measureOnScrape(tokenCacheEntries, () => tokenCacheEntries.set(this.entries.size));
-    for (const result of ['hit', 'miss']) tokenCacheLookups.inc({ result }, 0); // so that both are there from the first scrape on
+    for (const result of ['hit', 'miss']) metrics.tokenCacheLookups.inc({ result }, 0); // so that both are there from the first scrape on
   }
 
   /** Looks a token up without counting it. */

@@ -1,5 +1,4 @@
 import type { Configuration } from '../../configuration/configuration.js';
-import type { Tracing } from '../../telemetry/tracing.js';
 import { fetchJson } from './fetch-json.js';
 
 /** The members of an authorization server's metadata that the service uses (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). */
@@ -26,12 +25,11 @@ function addresses(issuer: string): string[] {
 export async function discover(
   issuer: string,
   { OAUTH_ALLOW_HTTP }: Pick<Configuration, 'OAUTH_ALLOW_HTTP'>,
-  tracing?: Tracing,
 ): Promise<IssuerMetadata> {
   let failure: unknown;
   for (const address of addresses(issuer)) {
     try {
-      const metadata = (await fetchJson(address, tracing)) as Partial<IssuerMetadata> & {
+      const metadata = (await fetchJson(address)) as Partial<IssuerMetadata> & {
         issuer?: unknown;
       };
       if (metadata?.issuer !== issuer)
@@ -65,14 +63,13 @@ export class Discovery {
   constructor(
     private readonly issuer: string,
     private readonly configuration: Pick<Configuration, 'OAUTH_ALLOW_HTTP'>,
-    private readonly tracing: Tracing,
   ) {}
 
   /** Reads the metadata if that is due. */
   async refresh(): Promise<void> {
     if (performance.now() < this.triedAt + METADATA_MS) return;
     this.triedAt = performance.now();
-    this.metadata = await discover(this.issuer, this.configuration, this.tracing);
+    this.metadata = await discover(this.issuer, this.configuration);
   }
 
   /** It has to be read again: it could not be read, or the key set may have moved. */

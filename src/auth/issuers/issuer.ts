@@ -7,9 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { JSONWebKeySet, RemoteJWKSet } from 'jose';
 import type { Configuration } from '../../configuration/configuration.js';
 import type { Log } from '../../telemetry/log.js';
-import type { Metrics } from '../../telemetry/metrics.js';
 import { RepeatedFailure } from '../../telemetry/repeated-failure.js';
-import type { Tracing } from '../../telemetry/tracing.js';
 import { Discovery } from './discovery.js';
 import { type KeySet, keySetOf } from './key-set.js';
 import { remoteKeySet } from './remote-key-set.js';
@@ -54,10 +52,8 @@ export class Issuer {
     readonly name: string,
     private readonly configuration: Pick<Configuration, 'OAUTH_JWKS_URI' | 'OAUTH_ALLOW_HTTP'>,
     private readonly log: Log,
-    private readonly metrics: Metrics,
-    private readonly tracing: Tracing,
   ) {
-    this.discovery = new Discovery(name, configuration, tracing);
+    this.discovery = new Discovery(name, configuration);
     this.failure = new RepeatedFailure(log, `issuer ${name}`);
   }
 
@@ -95,7 +91,7 @@ export class Issuer {
     const keySet = await keySetOf(jwks);
     if (this.keySet) return;
     this.keySet = keySet;
-    this.selector = remoteKeySet(this.name, this.tracing, keySet.jwks);
+    this.selector = remoteKeySet(this.name, keySet.jwks);
     this.fetchedAt = performance.now() - age * 1000;
     this.isRestored = true;
   }
@@ -156,7 +152,6 @@ export class Issuer {
       [this.keySet, this.selector] = [keySet, remote];
       [this.succeeded, this.fetchedAt] = [number, performance.now()];
       this.isRestored = this.isRefusing = false;
-      this.metrics.jwksFetches.inc({ issuer: this.name, result: 'loaded' });
       this.failure.succeeded();
       this.retryMs = HALF_RETRY_MS;
       return REFRESH_MS;
@@ -178,14 +173,13 @@ export class Issuer {
         if (!this.remote) throw error;
       });
     const address = OAUTH_JWKS_URI || this.discovery.metadata?.jwks_uri || '';
-    if (!this.remote || address !== this.address) this.remote = remoteKeySet(address, this.tracing);
+    if (!this.remote || address !== this.address) this.remote = remoteKeySet(address);
     this.address = address;
     return this.remote;
   }
 
   private failed(error: unknown): void {
     this.discovery.expire(); // the key set may have moved
-    this.metrics.jwksFetches.inc({ issuer: this.name, result: 'failed' });
     const endsAt = this.keySet && new Date(Date.now() + this.secondsLeft * 1000).toISOString();
     this.failure.failed(error, { callersRefusedAt: endsAt });
     if (!endsAt || this.secondsLeft > 0 || this.isRefusing) return;

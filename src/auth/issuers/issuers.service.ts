@@ -7,7 +7,6 @@ import {
 import { Configuration } from '../../configuration/configuration.js';
 import { LOG, type Log } from '../../telemetry/log.js';
 import { Metrics, measureOnScrape } from '../../telemetry/metrics.js';
-import { Tracing } from '../../telemetry/tracing.js';
 import { Issuer } from './issuer.js';
 
 /** What callers are told while an issuer has no keys. */
@@ -18,18 +17,10 @@ export const NO_KEYS = 'No signing keys of the issuer are available.';
 export class IssuersService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly issuers: ReadonlyMap<string, Issuer>;
 
-  constructor(
-    configuration: Configuration,
-    @Inject(LOG) log: Log,
-    metrics: Metrics,
-    tracing: Tracing,
-  ) {
+  constructor(configuration: Configuration, @Inject(LOG) log: Log, metrics: Metrics) {
     const { jwksAge, jwksKeys, secondsUntilRefusal } = metrics;
     this.issuers = new Map(
-      configuration.OAUTH_ISSUER.map((name) => [
-        name,
-        new Issuer(name, configuration, log, metrics, tracing),
-      ]),
+      configuration.OAUTH_ISSUER.map((name) => [name, new Issuer(name, configuration, log)]),
     );
     measureOnScrape(jwksAge, () => {
       for (const { name, age } of this.issuers.values())

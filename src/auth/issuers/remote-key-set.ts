@@ -5,7 +5,6 @@ import {
   customFetch,
   jwksCache,
 } from 'jose';
-import type { Tracing } from '../../telemetry/tracing.js';
 import { TIMEOUT_MS, fetchJson } from './fetch-json.js';
 import { keySetOf } from './key-set.js';
 
@@ -14,16 +13,12 @@ import { keySetOf } from './key-set.js';
  * would delay a rotation after each fetch in the background.
  * @param jwks keys to begin with
  */
-export const remoteKeySet = (
-  address: string,
-  tracing: Tracing,
-  jwks?: JSONWebKeySet,
-): RemoteJWKSet =>
+export const remoteKeySet = (address: string, jwks?: JSONWebKeySet): RemoteJWKSet =>
   createRemoteJWKSet(new URL(address), {
     timeoutDuration: TIMEOUT_MS,
     cacheMaxAge: Infinity,
     cooldownDuration: Infinity,
     [jwksCache]: jwks ? { jwks, uat: Date.now() } : {},
     [customFetch]: async (url, { signal }) =>
-      Response.json((await keySetOf(await fetchJson(url, tracing, signal))).jwks),
+      Response.json((await keySetOf(await fetchJson(url, signal))).jwks),
   });
