@@ -1,25 +1,36 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { MIGRATIONS } from '../administration/migrate/migration-files.js';
-import { AdministrationError } from '../administration/frame/command.js';
+import type { Client } from 'pg';
 import { connect } from '../administration/frame/connect.js';
+import { MIGRATIONS } from '../administration/migrate/migration-files.js';
 import { applyMigrations } from '../administration/migrate/run-migrations.js';
-import { readConfiguration } from '../configuration/read-configuration.js';
-import { StartError, describeStartFailure } from '../configuration/start-error.js';
+import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
 import { endOn } from '../bootstrap/signals.js';
 import { startService } from '../bootstrap/start-service.js';
-import { demoKey, loadSamples } from './demo-data.js';
-import { DemoPostgres } from './demo-postgres.js';
+import { readConfiguration } from '../configuration/read-configuration.js';
+import { StartError, describeStartFailure } from '../configuration/start-error.js';
+import { DATA, DemoPostgres } from './demo-postgres.js';
+import { startIssuer } from './issuer.js';
 import { VARIABLES, welcome } from './welcome.js';
 
-const DATA = join(import.meta.dirname, '..', '..', '.data');
 const AUDIENCE = 'https://orders.demo.example';
+
+/** The interface document names no communication codes, so the demo loads samples that say so. */
+const SAMPLES = `
+  insert into communication_code (code_type, code, description) values
+    ('SAMPLE-APPOINTMENT', 'CONFIRMED', 'Sample: the consumer confirmed the appointment'),
+    ('SAMPLE-APPOINTMENT', 'LEFT-MESSAGE', 'Sample: a message was left, the appointment is open'),
+    ('SAMPLE-APPOINTMENT', 'NO-ANSWER', 'Sample: nobody answered the call'),
+    ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed'),
+    ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day'),
+    ('SAMPLE-USAGE', 'EMAIL', 'Sample: the code is used in messages by email')
+  on conflict do nothing`;
 
 /** Starts database, issuer and service on the loopback address, and prints commands to paste. */
 export async function startDemo(): Promise<void> {
-  const postgres = new DemoPostgres(DATA);
+  const postgres = new DemoPostgres();
   try {
     const issuerPort = Number(process.env['ISSUER_PORT'] || 3002);
     const issuerUrl = `http://127.0.0.1:${issuerPort}`;
@@ -32,79 +43,75 @@ export async function startDemo(): Promise<void> {
       OAUTH_ISSUER: issuerUrl,
       OAUTH_AUDIENCE: AUDIENCE,
     };
-    const { PORT, BASE_PATH, OAUTH_REQUIRED_SCOPE } = readConfiguration(environment);
-    await mkdir(DATA, { recursive: true }).catch((error: Error) => {
-      throw new StartError(
-        `The folder .data cannot be made: ${error.message}. Make the project's folder writable.`,
-      );
-    });
+    const { PORT, BASE_PATH, OAUTH_REQUIRED_SCOPE: scope } = readConfiguration(environment);
+    mkdirSync(DATA, { recursive: true });
     const databaseUrl = await postgres.start();
-    const open = () => connect({ DATABASE_URL: databaseUrl });
-    await applyMigrations(MIGRATIONS, open).catch((error: unknown) => {
-      if (!(error instanceof AdministrationError)) throw error;
+    const open = (): Promise<Client> => connect({ DATABASE_URL: databaseUrl });
+    await applyMigrations(MIGRATIONS, open).catch(({ message }: Error) => {
       throw new StartError(
-        `${error.message}\nThe data in .data may be that of another branch: go back to it, or delete the folder .data to start afresh.`,
+        `${message}\nThe data in .data may be that of another branch: go back to it, or delete the folder .data to start afresh.`,
       );
     });
     const client = await open();
-    const beginsAt = await loadSamples(client);
-    const key = await demoKey(client, DATA);
+    await client.query(SAMPLES);
+    const key = await demoKey(client);
     await client.end();
-    const origins = ['127.0.0.1', 'localhost'].map((host) => `http://${host}:${PORT}`);
     const machine = { id: 'demo-program', secret: randomBytes(12).toString('hex') };
-    const { startIssuer } = await import('./issuer.js');
     const issuer = await startIssuer({
       url: issuerUrl,
       port: issuerPort,
       host: '127.0.0.1',
       audience: AUDIENCE,
-      scopes: OAUTH_REQUIRED_SCOPE,
+      scopes: scope,
       machine,
-      redirectUris: origins.map((origin) => `${origin}${BASE_PATH}/docs/oauth2-redirect.html`),
-      keyFile: join(DATA, 'issuer-key.pem'),
+      redirectUris: ['127.0.0.1', 'localhost'].map(
+        (host) => `http://${host}:${PORT}${BASE_PATH}/docs/oauth2-redirect.html`,
+      ),
+      keyFile: join(DATA, 'issuer-key.json'),
     });
     const service = await startService(
       readConfiguration({ ...environment, DATABASE_URL: databaseUrl }),
     );
-    endOn(
-      {
-        async stop() {
-          await service.stop();
-          issuer.close();
-          await postgres.stop();
-        },
-      },
-      service.log,
-    );
+    const stop = async (): Promise<void> => {
+      await service.stop();
+      issuer.close();
+      await postgres.stop();
+    };
+    endOn({ stop }, service.log);
     while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
-    const grant = new URLSearchParams({
-      grant_type: 'client_credentials',
-      scope: OAUTH_REQUIRED_SCOPE,
-    });
-    const granted = await fetch(`${issuerUrl}/token`, {
-      method: 'POST',
-      headers: { Authorization: `Basic ${btoa(`${machine.id}:${machine.secret}`)}` },
-      body: grant,
-    });
+    const body = new URLSearchParams({ grant_type: 'client_credentials', scope });
+    const credentials = `${machine.id}:${machine.secret}`;
+    const headers = { Authorization: `Basic ${btoa(credentials)}` };
+    const granted = await fetch(`${issuerUrl}/token`, { method: 'POST', headers, body });
     const { access_token: token } = (await granted.json()) as { access_token: string };
-    const variables = Object.entries({
-      KEY: key,
-      TOKEN: token,
-      CLIENT_ID: machine.id,
-      CLIENT_SECRET: machine.secret,
-      DATABASE_URL: databaseUrl,
-    })
-      .map(([name, value]) => `export ${name}='${value}'\n`)
-      .join('');
-    await writeFile(join(DATA, VARIABLES), variables, { mode: 0o600 });
+    const variables = `export KEY='${key}'
+export TOKEN='${token}'
+export CLIENT_ID='${machine.id}'
+export CLIENT_SECRET='${machine.secret}'
+export DATABASE_URL='${databaseUrl}'
+`;
+    writeFileSync(join(DATA, VARIABLES), variables, { mode: 0o600 });
+    const tokenRequest = `curl -s -u ${credentials} \\\n  -d '${body.toString()}' ${issuerUrl}/token`;
     const url = service.url + BASE_PATH;
-    const tokenRequest = `curl -s -u ${machine.id}:${machine.secret} \\\n  -d '${grant.toString()}' ${issuerUrl}/token`;
     process.stdout.write(
-      welcome({ ...service, url, issuerUrl, key, databaseUrl, tokenRequest, variables, beginsAt }),
+      welcome({ ...service, url, issuerUrl, databaseUrl, key, tokenRequest, variables }),
     );
   } catch (error) {
     process.stderr.write(`${describeStartFailure(error)}\n`);
     await postgres.stop();
     process.exit(1);
   }
+}
+
+/** The key of the client "demo". It stays the same from one start to the next, and is in force again if it was revoked. */
+async function demoKey(client: Client): Promise<string> {
+  const file = join(DATA, 'api-key');
+  if (!existsSync(file)) writeFileSync(file, generateApiKey(), { mode: 0o600 });
+  const key = readFileSync(file, 'utf8');
+  await client.query(
+    `insert into api_key as present (client, key_hash) values ('demo', decode($1, 'hex'))
+     on conflict (key_hash) do update set revoked_at = null, expires_at = null where present.revoked_at is not null or present.expires_at is not null`,
+    [hashApiKey(key)],
+  );
+  return key;
 }

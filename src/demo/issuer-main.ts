@@ -1,30 +1,22 @@
 // Starts only the local issuer, for docker-compose: `node dist/demo/issuer-main.js`.
 import { startIssuer } from './issuer.js';
 
-function read(name: string, initial?: string): string {
-  const value = process.env[name] || initial;
-  if (value !== undefined) return value;
-  console.error(
-    `${name} is not set: the issuer needs ISSUER_URL (its own address), ISSUER_PORT, ISSUER_AUDIENCE (of its tokens), ISSUER_CLIENT_ID and ISSUER_CLIENT_SECRET.`,
-  );
+function read(name: string): string {
+  const value = process.env[name];
+  if (value) return value;
+  console.error(`${name} of the local issuer is not set: see docker-compose.yml.`);
   return process.exit(1);
 }
 
-const [url, port] = [read('ISSUER_URL'), Number(read('ISSUER_PORT'))];
-const issuer = await startIssuer({
-  url,
+const port = Number(read('ISSUER_PORT'));
+await startIssuer({
+  url: read('ISSUER_URL'),
   host: '0.0.0.0',
   port,
   audience: read('ISSUER_AUDIENCE'),
-  scopes: read('ISSUER_SCOPES', ''),
-  redirectUris: read('ISSUER_REDIRECT_URIS', '').split(',').filter(Boolean),
+  scopes: process.env['ISSUER_SCOPES'] ?? '',
+  redirectUris: (process.env['ISSUER_REDIRECT_URIS'] ?? '').split(',').filter(Boolean),
   machine: { id: read('ISSUER_CLIENT_ID'), secret: read('ISSUER_CLIENT_SECRET') },
 });
-process.stdout.write(`issuer ${url} listens on port ${port}\n`);
-
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  process.once(signal, () => {
-    issuer.close();
-    process.exit(0);
-  });
-}
+process.stdout.write(`the issuer listens on port ${port}\n`);
+for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => process.exit(0));

@@ -1,26 +1,17 @@
-import { PATHS } from '../documentation/openapi/operations.js';
+/** `variables` are the lines that set KEY, TOKEN, CLIENT_ID, CLIENT_SECRET and DATABASE_URL in a shell. */
+type Demo = Readonly<
+  Record<
+    'url' | 'managementUrl' | 'issuerUrl' | 'databaseUrl' | 'key' | 'tokenRequest' | 'variables',
+    string
+  >
+>;
 
-interface Demo {
-  readonly url: string;
-  readonly managementUrl: string;
-  readonly issuerUrl: string;
-  readonly key: string;
-  /** A command that asks the issuer for one more token. */
-  readonly tokenRequest: string;
-  readonly databaseUrl: string;
-  /** Lines that set KEY, TOKEN, CLIENT_ID, CLIENT_SECRET and DATABASE_URL in a shell. */
-  readonly variables: string;
-  /** When a sample code begins to be served. */
-  readonly beginsAt: Date;
-}
-
-/** The file in `.data` that holds the same lines. */
+/** The file in `.data` that holds the variables. */
 export const VARIABLES = 'demo.env';
 
-/** What `npm start` prints: where everything is, calls to paste, and a first change of the codes. No line but that of the token has more than 100 columns. */
+/** What `npm start` prints: where everything is, calls to paste, and a first change of the codes. */
 export function welcome(demo: Demo): string {
-  const { url, managementUrl, issuerUrl, key, tokenRequest, databaseUrl, variables, beginsAt } =
-    demo;
+  const { url, managementUrl, issuerUrl, databaseUrl, key, tokenRequest, variables } = demo;
   const curl = (path: string): string =>
     `curl -s -H "Api-Key: $KEY" -H "Authorization: Bearer $TOKEN" \\\n  '${url}${path}'`;
   return `
@@ -40,12 +31,9 @@ Order Lookup Services: the demo runs.
 ${variables}
 2. Call the three operations.
 
-${curl(PATHS.orderUpdate)}
-${curl(PATHS.orderCaptureV2)}
-${curl(`${PATHS.communicationCodes}?codeType=SAMPLE-APPOINTMENT`)}
-
-The last answer will change by itself: the code BEGINS-SOON is planned to begin at
-${beginsAt.toISOString()}, in a few minutes.
+${curl('/orders-update-api/supported-values')}
+${curl('/orders-api-v2/v2/supported-values')}
+${curl('/order-scheduling/communication-codes?codeType=SAMPLE-APPOINTMENT')}
 
 A program gets its token by the client credentials grant, as that of step 1 was got:
 
@@ -62,7 +50,7 @@ npm run migrate -- up
 
 4. See it in the answer.
 
-${curl(`${PATHS.communicationCodes}?codeType=MY-TYPE`)}
+${curl('/order-scheduling/communication-codes?codeType=MY-TYPE')}
 
 README.md and docs/administrators.md explain more. Ctrl-C stops everything. The data stays in
 .data/; delete that folder to start afresh.

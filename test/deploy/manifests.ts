@@ -7,7 +7,6 @@ import { PROJECT } from '../support/program.js';
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly labels?: Record<string, string> };
   readonly [property: string]: unknown;
 }
 
@@ -16,7 +15,6 @@ const FOLDER = join(PROJECT, 'deploy', 'kubernetes');
 export const files = readdirSync(FOLDER).filter(
   (name) => name.endsWith('.yaml') && name !== 'kustomization.yaml',
 );
-
 export const read = (file: string): string => readFileSync(join(FOLDER, file), 'utf8');
 export const documents = (file: string): Manifest[] =>
   parseAllDocuments(read(file), { uniqueKeys: true, strict: true }).map((document) => {

@@ -1,4 +1,7 @@
-import { PATHS } from '../../src/documentation/openapi/operations.js';
-
-export { PATHS };
+/** The three operations, as the interface document has them. */
+export const PATHS = {
+  orderUpdate: '/orders-update-api/supported-values',
+  orderCaptureV2: '/orders-api-v2/v2/supported-values',
+  communicationCodes: '/order-scheduling/communication-codes',
+} as const;
 export const ALL_PATHS = Object.values(PATHS);

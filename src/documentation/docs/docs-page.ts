@@ -18,34 +18,28 @@ export const DOCS_PAGE = `<!doctype html>
 </html>`;
 
 export const INITIALIZER = `'use strict';
-const dark = matchMedia('(prefers-color-scheme: dark)');
-const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
-dark.addEventListener('change', follow);
-follow();
 const here = location.origin + location.pathname;
-(async () => {
-const { components } = await (await fetch('openapi.json')).json();
-const scopes = Object.keys(components.securitySchemes.accessToken.flows.authorizationCode.scopes);
-// Schema, examples and header fields of each answer are opened when they are wanted: an operation fits on a screen
-const closed = (name) => (Original, { React }) => (props) =>
-  React.createElement('details', null, React.createElement('summary', null, name), React.createElement(Original, props));
-const plugin = { wrapComponents: { modelExample: closed('Example and schema'), headers: closed('Header fields') } };
-const ui = SwaggerUIBundle({
-  url: 'openapi.json',
-  plugins: [() => plugin],
-  dom_id: '#documentation',
-  deepLinking: true,
-  tryItOutEnabled: true,
-  validatorUrl: null,
-  oauth2RedirectUrl: here + '/oauth2-redirect.html',
-  onComplete: () => ui.initOAuth({ clientId: 'order-lookup-docs', usePkceWithAuthorizationCodeGrant: true, scopes }),
+fetch('openapi.json').then(async (answer) => {
+  const spec = await answer.json();
+  const scopes = Object.keys(spec.components.securitySchemes.accessToken.flows.authorizationCode.scopes);
+  // Schema, examples and header fields of each answer are opened when they are wanted: an operation fits on a screen
+  const closed = (name) => (Original, { React }) => (props) =>
+    React.createElement('details', null, React.createElement('summary', null, name), React.createElement(Original, props));
+  const plugin = { wrapComponents: { modelExample: closed('Example and schema'), headers: closed('Header fields') } };
+  const ui = SwaggerUIBundle({
+    spec,
+    plugins: [() => plugin],
+    dom_id: '#documentation',
+    deepLinking: true,
+    tryItOutEnabled: true,
+    validatorUrl: null,
+    oauth2RedirectUrl: here + '/oauth2-redirect.html',
+    onComplete: () => ui.initOAuth({ clientId: 'order-lookup-docs', usePkceWithAuthorizationCodeGrant: true, scopes }),
+  });
 });
-})();
 `;
 
-export const STYLE = `:root { color-scheme: light dark; }
-body { margin: 0; }
-html.dark-mode body { background: #1c2022; }
+export const STYLE = `body { margin: 0; }
 .swagger-ui .wrapper { box-sizing: border-box; max-width: 75rem; }
 .swagger-ui summary { cursor: pointer; }
 .swagger-ui .responses-table .response-col_description { display: flex; flex-wrap: wrap; column-gap: 1rem; padding: .25rem 0; }

@@ -9,38 +9,35 @@ import { Configuration } from '../../configuration/configuration.js';
 import { Answer, AnswerKind } from '../../http/answer.js';
 import { Problem } from '../../problems/problem.js';
 import { ProblemRenderer } from '../../problems/problem-details.js';
-import { DOCS_PAGE, INITIALIZER, STYLE } from './docs-page.js';
 import { openApiDocument } from '../openapi/openapi.document.js';
+import { DOCS_PAGE, INITIALIZER, STYLE } from './docs-page.js';
 
 const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';
 
-const fromPackage = (type: string, file: string): [string, Answer] => [
-  file,
-  Answer.of(
-    readFileSync(join(SWAGGER_UI, file)),
-    AnswerKind.page(type, "default-src 'none'; script-src 'self'"),
-  ),
-];
-const fromText = (type: string, text: string): Answer =>
-  Answer.of(Buffer.from(text), AnswerKind.page(type));
+/** @param policy Content-Security-Policy */
+const page = (type: string, body: string | Buffer, policy?: string): Answer =>
+  Answer.of(Buffer.from(body), AnswerKind.page(type, policy));
+const fromPackage = (name: string, type: string): [string, Answer] => {
+  const body = readFileSync(join(SWAGGER_UI, name));
+  return [name, page(type, body, "default-src 'none'; script-src 'self'")];
+};
 
 /** The interactive documentation. It loads nothing from other hosts. */
 @Public()
 @Controller()
 export class DocsController {
   private readonly files = new Map<string, Answer>([
-    fromPackage(CSS, 'swagger-ui.css'),
-    fromPackage(JAVASCRIPT, 'swagger-ui-bundle.js'),
-    fromPackage('image/png', 'favicon-32x32.png'),
-    fromPackage(HTML, 'oauth2-redirect.html'),
-    fromPackage(JAVASCRIPT, 'oauth2-redirect.js'),
-    ['initializer.js', fromText(JAVASCRIPT, INITIALIZER)],
-    ['docs.css', fromText(CSS, STYLE)],
+    fromPackage('swagger-ui.css', CSS),
+    fromPackage('swagger-ui-bundle.js', JAVASCRIPT),
+    fromPackage('favicon-32x32.png', 'image/png'),
+    fromPackage('oauth2-redirect.html', HTML),
+    fromPackage('oauth2-redirect.js', JAVASCRIPT),
+    ['initializer.js', page(JAVASCRIPT, INITIALIZER)],
+    ['docs.css', page(CSS, STYLE)],
   ]);
-
   private metadata: IssuerMetadata | undefined;
   private openApi: Answer | undefined;
 
@@ -52,27 +49,26 @@ export class DocsController {
 
   @Get('docs')
   show(): Answer {
-    const { token_endpoint: tokenEndpoint } = this.issuers.first.discovery.metadata ?? {};
-    const issuer =
-      tokenEndpoint && URL.canParse(tokenEndpoint) ? ` ${new URL(tokenEndpoint).origin}` : '';
+    const { token_endpoint: address = '' } = this.issuers.first.discovery.metadata ?? {};
+    const issuer = URL.canParse(address) ? ` ${new URL(address).origin}` : '';
     const policy = `default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'${issuer}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
-    return Answer.of(Buffer.from(DOCS_PAGE), AnswerKind.page(HTML, policy));
+    return page(HTML, DOCS_PAGE, policy);
   }
 
   @Get('docs/:file')
   file(@Param('file') file: string): Answer {
-    const page = this.files.get(file);
-    if (!page) throw new Problem('not-found', { detail: 'There is no such page.' });
-    return page;
+    const found = this.files.get(file);
+    if (!found) throw new Problem('not-found', { detail: 'There is no such page.' });
+    return found;
   }
 
-  @Get('openapi.json')
   /** Made again only when the metadata of the issuer changes. */
+  @Get('openapi.json')
   document(): Answer {
     const { metadata } = this.issuers.first.discovery;
     if (!this.openApi || metadata !== this.metadata) {
       const document = openApiDocument(this.configuration, this.problems, metadata);
-      this.openApi = fromText('application/json', JSON.stringify(document));
+      this.openApi = page('application/json', JSON.stringify(document));
       this.metadata = metadata;
     }
     return this.openApi;

@@ -31,34 +31,30 @@ export function openApiDocument(
   problems: ProblemRenderer,
   issuer: IssuerMetadata | undefined,
 ): object {
-  const security = [{ apiKey: [], accessToken: scope ? [scope] : [] }];
+  const paths = OPERATIONS.map((operation) => {
+    const { path, operationId, summary, description, area, parameters } = operation;
+    const get = {
+      operationId,
+      summary,
+      description,
+      tags: [area],
+      parameters,
+      security: [{ apiKey: [], accessToken: scope ? [scope] : [] }],
+      responses: responsesOf(operation, problems),
+    };
+    return [BASE_PATH + path, { get }] as const;
+  });
   return {
     openapi: '3.1.0',
     info: {
       title: 'Order Lookup Services',
       version,
       description: DESCRIPTION,
-      contact: {},
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' }, // SPDX, since OpenAPI 3.1
     },
     servers: [{ url: serverAddress || '/' }],
-    tags: OPERATIONS.map(({ tag, about }) => ({ name: tag, description: about })),
-    paths: Object.fromEntries(
-      OPERATIONS.map((operation) => {
-        const { path, operationId, summary, description, tag, parameters } = operation;
-        const responses = responsesOf(operation, problems);
-        const get = {
-          operationId,
-          summary,
-          description,
-          tags: [tag],
-          parameters,
-          security,
-          responses,
-        };
-        return [BASE_PATH + path, { get }];
-      }),
-    ),
+    tags: OPERATIONS.map(({ area }) => ({ name: area, description: `The ${area} area` })),
+    paths: Object.fromEntries(paths),
     components: {
       schemas,
       securitySchemes: {

@@ -1,58 +1,34 @@
 import { FILTERS } from '../../codes/filters.js';
 import { MAX_FILTER_CHARACTERS } from '../../problems/limits.js';
 
-/** The paths of the three operations, as the interface document has them. A test keeps them equal to those of the controllers. */
-export const PATHS = {
-  orderUpdate: '/orders-update-api/supported-values',
-  orderCaptureV2: '/orders-api-v2/v2/supported-values',
-  communicationCodes: '/order-scheduling/communication-codes',
-} as const;
-
-interface Operation {
-  readonly path: string;
-  readonly operationId: string;
-  readonly tag: string;
-  /** The description of the tag. */
-  readonly about: string;
-  readonly summary: string;
-  readonly description: string;
-  /** The description of 200 in the interface document. */
-  readonly ok: string;
-  /** The name of its schema. */
-  readonly schema: string;
-  readonly parameters: readonly object[];
-}
-
-export const OPERATIONS: readonly Operation[] = [
+/** The three operations, as the interface document has them; `ok` describes 200, `schema` names its body. */
+export const OPERATIONS = [
   {
-    path: PATHS.orderUpdate,
+    path: '/orders-update-api/supported-values',
     operationId: 'getOrderUpdateSupportedValues',
-    tag: 'order update',
-    about: 'Supported values of the order update area',
+    area: 'order update',
     summary: 'Get supported values (order update area)',
     description:
       'Returns the valid type codes and enumerated values accepted by the order update interface.',
     ok: 'Valid codes supported by this API',
     schema: 'OrderUpdateSupportedValues',
-    parameters: [],
+    parameters: [] as object[],
   },
   {
-    path: PATHS.orderCaptureV2,
+    path: '/orders-api-v2/v2/supported-values',
     operationId: 'getOrderCaptureSupportedValues',
-    tag: 'order capture',
-    about: 'Supported values of the order capture area, version 2',
+    area: 'order capture',
     summary: 'Get supported values (order capture area, version 2)',
     description:
       'Returns the valid type codes and enumerated values for the order capture interface.',
     ok: 'Supported values retrieved',
     schema: 'OrderCaptureSupportedValues',
-    parameters: [],
+    parameters: [] as object[],
   },
   {
-    path: PATHS.communicationCodes,
+    path: '/order-scheduling/communication-codes',
     operationId: 'listCommunicationCodes',
-    tag: 'order scheduling',
-    about: 'Communication codes of the order scheduling area',
+    area: 'order scheduling',
     summary: 'List communication code records',
     description:
       'Returns status and usage code records for communication functions, optionally filtered by code type and code.',

@@ -1,94 +1,77 @@
 import { STATUS_CODES } from 'node:http';
+import { groupBy } from '../../codes/group-by.js';
 import type { ProblemRenderer } from '../../problems/problem-details.js';
 import { type ProblemSlug, problemTypes } from '../../problems/problem-types.js';
-import type { OPERATIONS } from './operations.js';
-import { exampleOf } from './problem-examples.js';
-import { groupBy } from '../../codes/group-by.js';
 
-const text = (description: string): object => ({
-  description,
-  schema: { type: 'string', maxLength: 1_024 },
-});
-const requestId = {
-  'X-Request-Id': {
-    description: 'Id of the request, the same as in our log',
-    schema: { type: 'string', format: 'uuid', maxLength: 36 },
-  },
-};
-const etag = { ETag: text('Changes with the content and its content coding alone') };
-/** Of the lists that have content codings. */
-const vary = { Vary: text('Accept-Encoding') };
-const contentEncoding = { 'Content-Encoding': text('gzip or br, if the caller accepts it') };
-const retryAfter = {
-  'Retry-After': {
-    description: 'Seconds to wait',
-    schema: { type: 'integer', format: 'int32', minimum: 0, maximum: 60 },
-  },
-};
-/** draft-ietf-httpapi-ratelimit-headers */
-const rateLimit = {
-  RateLimit: text('What is left for this key, where the operator set a limit'),
-  'RateLimit-Policy': text('The limit of this key, where the operator set one'),
-};
-const challenge = { 'WWW-Authenticate': text('A challenge for each scheme (RFC 9110, RFC 6750)') };
+const text = { type: 'string', maxLength: 1_024 };
+const seconds = { type: 'integer', format: 'int32', minimum: 0, maximum: 60 };
+const HEADERS = {
+  'X-Request-Id': ['Id of the request, the same as in our log', { ...text, format: 'uuid' }],
+  ETag: ['Changes with the content and its content coding alone', text],
+  Vary: ['Accept-Encoding', text],
+  'Content-Encoding': ['gzip or br, if the caller accepts it', text],
+  'Retry-After': ['Seconds to wait', seconds],
+  'WWW-Authenticate': ['A challenge for each scheme (RFC 9110, RFC 6750)', text],
+  // draft-ietf-httpapi-ratelimit-headers
+  RateLimit: ['What is left for this key, where the operator set a limit', text],
+  'RateLimit-Policy': ['The limit of this key, where the operator set one', text],
+} as const;
+type Header = keyof typeof HEADERS;
 
-/** The header fields of an error, beside the id of the request. */
-const ERROR_HEADERS: Readonly<Record<number, object>> = {
-  401: challenge,
-  403: challenge,
-  429: { ...rateLimit, ...retryAfter },
-  503: retryAfter,
+/** Of an error, beside the id of the request. */
+const ERROR_HEADERS: Readonly<Record<number, readonly Header[]>> = {
+  401: ['WWW-Authenticate'],
+  403: ['WWW-Authenticate'],
+  429: ['RateLimit', 'RateLimit-Policy', 'Retry-After'],
+  503: ['Retry-After'],
 };
 /** Problem types that no operation answers with. */
 const ELSEWHERE: readonly ProblemSlug[] = ['not-found', 'request-timeout', 'method-not-allowed'];
 
-/** The responses of an operation, by status; those of errors with their problem types and an example of each. */
+/** The responses of an operation, by status; those of errors with an example of each of their problem types. */
 export function responsesOf(
-  { ok, schema, parameters }: (typeof OPERATIONS)[number],
+  { ok, schema, parameters }: { ok: string; schema: string; parameters: readonly object[] },
   problems: ProblemRenderer,
 ): Record<string, object> {
+  const hasFilters = parameters.length > 0;
   const slugs = (Object.keys(problemTypes) as ProblemSlug[]).filter(
-    (slug) => !ELSEWHERE.includes(slug) && !(slug === 'invalid-query' && parameters.length === 0),
+    (slug) => !ELSEWHERE.includes(slug) && (hasFilters || slug !== 'invalid-query'),
   );
-  const isCoded = schema === 'CommunicationCodeQueryResponse';
-  const headers = { ...etag, ...requestId, ...(isCoded ? vary : {}) };
   const byStatus = groupBy(slugs, (slug) => problemTypes[slug].status);
+  byStatus.set(417, ['malformed-request']);
+  const cached: Header[] = hasFilters ? ['ETag', 'Vary'] : ['ETag'];
+  const coded: Header[] = hasFilters ? ['Content-Encoding'] : [];
+  const found = headersOf([...cached, ...coded, 'RateLimit', 'RateLimit-Policy']);
+  const content = { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } };
+  const unchanged = 'Not Modified: the caller has this representation already';
   return {
-    200: {
-      description: ok,
-      headers: { ...headers, ...(isCoded ? contentEncoding : {}), ...rateLimit },
-      content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
-    },
-    304: {
-      description: 'Not Modified: the caller has this representation already',
-      headers,
-    },
-    417: errorResponse(417, ['malformed-request'], problems),
+    200: { description: ok, headers: found, content },
+    304: { description: unchanged, headers: headersOf(cached) },
     ...Object.fromEntries(
-      [...byStatus].map(([status, ofStatus]) => [
-        status,
-        errorResponse(status, ofStatus, problems),
-      ]),
+      [...byStatus].map(([status, of]) => [status, errorOf(status, of, problems)]),
     ),
   };
 }
 
-const errorResponse = (
-  status: number,
-  slugs: readonly ProblemSlug[],
-  problems: ProblemRenderer,
-): object => ({
-  description: `${STATUS_CODES[status]}: ${slugs.map((slug) => problemTypes[slug].title).join('; ')}`,
-  headers: { ...requestId, ...ERROR_HEADERS[status] },
-  content: {
-    'application/problem+json': {
-      schema: { $ref: '#/components/schemas/ProblemDetails' },
-      examples: Object.fromEntries(
-        slugs.map((slug) => [
-          slug,
-          { summary: problemTypes[slug].title, value: { ...exampleOf(slug, problems), status } },
-        ]),
-      ),
-    },
-  },
-});
+function errorOf(status: number, slugs: readonly ProblemSlug[], problems: ProblemRenderer): object {
+  const examples = slugs.map((slug) => {
+    const { title, meaning: detail } = problemTypes[slug];
+    const instance = 'urn:uuid:7f0c5a0e-3f64-4c3b-9d5c-1f2e3d4c5b6a';
+    const dateTime = '2026-11-21T09:30:00.000Z';
+    const value = { type: problems.typeOf(slug), title, status, detail, instance, dateTime };
+    return [slug, { summary: title, value }] as const;
+  });
+  const schema = { $ref: '#/components/schemas/ProblemDetails' };
+  return {
+    description: `${STATUS_CODES[status]}: ${examples.map(([, { summary }]) => summary).join('; ')}`,
+    headers: headersOf(ERROR_HEADERS[status] ?? []),
+    content: { 'application/problem+json': { schema, examples: Object.fromEntries(examples) } },
+  };
+}
+
+function headersOf(names: readonly Header[]): object {
+  const all = ['X-Request-Id', ...names] as const;
+  return Object.fromEntries(
+    all.map((name) => [name, { description: HEADERS[name][0], schema: HEADERS[name][1] }]),
+  );
+}

@@ -1,94 +1,117 @@
 import {
+  MAX_CODE_CHARACTERS,
   MAX_DESCRIPTION_CHARACTERS,
   MAX_ISSUES,
   MAX_SHOWN_CHARACTERS,
 } from '../../problems/limits.js';
-import { CLEAN, supportedValuesSchema } from './supported-values.schema.js';
 
-/** A text for people in a problem document. */
+/** What the constraints of the tables allow: not empty, no white space around it. */
+const clean = (maxLength: number): object => ({
+  type: 'string',
+  minLength: 1,
+  maxLength,
+  pattern: String.raw`^\S(.*\S)?$`,
+});
+const code = clean(MAX_CODE_CHARACTERS);
 const text = (description: string, maxLength = 1_024): object => ({
   type: 'string',
   maxLength,
   description,
 });
+const record = (required: object, optional: object = {}): object => ({
+  type: 'object',
+  required: Object.keys(required),
+  properties: { ...required, ...optional },
+});
+
+/** The lists of the interface document. They are examples, not closed enumerations: a new code must not break a compiled client. */
+const COMMON: Readonly<Record<string, readonly string[]>> = {
+  preferredContactMethod: ['Phone', 'Email', 'Text'],
+  stopReason: ['Pickup', 'Delivery', 'PickupAndDelivery'],
+  phoneNumberType: ['Home', 'Mobile', 'Office'],
+  orderType: ['Standard', 'Return'],
+  orderSubtype: ['WillCall', 'Inventory', 'Fulfillment', 'Exchange'],
+  equipmentType: ['DryVan', 'FlatBed', 'Refrigerated', 'Container', 'Tanker'],
+  transportationMode: ['Truck', 'Rail', 'Ocean', 'LTL', 'Parcel', 'Best'],
+  densityUnitOfMeasure: ['Pounds Per Cubic Foot'],
+  volumeUnitOfMeasure: ['Cubic Feet'],
+  lengthUnitOfMeasure: ['Inches', 'Feet', 'Centimeters', 'Meters'],
+  weightUnitOfMeasure: ['Pounds', 'Kilograms'],
+  quantityUnitOfMeasure: ['Pallets', 'Pieces', 'Cases', 'Totes', 'Bins', 'Slips'],
+  temperatureUnitOfMeasurement: ['Fahrenheit'],
+  productClassification: ['Major', 'Minor'],
+  networkFlows: ['LDC Direct', 'RDC Flow Through'],
+  consumerClassification: [
+    'Home Delivery',
+    'Builder Direct',
+    'Builder Indirect',
+    'Retail',
+    'Return',
+  ],
+  partyContactType: ['General', 'Information', 'Mutually Defined'],
+  orderStatus: ['Pending', 'On Hold'],
+  partyType: ['Solicitor'],
+  itemServiceTypes: ['Uncrate'],
+};
+
+const arrays = { type: 'array', items: code };
+const supportedValues = (lists: typeof COMMON): object => ({
+  ...record(Object.fromEntries(Object.keys(lists).map((name) => [name, arrays]))),
+  description:
+    'Each property is a kind of code, each string an allowed value. A kind with no values left is an empty array.',
+  additionalProperties: arrays,
+  example: lists,
+});
 
 /** The resources of the interface document, by their names in the OpenAPI document. */
 export const schemas: Record<string, object> = {
-  OrderUpdateSupportedValues: supportedValuesSchema('commentType', [
-    'General',
-    'BOL',
-    'Consumer',
-    'Appt',
-    'Appointment',
-  ]),
-  OrderCaptureSupportedValues: supportedValuesSchema('commentTypeCodes', [
-    'General',
-    'Consumer',
-    'Appointment',
-    'BOL',
-  ]),
+  OrderUpdateSupportedValues: supportedValues({
+    commentType: ['General', 'BOL', 'Consumer', 'Appt', 'Appointment'],
+    ...COMMON,
+  }),
+  OrderCaptureSupportedValues: supportedValues({
+    commentTypeCodes: ['General', 'Consumer', 'Appointment', 'BOL'],
+    ...COMMON,
+  }),
   CommunicationCodeRecord: {
-    type: 'object',
-    required: ['codeType', 'code', 'description'],
-    properties: {
-      codeType: {
-        ...CLEAN,
-        description: 'Code type of the record; defines its usage category.',
-        examples: ['SAMPLE-APPOINTMENT'],
-      },
-      code: { ...CLEAN, description: 'Code of the record.', examples: ['CONFIRMED'] },
+    ...record({
+      codeType: { ...code, description: 'Code type of the record; defines its usage category.' },
+      code: { ...code, description: 'Code of the record.' },
       description: {
-        ...CLEAN,
-        maxLength: MAX_DESCRIPTION_CHARACTERS,
+        ...clean(MAX_DESCRIPTION_CHARACTERS),
         description: 'Description of the communication code.',
-        examples: ['Sample: the consumer confirmed the appointment'],
       },
+    }),
+    example: {
+      codeType: 'SAMPLE-APPOINTMENT',
+      code: 'CONFIRMED',
+      description: 'Sample: the consumer confirmed the appointment',
     },
   },
-  CommunicationCodeQueryResponse: {
-    type: 'object',
-    required: ['communicationRecords'],
-    properties: {
-      communicationRecords: {
-        type: 'array',
-        description:
-          'Result set of communication records, sorted by code type and code in code-point order. Empty where none matches.',
-        items: { $ref: '#/components/schemas/CommunicationCodeRecord' },
-      },
+  CommunicationCodeQueryResponse: record({
+    communicationRecords: {
+      type: 'array',
+      description:
+        'Result set of communication records, sorted by code type and code in code-point order. Empty where none matches.',
+      items: { $ref: '#/components/schemas/CommunicationCodeRecord' },
     },
-  },
-  ProblemDetails: {
-    type: 'object',
-    description: 'RFC 9457 (obsoletes RFC 7807) with the extensions dateTime and issues.',
-    required: ['type', 'title', 'status', 'detail', 'instance', 'dateTime'],
-    properties: {
+  }),
+  ProblemDetails: record(
+    {
       type: {
-        type: 'string',
+        ...text('Identifies the problem type. The address explains it.', 2_048),
         format: 'uri-reference',
-        maxLength: 2_048,
-        description: 'Identifies the problem type. The address explains it.',
       },
       title: text('Summary; the same for each occurrence of the type.', 128),
-      status: {
-        type: 'integer',
-        format: 'int32',
-        minimum: 100,
-        maximum: 599,
-        description: 'Status code of this occurrence.',
-      },
+      status: { type: 'integer', format: 'int32', minimum: 100, maximum: 599 },
       detail: text('What happened in this occurrence.'),
       instance: {
-        type: 'string',
+        ...text('urn:uuid of the request, the same as in X-Request-Id and in our log.', 45),
         format: 'uri-reference',
-        maxLength: 45,
-        description: 'urn:uuid of the request, the same as in X-Request-Id and in our log.',
       },
-      dateTime: {
-        type: 'string',
-        format: 'date-time',
-        maxLength: 24,
-        description: 'When the problem occurred (RFC 3339).',
-      },
+      dateTime: { ...text('When the problem occurred (RFC 3339).', 24), format: 'date-time' },
+    },
+    {
       issues: {
         type: 'array',
         maxItems: MAX_ISSUES,
@@ -96,21 +119,13 @@ export const schemas: Record<string, object> = {
         description: `Every fault of the request, ${MAX_ISSUES} at most. Left out where there is none.`,
       },
     },
-  },
-  Issue: {
-    type: 'object',
-    required: ['description', 'field', 'location'],
-    properties: {
+  ),
+  Issue: record(
+    {
       description: text('What is wrong, and how to correct it.'),
-      field: text(
-        'Name of the field in error; a JSON Pointer where the location is body.',
-        MAX_SHOWN_CHARACTERS,
-      ),
+      field: text('Name of the field; a JSON Pointer in a body.', MAX_SHOWN_CHARACTERS),
       location: { type: 'string', enum: ['body', 'header', 'path', 'query'], default: 'body' },
-      value: text(
-        `What was sent, at most ${MAX_SHOWN_CHARACTERS} characters. Never a credential.`,
-        MAX_SHOWN_CHARACTERS,
-      ),
     },
-  },
+    { value: text('What was sent, shortened. Never a credential.', MAX_SHOWN_CHARACTERS) },
+  ),
 };

@@ -1,0 +1,96 @@
+// What stands in package.json and what has to agree with it: Node.js, dependencies, the version, the bill of materials.
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { PROJECT, shell } from '../support/program.js';
+
+type Packages = Record<
+  string,
+  { version: string; dev?: true; devOptional?: true; engines?: { node?: string } }
+>;
+
+const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
+const { engines, version, dependencies, devDependencies } = JSON.parse(read('package.json')) as {
+  engines: { node: string };
+  version: string;
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+};
+const lock = JSON.parse(read('package-lock.json')) as { version: string; packages: Packages };
+
+describe('the version of Node.js', () => {
+  const [, major = '', minor = ''] = /^>=(\d+)\.(\d+)$/.exec(engines.node) ?? [];
+
+  it('is the same in every stage of the image and for version managers', () => {
+    const images = [...read('Dockerfile').matchAll(/^FROM node:([\d.]+)/gm)].map(([, one]) => one);
+    expect(new Set(images).size).toBe(1);
+    expect(images[0]?.startsWith(`${read('.nvmrc').trim()}.`)).toBe(true);
+  });
+
+  it('is typed as the lowest that is supported, so that nothing newer is used', () => {
+    expect(devDependencies['@types/node']?.split('.')[0]).toBe(major);
+  });
+
+  it('is enough for every package', () => {
+    const isEnough = (range: string): boolean =>
+      range.split('||').some((part) => {
+        const [, sign, from = 0, least = 0] = /(>=|>|\^|~|)\s*v?(\d+)(?:\.(\d+))?/.exec(part) ?? [];
+        if (Number(from) === Number(major)) return Number(least) <= Number(minor);
+        return Number(from) < Number(major) && (sign === '>=' || sign === '>');
+      });
+    const tooNew = Object.entries(lock.packages).filter(
+      ([, { engines: { node = '*' } = {} }]) => /\d/.test(node) && !isEnough(node),
+    );
+    expect(tooNew).toEqual([]);
+  });
+
+  it('ends an older one with one sentence', async () => {
+    const older = `Object.defineProperty(process.versions,"node",{value:"18.20.8"})`;
+    expect(
+      await shell(`node --import 'data:text/javascript,${older}' scripts/prepare.mjs`, PROJECT, {}),
+    ).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `Node.js 18.20.8 is too old: version ${major}.${minor} or later is needed.\n`,
+    });
+  });
+});
+
+it('every direct dependency has its reason in CONTRIBUTING.md', () => {
+  const listed = [...read('CONTRIBUTING.md').matchAll(/^\| `([\w@/-]+)` \| \S.*\|$/gm)];
+  expect(new Set(listed.map(([, name]) => name))).toEqual(
+    new Set(Object.keys({ ...dependencies, ...devDependencies })),
+  );
+});
+
+it('the programs import nothing but dependencies, so that they run after npm prune --omit=dev', () => {
+  const files = readdirSync(join(PROJECT, 'src'), { recursive: true, encoding: 'utf8' }).filter(
+    (file) => /\.ts$/.test(file) && !/^demo|\.spec\.ts$/.test(file),
+  );
+  const imports =
+    /^(?!import type)(?:import|\}) .*'(?!node:)((?:@[^/']+\/)?[^./'][^/']*)[^']*';$/gm;
+  const imported = files.flatMap((file) => [...read(join('src', file)).matchAll(imports)]);
+  const names = new Set(imported.map(([, name = '']) => name));
+  expect(names.size).toBeGreaterThan(5);
+  expect([...names].filter((name) => !dependencies[name])).toEqual([]);
+});
+
+it('the version stands in the lock file, the image, the manifests, the README and the changelog', async () => {
+  expect(lock.version).toBe(version);
+  const check = await shell('node scripts/set-version.mjs --check', PROJECT, {});
+  expect(check).toEqual({ status: 0, stdout: '', stderr: '' });
+});
+
+it('npm run sbom lists every package of the lock file that the image installs, and no other', async () => {
+  const { stdout } = await shell('npm run --silent sbom', PROJECT, {});
+  const bill = JSON.parse(stdout) as {
+    bomFormat: string;
+    components: { name: string; version: string }[];
+  };
+  const installed = Object.entries(lock.packages)
+    .filter(([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional)
+    .map(([path, one]) => `${path.split('node_modules/').at(-1)} ${one.version}`);
+  expect(bill.bomFormat).toBe('CycloneDX');
+  const listed = bill.components.map((one) => `${one.name} ${one.version}`);
+  expect(new Set(listed)).toEqual(new Set(installed));
+});

@@ -1,3 +1,0 @@
-import { walkThrough } from '../support/page-walk.js';
-
-walkThrough('docs/spreadsheets.md');

@@ -1,0 +1,91 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { blocksOf, isWalked } from '../support/documentation.js';
+import { PageWalk } from '../support/page-walk.js';
+import { PATHS } from '../support/paths.js';
+import { shell } from '../support/program.js';
+import { until } from '../support/service.js';
+
+let walk: PageWalk;
+beforeAll(async () => {
+  walk = await PageWalk.start();
+});
+afterAll(() => walk?.close());
+
+/** In an order in which no page leaves behind what the next one does not expect. */
+const PAGES: Readonly<Record<string, () => void>> = {
+  'docs/administrators.md': () => {
+    it('leaves the lists as they were after everything is undone, and who deleted a value on record', async () => {
+      const lists = () =>
+        walk.world.database.query(
+          `select code_list, array_agg(value order by position) as values from code_list_value where code_list in ('orderType', 'phoneNumberType', 'transportationMode') group by 1 order by 1`,
+        );
+      expect((await lists())[1]?.['values']).toEqual(['Home', 'Fax', 'Mobile', 'Office']);
+      expect(await walk.run('npm run migrate -- down 2 --yes')).toMatchObject({ status: 0 });
+      expect(await lists()).toEqual([
+        { code_list: 'orderType', values: ['Standard', 'Return'] },
+        { code_list: 'phoneNumberType', values: ['Home', 'Mobile', 'Office'] },
+        {
+          code_list: 'transportationMode',
+          values: ['Truck', 'Rail', 'Ocean', 'LTL', 'Parcel', 'Best'],
+        },
+      ]);
+      const [change] = await walk.world.database.query(
+        `select migration, new_row from change_history where old_row ->> 'value' = 'Best'`,
+      );
+      expect(change).toEqual({ migration: '0005_follow_recipe', new_row: null });
+    });
+  },
+  'docs/spreadsheets.md': () => undefined,
+  'docs/operators.md': () => {
+    it('shows the line of the log that belongs to a problem document', async () => {
+      const { service, key } = walk.world;
+      const { text } = await walk.world.get(`${PATHS.communicationCodes}?codetype=X`);
+      const line = await service.waitForLog(({ requestId }) => text.includes(String(requestId)));
+      const shown = blocksOf('docs/operators.md').find(({ language }) => language === 'json');
+      expect(Object.keys(line)).toEqual(Object.keys(JSON.parse(shown?.text ?? '') as object));
+      expect(line).toMatchObject({ problem: 'invalid-query', status: 400, keyId: key.id });
+    });
+  },
+  'docs/integrators.md': () => undefined,
+  'README.md': () => undefined,
+  'docs/at-night.md': () => {
+    it('finds why a call was refused, and whose key it was, by the id that the caller sends', async () => {
+      const { database, service, key } = walk.world;
+      await database.query('update api_key set revoked_at = now()');
+      let text = '';
+      await until(async () => {
+        const reply = await walk.world.get(PATHS.orderUpdate);
+        ({ text } = reply);
+        return reply.status === 401;
+      });
+      const { requestId } = await service.waitForLog((line) =>
+        text.includes(String(line['requestId'])),
+      );
+      const log = service.lines.map((line) => JSON.stringify(line)).join('\n');
+      writeFileSync(join(walk.folder, 'service.log'), `${log}\n`);
+      const [block] = blocksOf('docs/at-night.md').filter(({ text: command }) =>
+        command.startsWith('grep '),
+      );
+      const command = (block?.text ?? '').replace(/[0-9a-f-]{36}/, String(requestId));
+      const { stdout } = await shell(command, walk.folder, {});
+      expect(JSON.parse(stdout)).toMatchObject({
+        status: 401,
+        reason: 'revoked',
+        keyId: key.id,
+        client: 'test',
+      });
+    });
+  },
+};
+
+describe.each(Object.entries(PAGES))('%s', (page, more) => {
+  beforeAll(() => walk.reset());
+  const blocks = blocksOf(page).filter(isWalked);
+  it.each(blocks.map((block) => [block.line, block.heading, block] as const))(
+    'line %i, %s',
+    async (_line, _heading, block) => walk.follow(block),
+  );
+  more();
+});
