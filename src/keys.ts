@@ -1,7 +1,6 @@
 import './configuration/supported-node.js';
 const { runProgram } = await import('./administration/frame/run-program.js');
-const { issue, list } = await import('./administration/keys/issue-and-list.js');
-const { revoke, rotate } = await import('./administration/keys/revoke-and-rotate.js');
+const { issue, list, revoke, rotate } = await import('./administration/keys/keys.js');
 
 await runProgram({
   name: 'keys',

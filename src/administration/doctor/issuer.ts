@@ -6,11 +6,16 @@ import { fetchJson } from '../../auth/issuers/fetch-json.js';
 import { keySetOf } from '../../auth/issuers/key-set.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { describe } from '../../telemetry/repeated-failure.js';
-import type { Finding } from './finding.js';
+
+/** What a check found. All is right unless it names what to do: against a fault, which keeps the service from working, or a warning. */
+export interface Finding {
+  readonly said: string;
+  readonly fault?: string;
+  readonly warning?: string;
+}
 
 /** Usable keys of each issuer whose keys can be fetched. */
 export type KeySets = Map<unknown, JSONWebKeySet>;
-const ASK = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
 
 export async function examineIssuer(
   name: string,
@@ -33,13 +38,16 @@ export async function examineIssuer(
   }
 }
 
-/** Why a token passes or does not, in one sentence. The service itself never tells a caller. */
+/** Why a token passes or does not. The service itself never tells a caller. */
 export async function examineToken(
   token: string,
   configuration: Configuration,
   keySets: KeySets,
 ): Promise<Finding> {
-  const refused = (said: string): Finding => ({ said, fault: ASK });
+  const refused = (said: string): Finding => ({
+    said,
+    fault: 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.',
+  });
   const decoded = decodeToken(token);
   if (!decoded) return refused(`it is no signed JWT of 3 parts: ${token.split('.').length} parts`);
   const { alg, typ, kid } = decoded.header;
@@ -47,15 +55,13 @@ export async function examineToken(
   const held = JSON.stringify({ alg, typ, kid, iss, aud, exp, nbf, iat }).slice(0, 500);
   const [reason] = faultsOf(decoded, configuration, Date.now() / 1000);
   if (reason) return refused(`refused for the reason "${reason}": it holds ${held}`);
-  const jwks = keySets.get(iss);
-  if (!jwks) return refused('the keys of its issuer cannot be fetched');
   try {
-    await jwtVerify(token, createLocalJWKSet(jwks));
+    await jwtVerify(token, createLocalJWKSet(keySets.get(iss) ?? { keys: [] }));
   } catch (error) {
     return refused(`its signature is not one of its issuer: ${describe(error)}: ${held}`);
   }
   const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
-  if (scope !== '' && !hasScope(decoded.claims, scope))
-    return refused(`it lacks the scope ${scope}: 403`);
-  return { said: `it passes until ${new Date(Number(exp) * 1000).toISOString()}` };
+  return scope !== '' && !hasScope(decoded.claims, scope)
+    ? refused(`it lacks the scope ${scope}: 403`)
+    : { said: `it passes until ${new Date(Number(exp) * 1000).toISOString()}` };
 }

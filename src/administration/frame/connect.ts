@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
-import { connectionString, databaseAddressFault } from '../../configuration/database-url.js';
+import { databaseAddressFault } from '../../configuration/database-url.js';
 import { poolOptions } from '../../database/connections.js';
 import { Session, readTransaction, withSession } from '../../database/session.js';
 import { describe } from '../../telemetry/repeated-failure.js';
@@ -12,15 +12,11 @@ const NAME = 'order-lookup-administration';
  * A session with the database that DATABASE_URL names.
  * @throws AdministrationError that says what is wrong with the variable, the server or its version
  */
-export async function connect(environment: NodeJS.ProcessEnv = process.env): Promise<Client> {
-  const fault = databaseAddressFault(environment);
+export async function connect(address: NodeJS.ProcessEnv = process.env): Promise<Client> {
+  const fault = databaseAddressFault(address);
   if (fault) throw new AdministrationError(`${fault}.`);
-  const { hostname, port, pathname } = new URL(connectionString(environment));
-  const client = new Session({
-    address: environment,
-    application_name: NAME,
-    connectionTimeoutMillis: 10_000, // longer than the service's: a command does not try again
-  });
+  // A command does not try again, so it waits longer than the service
+  const client = new Session({ address, application_name: NAME, connectionTimeoutMillis: 10_000 });
   try {
     await client.connect();
     await assertSupported(client);
@@ -28,7 +24,7 @@ export async function connect(environment: NodeJS.ProcessEnv = process.env): Pro
   } catch (error) {
     await client.end().catch(() => undefined);
     throw new AdministrationError(
-      `The database ${pathname.slice(1)} at ${hostname}:${port || 5432} cannot be used: ${describe(error)}. Check DATABASE_URL and that the server runs.`,
+      `The database ${client.database} at ${client.host}:${client.port} cannot be used: ${describe(error)}. Check DATABASE_URL and that the server runs.`,
     );
   }
 }
@@ -59,6 +55,7 @@ export async function withDatabase<T>(work: (client: Client) => Promise<T>): Pro
 export async function withManager<T>(
   work: (session: Session, manager: EntityManager) => Promise<T>,
 ): Promise<T> {
+  await (await connect()).end(); // it says what is wrong with the variable or the server
   const options = poolOptions(process.env);
   const extra = { ...options.extra, query_timeout: 0, application_name: NAME };
   const source = new DataSource({ ...options, extra });
@@ -70,12 +67,10 @@ export async function withManager<T>(
 }
 
 /** Does the work in one transaction that reads, with the service's own readers. */
-export async function withReading<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
-  await withDatabase(() => Promise.resolve()); // it says what is wrong with the variable or the server
-  return withManager((_session, manager) =>
+export const withReading = <T>(work: (manager: EntityManager) => Promise<T>): Promise<T> =>
+  withManager((_session, manager) =>
     readTransaction(manager, async () => {
       await manager.query('set local statement_timeout = 0'); // a long record takes its time
       return work(manager);
     }),
   );
-}

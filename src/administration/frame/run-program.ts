@@ -1,13 +1,16 @@
 import { parseArgs } from 'node:util';
 import { DatabaseError } from 'pg';
 import { describe } from '../../telemetry/repeated-failure.js';
-import { type Command, type Outcome, type Program, AdministrationError, typed } from './command.js';
+import { AdministrationError, type Command, type Outcome, typed } from './command.js';
 
-/** What helps against an error of PostgreSQL, by its SQLSTATE. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  '42P01': `. Apply the migrations first: ${typed('migrate', 'up')}`,
-  '42501': '. Connect with the role that owns the tables: order_lookup_owner in production',
-};
+/** A program such as `migrate`. */
+interface Program {
+  readonly name: string;
+  /** By the word that follows the name. A program without such words has one command, named ''. */
+  readonly commands: Readonly<Record<string, Command>>;
+  /** What else `--help` says. */
+  readonly notes: string;
+}
 
 /**
  * Runs the command that the arguments of the process name. A failure is one sentence on standard error. Exit statuses: 0 done, 1 failed, 2 done,
@@ -19,8 +22,8 @@ export async function runProgram(program: Program): Promise<void> {
     process.exit(code === 'EPIPE' ? 0 : 1),
   );
   try {
-    const { text, found, failed } = await outcomeOf(program, process.argv.slice(2));
-    process.stdout.write(text);
+    const { text, exact, found, failed } = await outcomeOf(program, process.argv.slice(2));
+    process.stdout.write(exact ? text : `${text}\n`);
     process.exitCode = failed ? 1 : found ? 2 : 0;
   } catch (error) {
     process.stderr.write(`${sentenceOf(error)}\n`);
@@ -28,52 +31,49 @@ export async function runProgram(program: Program): Promise<void> {
   }
 }
 
-async function outcomeOf(program: Program, words: readonly string[]): Promise<Outcome> {
-  if (words.includes('--help')) return { text: `${usageOf(program)}\n` };
-  const [name, rest] = '' in program.commands ? ['', words] : [words[0] ?? '', words.slice(1)];
-  const command = Object.hasOwn(program.commands, name) ? program.commands[name] : undefined;
+async function outcomeOf(
+  { name, commands, notes }: Program,
+  words: readonly string[],
+): Promise<Outcome> {
+  const lineOf = (word: string): string => typed(name, word, commands[word]?.usage ?? '');
+  if (words.includes('--help')) {
+    const lines = Object.entries(commands).map(
+      ([word, { summary }]) => `  ${lineOf(word)}\n      ${summary}`,
+    );
+    return { text: ['Usage:', ...lines, notes].join('\n') };
+  }
+  const word = '' in commands ? '' : (words[0] ?? '');
+  const command = Object.hasOwn(commands, word) ? commands[word] : undefined;
   if (!command)
     throw new AdministrationError(
-      `${name === '' ? 'A command is missing' : `"${name}" is not a command of ${program.name}`}: ${Object.keys(program.commands).join(', ')}. ${typed(program.name, '--help')} explains them.`,
+      `"${word}" is not a command of ${name}: ${Object.keys(commands).join(', ')}. To explain them: ${typed(name, '--help')}`,
     );
-  assertNothingSwallowed(program.name, command, words);
-  const { values, positionals } = parsed(
-    command,
-    rest,
-    typed(program.name, ...usageWords(name, command)),
-  );
+  assertNothingSwallowed(name, command, words);
+  const { values, positionals } = parsed(command, words.slice(word ? 1 : 0), lineOf(word));
   const outcome = await command.run(values, positionals);
-  const text = values['json'] ? JSON.stringify(outcome.json) : outcome.text;
-  return { ...outcome, text: outcome.exact ? text : `${text}\n` };
+  return values['json'] ? { ...outcome, text: JSON.stringify(outcome.json) } : outcome;
 }
 
 /** Without `--`, npm takes options for its own: it passes the other words, and sets a variable for each option. */
-function assertNothingSwallowed(
-  program: string,
-  { options }: Command,
-  words: readonly string[],
-): void {
-  if (process.env['npm_lifecycle_event'] !== program) return;
-  const lost = Object.keys(options)
-    .filter((name) => process.env[`npm_config_${name.replaceAll('-', '_')}`] !== undefined)
-    .filter((name) => !words.some((word) => word.split('=')[0] === `--${name}`))
-    .map((name) => `--${name}${options[name]?.type === 'string' ? ' …' : ''}`);
+function assertNothingSwallowed(name: string, { options }: Command, words: readonly string[]) {
+  if (process.env['npm_lifecycle_event'] !== name) return;
+  const lost = Object.entries(options)
+    .filter(([option]) => process.env[`npm_config_${option.replaceAll('-', '_')}`] !== undefined)
+    .filter(([option]) => !words.some((word) => word.split('=')[0] === `--${option}`))
+    .map(([option, { type }]) => `--${option}${type === 'string' ? ' …' : ''}`);
   if (lost.length > 0)
     throw new AdministrationError(
-      `npm took ${lost.join(', ')} for its own option, or its configuration has it. Write "--" before the command: ${typed(program, ...words, ...lost)}`,
+      `npm took ${lost.join(', ')} for its own option, or its configuration has it. Write "--" before the command: ${typed(name, ...words, ...lost)}`,
     );
 }
 
-function parsed(
-  { options, operands: [least, most] }: Command,
-  words: readonly string[],
-  usage: string,
-) {
+function parsed({ options, operands }: Command, args: readonly string[], usage: string) {
   try {
-    const found = parseArgs({ args: [...words], options, allowPositionals: true });
+    const found = parseArgs({ args: [...args], options, allowPositionals: true });
     const { length } = found.positionals;
-    if (length < least) throw new Error('An operand is missing');
-    if (length > most) throw new Error(`"${found.positionals[most]}" is one word too many`);
+    if (length < operands[0]) throw new Error('An operand is missing');
+    if (length > operands[1])
+      throw new Error(`"${found.positionals[operands[1]]}" is one word too many`);
     return found;
   } catch (error) {
     const [sentence] = describe(error).split(/\.(?: |$)/);
@@ -81,21 +81,12 @@ function parsed(
   }
 }
 
-const usageWords = (name: string, { usage }: Command): string[] => [name, usage].filter(Boolean);
-
-const usageOf = ({ name, commands, notes }: Program): string =>
-  [
-    'Usage:',
-    ...Object.entries(commands).map(
-      ([word, command]) =>
-        `  ${typed(name, ...usageWords(word, command))}\n      ${command.summary}`,
-    ),
-    notes,
-  ].join('\n');
-
 function sentenceOf(error: unknown): string {
   if (error instanceof AdministrationError) return error.message;
-  return error instanceof DatabaseError
-    ? `PostgreSQL refused this: ${error.message}${REMEDIES[error.code ?? ''] ?? ''}`
-    : describe(error);
+  if (!(error instanceof DatabaseError)) return describe(error);
+  const remedy = {
+    '42P01': `. Apply the migrations first: ${typed('migrate', 'up')}`,
+    '42501': '. Connect with the role that owns the tables: order_lookup_owner in production',
+  }[error.code ?? ''];
+  return `PostgreSQL refused this: ${error.message}${remedy ?? ''}`;
 }

@@ -1,13 +1,12 @@
-const DATE_TIME =
-  /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+const DATE_TIME = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** Milliseconds since the epoch of an RFC 3339 date-time, such as 2027-01-01T00:00:00Z; undefined if the text is not one. */
-export function parseTime(text: string): number | undefined {
-  const [, local = '', fraction = ''] = DATE_TIME.exec(text) ?? [];
-  const zone = text.slice(local.length + fraction.length).toUpperCase();
-  const civil = Date.parse(`${local.toUpperCase()}Z`);
-  // Date.parse accepts 24:00, and takes 30 February as 2 March
-  if (Number.isNaN(civil) || !new Date(civil).toISOString().startsWith(local.toUpperCase()))
-    return undefined;
-  return Date.parse(local.toUpperCase() + zone) + Math.floor(Number(`0${fraction}`) * 1_000);
+/** An RFC 3339 date-time of the years 1 to 9999 in UTC, to the microsecond, as short as it can be written; undefined if the text is not one. */
+export function parseTime(text: string): string | undefined {
+  const [, local = '', fraction = '', zone = ''] = DATE_TIME.exec(text.toUpperCase()) ?? [];
+  const [civil, utc] = [new Date(`${local}Z`), new Date(local + zone)];
+  if (Number.isNaN(civil.getTime()) || Number.isNaN(utc.getTime())) return undefined;
+  const second = utc.toISOString().slice(0, 19);
+  // Date takes 24:00, and 30 February for 2 March
+  if (!civil.toISOString().startsWith(local) || !/^(?!0000)\d{4}-/.test(second)) return undefined;
+  return `${second}${fraction.slice(0, 7)}`.replace(/\.0*$|(\.\d*[1-9])0*$/, '$1').concat('Z');
 }

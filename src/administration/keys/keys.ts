@@ -1,53 +1,144 @@
-import { randomUUID } from 'node:crypto';
+// The commands of API keys. All moments are those of the database's clock.
 import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
-import { AdministrationError } from '../frame/command.js';
+import { KEY_STATE, type KeyState } from '../../auth/api-keys/key-state.js';
+import { AdministrationError, FLAG, TEXT, command } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 
 /** The record of changes tells by this name what the key commands changed. */
 export const KEYS_APPLICATION = 'order-lookup-keys';
 
-const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000, y: 31_536_000_000 };
-
-/** The moment after a duration such as 90d; error messages name `option`. */
-export function momentIn(option: string, duration: string): Date {
-  const [, count, unit = ''] = /^([1-9]\d{0,4})([mhdwy])$/.exec(duration) ?? [];
-  const moment = new Date(Date.now() + Number(count) * UNITS[unit as keyof typeof UNITS]);
-  if (moment.getUTCFullYear() <= 9998) return moment;
-  throw new AdministrationError(
-    `${option} is "${duration}": a number and a unit are needed, such as 90d (m, h, d, w or y), and an end before the year 9999.`,
-  );
-}
-
 /** Commits all of the work or nothing. */
-export const changeKeys = <T>(work: (client: Client) => Promise<T>): Promise<T> =>
+const changeKeys = <T>(work: (client: Client) => Promise<T>): Promise<T> =>
   withDatabase(async (client) => {
     // Whatever the connection string and the database say: of two rotations at once, the second one has to see the first
     await client.query(
-      `begin isolation level read committed; set local application_name = '${KEYS_APPLICATION}'`,
+      `begin isolation level read committed; set local timezone = 'UTC'; set local application_name = '${KEYS_APPLICATION}'`,
     );
     const result = await work(client);
     await client.query('commit');
     return result;
   });
 
-export interface NewKey {
+/** A duration such as 90d: PostgreSQL takes it for an interval. */
+function duration(text?: string): string | undefined {
+  if (text === undefined || /^[1-9]\d{0,3}[mhdwy]$/.test(text)) return text;
+  throw new AdministrationError(
+    `"${text}" is no duration: a number of up to four digits and a unit (m, h, d, w or y) are needed, such as 90d.`,
+  );
+}
+
+type Moments<Name extends string> = Readonly<Record<Name, Date | null>>;
+interface Key {
   readonly id: string;
   readonly client: string;
-  readonly key: string;
-  /** RFC 3339, or null if it has no end. */
-  readonly expiresAt: string | null;
 }
+type NewKey = Key & Moments<'expiresAt'> & { readonly key: string };
 
-/** Makes a key and stores its hash. */
-export async function issueKey(database: Client, client: string, end?: Date): Promise<NewKey> {
-  const [id, key, expiresAt] = [randomUUID(), generateApiKey(), end?.toISOString() ?? null];
-  await database.query(
-    `insert into api_key (id, client, key_hash, expires_at) values ($1, $2, decode($3, 'hex'), $4)`,
-    [id, client, hashApiKey(key), expiresAt],
+/**
+ * Makes a key and stores its hash.
+ * @param lifetime an interval; none if it has no end
+ * @param former the id of a key whose lifetime it has instead
+ */
+export async function issueKey(
+  database: Client,
+  client: string,
+  lifetime?: string,
+  former?: string,
+): Promise<NewKey> {
+  const key = generateApiKey();
+  const { rows } = await database.query<Key & Moments<'expiresAt'>>(
+    `insert into api_key (client, key_hash, expires_at)
+     select $1, decode($2, 'hex'), case when lifetime is not null then least(now() + lifetime, '9999-12-31Z') end
+     from (select coalesce($3, (select expires_at - created_at from api_key where id = $4)) as lifetime) as wanted
+     returning id, client, expires_at as "expiresAt"`,
+    [client, hashApiKey(key), lifetime, former],
   );
-  return { id, client, key, expiresAt };
+  return { ...rows[0], key } as NewKey;
 }
 
-export const describeKey = (title: string, { id, client, key, expiresAt }: NewKey): string =>
-  `${title} of ${client}, shown this once:\n\n  ${key}\n\nIts id is ${id}; it ${expiresAt ? `expires at ${expiresAt}` : 'does not expire'}.`;
+const describeKey = (title: string, { id, client, key, expiresAt }: NewKey): string =>
+  `${title} of ${client}, shown this once:\n\n  ${key}\n\nIts id is ${id}; it ${expiresAt ? `expires at ${expiresAt.toISOString()}` : 'does not expire'}.`;
+
+export const issue = command({
+  usage: '--client NAME [--expires-in 90d] [--json]',
+  summary: 'makes a key, stores its hash and prints the key once',
+  options: { client: TEXT, 'expires-in': TEXT, json: FLAG },
+  run: async ({ client: name, 'expires-in': expiresIn }) => {
+    if (!name)
+      throw new AdministrationError('--client is missing: whose key is it? --client "Acme TMS"');
+    const lifetime = duration(expiresIn);
+    const issued = await changeKeys((client) => issueKey(client, name, lifetime));
+    return { text: describeKey('Key', issued), json: issued };
+  },
+});
+
+type ListedKey = Key & { readonly state: KeyState } & Moments<(typeof MOMENTS)[number]>;
+const MOMENTS = ['createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'] as const;
+
+export const list = command({
+  usage: '[--expiring 30d] [--json]',
+  summary: 'shows all keys, or those that end within a time: state, creation, end and last use',
+  options: { expiring: TEXT, json: FLAG },
+  run: ({ expiring }) =>
+    withDatabase(async (client) => {
+      const { rows } = await client.query<ListedKey>(
+        `select id, client, ${KEY_STATE} as state, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt"
+         from api_key left join api_key_use on key_id = id
+         where $1::interval is null or (least(expires_at, revoked_at) > now() and least(expires_at, revoked_at) <= now() + $1)
+         order by client, created_at`,
+        [duration(expiring)],
+      );
+      const lines = rows.map((key) => {
+        const [created, expires, revoked, used] = MOMENTS.map((name) =>
+          (key[name]?.toISOString() ?? 'never').padEnd(24),
+        );
+        return `${key.id}  ${key.state.padEnd(8)}  created ${created}  expires ${expires}  revoked ${revoked}  used ${used}  ${key.client}`;
+      });
+      return { text: lines.join('\n') || 'There are none.', json: rows };
+    }),
+});
+
+// No message repeats the word of a caller: it could be a key
+export const revoke = command({
+  usage: 'KEY_ID',
+  summary: 'ends a key now, also one whose end is set for later',
+  operands: [1, 1],
+  run: (_values, [word]) =>
+    changeKeys(async (client) => {
+      const { rows } = await client.query<Key & { revokedAt: Date }>(
+        `update api_key set revoked_at = least(revoked_at, now()) where id::text = lower($1)
+         returning id, client, revoked_at as "revokedAt"`,
+        [word],
+      );
+      if (!rows[0])
+        throw new AdministrationError('There is no key of this id: keys list shows the ids.');
+      const { id, client: name, revokedAt } = rows[0];
+      return { text: `The key ${id} of ${name} is revoked since ${revokedAt.toISOString()}.` };
+    }),
+});
+
+export const rotate = command({
+  usage: 'KEY_ID [--overlap 7d] [--expires-in 90d] [--json]',
+  summary: "issues a second key of the same client and lifetime, and sets the first one's end",
+  operands: [1, 1],
+  options: { overlap: { ...TEXT, default: '7d' }, 'expires-in': TEXT, json: FLAG },
+  run: ({ overlap, 'expires-in': expiresIn }, [word]) =>
+    changeKeys(async (client) => {
+      const { rows } = await client.query<Key & { endsAt: Date }>(
+        `update api_key set revoked_at = now() + $2::interval where id::text = lower($1) and ${KEY_STATE} = 'in force'
+         returning id, client, least(revoked_at, expires_at) as "endsAt"`,
+        [word, duration(overlap)],
+      );
+      if (!rows[0])
+        throw new AdministrationError(
+          'There is no key of this id, or it has ended, or is being rotated: keys list shows the states, keys issue makes another key.',
+        );
+      const { id, client: name, endsAt } = rows[0];
+      const second = await issueKey(client, name, duration(expiresIn), id);
+      return {
+        text: `${describeKey('Second key', second)}\nThe first one, ${id}, ends at ${endsAt.toISOString()}.`,
+        json: { ...second, former: { id, endsAt } },
+      };
+    }),
+});

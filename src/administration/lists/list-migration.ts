@@ -1,12 +1,8 @@
 import { escapeLiteral } from 'pg';
-import type { Row, Table } from './list-tables.js';
+import { type Row, type Table, keyOf } from './list-tables.js';
 
-/** What brings a table to other contents. */
-export interface TableChanges {
-  readonly inserts: readonly Row[];
-  readonly updates: readonly { readonly before: Row; readonly after: Row }[];
-  readonly deletes: readonly Row[];
-}
+/** The rows that differ: as they are and as they will be. A row may be on one side only. */
+export type TableChanges = Readonly<Record<'before' | 'after', readonly Row[]>>;
 
 /** Rows of a statement: so many are read at a glance, and planned at once. */
 const ROWS = 1_000;
@@ -16,57 +12,37 @@ export const migrationText = (title: string, up: string[], down: string[]): stri
   [`-- ${title}`, '', '-- Up Migration', '', ...up, '-- Down Migration', '', ...down].join('\n');
 
 /** A migration that changes one table. */
-export function listMigration(
-  table: Table,
-  { inserts, updates, deletes }: TableChanges,
-  title: string,
-): string {
-  const [before, after] = [updates.map((row) => row.before), updates.map((row) => row.after)];
-  const counted = `${inserts.length} inserts, ${updates.length} updates, ${deletes.length} deletes`;
-  return migrationText(
-    `${title}: ${counted}`,
-    [...remove(table, deletes), ...upsert(table, after), ...insert(table, inserts)],
-    [...remove(table, inserts), ...upsert(table, before), ...insert(table, deletes)],
-  );
+export const listMigration = (table: Table, { before, after }: TableChanges, title: string) =>
+  migrationText(title, statements(table, before, after), statements(table, after, before));
+
+function statements(table: Table, from: readonly Row[], to: readonly Row[]): string[] {
+  const stays = new Set(to.map((row) => keyOf(table, row)));
+  const gone = from.filter((row) => !stays.has(keyOf(table, row)));
+  return [...remove(table, gone), ...upsert(table, to)];
 }
 
-const insert = (table: Table, rows: readonly Row[], more = ''): string[] =>
-  inParts(rows).map(
-    (part) =>
-      `insert into ${table.table} (${table.columns.join(', ')}) values\n${tuples(table.columns, part)}${more};\n`,
-  );
-
-/** Rows that may be there already, with other contents. */
-export function upsert(table: Table, rows: readonly Row[]): string[] {
-  const others = table.columns.filter((name) => !table.key.includes(name));
+/** Writes rows that may be there already, with other contents. */
+export function upsert({ table, key, columns }: Table, rows: readonly Row[]): string[] {
+  const others = columns.filter((name) => !key.includes(name));
   const assigned = others.map((name) => `${name} = excluded.${name}`).join(', ');
-  return insert(
-    table,
-    rows,
-    `\non conflict (${table.key.join(', ')}) do ${assigned ? `update set ${assigned}` : 'nothing'}`,
+  return inParts(rows, columns).map(
+    (tuples) =>
+      `insert into ${table} (${columns.join(', ')}) values\n${tuples}\non conflict (${key.join(', ')}) do ${assigned ? `update set ${assigned}` : 'nothing'};\n`,
   );
 }
 
-export const remove = (table: Table, rows: readonly Row[]): string[] =>
-  inParts(rows).map(
-    (part) =>
-      `delete from ${table.table} where (${table.key.join(', ')}) in (\n${tuples(table.key, part)});\n`,
+export const remove = ({ table, key }: Table, rows: readonly Row[]): string[] =>
+  inParts(rows, key).map(
+    (tuples) => `delete from ${table} where (${key.join(', ')}) in (\n${tuples});\n`,
   );
 
-const tuples = (columns: readonly string[], rows: readonly Row[]): string =>
-  rows
-    .map((row) => `  (${columns.map((name) => constant(name, row[name] ?? '')).join(', ')})`)
-    .join(',\n');
-
-function constant(name: string, text: string): string {
-  if (name === 'position') return text;
-  if (text === '') return 'null';
-  // A text with backslashes becomes E'…', with a space before it
-  return escapeLiteral(text).trimStart();
+function inParts(rows: readonly Row[], columns: readonly string[]): string[] {
+  const tuples = rows.map(
+    (row) => `  (${columns.map((name) => constant(row[name] ?? '')).join(', ')})`,
+  );
+  const parts = Array.from({ length: Math.ceil(rows.length / ROWS) }, (_, at) => at * ROWS);
+  return parts.map((first) => tuples.slice(first, first + ROWS).join(',\n'));
 }
 
-function inParts(rows: readonly Row[]): Row[][] {
-  const parts: Row[][] = [];
-  for (let at = 0; at < rows.length; at += ROWS) parts.push(rows.slice(at, at + ROWS));
-  return parts;
-}
+/** A text with backslashes becomes E'…', with a space before it. */
+const constant = (text: string): string => (text === '' ? 'null' : escapeLiteral(text).trimStart());

@@ -1,6 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
 import type { Client } from 'pg';
-import { MAX_CODE_CHARACTERS, MAX_DESCRIPTION_CHARACTERS } from '../../problems/limits.js';
 
 /** A row as it stands in a file: null is empty. Moments are as short as RFC 3339 permits, in UTC. */
 export type Row = Readonly<Record<string, string>>;
@@ -13,13 +12,8 @@ export interface Table {
   readonly columns: readonly string[];
 }
 
-/** A table that is exported and written as a file. */
-export interface ListTable extends Table {
-  /** Columns of text, with their most characters. */
-  readonly texts: Readonly<Record<string, number>>;
-  /** Columns of `t`: a bare name would mean the text that is selected, in which 10 comes before 2. */
-  readonly order: string;
-}
+/** A table that is exported, with the order of its rows `t`. A bare name would mean a text that is selected: as texts 10 comes before 2. */
+export type ListTable = Table & { readonly order: string };
 
 export const MOMENTS = ['valid_from', 'valid_until'];
 
@@ -28,18 +22,12 @@ export const LISTS = {
     table: 'communication_code',
     key: ['code_type', 'code'],
     columns: ['code_type', 'code', 'description', ...MOMENTS],
-    texts: {
-      code_type: MAX_CODE_CHARACTERS,
-      code: MAX_CODE_CHARACTERS,
-      description: MAX_DESCRIPTION_CHARACTERS,
-    },
     order: 't.code_type, t.code',
   },
   'code-lists': {
     table: 'code_list_value',
     key: ['code_list', 'value'],
     columns: ['code_list', 'value', 'position', ...MOMENTS],
-    texts: { code_list: 64, value: MAX_CODE_CHARACTERS },
     // As the answers have them: those of order-update, those of order-capture-v2 alone, those of no area
     order: `coalesce((select min(case p.area when 'order-update' then 0 else 1000 end + p.position)
       from public.area_property p where p.code_list = t.code_list), 1000000), t.code_list, t.position`,
