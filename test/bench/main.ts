@@ -61,10 +61,7 @@ try {
   const [few, filtered, many] = [await ours(FEW), await ours(FEW), await ours(MANY)];
   const peers = '.data/long-runs/test/bench/peers';
   const floor = await start('node:http', `${peers}/node-http.js`);
-  const nest = await start('plain Nest', `${peers}/plain-nest.js`, {
-    DATABASE_URL: few.database.url,
-  });
-  const inMemory = await start('plain Nest in memory', `${peers}/nest-in-memory.js`, {
+  const nest = await start('plain Nest', `${peers}/nest-in-memory.js`, {
     DATABASE_URL: few.database.url,
   });
   const exp = Math.floor(Date.now() / 1000) + 7_200;
@@ -72,7 +69,7 @@ try {
   const good = { 'api-key': key?.key ?? '', authorization: `Bearer ${token}` };
   const body = await floor.answers('/', {}, 200);
   for (const { server } of [few, filtered, many]) await server.answers(CODES, good, 200);
-  for (const server of [few.server, nest, inMemory])
+  for (const server of [few.server, nest])
     if ((await server.answers(UPDATE, good, 200)) !== body)
       throw new Error(`${server.name} answers something else`);
   const etag = (await fetch(few.server.url + UPDATE, { headers: good })).headers.get('etag') ?? '';
@@ -119,8 +116,7 @@ try {
     }),
     scenario('every token new, RS256', UPDATE, { tokens: await tokens(0) }),
     scenario('every token new, ES256', UPDATE, { tokens: await tokens(1) }),
-    scenario('plain Nest: 200 order update', UPDATE, { server: nest }),
-    scenario('plain Nest that answers from memory: 200 order update', UPDATE, { server: inMemory }),
+    scenario('plain Nest that answers from memory: 200 order update', UPDATE, { server: nest }),
   ].filter(({ name }) => name === BASE || new RegExp(only).test(name));
   const results = new Map<string, Measurement[]>(scenarios.map(({ name }) => [name, []]));
   for (let round = 0; round <= rounds; round++) {

@@ -5,7 +5,6 @@ import { saveResult } from '../bench/results.js';
 type Run = (amount?: number, part?: string) => Promise<string>;
 /** Of each run: what AMOUNT means, and its program. */
 const runs: Record<string, readonly [amount: string, load: () => Promise<Run>]> = {
-  propagation: ['-', async () => (await import('./propagation.js')).propagation],
   flip: ['replies', async () => (await import('./flip.js')).flip],
   moment: ['moments', async () => (await import('./moment.js')).moment],
   outage: [
@@ -15,15 +14,10 @@ const runs: Record<string, readonly [amount: string, load: () => Promise<Run>]> 
   sessions: ['seconds', async () => (await import('./sessions.js')).sessions],
   'rolling-restart': ['requests', async () => (await import('./restarts.js')).rollingRestart],
   gateway: ['requests', async () => (await import('./restarts.js')).gateway],
-  stack: ['seconds; PART of the name of a fault', async () => (await import('./stack.js')).stack],
   strangers: ['seconds of each attack', async () => (await import('./strangers.js')).strangers],
   issuers: ['seconds of each fault', async () => (await import('./issuers.js')).issuers],
-  rotation: ['rotations', async () => (await import('./rotation.js')).rotation],
   memory: ['requests', async () => (await import('./memory.js')).memory],
-  idle: ['seconds', async () => (await import('./idle.js')).idle],
-  capacity: ['codes', async () => (await import('./capacity.js')).capacity],
-  reading: ['codes', async () => (await import('./reading.js')).reading],
-  traces: ['rounds', async () => (await import('./traces.js')).traces],
+  sizes: ['codes', async () => (await import('./sizes.js')).sizes],
   administration: ['plans', async () => (await import('./administration.js')).administration],
   'cold-start': ['-', async () => (await import('./cold-start.js')).coldStart],
   transactions: ['steps', async () => (await import('./transactions.js')).transactions],

@@ -1,0 +1,95 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { generate } from '../bench/generate.js';
+import { issueKey } from '../support/keys.js';
+import { cpuSeconds, peakMebibytes, residentMebibytes } from '../support/linux-process.js';
+import { PATHS } from '../support/paths.js';
+import { requestTo } from '../support/reader.js';
+import { type RunningService, until } from '../support/service.js';
+import { World } from '../support/world.js';
+import { median, timed } from './figures.js';
+
+const CHANGES = 10;
+const SECONDS = 2;
+const SOON = { timeoutMs: 120_000, everyMs: 2 };
+const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
+
+/** What a replica needs, and how soon a change and a revoked key count, with so many codes: the program in dist/ of the current folder. */
+export async function sizes(count?: number): Promise<string> {
+  const lines: string[] = [];
+  for (const codes of count === undefined ? [1_000, 20_000, 100_000] : [count]) {
+    const world = await World.apart(0);
+    try {
+      lines.push(`${codes} codes: ${(await ofSize(world, codes)).join('; ')}`);
+      console.error(lines.at(-1)); // for a run that is broken off
+    } finally {
+      await world.close();
+    }
+  }
+  return lines.join('\n');
+}
+
+async function ofSize(world: World, codes: number): Promise<string[]> {
+  const { database, headers } = world;
+  await database.query(
+    `insert into communication_code select 'TYPE-' || n % 100, 'CODE-' || n, rpad('Description of code ' || n, 50, '.') from generate_series(1, ${codes}) as n`,
+  );
+  let service = undefined as unknown as RunningService;
+  const ready = await timed(async () => (service = await world.replica()));
+  const found = [
+    `ready after ${ready}, ${Math.round(residentMebibytes(service.pid))} MiB (at most ${Math.round(peakMebibytes(service.pid))})`,
+  ];
+  const ask = async (path: string, key = world.key.key): Promise<[number, string]> => {
+    const response = await fetch(service.url + path, { headers: { ...headers, 'Api-Key': key } });
+    return [response.status, await response.text()];
+  };
+  /** Milliseconds from the commit until it counts. */
+  const after = async (sql: string, counts: () => Promise<boolean>): Promise<number> => {
+    await database.query(sql);
+    const committedAt = performance.now();
+    await until(counts, SOON);
+    return performance.now() - committedAt;
+  };
+  const setCode = (text: string): string =>
+    `update communication_code set description = '${text}' where code = 'CODE-1'`;
+  const served: number[] = [];
+  const refused: number[] = [];
+  await service.metric('nodejs_eventloop_lag_max_seconds'); // begins anew with each reading
+  for (let change = 0; change < CHANGES; change++) {
+    await pause(300 * Math.random());
+    const shows = async (): Promise<boolean> =>
+      (await ask(`${CODES}?code=CODE-1`))[1].includes(`"Change ${change}"`);
+    served.push(await after(setCode(`Change ${change}`), shows));
+  }
+  const turn = await service.metric('nodejs_eventloop_lag_max_seconds');
+  for (let change = 0; change < CHANGES; change++) {
+    const { key, id } = await issueKey(database);
+    await until(async () => (await ask(UPDATE, key))[0] === 200);
+    await database.query(setCode(`Read ${change}`)); // so that all codes are read meanwhile
+    const revoke = `update api_key set revoked_at = now() where id = '${id}'`;
+    refused.push(await after(revoke, async () => (await ask(UPDATE, key))[0] === 401));
+  }
+  const inWords = (times: number[]): string =>
+    `${Math.round(median(times))} ms (largest ${Math.round(Math.max(...times))})`;
+  found.push(
+    `a change served after ${inWords(served)}, longest turn ${Math.round(turn * 1000)} ms`,
+    `a revoked key refused after ${inWords(refused)} while all are read`,
+  );
+  const newFilters = Array.from({ length: 4_000 }, (_, at) => `?code=CODE-${1 + (at % codes)}`);
+  const requests = { 'supported values': [UPDATE], 'a filter': [`${CODES}?code=CODE-7`] };
+  const more = { 'new filters': newFilters.map((query) => CODES + query), 'whole list': [CODES] };
+  for (const [name, paths] of Object.entries({ ...requests, ...more })) {
+    const before = cpuSeconds(service.pid);
+    const tally = await generate({
+      port: service.port,
+      connections: name === 'whole list' ? 2 : 16,
+      seconds: SECONDS,
+      requests: paths.map((path) => requestTo(path, headers)),
+      once: false,
+      hasBody: true,
+      spins: true,
+    });
+    const cpu = (cpuSeconds(service.pid) - before) / (tally['200']?.length ?? NaN);
+    found.push(`${name} ${Math.round(cpu * 1e6)} µs of CPU`);
+  }
+  return [...found, `at most ${Math.round(peakMebibytes(service.pid))} MiB`];
+}
