@@ -32,7 +32,7 @@ export class RateLimit {
   async consume(response: ServiceResponse, keyId: string): Promise<void> {
     try {
       const spent = await this.limiter.consume(keyId);
-      response.fields = this.fields(spent).flat();
+      for (const [name, value] of this.fields(spent)) response.setHeader(name, value);
     } catch (spent) {
       if (!(spent && typeof spent === 'object' && 'msBeforeNext' in spent)) throw spent;
       const fields = this.fields(spent as RateLimiterRes);

@@ -5,9 +5,9 @@ import { WELL_KNOWN } from '../auth/protected-resource/protected-resource.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { ProblemFilter } from '../http/problem.filter.js';
 import { Replies } from '../http/replies.js';
-import { Admission } from '../http/server/admission.js';
 import { ExpressRouterAdapter } from '../http/server/express-router.adapter.js';
 import { LOG, nestLogger } from '../telemetry/log.js';
+import { Metrics } from '../telemetry/metrics.js';
 
 /** The complete Nest application, not yet listening. */
 export async function createApplication(
@@ -27,7 +27,7 @@ export async function createApplication(
   );
   app.useLogger(nestLogger(app.get(LOG)));
   app.flushLogs();
-  adapter.connect(app.get(Admission), app.get(Replies), app.get(ProblemFilter));
+  adapter.connect(app.get(Replies), app.get(Metrics), app.get(ProblemFilter));
   const { BASE_PATH } = configuration;
   if (BASE_PATH) app.setGlobalPrefix(BASE_PATH, { exclude: [`${WELL_KNOWN}*path`] });
   return app;

@@ -2,8 +2,7 @@
 // The rows are those of all moments, so that the snapshot of the next moment is made of the same ones, at once.
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Answer, entityTag, lookup } from '../http/answer.js';
-import { CodingMemory, NEGOTIATED_FROM, NegotiatedAnswer } from '../http/negotiated-answer.js';
+import { Answer, COMMUNICATION_CODES, entityTag } from '../http/answer.js';
 import { type Area, type CodeRecord, type CodeRows, isInForce } from './code-rows.js';
 import type { Filters } from './filters.js';
 import { groupBy } from './group-by.js';
@@ -12,7 +11,6 @@ import { RecordIndex } from './record-index.js';
 
 const PREFIX = '{"communicationRecords":[';
 const SUFFIX = ']}';
-const KIND = lookup(['Vary', 'Accept-Encoding']);
 /** Records that are joined and hashed in one turn of the event loop: about a millisecond. */
 const PIECE = 2_000;
 /** How many answers are kept, and the size of their bodies together, without that of the whole list. */
@@ -24,7 +22,6 @@ export class CodesSnapshot {
   private whole: Answer | Promise<Answer> | undefined;
   private readonly answers = new Map<string, Answer | Promise<Answer>>();
   private bytes = 0;
-  private codingMemory = new CodingMemory();
 
   /**
    * @param rows as readCodes returns them
@@ -73,7 +70,7 @@ export class CodesSnapshot {
     answer = this.make(filters);
     if (this.answers.size >= MOST_ANSWERS || this.bytes > MOST_BYTES) {
       this.answers.clear();
-      [this.bytes, this.codingMemory] = [0, new CodingMemory()];
+      this.bytes = 0;
     }
     this.answers.set(name, answer);
     return answer;
@@ -98,9 +95,7 @@ export class CodesSnapshot {
     if (records.length > PIECE) return this.makeLarge(records);
     const body = Buffer.from(PREFIX + join(records) + SUFFIX);
     this.bytes += body.length;
-    return body.length < NEGOTIATED_FROM
-      ? Answer.of(body, KIND)
-      : this.negotiated([body], createHash('sha256').update(body).digest('base64url'));
+    return Answer.of(body, COMMUNICATION_CODES);
   }
 
   private async makeLarge(records: readonly CodeRecord[]): Promise<Answer> {
@@ -116,11 +111,7 @@ export class CodesSnapshot {
       this.bytes += part.length;
       await turn();
     }
-    return this.negotiated(parts, sha256.digest('base64url'));
-  }
-
-  private negotiated(parts: readonly Buffer[], digest: string): Answer {
-    return new NegotiatedAnswer(parts, entityTag(digest), KIND, this.codingMemory);
+    return new Answer(parts, entityTag(sha256.digest('base64url')), COMMUNICATION_CODES);
   }
 }
 

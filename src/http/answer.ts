@@ -1,86 +1,112 @@
+// Answers, the large ones also in content codings (RFC 9110 sections 8.4 and 12.5.3). A coding is made once, on the first request for it, in
+// the thread pool of zlib. Until it is there, callers get identity: no answer waits for a coding. The process makes one coding at a time,
+// because new access tokens are verified in the same threads.
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import Negotiator from 'negotiator';
+
+/** Answers of this size and more have codings, in bytes. */
+export const NEGOTIATED_FROM = 16 * 1024;
+/** From quality 7 on brotli takes more than twice the time of gzip. */
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
+const ENCODERS = new Map<string, (body: Buffer) => Promise<Buffer>>([
+  ['gzip', promisify(gzip)],
+  ['br', (body) => promisify(brotliCompress)(body, BROTLI)],
+]);
+const CODINGS = [...ENCODERS.keys()];
+let isMaking = false;
 
 /** What all answers of one kind share. */
 export class AnswerKind {
-  /** Header fields of 200 and of 304, as a flat list of names and values. */
+  /** Header fields of 200 and of 304, as a flat list of names and values: Node.js sends it fastest. */
   readonly fields: readonly string[];
 
   constructor(
     readonly type: string,
-    cacheControl: string,
-    rest: readonly string[] = [],
+    caching: string,
+    rest: Readonly<Record<string, string>> = {},
+    readonly hasCodings = false,
   ) {
-    this.fields = ['Cache-Control', cacheControl, 'X-Content-Type-Options', 'nosniff', ...rest];
+    const common = { 'Cache-Control': caching, 'X-Content-Type-Options': 'nosniff' };
+    this.fields = Object.entries({ ...common, ...rest }).flat();
   }
 
-  /**
-   * A public page.
-   * @param policy Content-Security-Policy, for HTML
-   * @param rest further header fields
-   */
-  static page(
-    type: string,
-    policy = "default-src 'none'",
-    rest: readonly string[] = [],
-  ): AnswerKind {
-    return new AnswerKind(type, 'no-cache', [
-      'Content-Security-Policy',
-      policy,
-      'Referrer-Policy',
-      'no-referrer',
-      ...rest,
-    ]);
+  /** A public page. `policy` is its Content-Security-Policy. */
+  static page(type: string, policy = "default-src 'none'"): AnswerKind {
+    const fields = { 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-referrer' };
+    return new AnswerKind(type, 'no-cache', fields);
   }
 }
 
-/** The lists. Caches ask before each use (RFC 9111), and may use the answer for a day instead of our 5xx (RFC 5861). */
-export const lookup = (rest?: readonly string[]): AnswerKind =>
-  new AnswerKind('application/json', 'private, max-age=0, stale-if-error=86400', rest);
-
-const LOOKUP = lookup();
+/** Caches ask before each use (RFC 9111), and may use the answer for a day instead of our 5xx (RFC 5861). */
+const LOOKUP = ['application/json', 'private, max-age=0, stale-if-error=86400'] as const;
+export const SUPPORTED_VALUES = new AnswerKind(...LOOKUP);
+export const COMMUNICATION_CODES = new AnswerKind(...LOOKUP, { Vary: 'Accept-Encoding' }, true);
 
 /** A 200 answer as bytes that are ready to be sent. It is created once, shared by all callers, and never changed. */
 export class Answer {
   /** Header fields of 200 only, as a flat list of names and values. */
   readonly content: readonly string[];
+  private readonly isNegotiated: boolean;
+  private readonly coded = new Map<string, Answer>();
 
   /**
    * @param parts the body, in parts that may be views of one large buffer
    * @param etag strong entity tag with its quotes (RFC 9110 section 8.8.3), computed from the content only
-   * @param rest further header fields of 200
+   * @param rest further header fields of 200, for an answer that is a coding
    */
   constructor(
     readonly parts: readonly Buffer[],
     readonly etag: string,
-    readonly kind = LOOKUP,
+    readonly kind = SUPPORTED_VALUES,
     rest: readonly string[] = [],
   ) {
     const length = parts.reduce((sum, part) => sum + part.length, 0);
     this.content = ['Content-Type', kind.type, 'Content-Length', String(length), ...rest];
+    this.isNegotiated = kind.hasCodings && rest.length === 0 && length >= NEGOTIATED_FROM;
   }
 
   /** An answer from a whole body. */
-  static of(body: Buffer, kind = LOOKUP): Answer {
+  static of(body: Buffer, kind?: AnswerKind): Answer {
     return new Answer([body], entityTag(hash('sha256', body, 'base64url')), kind);
   }
 
-  /** The entity tags of all representations of the content. */
-  get etags(): readonly string[] {
-    return [this.etag];
-  }
-
-  /** The representation that is sent to a request. */
-  representationFor(_request: IncomingMessage): Answer {
+  /** The answer in the coding that the caller prefers. */
+  representationFor(request: IncomingMessage): Answer {
+    if (!this.isNegotiated) return this;
+    for (const coding of new Negotiator(request).encodings([...CODINGS, 'identity'])) {
+      if (coding === 'identity') break;
+      const coded = this.coded.get(coding);
+      if (coded) return coded;
+      if (!isMaking) void this.make(coding).catch(() => undefined); // without memory for an encoder callers get identity
+    }
     return this;
   }
 
-  /** The first tag of the content that If-None-Match names: weak comparison, lists and `*` (RFC 9110 section 13.1.2). */
+  /** The first tag of the content, in any coding, that If-None-Match names: weak comparison, lists and `*` (RFC 9110 section 13.1.2). */
   tagIn(ifNoneMatch: string | undefined): string | undefined {
     if (ifNoneMatch === undefined) return undefined;
     if (ifNoneMatch === '*') return this.etag;
     const named = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-    return this.etags.find((etag) => named.includes(etag));
+    const etags = this.isNegotiated ? CODINGS.map((coding) => this.etagOf(coding)) : [];
+    return [this.etag, ...etags].find((etag) => named.includes(etag));
+  }
+
+  private etagOf(coding: string): string {
+    return `${this.etag.slice(0, -1)}-${coding}"`;
+  }
+
+  private async make(coding: string): Promise<void> {
+    isMaking = true;
+    try {
+      const body = await ENCODERS.get(coding)?.(Buffer.concat(this.parts));
+      const fields = ['Content-Encoding', coding];
+      if (body) this.coded.set(coding, new Answer([body], this.etagOf(coding), this.kind, fields));
+    } finally {
+      isMaking = false;
+    }
   }
 }
 

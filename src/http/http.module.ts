@@ -2,29 +2,20 @@ import { Global, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { Configuration } from '../configuration/configuration.js';
 import { ProblemRenderer } from '../problems/problem-details.js';
-import { Cors } from './cors.js';
 import { Draining } from './draining.js';
 import { ProblemFilter } from './problem.filter.js';
 import { Replies } from './replies.js';
-import { Admission } from './server/admission.js';
-import { Connections } from './server/connections.js';
+
+const renderer = {
+  provide: ProblemRenderer,
+  inject: [Configuration],
+  useFactory: ({ baseAddress }: Configuration) => new ProblemRenderer(baseAddress),
+};
+const filter = { provide: APP_FILTER, useExisting: ProblemFilter };
 
 @Global()
 @Module({
-  providers: [
-    {
-      provide: ProblemRenderer,
-      inject: [Configuration],
-      useFactory: ({ baseAddress }: Configuration) => new ProblemRenderer(baseAddress),
-    },
-    Cors,
-    Draining,
-    Replies,
-    Connections,
-    Admission,
-    ProblemFilter,
-    { provide: APP_FILTER, useExisting: ProblemFilter },
-  ],
+  providers: [renderer, Draining, Replies, ProblemFilter, filter],
   exports: [ProblemRenderer, ProblemFilter, Draining, Replies],
 })
 export class HttpModule {}

@@ -8,9 +8,8 @@ import { LOG, type Log } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { Tracing } from '../telemetry/tracing.js';
 import type { Answer } from './answer.js';
-import { Cors, METHODS } from './cors.js';
+import { METHODS, corsFields } from './cors.js';
 import { Draining } from './draining.js';
-import { connectionOf } from './server/connection.js';
 import type { ServiceRequest, ServiceResponse } from './service-request.js';
 
 export const ALLOW = ['Allow', METHODS];
@@ -23,7 +22,6 @@ export const ALLOW = ['Allow', METHODS];
 export class Replies {
   constructor(
     private readonly problems: ProblemRenderer,
-    private readonly cors: Cors,
     private readonly draining: Draining,
     @Inject(LOG) private readonly log: Log,
     private readonly metrics: Metrics,
@@ -46,63 +44,51 @@ export class Replies {
     this.send(response, 204, ['X-Request-Id', response.req.requestId, ...ALLOW], []);
   }
 
-  /** @param cause an error that is logged with its stack */
-  sendProblem(response: ServiceResponse, problem: Problem, cause?: unknown): void {
+  /** @param err a fault of the service, which is logged with its stack */
+  sendProblem(response: ServiceResponse, problem: Problem, err?: unknown): void {
     const { status, headers, body } = this.problems.render(problem, response.req.requestId);
-    this.send(response, status, headers, [body], { problem: problem.slug, err: cause });
+    this.send(response, status, headers, [body], { problem: problem.slug, err });
   }
 
-  /** @param details further fields of the log line */
   private send(
     response: ServiceResponse,
     status: number,
     fields: readonly string[],
     parts: readonly Buffer[],
-    details: object = {},
+    details = {},
   ): void {
-    if (response.headersSent) return;
     const { req: request } = response;
+    const { responses, destroyed } = request.socket;
+    if (response.headersSent || destroyed) return;
     // Requests that wait on the connection are answered first, so that a client that pipelines loses none
-    if (this.draining.hasBegun && connectionOf(request).last === response)
-      response.shouldKeepAlive = false;
-    response.writeHead(status, [...fields, ...response.fields, ...this.cors.fieldsFor(request)]);
-    if (request.method === 'HEAD') response.end();
-    else {
-      for (const part of parts.slice(0, -1)) response.write(part);
-      response.end(parts.at(-1));
-    }
-    this.finished(request, status, details);
+    if (this.draining.hasBegun && responses.at(-1) === response) response.shouldKeepAlive = false;
+    const { CORS_ORIGINS: origins } = this.configuration;
+    response.writeHead(status, [...fields, ...corsFields(origins, request)]);
+    // Node sends no body in answer to HEAD
+    for (const part of parts.slice(0, -1)) response.write(part);
+    response.end(parts.at(-1));
+    this.note(request, status, details);
   }
 
-  private finished(request: ServiceRequest, status: number, details: object): void {
+  /** Counts and logs a reply. The method is null where the parser found none. */
+  private note(request: ServiceRequest, status: number, details: object): void {
     const { operation, requestId, method, caller, refusal } = request;
     const milliseconds = performance.now() - request.startedAt;
     this.metrics.countRequest(operation, status, milliseconds / 1000, caller?.client);
     const trace = this.tracing.request(request, status, milliseconds);
     const level = status >= 500 ? 'error' : status >= 400 ? 'info' : 'debug';
     if (!this.log.isLevelEnabled(level)) return;
-    const line = {
-      requestId,
-      operation,
-      method: method ?? undefined, // null if the parser found none
-      status,
-      durationMs: Math.round(milliseconds * 1000) / 1000,
-      address: this.addressOf(request),
-      keyId: (caller ?? refusal)?.keyId,
-      client: (caller ?? refusal)?.client,
-      credential: refusal?.credential,
-      reason: refusal?.reason,
-      ...details,
-      ...trace,
-    };
-    this.log[level](line, 'request');
+    const { keyId, client } = caller ?? refusal ?? {};
+    const durationMs = Math.round(milliseconds * 1000) / 1000;
+    const address = this.addressOf(request);
+    const what = { requestId, operation, method: method ?? undefined, status, durationMs };
+    const who = { address, keyId, client, ...refusal };
+    this.log[level]({ ...what, ...who, ...details, ...trace }, 'request');
   }
 
   /** The client's address: the entry of X-Forwarded-For that the outermost of our own proxies has written, or the peer's. */
   private addressOf(request: ServiceRequest): string | undefined {
-    const { TRUSTED_PROXY_HOPS: hops } = this.configuration;
-    const address = proxyAddr(request, (_, hop) => hop < hops);
-    // Anything else is free text of the client
-    return isIP(address) > 0 ? address : request.socket.remoteAddress;
+    const address = proxyAddr(request, (_, hop) => hop < this.configuration.TRUSTED_PROXY_HOPS);
+    return isIP(address) > 0 ? address : request.socket.remoteAddress; // anything else is free text of the client
   }
 }

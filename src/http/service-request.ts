@@ -1,21 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import { IncomingMessage, ServerResponse } from 'node:http';
+import { IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
-/** The caller, known when the API key has been accepted: for the log and the rate limit. */
+/** Known when the API key has been accepted: for the log and the rate limit. */
 export interface Caller {
   readonly keyId: string;
   readonly client: string;
 }
 
-/** Why credentials were refused, for the log only. `keyId` and `client` are set where the key is one of ours, revoked or expired included. */
-export interface Refusal extends Partial<Caller> {
-  /** `api_key` or `access_token`, and one of the fixed words of the metric. If both were refused, both are named. */
-  readonly credential: string;
-  readonly reason: string;
-}
+/**
+ * Why credentials were refused, for the log only: `api_key` or `access_token`, or both, and fixed words of the metric. The caller is known where
+ * the key is one of ours, revoked or expired included.
+ */
+export type Refusal = Partial<Caller> & { readonly credential: string; readonly reason: string };
+
+export type ServiceResponse = ServerResponse<ServiceRequest>;
+
+/** A socket of the API's server, with the latest responses in the order of the requests: those that the client has not read, and the last one. */
+export type ServiceSocket = Socket & { responses: ServiceResponse[] };
 
 /** The class of requests, with the properties that Express's router sets. Node.js makes objects of it (its option IncomingMessage). */
 export class ServiceRequest extends IncomingMessage {
+  declare socket: ServiceSocket;
   requestId = '';
   /** Start of the request, in milliseconds of the monotonic clock. */
   startedAt = 0;
@@ -23,9 +29,7 @@ export class ServiceRequest extends IncomingMessage {
   originalUrl = '';
   /** Set by the router when a route matches. */
   route: { path: string } | undefined = undefined;
-  /** Set when the API key has been accepted. */
   caller: Caller | undefined = undefined;
-  /** Set when the credentials were refused. */
   refusal: Refusal | undefined = undefined;
 
   /** Called once, before anything else. `instance` is `urn:uuid:<request id>`, so X-Request-Id is used only if it is a UUID. */
@@ -37,19 +41,13 @@ export class ServiceRequest extends IncomingMessage {
 
   /** The value of a header, in which the lines of a list are joined (RFC 9110 section 5.2). Node's `headers` drops some repeated lines. */
   field(name: string): string | undefined {
-    const lines = this.headersDistinct[name];
-    return lines && lines.length > 1 ? lines.join(', ') : lines?.[0];
+    return this.headersDistinct[name]?.join(', ');
   }
 
   /** The pattern of the route that matched: one of a fixed set, so it can be a label of metrics. */
   get operation(): string {
     return this.route?.path ?? 'none';
   }
-}
-
-export class ServiceResponse extends ServerResponse<ServiceRequest> {
-  /** Header fields of every reply to this request, as a flat list of names and values. */
-  fields: readonly string[] = [];
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IssuerMetadata } from '../../auth/issuers/discovery.js';
 import type { Configuration } from '../../configuration/configuration.js';
-import { NEGOTIATED_FROM } from '../../http/negotiated-answer.js';
+import { NEGOTIATED_FROM } from '../../http/answer.js';
 import { LIMITS } from '../../problems/limits.js';
 import type { ProblemRenderer } from '../../problems/problem-details.js';
 import { OPERATIONS } from './operations.js';

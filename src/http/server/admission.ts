@@ -1,97 +1,89 @@
-// Checks each request before the router sees it. Node's parser accepts more than RFC 9112 allows, and answers what it refuses without a body;
-// this file and parser-errors.ts correct both. Whether the answer will close the connection is decided here, when the request arrives, since no
-// later request on the connection may run.
-import type { Server } from 'node:http';
-import { Injectable } from '@nestjs/common';
+// Checks each request before the router sees it. Node's parser accepts more than RFC 9112 allows, and answers what it refuses without a body:
+// both are corrected here. Whether the answer will close the connection is decided when the request arrives, since no later request on the
+// connection may run.
+import { type Server, ServerResponse } from 'node:http';
 import { Problem } from '../../problems/problem.js';
-import { Replies } from '../replies.js';
-import type { ServiceRequest, ServiceResponse } from '../service-request.js';
-import { connectionOf } from './connection.js';
-import { Connections } from './connections.js';
-import { bodyProblem, framingProblem, isBodiless, toOriginForm } from './framing.js';
-import { answerParserErrors } from './parser-errors.js';
+import { Metrics } from '../../telemetry/metrics.js';
+import { ALLOW, type Replies } from '../replies.js';
+import { ServiceRequest, type ServiceResponse, type ServiceSocket } from '../service-request.js';
+import { guardConnections, isClosing, mayWait } from './connections.js';
+import { BODY, type ParserError, framingProblem, parserProblem } from './framing.js';
+import { isBodiless, toOriginForm } from './framing.js';
 
-export type Handler = (request: ServiceRequest, response: ServiceResponse) => void;
+type Handler = (request: ServiceRequest, response: ServiceResponse) => void;
 
-const expectationProblem = (): Problem =>
-  new Problem('malformed-request', {
-    status: 417,
-    detail: 'The only expectation that can be met is 100-continue.',
-  });
+const NO_PROXY = new Problem('method-not-allowed', {
+  detail: 'This service is not a proxy.',
+  headers: ALLOW,
+});
 
-@Injectable()
-export class Admission {
-  constructor(
-    private readonly replies: Replies,
-    private readonly connections: Connections,
-  ) {}
-
-  /** Makes `server` pass correct requests to `handler`, and answer everything else with a problem document. */
-  guard(server: Server, handler: Handler): void {
-    this.connections.guard(server);
-    answerParserErrors(server, this.replies);
-    const admit =
-      (expectation: (request: ServiceRequest) => Problem | undefined, keepsAlive = false) =>
-      (request: ServiceRequest, response: ServiceResponse): void => {
-        if (!this.connections.admits(request, response)) return;
-        response.shouldKeepAlive &&= keepsAlive;
-        this.admit(request, response, handler, expectation(request));
-      };
-    server.on(
-      'request',
-      admit(() => undefined, true),
-    );
-    // A body was announced, and is refused in any case. Without 100 (Continue) it is unknown whether it follows, so the connection is closed
-    server.on(
-      'checkContinue',
-      admit((request) => (hasChunks(request) ? bodyProblem() : undefined)),
-    );
-    server.on('checkExpectation', admit(expectationProblem));
-  }
-
-  private admit(
-    request: ServiceRequest,
-    response: ServiceResponse,
-    handler: Handler,
-    expectation: Problem | undefined,
-  ): void {
-    request.open();
-    const problem = framingProblem(request) ?? expectation;
-    const isRefused = hasBody(request) && !hasChunks(request);
-    if (problem || request.httpVersion === '1.0' || isRefused) response.shouldKeepAlive = false;
-    connectionOf(request).inTurn(() => {
-      // In the meantime later bytes on the connection may have been invalid, or the client may have left
-      if (response.headersSent || request.socket.destroyed) return;
-      if (problem) return this.replies.sendProblem(response, problem);
+/** Makes `server` pass correct requests to `handler`, and answer everything else with a problem document. */
+export function guard(server: Server, replies: Replies, metrics: Metrics, handler: Handler): void {
+  guardConnections(server, metrics);
+  for (const event of ['request', 'checkContinue', 'checkExpectation'])
+    server.on(event, (request: ServiceRequest, response: ServiceResponse) => {
+      const { socket, method, httpVersion } = request;
+      if (isClosing(socket)) return;
+      if (!mayWait(socket, response)) {
+        metrics.connectionsRefused.inc({ limit: 'waiting-requests' });
+        return void socket.destroy();
+      }
+      request.open();
+      const isChunked = request.field('transfer-encoding') !== undefined;
+      const hasBody = isChunked || Number(request.field('content-length') ?? 0) > 0;
+      const problem = framingProblem(request, event);
+      // An expectation announces a body. Without 100 (Continue) it is unknown whether it follows
+      const mayBeFollowed = event === 'request' && (!hasBody || isBodiless(method));
+      if (problem || !mayBeFollowed || httpVersion === '1.0') response.shouldKeepAlive = false;
+      if (problem) return replies.sendProblem(response, problem);
       request.url = toOriginForm(request.url ?? '');
-      if (hasChunks(request)) this.awaitEmptyBody(request, response, handler);
-      else handler(request, response);
+      if (!isChunked || !isBodiless(method)) return handler(request, response);
+      // Whether a chunked body is empty is known only when its first chunk or its end has arrived
+      request.once('data', () => {
+        response.shouldKeepAlive = false;
+        replies.sendProblem(response, BODY);
+      });
+      request.once('end', () => {
+        if (!response.headersSent) handler(request, response);
+      });
     });
-  }
 
-  /** Whether a chunked body is empty is known only when its first chunk or its end has arrived. */
-  private awaitEmptyBody(
-    request: ServiceRequest,
-    response: ServiceResponse,
-    handler: Handler,
-  ): void {
-    const onData = (): void => {
-      request.off('end', onEnd);
-      response.shouldKeepAlive = false;
-      this.replies.sendProblem(response, bodyProblem());
+  /**
+   * Answers what never becomes a request: parser errors, time-outs, CONNECT. Each connection gets one such answer, after the answers to earlier
+   * requests (RFC 9112 section 9.3.2), and nothing more is read from it.
+   */
+  function refuse(socket: ServiceSocket, problem: Problem, request?: ServiceRequest): void {
+    if (isClosing(socket)) return;
+    const last = socket.responses.at(-1);
+    if (last && !last.headersSent && !last.req.complete) {
+      // The fault is in the request itself, which gets its own answer
+      last.shouldKeepAlive = false;
+      return replies.sendProblem(last, problem);
+    }
+    const response = new ServerResponse(request ?? new ServiceRequest(socket));
+    response.shouldKeepAlive = false;
+    socket.responses.push(response);
+    const send = (): void => {
+      if (!socket.writable) return;
+      response.assignSocket(socket);
+      response.req.open();
+      response.once('finish', () => socket.destroySoon());
+      replies.sendProblem(response, problem);
     };
-    const onEnd = (): void => {
-      request.off('data', onData);
-      if (!response.headersSent) handler(request, response);
-    };
-    request.once('data', onData).once('end', onEnd);
+    if (!last || last.closed) send();
+    else last.once('close', send);
   }
+  server.on('clientError', (error: ParserError, socket: ServiceSocket) => {
+    socket.pause(); // further bytes stay in the kernel's buffer, and then with the client
+    const problem = parserProblem(error);
+    // Not a parser error, such as a reset; or no request had begun: a client that sends one now must not take a 408 as its answer
+    if (!problem || (problem.slug === 'request-timeout' && socket.bytesRead === 0))
+      socket.destroy();
+    else refuse(socket, problem);
+  });
+  server.on('connect', (request: ServiceRequest, socket: ServiceSocket) => {
+    // Node no longer handles this socket
+    socket.on('error', () => socket.destroy()).setTimeout(server.timeout, () => socket.destroy());
+    refuse(socket.pause(), NO_PROXY, request);
+  });
 }
-
-/** Whether a body is announced: a length above zero, or chunks. */
-const hasBody = (request: ServiceRequest): boolean =>
-  Number(request.field('content-length') ?? 0) > 0 || hasCoding(request);
-const hasCoding = ({ headersDistinct }: ServiceRequest): boolean =>
-  headersDistinct['transfer-encoding'] !== undefined;
-const hasChunks = (request: ServiceRequest): boolean =>
-  hasCoding(request) && isBodiless(request.method);

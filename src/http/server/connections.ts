@@ -1,70 +1,58 @@
-// One rule for each connection, the same for everyone: with more than a hundred requests waiting on it, it is closed, since each takes memory
-// and time. Node's own limits do the rest. Limits of strangers belong in front of the service (deploy/nginx).
+// The connections of the API's server. Node's own limits do most; limits of strangers belong in front of the service (deploy/nginx).
 import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
-import { Inject, Injectable } from '@nestjs/common';
-import { LOG, type Log } from '../../telemetry/log.js';
-import { Metrics, measureOnScrape } from '../../telemetry/metrics.js';
-import { MAX_CONNECTIONS, MAX_WAITING, RESERVED_DESCRIPTORS } from '../limits.js';
-import type { ServiceRequest, ServiceResponse } from '../service-request.js';
-import { Connection, type ServiceSocket, connectionOf } from './connection.js';
+import { type Metrics, measureOnScrape } from '../../telemetry/metrics.js';
+import type { ServiceResponse, ServiceSocket } from '../service-request.js';
 
-const LOG_EVERY_MS = 60_000;
+const MAX_CONNECTIONS = 10_000;
+/** File descriptors that are kept free for the database, the issuer, the log and the management port. */
+const RESERVED_DESCRIPTORS = 64;
+/** How many requests of a connection may wait for the end of their answers: each takes memory and time. With more it is closed. */
+const MAX_WAITING = 100;
+/** How long a client may take to read the last answer and to close, before the connection is destroyed. */
+const LINGER_MS = 1_000;
 
-@Injectable()
-export class Connections {
-  private readonly all = new Set<Connection>();
-  private loggedAt = -Infinity;
-
-  constructor(
-    @Inject(LOG) private readonly log: Log,
-    private readonly metrics: Metrics,
-  ) {}
-
-  guard(server: Server): void {
-    server.maxConnections = connectionLimit();
-    server.on('drop', () => this.noteLimit('connections', connectionLimit()));
-    server.on('connection', (socket: Socket) => {
-      const connection = new Connection(socket);
-      (socket as ServiceSocket).connection = connection;
-      this.all.add(connection);
-      socket.once('close', () => this.all.delete(connection));
-    });
-    // Node treats a connection as idle when its answer was written to the socket, even while the client is still reading
-    server.closeIdleConnections = () => {
-      for (const connection of this.all) connection.closeWhenIdle();
+/** Counts the connections of the server, and limits them. */
+export function guardConnections(server: Server, metrics: Metrics): void {
+  const { connections, connectionsRefused } = metrics;
+  const sockets = new Set<ServiceSocket>();
+  measureOnScrape(connections, () => connections.set(sockets.size));
+  server.maxConnections = connectionLimit();
+  server.on('drop', () => connectionsRefused.inc({ limit: 'connections' }));
+  server.on('connection', (socket: ServiceSocket) => {
+    socket.responses = [];
+    // Node calls this after the last response. Destroying a connection with unread bytes sends a reset, which could make a client that is still
+    // sending lose the answer (RFC 9112 section 9.6).
+    socket.destroySoon = () => {
+      socket.end();
+      setTimeout(() => socket.destroy(), LINGER_MS).unref();
     };
-    const { connections } = this.metrics;
-    measureOnScrape(connections, () => connections.set(this.all.size));
-  }
-
-  /** Whether a request may run. Otherwise its connection is closed, or will be after an earlier answer. */
-  admits(request: ServiceRequest, response: ServiceResponse): boolean {
-    const connection = connectionOf(request);
-    if (connection.isClosing || request.socket.destroyed) return false;
-    if (connection.add(response)) return true;
-    connection.cut();
-    this.noteLimit('waiting-requests', MAX_WAITING);
-    return false;
-  }
-
-  private noteLimit(limit: string, most: number): void {
-    this.metrics.connectionsRefused.inc({ limit });
-    if (performance.now() - this.loggedAt < LOG_EVERY_MS) return;
-    this.loggedAt = performance.now();
-    this.log.warn({ limit, most }, 'connections: a limit is reached, a connection was closed');
-  }
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  // Node treats a connection as idle when its answer was written to the socket, even while the client is still reading
+  server.closeIdleConnections = () => {
+    for (const socket of sockets) if (socket.responses.at(-1)?.closed ?? true) socket.destroy();
+  };
 }
 
-interface Report {
-  readonly userLimits?: { readonly open_files?: { readonly soft: number | 'unlimited' } };
+/** Adds the response to a new request. @returns whether no more of them wait than may */
+export function mayWait({ responses }: ServiceSocket, response: ServiceResponse): boolean {
+  while (responses[0]?.closed) responses.shift();
+  return responses.push(response) <= MAX_WAITING;
+}
+
+/** Whether an answer under way is the last one. Later requests are not run, answered or counted (RFC 9112 section 9.6). */
+export function isClosing({ responses, destroyed }: ServiceSocket): boolean {
+  const last = responses.at(-1);
+  // A body that has begun is refused, and the connection closed
+  return destroyed || last?.shouldKeepAlive === false || (last?.req.readableLength ?? 0) > 0;
 }
 
 /** How many connections the process may hold. At its limit of file descriptors it could not even answer health checks. */
 function connectionLimit(): number {
-  const { userLimits } = process.report.getReport() as Report;
-  const descriptors = Number(userLimits?.open_files?.soft);
-  return Number.isFinite(descriptors)
-    ? Math.max(1, Math.min(MAX_CONNECTIONS, descriptors - RESERVED_DESCRIPTORS))
-    : MAX_CONNECTIONS;
+  const { userLimits } = process.report.getReport() as {
+    userLimits?: { open_files?: { soft: number | 'unlimited' } };
+  };
+  const descriptors = Number(userLimits?.open_files?.soft) || Infinity;
+  return Math.max(1, Math.min(MAX_CONNECTIONS, descriptors - RESERVED_DESCRIPTORS));
 }

@@ -1,24 +1,26 @@
 // An adapter that uses only the router of Express. Express's application changes the prototypes of every request and response, which makes
 // these objects slow in V8, and answers unknown routes itself, in HTML. Without it a request costs a third of the CPU time, and all replies
 // leave through one place.
-import { type Server, type ServerResponse, createServer } from 'node:http';
+import { type Server, createServer } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from '../../problems/limits.js';
 import { Problem } from '../../problems/problem.js';
+import type { Metrics } from '../../telemetry/metrics.js';
 import { Answer } from '../answer.js';
-import {
-  CLOSE_MS,
-  KEEP_ALIVE_MS,
-  PARSER_HEADER_BYTES,
-  STALLED_MS,
-  TIMEOUT_CHECK_MS,
-} from '../limits.js';
 import type { ProblemFilter } from '../problem.filter.js';
 import { ALLOW, type Replies } from '../replies.js';
-import { ServiceRequest, ServiceResponse } from '../service-request.js';
-import type { Admission } from './admission.js';
+import { ServiceRequest, type ServiceResponse } from '../service-request.js';
+import { guard } from './admission.js';
 
+/** Bytes at which Node's parser stops. It is higher than our own limits, so that the answer can say which part is too long. */
+const PARSER_HEADER_BYTES = 32 * 1024;
+/** Longer than the idle time-out of common load balancers (60 s), so that the balancer closes first and does not use a closed connection. */
+const KEEP_ALIVE_MS = 75_000;
+/** A connection without any traffic for this time is closed, also if the client does not read an answer. */
+const STALLED_MS = 30_000;
+/** How long clients may continue to read answers under way when the service ends. */
+const CLOSE_MS = 4_000;
 const NOT_ALLOWED = new Problem('method-not-allowed', {
   detail: 'The lookups are read-only: use GET, HEAD or OPTIONS.',
   headers: ALLOW,
@@ -28,20 +30,16 @@ export class ExpressRouterAdapter extends ExpressAdapter {
   private replies: Replies;
 
   constructor() {
-    const app = express();
-    app.enable('case sensitive routing');
-    app.enable('strict routing');
-    super(app);
+    super(express().enable('case sensitive routing').enable('strict routing'));
   }
 
   override initHttpServer(): void {
     const server = createServer({
       IncomingMessage: ServiceRequest,
-      ServerResponse: ServiceResponse as unknown as typeof ServerResponse,
       maxHeaderSize: PARSER_HEADER_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
-      connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+      connectionsCheckingInterval: 1_000,
       keepAliveTimeout: KEEP_ALIVE_MS,
       requireHostHeader: false, // Node would answer without a body, so the admission checks the Host header
     });
@@ -51,13 +49,13 @@ export class ExpressRouterAdapter extends ExpressAdapter {
   }
 
   /** Connects the server and the router with the providers that Nest has created. */
-  connect(admission: Admission, replies: Replies, filter: ProblemFilter): void {
+  connect(replies: Replies, metrics: Metrics, filter: ProblemFilter): void {
     this.replies = replies;
     const { router } = this.getInstance<Express>();
-    // The router passes on the objects that Node created: instances of our classes, without Express's methods
-    admission.guard(this.httpServer, (request, response) =>
+    // The router passes on the objects that Node created, without Express's methods
+    guard(this.httpServer, replies, metrics, (request, response) =>
       router(request as unknown as Request, response as unknown as Response, (error?: unknown) =>
-        filter.answer(error ?? undefined, response),
+        filter.answer(error, response),
       ),
     );
   }
@@ -92,8 +90,7 @@ export class ExpressRouterAdapter extends ExpressAdapter {
 
   /** Waits until the answers under way have been read, but no longer than CLOSE_MS. */
   override async close(): Promise<void> {
-    const cut = setTimeout(() => this.httpServer.closeAllConnections(), CLOSE_MS);
+    setTimeout(() => this.httpServer.closeAllConnections(), CLOSE_MS).unref();
     await super.close();
-    clearTimeout(cut);
   }
 }
