@@ -3,61 +3,60 @@ import { once } from 'node:events';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { copyOfProject } from '../support/page-walk.js';
 import { freePort } from '../support/postgres-server.js';
 import { cleanEnvironment } from '../support/program.js';
 import { until } from '../support/service.js';
 
 const folder = copyOfProject();
-const ports = { PORT: '', MANAGEMENT_PORT: '', ISSUER_PORT: '' };
+const [PORT, MANAGEMENT_PORT, ISSUER_PORT] = [
+  await freePort(),
+  await freePort(),
+  await freePort(),
+].map(String);
+const ports = { PORT, MANAGEMENT_PORT, ISSUER_PORT } as Record<string, string>;
 const children: ChildProcess[] = [];
+const branch = join(folder, 'migrations/0099_of_a_branch.sql');
 
-beforeAll(async () => {
-  for (const name of Object.keys(ports) as (keyof typeof ports)[])
-    ports[name] = String(await freePort());
-});
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
   rmSync(folder, { recursive: true, force: true });
 });
 
-function start(environment: Record<string, string> = {}) {
+/** Starts the demo, and waits until it runs or has ended. */
+async function start(environment: Record<string, string> = {}) {
   const env = cleanEnvironment({ ...ports, ...environment });
   const child = spawn(process.execPath, ['dist/demo/main.js'], { cwd: folder, env });
   children.push(child);
-  const output = { out: '', err: '' };
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (output.err += text));
-  const ended = once(child, 'close').then(([status]) => status as number | null);
-  const running = new Promise<void>((resolve, reject) => {
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      output.out += text;
-      if (output.out.includes('Ctrl-C stops everything')) resolve();
-    });
-    void ended.then(() => reject(new Error(output.err)));
-  });
-  running.catch(() => undefined);
-  return { child, output, ended, running };
+  const demo = { child, out: '', err: '', status: undefined as unknown, end };
+  const ended = once(child, 'close').then(([status]) => (demo.status = status));
+  async function end(signal: NodeJS.Signals) {
+    child.kill(signal);
+    await ended;
+    return demo.status;
+  }
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (demo.err += text));
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (demo.out += text));
+  await until(async () => demo.out.includes('Ctrl-C stops') || demo.status !== undefined);
+  return demo;
 }
 
-const isFree = (port: string): Promise<boolean> =>
+const isFree = (port: string | undefined): Promise<boolean> =>
   new Promise((resolve) => {
     const probe = createServer().once('error', () => resolve(false));
     probe.listen(Number(port), '127.0.0.1', () => probe.close(() => resolve(true)));
   });
-const databasePort = (output: string): string =>
-  /@127\.0\.0\.1:(\d+)\/postgres/.exec(output)?.[1] ?? '';
+const databasePort = (output: string) => /@127\.0\.0\.1:(\d+)\/postgres/.exec(output)?.[1];
+const keyIn = (output: string) => /ols_\S+/.exec(output)?.[0];
 
 describe('npm start', () => {
   it('prints lines to paste, refuses a second start beside it, and leaves nothing behind on Ctrl-C', async () => {
-    const demo = start();
-    await demo.running;
-    const { out, err } = demo.output;
-    expect(err).toBe('');
-    const lines = [...out.matchAll(/^(?:curl |echo |npm run )(?:.*\\\n)*.*$/gm)].map(
-      ([line]) => line,
-    );
-    const variables = out.match(/(?:^export .*\n)+/m)?.[0] ?? '';
+    const demo = await start();
+    expect(demo.err).toBe('');
+    const pasted = /^(?:curl |echo |npm run )(?:.*\\\n)*.*$/gm;
+    const lines = [...demo.out.matchAll(pasted)].map(([line]) => line);
+    const variables = demo.out.match(/(?:^export .*\n)+/m)?.[0] ?? '';
     const kept = join(folder, '.data/demo.env');
     expect(readFileSync(kept, 'utf8')).toBe(variables);
     expect(statSync(kept).mode & 0o777).toBe(0o600);
@@ -76,22 +75,19 @@ describe('npm start', () => {
       expect.stringMatching(/applied {2}\d{4}_add_my_code/),
       expect.stringMatching(/^\{"communicationRecords":\[/),
     ]);
-    const record = '{"codeType":"MY-TYPE","code":"MY-CODE","description":"My first code"}';
-    await until(async () => paste(lines.at(-1) ?? '') === `{"communicationRecords":[${record}]}`);
-    const second = start();
-    expect(await second.ended).toBe(1);
-    expect(second.output.err).toContain('The demo runs already.');
-    demo.child.kill('SIGINT');
-    expect(await demo.ended).toBe(0);
-    for (const port of [...Object.values(ports), databasePort(out)])
+    await until(async () => paste(lines.at(-1) ?? '').includes('"My first code"'));
+    expect(await start()).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('runs already'),
+    });
+    expect(await demo.end('SIGINT')).toBe(0);
+    for (const port of [...Object.values(ports), databasePort(demo.out)])
       expect(await isFree(port)).toBe(true);
   });
 
   it('starts again after it was killed, with the same key', async () => {
-    const killed = start();
-    await killed.running;
-    killed.child.kill('SIGKILL');
-    await killed.ended;
+    const killed = await start();
+    await killed.end('SIGKILL');
     // The numbers of its processes belong to another program by now, which goes on
     const postmaster = join(folder, '.data/postgres/postmaster.pid');
     const [pid = '', ...lines] = readFileSync(postmaster, 'utf8').split('\n');
@@ -99,33 +95,30 @@ describe('npm start', () => {
     const other = spawn('sleep', ['600']);
     children.push(other);
     writeFileSync(postmaster, [other.pid, ...lines].join('\n'));
-    writeFileSync(join(folder, 'migrations/0099_of_a_branch.sql'), '-- Up Migration\nselect 1;\n');
-    const again = start();
-    await again.running;
+    writeFileSync(branch, '-- Up Migration\nselect 1;\n');
+    const again = await start();
     expect([other.exitCode, other.signalCode]).toEqual([null, null]);
-    const keyOf = (text: string): string | undefined => /ols_\S+/.exec(text)?.[0];
-    expect(keyOf(again.output.out)).toBe(keyOf(killed.output.out));
-    again.child.kill('SIGTERM');
-    expect(await again.ended).toBe(0);
-    expect(await isFree(databasePort(killed.output.out))).toBe(true);
+    expect(keyIn(again.out)).toBe(keyIn(killed.out));
+    expect(await again.end('SIGTERM')).toBe(0);
+    expect(await isFree(databasePort(killed.out))).toBe(true);
   });
 
   it('says that another branch has changed its data', async () => {
-    rmSync(join(folder, 'migrations/0099_of_a_branch.sql'));
-    const demo = start();
-    expect(await demo.ended).toBe(1);
-    expect(demo.output.err).toMatch(/^0099_of_a_branch.sql was applied, and its file is gone/);
+    rmSync(branch);
+    const { status, err } = await start();
+    expect(status).toBe(1);
+    expect(err).toMatch(/^0099_of_a_branch.sql was applied, and its file is gone/);
   });
 
   it.each([
     [{ DATABASE_URL: 'postgres://db/x' }, ['OAUTH_ISSUER', 'OAUTH_AUDIENCE']],
     [{ NODE_ENV: 'production' }, ['DATABASE_URL', 'OAUTH_ISSUER', 'OAUTH_AUDIENCE']],
   ])('lists what is missing with %j', async (environment, missing) => {
-    const demo = start(environment);
-    expect(await demo.ended).toBe(1);
-    const named = demo.output.err.matchAll(/^ {2}- (\w+) is not set: /gm);
-    expect([...named].map(([, name]) => name)).toEqual(missing);
+    const { status, err } = await start(environment);
+    expect(status).toBe(1);
+    const named = [...err.matchAll(/^ {2}- (\w+) is not set: /gm)].map(([, name]) => name);
+    expect(named).toEqual(missing);
     const keeps = 'DATABASE_URL is set, so this is the service and not the demo. For the demo:';
-    expect(demo.output.err.startsWith(keeps)).toBe('DATABASE_URL' in environment);
+    expect(err.startsWith(keeps)).toBe('DATABASE_URL' in environment);
   });
 });

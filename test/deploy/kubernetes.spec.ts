@@ -6,33 +6,18 @@ import { readConfiguration } from '../../src/configuration/read-configuration.js
 import { ALL_PATHS } from '../support/paths.js';
 import { documents, files, read } from './manifests.js';
 
-interface Pod {
-  readonly metadata: { readonly labels: object };
-  readonly spec: {
-    readonly containers: {
-      readonly env: { name: string; value?: string }[];
-      readonly volumeMounts?: { name: string; mountPath: string }[];
-      readonly ports?: { name: string; containerPort: number }[];
-      readonly securityContext: object;
-    }[];
-    readonly volumes?: { name: string }[];
-  };
+/** Every value that stands under the name, however deep. */
+function valuesOf<T>(name: string, value: unknown): T[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => [
+    ...(key === name ? [inner as T] : []),
+    ...valuesOf<T>(name, inner),
+  ]);
 }
 
 const all = files.flatMap(documents);
-
-/** Every value that stands under the name, however deep. */
-const valuesOf = (name: string, value: unknown): unknown[] =>
-  typeof value === 'object' && value !== null
-    ? Object.entries(value).flatMap(([key, inner]) => [
-        ...(key === name ? [inner] : []),
-        ...valuesOf(name, inner),
-      ])
-    : [];
-
-const pods = valuesOf('template', all) as Pod[];
-const [api] = pods.flatMap(({ spec }) => spec.containers).filter(({ ports }) => ports);
-
+const pods = valuesOf<{ metadata: { labels: object } }>('template', all);
+const [deployment] = all.filter(({ kind }) => kind === 'Deployment');
 /** As the replicas read it: the names in configuration.env have to be variables of the service. */
 const given = parseEnv(read('configuration.env')) as Record<string, string>;
 const configuration = readConfiguration({ ...given, DATABASE_URL: 'postgres://db/order_lookup' });
@@ -45,53 +30,54 @@ describe('deploy/kubernetes', () => {
 
   it('selects pods by the labels that they have', () => {
     const labels = pods.map(({ metadata }) => metadata.labels);
-    const services = all.filter(({ kind }) => kind === 'Service');
-    const selectors = [...valuesOf('matchLabels', all), ...valuesOf('selector', services)];
-    for (const selector of selectors)
-      if (!JSON.stringify(selector).includes('metadata.name'))
-        expect(labels).toContainEqual(selector);
+    const [selector] = valuesOf(
+      'selector',
+      all.filter(({ kind }) => kind === 'Service'),
+    );
+    for (const one of [selector, ...valuesOf('matchLabels', all)])
+      if (!JSON.stringify(one).includes('metadata.name')) expect(labels).toContainEqual(one);
     expect(labels[0]).not.toEqual(labels[1]);
   });
 
   it('names ports that exist, with the numbers that the service listens on', () => {
     const { PORT, MANAGEMENT_PORT } = configuration;
-    expect(api?.ports).toEqual([
-      { name: 'http', containerPort: PORT },
-      { name: 'management', containerPort: MANAGEMENT_PORT },
+    expect(valuesOf('ports', deployment)).toEqual([
+      [
+        { name: 'http', containerPort: PORT },
+        { name: 'management', containerPort: MANAGEMENT_PORT },
+      ],
     ]);
-    const named = [...valuesOf('port', all), ...valuesOf('targetPort', all)].filter(
-      (port) => typeof port === 'string',
-    );
+    const used = [...valuesOf('port', all), ...valuesOf('targetPort', all)];
+    const named = used.filter((port) => typeof port === 'string');
     expect(new Set(named)).toEqual(new Set(['http', 'management']));
   });
 
   it('gives the service a complete configuration, and its database address by a Secret that is not here', () => {
     expect(configuration).toMatchObject({ ...given, OAUTH_ISSUER: [given['OAUTH_ISSUER']] });
     expect(all.map(({ kind }) => kind)).not.toContain('Secret');
-    const mounted = api?.env.map(({ value = '' }) =>
-      api.volumeMounts?.find(({ mountPath }) => mountPath === dirname(value)),
+    const [variables = []] = valuesOf<{ value: string }[]>('env', deployment);
+    const [mounts = []] = valuesOf<{ name: string; mountPath: string }[]>(
+      'volumeMounts',
+      deployment,
     );
-    const volumes = pods.flatMap(({ spec }) => spec.volumes ?? []).map(({ name }) => name);
-    expect(mounted?.map((mount) => mount?.name)).toEqual(volumes);
+    const [volumes = []] = valuesOf<{ name: string }[]>('volumes', deployment);
+    expect(variables.map(({ value }) => dirname(value))).toEqual(
+      mounts.map((one) => one.mountPath),
+    );
+    expect(mounts.map(({ name }) => name)).toEqual(volumes.map(({ name }) => name));
   });
 
   it('runs every container without privileges', () => {
+    const capabilities = { drop: ['ALL'] };
+    const own = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities };
+    const contexts = [expect.objectContaining({ runAsNonRoot: true }), own];
+    expect(valuesOf('securityContext', pods)).toEqual([...contexts, ...contexts]);
     expect(valuesOf('automountServiceAccountToken', pods)).toEqual([false, false]);
-    for (const { spec } of pods) {
-      expect(spec).toMatchObject({ securityContext: { runAsNonRoot: true } });
-      for (const { securityContext } of spec.containers)
-        expect(securityContext).toEqual({
-          allowPrivilegeEscalation: false,
-          readOnlyRootFilesystem: true,
-          capabilities: { drop: ['ALL'] },
-        });
-    }
   });
 
   it('routes every path that callers know', () => {
-    const route = parse(read('gateway/http-route.yaml')) as object;
-    const prefixes = (valuesOf('path', route) as { value: string }[]).map(({ value }) => value);
+    const paths = valuesOf<{ value: string }>('path', parse(read('gateway/http-route.yaml')));
     for (const path of [...ALL_PATHS, '/docs', '/openapi.json', '/problems/not-found'])
-      expect(prefixes.some((prefix) => path.startsWith(prefix))).toBe(true);
+      expect(paths.some(({ value }) => path.startsWith(value))).toBe(true);
   });
 });

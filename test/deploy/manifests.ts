@@ -4,11 +4,7 @@ import { parseAllDocuments } from 'yaml';
 import { PROJECT } from '../support/program.js';
 
 /** A Kubernetes object as it was written; what it may hold is the schema's matter. */
-export interface Manifest {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly [property: string]: unknown;
-}
+type Manifest = Readonly<Record<'apiVersion' | 'kind', string>>;
 
 const FOLDER = join(PROJECT, 'deploy', 'kubernetes');
 

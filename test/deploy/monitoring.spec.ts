@@ -7,13 +7,13 @@ import { Metrics } from '../../src/telemetry/metrics.js';
 import { PROJECT } from '../support/program.js';
 
 const FOLDER = join(PROJECT, 'deploy', 'prometheus');
-const read = (...path: string[]): string => readFileSync(join(FOLDER, ...path), 'utf8');
+const read = (path: string): string => readFileSync(join(FOLDER, path), 'utf8');
 
 const { groups } = parse(read('alerts.yaml')) as {
-  groups: { rules: { alert: string; expr: string; labels: { severity: string } }[] }[];
+  groups: { rules: { alert: string; expr: string }[] }[];
 };
 const rules = groups.flatMap((group) => group.rules);
-const { panels } = JSON.parse(read('..', 'grafana', 'order-lookup-services.json')) as {
+const { panels } = JSON.parse(read('../grafana/order-lookup-services.json')) as {
   panels: { title: string; targets?: { expr: string }[] }[];
 };
 const uses = [
@@ -46,31 +46,16 @@ describe('the alert rules and the dashboard', () => {
     );
   });
 
-  it('show every metric of the service', () => {
-    const shown = uses.flatMap(([, expr]) => metricNames(expr)).join(' ');
-    const told = metrics.registry.getMetricsAsArray().map(({ name }) => name);
-    expect(
-      told.filter((name) => name.startsWith('order_lookup_') && !shown.includes(name)),
-    ).toEqual([]);
-  });
-
   it('fire each in one test of promtool, and none where nothing is wrong', () => {
     const [quiet, ...others] = read('alerts.test.yaml').split('  - name: ').slice(1);
     expect(quiet).not.toContain('alertname="');
     const fired = [...others.join('').matchAll(/alertname="(\w+)"/g)].map(([, name]) => name);
     expect(new Set(fired)).toEqual(new Set(rules.map(({ alert }) => alert)));
-    expect(new Set(rules.map(({ labels }) => labels.severity))).toEqual(
-      new Set(['critical', 'warning']),
-    );
   });
 
   const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
   (hasPromtool ? it : it.skip)('pass the tests of promtool', () => {
-    const words = ['test', 'rules', 'alerts.test.yaml'];
-    const { status, stdout, stderr } = spawnSync('promtool', words, {
-      cwd: FOLDER,
-      encoding: 'utf8',
-    });
-    expect({ status, output: stdout + stderr }).toMatchObject({ status: 0 });
+    const options = { cwd: FOLDER, stdio: 'inherit' } as const;
+    expect(spawnSync('promtool', ['test', 'rules', 'alerts.test.yaml'], options).status).toBe(0);
   });
 });

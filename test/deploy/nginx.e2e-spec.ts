@@ -27,19 +27,11 @@ const ask = (path: string, headers: Record<string, string>): Promise<Response> =
 const send = (text: string, { url }: Nginx = nginx, options = {}) =>
   exchange(Number(new URL(url).port), text, options);
 
-function expectRefusal(
-  responses: readonly RawResponse[],
-  status: number,
-  slug: string,
-  title: string,
-): void {
-  const refused = responses.find((response) => response.status === status);
-  expect(JSON.parse(refused?.text ?? '{}')).toMatchObject({
-    type: `/problems/${slug}`,
-    title,
-    status,
-  });
-  expect(refused?.headers.get('retry-after')).toBe('1');
+/** How nginx refused one of the requests, without what is new in each document. */
+function refusalIn(responses: readonly RawResponse[]): object {
+  const refused = responses.find(({ text: body }) => body.includes('/problems/'));
+  const { type, title } = JSON.parse(refused?.text ?? '{}') as Record<string, string>;
+  return { status: refused?.status, type, title };
 }
 
 describeWithNginx('replicas behind deploy/nginx, one of them never ready', () => {
@@ -95,11 +87,8 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
     const { responses } = await send(`${requestLine}\r\nHost: x\r\nConnection: close\r\n\r\n`);
     const [{ headers, text, ...answered }] = responses as [RawResponse];
     expect(answered).toEqual({ status });
-    expect(Object.fromEntries(headers)).toMatchObject({
-      'content-type': 'application/problem+json',
-      'cache-control': 'no-store',
-      ...(status === 503 ? { 'retry-after': '1' } : {}),
-    });
+    expect(headers.get('content-type')).toBe('application/problem+json');
+    expect(headers.get('retry-after')).toBe(status === 503 ? '1' : null);
     expect(JSON.parse(text)).toEqual({
       type: 'about:blank',
       title,
@@ -111,9 +100,10 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
   });
 
   it('limits the requests of strangers, and not those of callers', async () => {
-    const request = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n';
-    const { responses } = await send(request.repeat(400), nginx, { answers: 400 });
-    expectRefusal(responses, 429, 'too-many-requests', 'Too many requests');
+    const request = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(400);
+    const { responses } = await send(request, nginx, { answers: 400 });
+    const type = '/problems/too-many-requests';
+    expect(refusalIn(responses)).toEqual({ status: 429, type, title: 'Too many requests' });
     expect((await ask(PATHS.orderUpdate, {})).status).not.toBe(429);
   });
 
@@ -124,7 +114,8 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
     const request = 'GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
     const sent = Array.from({ length: 60 }, () => send(request, front));
     const { responses } = await Promise.race(sent);
-    expectRefusal(responses, 503, 'overloaded', 'The service is overloaded');
+    const [type, title] = ['/problems/overloaded', 'The service is overloaded'];
+    expect(refusalIn(responses)).toEqual({ status: 503, type, title });
     silent.close();
     await Promise.all([front.stop(), Promise.allSettled(sent)]);
   });

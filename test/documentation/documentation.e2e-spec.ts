@@ -19,31 +19,13 @@ const open = (path: string): Promise<Reply> => world.get(path, { headers: OPEN }
 
 describe('GET /openapi.json', () => {
   it('describes the three operations and where to sign in', () => {
-    expect({ version: document.openapi, paths: Object.keys(document.paths).toSorted() }).toEqual({
-      version: '3.1.0',
-      paths: [...ALL_PATHS].toSorted(),
-    });
+    expect(Object.keys(document.paths)).toEqual(ALL_PATHS);
     const [authorizationUrl, tokenUrl] = [`${world.issuer.url}/auth`, `${world.issuer.url}/token`];
     const scopes = { 'lookups.read': 'Needed for all operations' };
     expect(document.components.securitySchemes['accessToken']?.flows).toEqual({
       authorizationCode: { authorizationUrl, tokenUrl, scopes },
       clientCredentials: { tokenUrl, scopes },
     });
-  });
-
-  it('limits texts as the database does', async () => {
-    const limits = await world.database.query<{ name: string; most: number }>(
-      `select attname as name, substring(pg_get_constraintdef(c.oid) from 'is_clean[(].*, ([0-9]+)[)]')::int as most
-       from pg_constraint c join pg_attribute a on attrelid = conrelid and attnum = any (conkey) where contype = 'c' and conrelid = 'communication_code'::regclass`,
-    );
-    const { properties } = document.components.schemas['CommunicationCodeRecord'] as {
-      properties: Record<string, { maxLength: number }>;
-    };
-    const described = ['codeType', 'code', 'description'].map(
-      (name) => properties[name]?.maxLength,
-    );
-    const inDatabase = Object.fromEntries(limits.map(({ name, most }) => [name, most]));
-    expect(described).toEqual(['code_type', 'code', 'description'].map((name) => inDatabase[name]));
   });
 
   it('describes every kind of answer: each reply of World.get is held against it, here one of each status', async () => {
@@ -65,19 +47,17 @@ describe('GET /openapi.json', () => {
   });
 });
 
-describe('GET /docs', () => {
-  it('is open, and loads everything from the service under its policy', async () => {
-    const { status, headers, text } = await open('/docs');
-    expect(status).toBe(200);
-    expect(headers.get('content-security-policy')).toBe(
-      `default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self' ${world.issuer.url}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-    );
-    const files = [...text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, file]) => file ?? '');
-    expect(files.length).toBeGreaterThan(4);
-    for (const file of [...files, 'docs/oauth2-redirect.html', 'docs/oauth2-redirect.js'])
-      expect((await open(`/${file}`)).status).toBe(200);
-    expectProblem(await open('/docs/package.json'), 'not-found');
-  });
+it('GET /docs is open, and loads everything from the service under its policy', async () => {
+  const { status, headers, text } = await open('/docs');
+  expect(status).toBe(200);
+  expect(headers.get('content-security-policy')).toBe(
+    `default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self' ${world.issuer.url}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  );
+  const files = [...text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, file]) => file ?? '');
+  expect(files.length).toBeGreaterThan(4);
+  for (const file of [...files, 'docs/oauth2-redirect.html', 'docs/oauth2-redirect.js'])
+    expect((await open(`/${file}`)).status).toBe(200);
+  expectProblem(await open('/docs/package.json'), 'not-found');
 });
 
 it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/problems'])(
@@ -89,16 +69,14 @@ it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/problems'])(
   },
 );
 
-describe('GET /problems', () => {
-  it('lists a page of each type, and knows no others', async () => {
-    const { text } = await open('/problems');
-    const addresses = [...text.matchAll(/href="([^"]+)"/g)].map(([, address]) => address ?? '');
-    expect(addresses).toEqual(Object.keys(problemTypes).map((slug) => `/problems/${slug}`));
-    for (const [at, { title }] of Object.values(problemTypes).entries()) {
-      const page = await open(addresses[at] ?? '');
-      expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
-      expect(page.text).toContain(`<h1>${title}</h1>`);
-    }
-    expectProblem(await open('/problems/constructor'), 'not-found');
-  });
+it('GET /problems lists a page of each type, and knows no others', async () => {
+  const { text } = await open('/problems');
+  const addresses = [...text.matchAll(/href="([^"]+)"/g)].map(([, address]) => address ?? '');
+  expect(addresses).toEqual(Object.keys(problemTypes).map((slug) => `/problems/${slug}`));
+  for (const [at, { title }] of Object.values(problemTypes).entries()) {
+    const page = await open(addresses[at] ?? '');
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(page.text).toContain(`<h1>${title}</h1>`);
+  }
+  expectProblem(await open('/problems/constructor'), 'not-found');
 });

@@ -103,11 +103,8 @@ export class PageWalk {
 
   private nextMigration(): string {
     const folder = join(this.folder, 'migrations');
-    const last = readdirSync(folder)
-      .filter((name) => /^\d{4}_/.test(name))
-      .toSorted()
-      .at(-1);
-    const next = String(Number(last?.slice(0, 4)) + 1).padStart(4, '0');
+    const files = readdirSync(folder).filter((name) => /^\d{4}_/.test(name));
+    const next = String(files.length + 1).padStart(4, '0');
     return join(folder, `${next}_follow_recipe.sql`);
   }
 
