@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import type { RunningService } from '../support/service.js';
 import { until } from '../support/service.js';
-import { World } from '../support/world.js';
+import { type Reply, World } from '../support/world.js';
 import { quantiles } from './figures.js';
-import { statusOf, textOf } from './probe.js';
 
 const REPLICAS = 3;
 const ROUNDS = 5;
@@ -17,7 +16,9 @@ const PATIENCE = { timeoutMs: 120_000, everyMs: 10 };
 export async function coldStart(): Promise<string> {
   const world = await World.apart(0);
   const folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
-  const { database, postgres, issuer, replicas, headers, credentials } = world;
+  const { database, postgres, issuer, replicas, headers } = world;
+  const ask = (service: RunningService): Promise<Reply> =>
+    world.get(PATHS.orderUpdate, { service });
   const environment = (at: number): Record<string, string> => ({
     LAST_GOOD_FILE: join(folder, `replica-${at}`),
   });
@@ -44,8 +45,7 @@ export async function coldStart(): Promise<string> {
       await replicas[at]?.kill();
       const startedAt = performance.now();
       const replica = await world.replica(environment(at));
-      const url = replica.url + PATHS.orderUpdate;
-      await until(async () => (await statusOf(url, credentials)) === 200, PATIENCE);
+      await until(async () => (await ask(replica)).status === 200, PATIENCE);
       const took = performance.now() - startedAt;
       if (String(await tags(replica)) !== before) others++;
       replicas[at] = replica;
@@ -61,11 +61,8 @@ export async function coldStart(): Promise<string> {
       `insert into code_list_value (code_list, value) values ('orderType', 'Returned')`,
     );
     const committedAt = performance.now();
-    for (const { url } of replicas)
-      await until(
-        async () => (await textOf(url + PATHS.orderUpdate, credentials)).includes('"Returned"'),
-        PATIENCE,
-      );
+    for (const replica of replicas)
+      await until(async () => (await ask(replica)).text.includes('"Returned"'), PATIENCE);
     return [
       `${CODES} codes, from the start of a process to its first 200, one after the other: ${quantiles(single)}; all at once: ${quantiles(together)}`,
       `${others} of ${single.length + together.length} starts served other entity tags than before the outage`,

@@ -15,7 +15,6 @@ const runs: Record<string, readonly [amount: string, load: () => Promise<Run>]> 
   'rolling-restart': ['requests', async () => (await import('./restarts.js')).rollingRestart],
   gateway: ['requests', async () => (await import('./restarts.js')).gateway],
   strangers: ['seconds of each attack', async () => (await import('./strangers.js')).strangers],
-  issuers: ['seconds of each fault', async () => (await import('./issuers.js')).issuers],
   memory: ['requests', async () => (await import('./memory.js')).memory],
   sizes: ['codes', async () => (await import('./sizes.js')).sizes],
   administration: ['plans', async () => (await import('./administration.js')).administration],

@@ -1,6 +1,5 @@
 import { Balancer } from '../support/balancer.js';
 import { Nginx } from '../support/nginx.js';
-import { ALL_PATHS } from '../support/paths.js';
 import type { RunningService } from '../support/service.js';
 import { Traffic, WITHIN_A_SECOND } from '../support/traffic.js';
 import { World } from '../support/world.js';
@@ -9,8 +8,6 @@ const ROUNDS = 10;
 const REQUESTS = 100_000;
 /** How often the balancer asks a replica whether it is ready. */
 const PROBE_MS = 500;
-/** How often a caller that accepts gzip asks again with the entity tag that it got. */
-const CONDITIONAL_MS = 20;
 
 /** Restarts each of three replicas ten times behind a balancer that asks for readiness, under 500 requests a second. Gives what failed. */
 export async function rollingRestart(requests = REQUESTS): Promise<string> {
@@ -24,32 +21,13 @@ export async function rollingRestart(requests = REQUESTS): Promise<string> {
   }
 }
 
-/** The same behind nginx with deploy/nginx, and a caller with the tags of what nginx compressed. */
+/** The same behind nginx with deploy/nginx. */
 export async function gateway(requests = REQUESTS): Promise<string> {
   const world = await World.apart(3);
   const nginx = await Nginx.start(world.replicas.map(({ port }) => port));
-  const conditional = { asked: 0, not304: 0, weak: 0 };
-  const tags = new Map<string, string>();
-  const askAgain = async (): Promise<void> => {
-    const path = ALL_PATHS[conditional.asked++ % ALL_PATHS.length] as string;
-    const tag = tags.get(path);
-    const headers = { ...world.headers, 'Accept-Encoding': 'gzip' };
-    const condition: Record<string, string> = tag === undefined ? {} : { 'If-None-Match': tag };
-    const answered = await fetch(nginx.url + path, { headers: { ...headers, ...condition } });
-    if (answered.status === 200) tags.set(path, answered.headers.get('etag') ?? '');
-    if (tag?.startsWith('W/')) conditional.weak++;
-    if (tag !== undefined && answered.status !== 304) conditional.not304++;
-  };
-  const timer = setInterval(
-    () => void askAgain().catch(() => conditional.not304++),
-    CONDITIONAL_MS,
-  );
   try {
-    const restarts = await restartUnderTraffic(world, () => nginx.url, requests);
-    const { asked, not304, weak } = conditional;
-    return `${restarts}\nof ${asked} conditional requests beside them, ${weak} with a tag that nginx had made weak, ${not304} were not answered 304`;
+    return await restartUnderTraffic(world, () => nginx.url, requests);
   } finally {
-    clearInterval(timer);
     await nginx.stop();
     await world.close();
   }

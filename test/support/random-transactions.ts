@@ -20,72 +20,50 @@ export interface RandomTransactions {
   readonly difference: string | undefined;
 }
 
-const pick = (...words: string[]): fc.Arbitrary<string> => fc.constantFrom(...words);
-const type = pick(`'T1'`, `'T2'`, `'T3'`);
-const code = fc.integer({ max: 12, min: 1 }).map((n) => `'C${n}'`);
-const text = pick(`'plain'`, `'"quoted"'`, `'back\\slash'`, `'größer'`, `'𝄞'`);
-const begin = pick('null', `now() - interval '1 day'`, `now() + interval '1 day'`);
-const row = fc.tuple(type, code, text, begin).map((values) => `(${values.join()}, null)`);
-const where = fc.oneof(
-  type.map((name) => `code_type = ${name}`),
-  code.map((name) => `code = ${name}`),
-);
-const list = pick(`'orderType'`, `'partyType'`, `'orderStatus'`);
 const CODES = 'communication_code';
-
-const statement = fc.oneof(
-  row.map((values) => `insert into ${CODES} values ${values}`),
-  fc
-    .tuple(row, text)
-    .map(
-      ([values, said]) =>
-        `insert into ${CODES} values ${values} on conflict (code_type, code) do update set description = ${said}`,
-    ),
-  fc
-    .tuple(type, text)
-    .map(
-      ([name, said]) =>
-        `insert into ${CODES} select ${name}, 'N' || n, ${said} from generate_series(1, 1500) as n on conflict do nothing`,
-    ),
-  fc
-    .tuple(text, where)
-    .map(([said, rows]) => `update ${CODES} set description = ${said} where ${rows}`),
-  fc.tuple(code, where).map(([name, rows]) => `update ${CODES} set code = ${name} where ${rows}`),
-  fc
-    .tuple(begin, where)
-    .map(([from, rows]) => `update ${CODES} set valid_from = ${from} where ${rows}`),
-  where.map((rows) => `delete from ${CODES} where ${rows}`),
-  pick(`truncate ${CODES}`, TRUNCATE_CASCADE, 'truncate code_list_value'),
-  fc
-    .tuple(list, text)
-    .map(
-      ([name, said]) => `insert into code_list_value (code_list, value) values (${name}, ${said})`,
-    ),
-  list.map((name) => `insert into code_list values (${name})`),
-  fc
-    .tuple(list, list)
-    .map(([from, to]) => `update code_list set name = ${to} where name = ${from}`),
-  list.map((name) => `delete from code_list_value where code_list = ${name} and position % 2 = 0`),
-  list.map(
-    (name) =>
-      `insert into area_property (area, property, code_list) values ('order-update', 'p' || ${name}, ${name})`,
-  ),
-  fc
-    .tuple(fc.nat(KEYS - 1), pick('null', 'now()'))
-    .map(([number, at]) => `update api_key set revoked_at = ${at} where client = 'key ${number}'`),
-);
-const action = fc.oneof(
-  { weight: 12, arbitrary: statement },
-  {
-    weight: 3,
-    arbitrary: pick('read committed', 'repeatable read', 'serializable').map(
-      (level) => `begin isolation level ${level}`,
-    ),
-  },
-  { weight: 4, arbitrary: pick('commit') },
-  { weight: 3, arbitrary: pick('savepoint s', 'rollback to s', 'release s', 'rollback') },
-);
-const step = fc.record({ writer: fc.nat(WRITERS - 1), sql: action });
+const PLACES: Record<string, readonly string[]> = {
+  type: [`'T1'`, `'T2'`, `'T3'`],
+  code: Array.from({ length: 12 }, (_, at) => `'C${at}'`),
+  text: [`'plain'`, `'"quoted"'`, `'back\\slash'`, `'größer'`, `'𝄞'`],
+  begin: ['null', `now() - interval '1 day'`, `now() + interval '1 day'`],
+  rows: [`code_type = 'T1'`, `code_type = 'T2'`, `code = 'C3'`, `code = 'C4'`],
+  list: [`'orderType'`, `'partyType'`, `'orderStatus'`],
+  key: Array.from({ length: KEYS }, (_, at) => `'key ${at}'`),
+  at: ['null', 'now()'],
+  level: ['read committed', 'repeatable read', 'serializable'],
+};
+/** What a writer may do, as often as it stands here. */
+const ACTIONS = [
+  `insert into ${CODES} values ({type}, {code}, {text}, {begin}, null)`,
+  `insert into ${CODES} values ({type}, {code}, {text}, {begin}, null) on conflict (code_type, code) do update set description = {text}`,
+  `insert into ${CODES} select {type}, 'N' || n, {text} from generate_series(1, 1500) as n on conflict do nothing`,
+  `update ${CODES} set description = {text} where {rows}`,
+  `update ${CODES} set code = {code} where {rows}`,
+  `update ${CODES} set valid_from = {begin} where {rows}`,
+  `delete from ${CODES} where {rows}`,
+  `truncate ${CODES}`,
+  TRUNCATE_CASCADE,
+  'truncate code_list_value',
+  'insert into code_list_value (code_list, value) values ({list}, {text})',
+  'insert into code_list values ({list})',
+  'update code_list set name = {list} where name = {list}',
+  'delete from code_list_value where code_list = {list} and position % 2 = 0',
+  `insert into area_property (area, property, code_list) values ('order-update', 'p' || {list}, {list})`,
+  'update api_key set revoked_at = {at} where client = {key}',
+  ...Array<string>(4).fill('begin isolation level {level}'),
+  ...Array<string>(5).fill('commit'),
+  ...['savepoint s', 'rollback to s', 'release s', 'rollback'],
+];
+/** A statement, with a choice for each place in it. */
+const statement = fc
+  .tuple(fc.constantFrom(...ACTIONS), fc.infiniteStream(fc.nat()))
+  .map(([action, choices]) =>
+    action.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const words = PLACES[name] ?? [];
+      return words[Number(choices.next().value) % words.length] ?? '';
+    }),
+  );
+const step = fc.record({ writer: fc.nat(WRITERS - 1), sql: statement });
 
 export async function randomTransactions(steps: number, seed: number): Promise<RandomTransactions> {
   const world = await World.create();
