@@ -10,8 +10,7 @@ const BAD_PATH = new Problem('malformed-request', {
   detail: 'The percent-encoding of the path is broken.',
 });
 const INTERNAL_ERROR = new Problem('internal-error', {
-  detail:
-    'The server met an unexpected condition. It is in our log under the id of this occurrence.',
+  detail: 'An unexpected condition was met. The log has it under the id of this occurrence.',
 });
 
 /** Answers every error with a problem document: those inside Nest, and those of the router. */

@@ -1,33 +1,47 @@
 import { isIP } from 'node:net';
-import { Inject, Injectable } from '@nestjs/common';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import proxyAddr from 'proxy-addr';
 import { Configuration } from '../configuration/configuration.js';
-import type { Problem } from '../problems/problem.js';
+import { Problem } from '../problems/problem.js';
 import { ProblemRenderer } from '../problems/problem-details.js';
 import { LOG, type Log } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { Tracing } from '../telemetry/tracing.js';
 import type { Answer } from './answer.js';
 import { METHODS, corsFields } from './cors.js';
-import { Draining } from './draining.js';
 import type { ServiceRequest, ServiceResponse } from './service-request.js';
 
-export const ALLOW = ['Allow', METHODS];
+/** How long requests are answered after readiness has turned to 503, so that load balancers notice, in milliseconds. */
+const DRAIN_MS = 4_000;
+const ALLOW = ['Allow', METHODS];
+export const NOT_ALLOWED = new Problem('method-not-allowed', {
+  detail: 'The lookups are read-only: use GET, HEAD or OPTIONS.',
+  headers: ALLOW,
+});
 
 /**
  * Every reply that leaves the process goes through `send`, also a reply to bytes that never became a request. Here it gets the header fields
  * that all replies share, is counted, and is logged under its id.
  */
 @Injectable()
-export class Replies {
+export class Replies implements BeforeApplicationShutdown {
+  /** Whether the process is ending: readiness is 503 and replies close their connections, while requests still arrive. */
+  isDraining = false;
+
   constructor(
     private readonly problems: ProblemRenderer,
-    private readonly draining: Draining,
     @Inject(LOG) private readonly log: Log,
     private readonly metrics: Metrics,
     private readonly tracing: Tracing,
     private readonly configuration: Configuration,
   ) {}
+
+  /** @param signal that ends the process; without one the drain is skipped */
+  async beforeApplicationShutdown(signal?: string): Promise<void> {
+    this.isDraining = true;
+    if (signal !== undefined) await pause(DRAIN_MS);
+  }
 
   /** 200 with the bytes of the answer, or 304 if the caller already has them. */
   sendAnswer(response: ServiceResponse, answer: Answer): void {
@@ -61,7 +75,7 @@ export class Replies {
     const { responses, destroyed } = request.socket;
     if (response.headersSent || destroyed) return;
     // Requests that wait on the connection are answered first, so that a client that pipelines loses none
-    if (this.draining.hasBegun && responses.at(-1) === response) response.shouldKeepAlive = false;
+    if (this.isDraining && responses.at(-1) === response) response.shouldKeepAlive = false;
     const { CORS_ORIGINS: origins } = this.configuration;
     response.writeHead(status, [...fields, ...corsFields(origins, request)]);
     // Node sends no body in answer to HEAD

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { CodesService } from '../codes/codes.service.js';
-import { Draining } from '../http/draining.js';
+import { Replies } from '../http/replies.js';
 import { Metrics, measureOnScrape } from '../telemetry/metrics.js';
 
 /** Whether the process can answer callers. The database is not asked: its outage must not take out all replicas at once. */
@@ -12,7 +12,7 @@ export class HealthService {
     private readonly codes: CodesService,
     private readonly apiKeys: ApiKeysService,
     private readonly issuers: IssuersService,
-    private readonly draining: Draining,
+    private readonly replies: Replies,
     { servedFromFile }: Metrics,
   ) {
     measureOnScrape(servedFromFile, () => {
@@ -35,8 +35,8 @@ export class HealthService {
 
   /** Why the service is not ready, in sentences; empty if it is ready. */
   get obstacles(): string[] {
-    const { draining, codes, apiKeys, issuers } = this;
-    const drain = draining.hasBegun ? 'The service is shutting down.' : undefined;
+    const { replies, codes, apiKeys, issuers } = this;
+    const drain = replies.isDraining ? 'The service is shutting down.' : undefined;
     const all = [drain, codes.obstacle, apiKeys.obstacle, issuers.obstacle];
     return all.filter((obstacle) => obstacle !== undefined);
   }

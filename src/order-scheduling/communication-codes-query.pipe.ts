@@ -6,34 +6,22 @@ import type { ServiceRequest } from '../http/service-request.js';
 import { MAX_ISSUES, MAX_SHOWN_CHARACTERS } from '../problems/limits.js';
 import { type Issue, Problem } from '../problems/problem.js';
 import { CommunicationCodesQuery, PARAMETERS } from './communication-codes.query.js';
-import { type Parameter, parseQuery } from './parse-query.js';
-
-type Name = keyof CommunicationCodesQuery;
 
 /** Largest edit distance at which an unknown name gets a hint. */
 const NEAR = 3;
-/** Shown instead of the name of a parameter that looks like a credential. */
-const LEFT_OUT = '[left out]';
 
-/**
- * The checked query of a request. All its faults are named at once, in the order of the parameters: to ignore a filter would return more records
- * than were asked for.
- */
+/** The checked query of a request. All its faults are named at once: to ignore a filter would return more records than were asked for. */
 @Injectable()
 export class CommunicationCodesQueryPipe implements PipeTransform<ServiceRequest> {
   /** @throws Problem invalid-query */
   transform(request: ServiceRequest): CommunicationCodesQuery {
-    const start = request.originalUrl.indexOf('?');
-    if (start < 0) return new CommunicationCodesQuery();
-    const parameters = parseQuery(request.originalUrl.slice(start + 1));
     const issues: Issue[] = [];
-    const given: { [name in Name]?: string } = {};
-    for (const parameter of parameters) {
-      const { name, value } = parameter;
+    const given: Partial<Record<string, string>> = {};
+    for (const parameter of parametersOf(request.originalUrl)) {
       for (const fault of faultsOf(parameter, given))
         issues.push(issueOf(parameter, fault, request.field('api-key')));
       if (issues.length >= MAX_ISSUES) break;
-      if (isParameter(name)) given[name] ??= value ?? '';
+      given[parameter.name ?? ''] ??= parameter.value ?? '';
     }
     const count = Math.min(issues.length, MAX_ISSUES);
     if (count > 0)
@@ -45,13 +33,32 @@ export class CommunicationCodesQueryPipe implements PipeTransform<ServiceRequest
   }
 }
 
-const isParameter = (name: string | undefined): name is Name => PARAMETERS.includes(name as Name);
+/** A parameter as it was sent. Its decoded name and value are missing if percent-encoding or UTF-8 is broken. */
+type Parameter = ReturnType<typeof parameterOf>;
+
+/** All parameters of a target in order, without nesting. */
+const parametersOf = (target: string): Parameter[] =>
+  /\?(.*)/.exec(target)?.[1]?.split('&').filter(Boolean).map(parameterOf) ?? [];
+
+function parameterOf(text: string) {
+  const [, rawName = '', rawValue = ''] = /^([^=]*)=?(.*)$/.exec(text) ?? [];
+  return { rawName, rawValue, name: decode(rawName), value: decode(rawValue) };
+}
+
+/** `+` is a space, as in forms. */
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+}
 
 /** @param given the parameters before this one */
-function faultsOf({ name, value }: Parameter, given: CommunicationCodesQuery): string[] {
+function faultsOf({ name, value }: Parameter, given: Partial<Record<string, string>>): string[] {
   if (name === undefined || value === undefined)
     return ['The percent-encoding is broken or is not UTF-8.'];
-  if (!isParameter(name)) return [unknown(name)];
+  if (!PARAMETERS.includes(name)) return [unknown(name)];
   const faults = validateSync(Object.assign(new CommunicationCodesQuery(), { [name]: value }));
   return [
     ...(given[name] === undefined ? [] : [`${name} is given more than once.`]),
@@ -61,29 +68,21 @@ function faultsOf({ name, value }: Parameter, given: CommunicationCodesQuery): s
 
 function unknown(name: string): string {
   const letters = name.toLowerCase().replaceAll(/[^a-z]/g, '');
-  const [near] = PARAMETERS.map((known) => ({
-    known,
-    edits: leven(letters, known.toLowerCase()),
-  })).toSorted((one, other) => one.edits - other.edits);
-  const isNear = near && near.edits <= Math.min(NEAR, near.known.length - 2);
-  const hint = isNear ? ` Did you mean ${near.known}?` : '';
+  const near = PARAMETERS.find(
+    (known) => leven(letters, known.toLowerCase()) <= Math.min(NEAR, known.length - 2),
+  );
+  const hint = near === undefined ? '' : ` Did you mean ${near}?`;
   return `There is no such parameter: only ${PARAMETERS.join(' and ')} are known.${hint}`;
 }
 
-/** The value that was sent, unless it looks like a credential. */
-function issueOf(
-  { rawName, rawValue, name = rawName, value = rawValue }: Parameter,
-  description: string,
-  apiKey = '',
-): Issue {
+/** The value that was sent is shown, unless it looks like a credential. */
+function issueOf(parameter: Parameter, description: string, apiKey = ''): Issue {
+  const { name = parameter.rawName, value = parameter.rawValue } = parameter;
   const hidesName = looksLikeCredential(name, apiKey);
   const hidesValue = hidesName || looksLikeCredential(value, apiKey);
-  return {
-    description,
-    field: hidesName ? LEFT_OUT : shown(name),
-    location: 'query',
-    ...(hidesValue ? {} : { value: shown(value) }),
-  };
+  const field = hidesName ? '[left out]' : shown(name);
+  const issue = { description, field, location: 'query' } as const;
+  return hidesValue ? issue : { ...issue, value: shown(value) };
 }
 
 /** The beginning of a text, in whole characters: half of a surrogate pair is not valid Unicode. */

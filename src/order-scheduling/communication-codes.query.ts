@@ -29,4 +29,4 @@ export class CommunicationCodesQuery {
   readonly code?: string;
 }
 
-export const PARAMETERS = ['codeType', 'code'] as const satisfies (keyof CommunicationCodesQuery)[];
+export const PARAMETERS: readonly string[] = ['codeType', 'code'];

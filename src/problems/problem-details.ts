@@ -1,3 +1,5 @@
+import { Injectable } from '@nestjs/common';
+import { Configuration } from '../configuration/configuration.js';
 import type { Issue, Problem } from './problem.js';
 import { type ProblemSlug, problemTypes } from './problem-types.js';
 
@@ -18,20 +20,17 @@ const COMMON_FIELDS = [
   ...['X-Content-Type-Options', 'nosniff'],
 ];
 
-/** Writes problems as documents and as whole answers. Does not depend on an HTTP server. */
+/** Writes problems as documents and as whole answers. */
+@Injectable()
 export class ProblemRenderer {
-  /** @param baseAddress the part before `/problems/<slug>`: the public base address and the base path, each possibly empty */
-  constructor(readonly baseAddress: string) {}
+  constructor(private readonly configuration: Configuration) {}
 
   typeOf(slug: ProblemSlug): string {
-    return `${this.baseAddress}/problems/${slug}`;
+    return `${this.configuration.baseAddress}/problems/${slug}`;
   }
 
   /** Status, header fields (a flat list) and body of the answer for a problem. */
-  render(
-    { slug, circumstances }: Problem,
-    requestId: string,
-  ): { status: number; headers: string[]; body: Buffer } {
+  render({ slug, circumstances }: Problem, requestId: string) {
     const { detail, issues = [], headers = [], status = problemTypes[slug].status } = circumstances;
     const document: ProblemDetails = {
       type: this.typeOf(slug),

@@ -1,21 +1,23 @@
 // Checks each request before the router sees it. Node's parser accepts more than RFC 9112 allows, and answers what it refuses without a body:
 // both are corrected here. Whether the answer will close the connection is decided when the request arrives, since no later request on the
-// connection may run.
+// connection may run. Node's own limits do the rest; limits of strangers belong in front of the service (deploy/nginx).
 import { type Server, ServerResponse } from 'node:http';
-import { Problem } from '../../problems/problem.js';
-import { Metrics } from '../../telemetry/metrics.js';
-import { ALLOW, type Replies } from '../replies.js';
+import type { Problem } from '../../problems/problem.js';
+import { type Metrics, measureOnScrape } from '../../telemetry/metrics.js';
+import { NOT_ALLOWED, type Replies } from '../replies.js';
 import { ServiceRequest, type ServiceResponse, type ServiceSocket } from '../service-request.js';
-import { guardConnections, isClosing, mayWait } from './connections.js';
 import { BODY, type ParserError, framingProblem, parserProblem } from './framing.js';
 import { isBodiless, toOriginForm } from './framing.js';
 
-type Handler = (request: ServiceRequest, response: ServiceResponse) => void;
+const MAX_CONNECTIONS = 10_000;
+/** File descriptors that are kept free for the database, the issuer, the log and the management port. */
+const RESERVED_DESCRIPTORS = 64;
+/** How many requests of a connection may wait for the end of their answers: each takes memory and time. With more it is closed. */
+const MAX_WAITING = 100;
+/** How long a client may take to read the last answer and to close, before the connection is destroyed. */
+const LINGER_MS = 1_000;
 
-const NO_PROXY = new Problem('method-not-allowed', {
-  detail: 'This service is not a proxy.',
-  headers: ALLOW,
-});
+type Handler = (request: ServiceRequest, response: ServiceResponse) => void;
 
 /** Makes `server` pass correct requests to `handler`, and answer everything else with a problem document. */
 export function guard(server: Server, replies: Replies, metrics: Metrics, handler: Handler): void {
@@ -24,7 +26,9 @@ export function guard(server: Server, replies: Replies, metrics: Metrics, handle
     server.on(event, (request: ServiceRequest, response: ServiceResponse) => {
       const { socket, method, httpVersion } = request;
       if (isClosing(socket)) return;
-      if (!mayWait(socket, response)) {
+      const { responses } = socket;
+      while (responses[0]?.closed) responses.shift();
+      if (responses.push(response) > MAX_WAITING) {
         metrics.connectionsRefused.inc({ limit: 'waiting-requests' });
         return void socket.destroy();
       }
@@ -84,6 +88,44 @@ export function guard(server: Server, replies: Replies, metrics: Metrics, handle
   server.on('connect', (request: ServiceRequest, socket: ServiceSocket) => {
     // Node no longer handles this socket
     socket.on('error', () => socket.destroy()).setTimeout(server.timeout, () => socket.destroy());
-    refuse(socket.pause(), NO_PROXY, request);
+    refuse(socket.pause(), NOT_ALLOWED, request);
   });
+}
+
+/** Counts the connections of the server, and limits them. */
+function guardConnections(server: Server, metrics: Metrics): void {
+  const { connections, connectionsRefused } = metrics;
+  const sockets = new Set<ServiceSocket>();
+  measureOnScrape(connections, () => connections.set(sockets.size));
+  server.maxConnections = connectionLimit();
+  server.on('drop', () => connectionsRefused.inc({ limit: 'connections' }));
+  server.on('connection', (socket: ServiceSocket) => {
+    socket.responses = [];
+    // Node calls this after the last response. Destroying a connection with unread bytes sends a reset, which could make a client that is still
+    // sending lose the answer (RFC 9112 section 9.6).
+    socket.destroySoon = () => {
+      socket.end();
+      setTimeout(() => socket.destroy(), LINGER_MS).unref();
+    };
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  // Node treats a connection as idle when its answer was written to the socket, even while the client is still reading
+  server.closeIdleConnections = () => {
+    for (const socket of sockets) if (socket.responses.at(-1)?.closed ?? true) socket.destroy();
+  };
+}
+
+/** Whether an answer under way is the last one. Later requests are not run, answered or counted (RFC 9112 section 9.6). */
+function isClosing({ responses, destroyed }: ServiceSocket): boolean {
+  const last = responses.at(-1);
+  // A body that has begun is refused, and the connection closed
+  return destroyed || last?.shouldKeepAlive === false || (last?.req.readableLength ?? 0) > 0;
+}
+
+/** How many connections the process may hold. At its limit of file descriptors it could not even answer health checks. */
+function connectionLimit(): number {
+  const report = process.report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
+  const descriptors = Number(report.userLimits?.open_files?.soft) || Infinity;
+  return Math.max(1, Math.min(MAX_CONNECTIONS, descriptors - RESERVED_DESCRIPTORS));
 }

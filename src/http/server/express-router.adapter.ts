@@ -5,11 +5,10 @@ import { type Server, createServer } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from '../../problems/limits.js';
-import { Problem } from '../../problems/problem.js';
 import type { Metrics } from '../../telemetry/metrics.js';
-import { Answer } from '../answer.js';
+import type { Answer } from '../answer.js';
 import type { ProblemFilter } from '../problem.filter.js';
-import { ALLOW, type Replies } from '../replies.js';
+import { NOT_ALLOWED, type Replies } from '../replies.js';
 import { ServiceRequest, type ServiceResponse } from '../service-request.js';
 import { guard } from './admission.js';
 
@@ -21,10 +20,6 @@ const KEEP_ALIVE_MS = 75_000;
 const STALLED_MS = 30_000;
 /** How long clients may continue to read answers under way when the service ends. */
 const CLOSE_MS = 4_000;
-const NOT_ALLOWED = new Problem('method-not-allowed', {
-  detail: 'The lookups are read-only: use GET, HEAD or OPTIONS.',
-  headers: ALLOW,
-});
 
 export class ExpressRouterAdapter extends ExpressAdapter {
   private replies: Replies;
@@ -70,10 +65,8 @@ export class ExpressRouterAdapter extends ExpressAdapter {
       .all((_request, response) => this.replies.sendProblem(response as never, NOT_ALLOWED));
   }
 
-  override reply(response: ServiceResponse, body: unknown): void {
-    if (!(body instanceof Answer))
-      throw new Error('a route answered something else than an Answer');
-    this.replies.sendAnswer(response, body);
+  override reply(response: ServiceResponse, answer: Answer): void {
+    this.replies.sendAnswer(response, answer);
   }
 
   /** Does nothing: the status is set when the reply is sent. */

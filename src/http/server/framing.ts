@@ -50,14 +50,11 @@ export function framingProblem(request: ServiceRequest, event: string): Problem 
   // Each name and each value is followed by two bytes: a colon and a space, or CRLF
   const bytes = rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
   if (rawHeaders.length > 2 * MAX_HEADERS || bytes > MAX_HEADER_BYTES) return TOO_LARGE;
-  if (hosts.length > 1 || (hosts.length === 0 && httpVersion === '1.1'))
-    return malformed('The request has to carry one Host header (RFC 9112 section 3.2).');
-  if (!HOST_FIELD.test(hosts[0] ?? ''))
-    return malformed('The Host header has to hold a host, with a port or without.');
+  const isAbsent = hosts.length === 0 && httpVersion === '1.1';
+  if (isAbsent || hosts.length > 1 || !HOST_FIELD.test(hosts[0] ?? ''))
+    return malformed('The request has to carry one Host header that holds a host (RFC 9112).');
   if (!TARGET.test(toOriginForm(url)))
-    return malformed(
-      'The request target has to be visible ASCII in origin or absolute form. Percent-encode everything else.',
-    );
+    return malformed('The request target has to be visible ASCII in origin or absolute form.');
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0'))
     return malformed('The only transfer coding is chunked, in HTTP/1.1.');
   // Chunks that wait for 100 (Continue) are not read
