@@ -1,7 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from '../app.module.js';
-import { WELL_KNOWN } from '../auth/protected-resource/protected-resource.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { ProblemFilter } from '../http/problem.filter.js';
 import { Replies } from '../http/replies.js';
@@ -29,6 +28,6 @@ export async function createApplication(
   app.flushLogs();
   adapter.connect(app.get(Replies), app.get(Metrics), app.get(ProblemFilter));
   const { BASE_PATH } = configuration;
-  if (BASE_PATH) app.setGlobalPrefix(BASE_PATH, { exclude: [`${WELL_KNOWN}*path`] });
+  if (BASE_PATH) app.setGlobalPrefix(BASE_PATH);
   return app;
 }

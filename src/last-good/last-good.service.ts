@@ -42,7 +42,7 @@ export class LastGoodService implements OnApplicationBootstrap {
     await pause(LOOK_MS, undefined, { ref: false });
     const { LAST_GOOD_FILE: path } = this.configuration;
     const [codes, keys] = [this.codes.followed, this.apiKeys.followed];
-    const issuers = this.issuers.all.filter(({ age }) => age === undefined);
+    const issuers = this.issuers.all.filter(({ keySet }) => !keySet);
     const lacksData = !codes.current || !keys.current;
     if (!lacksData && issuers.length === 0) return;
     try {
@@ -60,7 +60,7 @@ export class LastGoodService implements OnApplicationBootstrap {
       }
       for (const issuer of issuers) {
         const kept = lastGood.issuers.find(({ name }) => name === issuer.name);
-        if (kept) await issuer.restore(kept.jwks, ageOf(kept.fetchedAt));
+        if (kept) issuer.restore(kept.jwks, ageOf(kept.fetchedAt));
       }
       const away = [...(lacksData ? ['database'] : []), ...issuers.map(({ name }) => name)];
       this.log.warn({ away, age }, 'LAST_GOOD_FILE is served');
@@ -77,7 +77,11 @@ export class LastGoodService implements OnApplicationBootstrap {
     for (;;) {
       await pause(LOOK_MS, undefined, { ref: false });
       const [codes, keys] = [this.codes.followed, this.apiKeys.followed];
-      const content = [codes.current, keys.current, ...this.issuers.all.map(({ jwks }) => jwks)];
+      const content = [
+        codes.current,
+        keys.current,
+        ...this.issuers.all.map(({ keySet }) => keySet),
+      ];
       const isChanged = content.some((part, at) => part !== written[at]);
       const isDue = performance.now() >= triedAt + (isChanged ? SPACING_MS : unchangedMs);
       if (!isDue || !codes.current || !keys.current || codes.isRestored || keys.isRestored)
@@ -102,8 +106,8 @@ export class LastGoodService implements OnApplicationBootstrap {
       aheadMs: now - Date.now(),
       confirmedAt: now - this.apiKeys.followed.age * 1000,
       keys: [...keys],
-      issuers: this.issuers.all.flatMap(({ name, jwks, age }) =>
-        jwks && age !== undefined ? [{ name, jwks, fetchedAt: now - age * 1000 }] : [],
+      issuers: this.issuers.all.flatMap(({ name, keySet, age }) =>
+        keySet ? [{ name, jwks: keySet.jwks, fetchedAt: now - age * 1000 }] : [],
       ),
       rows,
     };

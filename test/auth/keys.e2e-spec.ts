@@ -1,216 +1,271 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { issueKey } from '../support/keys.js';
-import { expectProblem } from '../support/problem.js';
-import { exchange } from '../support/raw.js';
-import { until } from '../support/service.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
+import { expectProblem } from '../support/problem.js';
+import { Proxy } from '../support/proxy.js';
+import { Reader, requestTo } from '../support/reader.js';
+import { until } from '../support/service.js';
 import { World } from '../support/world.js';
 
-let world: World;
+type Headers = Record<string, string | undefined>;
+const REALM = 'realm="order-lookup-services"';
+const CHALLENGES = `ApiKey ${REALM}, header="Api-Key", Bearer ${REALM}`;
+const PATH: string = PATHS.orderUpdate;
 const special = {
-  revoked: '',
-  expired: '',
+  revoked: generateApiKey(),
+  expired: generateApiKey(),
   foreign: 'a key of another system',
   ownSpelling: 'ols_a key that somebody made by hand',
 };
-const DAY = 86_400_000;
+let world: World;
+let asked = 0;
 
+const moment = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
 beforeAll(async () => {
   world = await World.create({}, async (database) => {
-    special.revoked = (
-      await issueKey(database, { revokedAt: new Date(Date.now() - 1000).toISOString() })
-    ).key;
-    special.expired = (
-      await issueKey(database, { expiresAt: new Date(Date.now() - DAY / 2).toISOString() })
-    ).key;
+    await issueKey(database, { key: special.revoked, revokedAt: moment(-1) });
+    await issueKey(database, { key: special.expired, expiresAt: moment(-3_600) });
     await issueKey(database, { key: special.ownSpelling });
-    await issueKey(database, {
-      key: special.foreign,
-      expiresAt: new Date(Date.now() + DAY).toISOString(),
-    });
+    await issueKey(database, { key: special.foreign, expiresAt: moment(86_400) });
   });
 });
 afterAll(() => world?.close());
 
-async function expectRefused(headers: Record<string, string | undefined>): Promise<void> {
-  for (const path of ALL_PATHS) {
-    const reply = await world.get(path, { headers });
-    const body = expectProblem(reply, 'invalid-credentials');
-    expect({
-      detail: body.detail,
-      issues: body.issues,
-      challenge: reply.headers.get('www-authenticate'),
-    }).toEqual({
-      detail: 'The credentials of the request are not valid.',
-      issues: [{ description: 'Api-Key is not valid.', field: 'Api-Key', location: 'header' }],
-      challenge:
-        'ApiKey realm="order-lookup-services", header="Api-Key", Bearer realm="order-lookup-services"',
-    });
-  }
+/** Asks one of the three operations, each in its turn. */
+const ask = (headers: Headers) => world.get(ALL_PATHS[asked++ % 3] as string, { headers });
+const statusOf = async (headers: Headers): Promise<number> => (await ask(headers)).status;
+/** A token that looks like one of the issuer, with a signature of random bytes. */
+const forged = (kid: string, claims = world.token.split('.')[1]): string =>
+  `Bearer ${Buffer.from(JSON.stringify({ alg: 'RS256', kid })).toString('base64url')}.${claims}.${randomBytes(256).toString('base64url')}`;
+/** The status of a request whose bytes are sent as they are. */
+async function rawStatus(headers: string, path = PATH): Promise<number> {
+  const reader = await Reader.to(world.service.url);
+  const { status } = await reader.ask(
+    Buffer.from(`GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`, 'latin1'),
+  );
+  reader.close();
+  return status;
 }
 
 describe('an API key', () => {
-  it.each<[string, () => string]>([
+  it.each<[string, (key: string) => string]>([
     ['unknown', () => generateApiKey()],
     ['revoked', () => special.revoked],
     ['expired', () => special.expired],
-    [
-      'with one character changed',
-      () => world.key.key.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')),
-    ],
-    [
-      'with one character of the secret changed',
-      () => world.key.key.replace(/^(.{10})./, (_all, start: string) => `${start}_`),
-    ],
-    ['cut short', () => world.key.key.slice(0, -1)],
-    ['longer', () => `${world.key.key}a`],
-    ['in other case', () => world.key.key.toUpperCase()],
-    ['twice in one line', () => `${world.key.key}, ${world.key.key}`],
-    ['with quotes', () => `"${world.key.key}"`],
+    ['with its last character changed', (key) => key.replace(/.$/, (c) => (c === 'a' ? 'b' : 'a'))],
+    ['with another secret', (key) => `${key.slice(0, 10)}_${key.slice(11)}`],
+    ['cut short', (key) => key.slice(0, -1)],
+    ['longer', (key) => `${key}a`],
+    ['in other case', (key) => key.toUpperCase()],
+    ['twice in one line', (key) => `${key}, ${key}`],
+    ['with quotes', (key) => `"${key}"`],
     ['its prefix alone', () => 'ols_'],
     ['of 5,000 characters', () => 'x'.repeat(5_000)],
     ['that is SQL', () => `' or 1=1 --`],
     ['that is not ASCII', () => 'schlüssel'],
-  ])('is refused alike: %s', async (_name, key) => {
-    await expectRefused({ 'Api-Key': key() });
+    ['__proto__', () => '__proto__'],
+  ])('is refused alike: %s', async (_name, spoil) => {
+    const reply = await ask({ 'Api-Key': spoil(world.key.key) });
+    expect(expectProblem(reply, 'invalid-credentials')).toMatchObject({
+      detail: 'The credentials of the request are not valid.',
+      issues: [{ description: 'Api-Key is not valid.', field: 'Api-Key', location: 'header' }],
+    });
+    expect(reply.headers.get('www-authenticate')).toBe(CHALLENGES);
   });
 
-  it.each([['Api_Key'], ['X-Api-Key'], ['ApiKey'], ['Cookie']])(
-    'is not looked for in %s',
-    async (name) => {
-      const reply = await world.get(PATHS.orderUpdate, {
-        headers: { 'Api-Key': undefined, [name]: world.key.key },
-      });
-      expect(expectProblem(reply, 'missing-credentials').issues).toEqual([
-        {
-          description: 'Api-Key is missing: send your subscription key.',
-          field: 'Api-Key',
-          location: 'header',
-        },
-      ]);
-    },
-  );
+  it.each(['Api_Key', 'X-Api-Key', 'ApiKey', 'Cookie'])('is not looked for in %s', async (name) => {
+    const reply = await ask({ 'Api-Key': undefined, [name]: world.key.key });
+    const description = 'Api-Key is missing: send your subscription key.';
+    expect(expectProblem(reply, 'missing-credentials').issues).toEqual([
+      { description, field: 'Api-Key', location: 'header' },
+    ]);
+  });
 
   it('in the query is ignored, and appears in no log', async () => {
-    const reply = await world.get(`${PATHS.orderUpdate}?Api-Key=${world.key.key}`, {
-      headers: { 'Api-Key': undefined },
-    });
-    expectProblem(reply, 'missing-credentials');
-    const { text } = await world.get(
-      `${PATHS.communicationCodes}?api_key=${world.key.key}&code=${world.key.key}&code=${world.token}`,
-    );
-    expect(`${text}${world.service.output}`).not.toContain(world.key.key);
-    expect(`${text}${world.service.output}`).not.toContain(world.token);
+    const { key } = world.key;
+    const headers = { 'Api-Key': undefined };
+    expectProblem(await world.get(`${PATH}?Api-Key=${key}`, { headers }), 'missing-credentials');
+    const query = `api_key=${key}&code=${key}&code=${world.token}&${key}=x&%zz${key}`;
+    const { text } = await world.get(`${PATHS.communicationCodes}?${query}`);
+    for (const secret of [key, world.token])
+      expect(`${text}${world.service.output}`).not.toContain(secret);
   });
 
-  it.each(['API-KEY', 'api-key', 'aPi-KeY'])('is found under %s', async (name) => {
-    expect(
-      (
-        await world.get(PATHS.orderUpdate, {
-          headers: { 'Api-Key': undefined, [name]: world.key.key },
-        })
-      ).status,
-    ).toBe(200);
+  it('is accepted under a name in any case, and whatever its form', async () => {
+    const { key } = world.key;
+    for (const name of ['API-KEY', 'aPi-KeY'])
+      expect(await statusOf({ 'Api-Key': undefined, [name]: key })).toBe(200);
+    for (const known of [special.foreign, special.ownSpelling])
+      expect(await statusOf({ 'Api-Key': known })).toBe(200);
   });
 
-  it('taken over from another system works by its hash', async () => {
-    expect(
-      (await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': special.foreign } })).status,
-    ).toBe(200);
-  });
-
-  it('in the table is accepted, whatever its form', async () => {
-    expect(
-      (await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': special.ownSpelling } })).status,
-    ).toBe(200);
-  });
-
-  it('issued and revoked by plain SQL counts, also beside an open migration', async () => {
+  it('issued and revoked by plain SQL counts', async () => {
     const { id, key } = await issueKey(world.database);
-    const statusOf = async (): Promise<number> =>
-      (await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': key } })).status;
-    await until(async () => (await statusOf()) === 200);
-    await world.database.query(`update api_key set revoked_at = now() where id = $1`, [id]);
-    await until(async () => (await statusOf()) === 401);
+    await until(async () => (await statusOf({ 'Api-Key': key })) === 200);
+    await world.database.query('update api_key set revoked_at = now() where id = $1', [id]);
+    await until(async () => (await statusOf({ 'Api-Key': key })) === 401);
+  });
+
+  it('has its last use noted, at most once a minute; revision and history stay as they are', async () => {
+    const uses = () =>
+      world.database.query<{ at: Date }>('select last_used_at as at from api_key_use');
+    const records = () =>
+      world.database.query(
+        'select (select count(*) from history) as history, (select array_agg(r) from revision r) as revision',
+      );
+    const before = await records();
+    await until(async () => (await uses()).length > 0);
+    const [first] = await uses();
+    await world.database.query('select note_key_use(array(select key_id from api_key_use))');
+    expect((await uses())[0]).toEqual(first);
+    expect(await records()).toEqual(before);
   });
 });
 
 describe('both credentials', () => {
-  it.each<[string, Record<string, string | undefined>, string[]]>([
-    ['the key alone', { Authorization: undefined }, ['Authorization']],
-    ['the token alone', { 'Api-Key': undefined }, ['Api-Key']],
-    ['neither', { 'Api-Key': undefined, Authorization: undefined }, ['Api-Key', 'Authorization']],
-    ['an empty key', { 'Api-Key': '' }, ['Api-Key']],
-    ['a blank key', { 'Api-Key': '   ' }, ['Api-Key']],
-    ['an empty token', { Authorization: '' }, ['Authorization']],
-    ['Bearer alone', { Authorization: 'Bearer' }, ['Authorization']],
-    ['Bearer and a space', { Authorization: 'bearer ' }, ['Authorization']],
-  ])('are needed: %s is not enough', async (_name, headers, fields) => {
-    for (const path of ALL_PATHS) {
-      const reply = await world.get(path, { headers });
+  it.each<[Headers, string[]]>([
+    [{ Authorization: undefined }, ['Authorization']],
+    [{ 'Api-Key': undefined }, ['Api-Key']],
+    [{ 'Api-Key': undefined, Authorization: undefined }, ['Api-Key', 'Authorization']],
+    [{ 'Api-Key': '' }, ['Api-Key']],
+    [{ 'Api-Key': '   ' }, ['Api-Key']],
+    [{ Authorization: '' }, ['Authorization']],
+    [{ Authorization: 'Bearer' }, ['Authorization']],
+    [{ Authorization: 'bearer ' }, ['Authorization']],
+  ])('are needed: %j is not enough', async (headers, missing) => {
+    const reply = await ask(headers);
+    const { issues } = expectProblem(reply, 'missing-credentials');
+    expect(issues?.map(({ field, location }) => [field, location])).toEqual(
+      missing.map((field) => [field, 'header']),
+    );
+    expect(reply.headers.get('www-authenticate')).toBe(CHALLENGES);
+  });
+
+  it('may be sent once', async () => {
+    const [key, token] = [`Api-Key: ${world.key.key}\r\n`, `Authorization: ${world.token}\r\n`];
+    for (const path of ALL_PATHS)
+      for (const more of [key, token, 'api-key: other\r\n', 'authorization: Basic x\r\n'])
+        expect(await rawStatus(key + token + more, path)).toBe(400);
+    expect(await rawStatus(key + token)).toBe(200);
+  });
+
+  it('may have spaces and tabs around them, and nothing else', async () => {
+    const { key } = world.key;
+    for (const space of [' ', '\t', ' \t '])
       expect(
-        expectProblem(reply, 'missing-credentials').issues?.map(({ field, location }) => ({
-          field,
-          location,
-        })),
-      ).toEqual(fields.map((field) => ({ field, location: 'header' })));
-      expect(reply.headers.get('www-authenticate')).toBe(
-        'ApiKey realm="order-lookup-services", header="Api-Key", Bearer realm="order-lookup-services"',
+        await rawStatus(
+          `Api-Key:${space}${key}${space}\r\nAuthorization:${space}Bearer ${world.token}${space}\r\n`,
+        ),
+      ).toBe(200);
+    for (const space of ['\u00a0', '\u0085', '\u000b'])
+      for (const [sent, token] of [
+        [key, `Bearer ${world.token}${space}`],
+        [key, `${space}Bearer ${world.token}`],
+        [`${key}${space}`, world.token],
+        [space, world.token],
+      ])
+        expect(await rawStatus(`Api-Key: ${sent}\r\nAuthorization: ${token}\r\n`)).toBe(
+          space === '\u000b' ? 400 : 401, // a control character is no field value at all
+        );
+  });
+});
+
+describe('a token beside a wrong key', () => {
+  const seconds = Math.floor(Date.now() / 1000);
+  it.each<[object, string]>([
+    [{ claims: { padding: 'x'.repeat(8_200) } }, ''],
+    [{ claims: { exp: seconds - 31 } }, ''],
+    [{ claims: { nbf: seconds + 600 } }, ''],
+    [{ claims: { iss: 'https://other' } }, ''],
+    [{ claims: { aud: 'other' } }, ''],
+    [{ claims: { typ: 'ID' } }, ''],
+    [{}, 'Bearer a.b'],
+    [{}, 'Bearer a.b.c'],
+    [{}, 'Basic dXNlcjpwYXNz'],
+  ])('is named for what can be seen: %j %s', async (parts, text) => {
+    for (const key of [undefined, 'wrong']) {
+      const reply = await ask({
+        'Api-Key': key,
+        Authorization: text || (await world.issuer.token(parts)),
+      });
+      const { issues } = expectProblem(reply, 'invalid-credentials');
+      expect(issues?.map(({ field }) => field)).toEqual(['Api-Key', 'Authorization']);
+      expect(reply.headers.get('www-authenticate')?.includes('invalid_token')).toBe(
+        !text.startsWith('Basic'),
       );
     }
   });
 
-  it('are both named when both are wrong', async () => {
-    const reply = await world.get(PATHS.orderUpdate, {
-      headers: { 'Api-Key': 'wrong', Authorization: 'Bearer a.b.c' },
+  it.each<[string, () => string]>([
+    ['whose signature is wrong', () => forged('rsa-1')],
+    ['whose key id is unknown', () => forged('unknown')],
+    ['that is valid', () => world.token],
+  ])('is not spoken of: %s', async (_name, token) => {
+    for (const [slug, key] of [
+      ['missing-credentials', undefined],
+      ['invalid-credentials', 'wrong'],
+    ] as const) {
+      const reply = await ask({ 'Api-Key': key, Authorization: token() });
+      expect(expectProblem(reply, slug).issues?.map(({ field }) => field)).toEqual(['Api-Key']);
+      expect(reply.headers.get('www-authenticate')).toBe(CHALLENGES);
+    }
+  });
+
+  it('costs no signature check and no question to the issuer, also in thousands: new tokens are served, and a rotation is found', async () => {
+    const { issuer, service } = world;
+    const lookups = () => service.metric('order_lookup_token_cache_lookups_total');
+    const [looked, hits] = [await lookups(), issuer.jwksHits];
+    const over = new AbortController();
+    let count = 0;
+    const statuses = new Set<number>();
+    const flood = Array.from({ length: 8 }, async () => {
+      const reader = await Reader.to(service.url);
+      while (!over.signal.aborted) {
+        const key: Record<string, string> = count++ % 2 ? { 'Api-Key': generateApiKey() } : {};
+        const Authorization = forged(count % 3 ? 'rsa-1' : `forged-${count}`);
+        statuses.add((await reader.ask(requestTo(PATH, { ...key, Authorization }))).status);
+      }
+      reader.close();
     });
-    expect(expectProblem(reply, 'invalid-credentials').issues?.map(({ field }) => field)).toEqual([
-      'Api-Key',
-      'Authorization',
-    ]);
-    expect(reply.headers.get('www-authenticate')).toContain('error="invalid_token"');
+    for (let at = 0; at < 50; at++)
+      expect(await statusOf({ Authorization: await issuer.token() })).toBe(200);
+    await until(async () => count > 2_000);
+    expect((await lookups()) - looked).toBe(50);
+    expect(issuer.jwksHits - hits).toBeLessThanOrEqual(1); // the service itself asks once a minute
+    await issuer.rotate('real');
+    expect(await statusOf({ Authorization: await issuer.token() })).toBe(200);
+    over.abort();
+    await Promise.all(flood);
+    expect([...statuses]).toEqual([401]);
   });
+});
 
-  it.each([
-    [
-      'Api-Key',
-      () =>
-        `Api-Key: ${world.key.key}\r\nApi-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`,
-    ],
-    [
-      'Api-Key',
-      () =>
-        `Api-Key: ${world.key.key}\r\napi-key: other\r\nAuthorization: Bearer ${world.token}\r\n`,
-    ],
-    [
-      'Authorization',
-      () =>
-        `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\nAuthorization: Bearer ${world.token}\r\n`,
-    ],
-    [
-      'Authorization',
-      () =>
-        `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\nauthorization: Basic x\r\n`,
-    ],
-  ])('are refused where %s is sent twice', async (field, headers) => {
-    for (const path of ALL_PATHS) {
-      const { responses } = await exchange(
-        world.service.port,
-        `GET ${path} HTTP/1.1\r\nHost: x\r\n${headers()}\r\n`,
-        { answers: 1 },
-      );
-      const { issues } = expectProblem(
-        responses[0] as NonNullable<(typeof responses)[0]>,
-        'malformed-request',
-      );
-      expect(issues).toEqual([
-        {
-          description: `${field} was sent more than once: send it once.`,
-          field,
-          location: 'header',
-        },
-      ]);
-    }
+it('API_KEY_MAX_AGE_SECONDS is how long keys count while the database is away: then 503, never 401, and 200 again on its return', async () => {
+  const proxy = await Proxy.before(Number(new URL(world.database.url).port));
+  const service = await world.replica({
+    DATABASE_URL: proxy.through(world.database.urlOf('order_lookup_service')),
+    API_KEY_MAX_AGE_SECONDS: '10',
   });
+  try {
+    proxy.mode = 'refuse';
+    proxy.cut();
+    const statuses = new Set<number>();
+    await until(async () => {
+      const { status } = await world.get(PATH, { service });
+      return status !== 200 && Boolean(statuses.add(status));
+    });
+    expect([...statuses]).toEqual([503]);
+    const reply = await world.get(PATH, { service });
+    expectProblem(reply, 'cannot-verify-credentials');
+    expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
+    const ready = await fetch(`${service.managementUrl}/health/ready`);
+    expect(ready.status).toBe(503);
+    expect(await ready.text()).toContain('The list of API keys is too old.');
+    proxy.mode = 'pass';
+    await until(async () => (await world.get(PATH, { service })).status === 200);
+  } finally {
+    proxy.close();
+  }
 });

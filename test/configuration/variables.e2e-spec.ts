@@ -15,9 +15,9 @@ import { World } from '../support/world.js';
 const COVERED: Record<string, readonly string[]> = {
   'last-good/cold-start': ['DATABASE_URL', 'LAST_GOOD_FILE'],
   'database/tls': ['DATABASE_URL_FILE'],
-  'auth/issuer': ['OAUTH_REQUIRED_SCOPE', 'OAUTH_TOKEN_TYPE'],
-  'auth/key-list-age': ['API_KEY_MAX_AGE_SECONDS'],
-  'http/address': ['RATE_LIMIT_PER_MINUTE', 'TRUSTED_PROXY_HOPS'],
+  'auth/settings': ['OAUTH_REQUIRED_SCOPE', 'OAUTH_TOKEN_TYPE', 'RATE_LIMIT_PER_MINUTE'],
+  'auth/keys': ['API_KEY_MAX_AGE_SECONDS'],
+  'http/address': ['TRUSTED_PROXY_HOPS'],
   'http/door': ['CORS_ORIGINS'],
   'telemetry/tracing': ['OTEL_SDK_DISABLED'],
   'management/shutdown': ['LOG_LEVEL'],
@@ -84,8 +84,8 @@ const ROWS: Record<string, Row> = {
   PUBLIC_BASE_URL: {
     value: 'https://public.example',
     check: async () => {
-      const metadata = await (await ask('/.well-known/oauth-protected-resource/base')).json();
-      expect(metadata).toMatchObject({ resource: 'https://public.example/base' });
+      const problem = await (await ask('/base/nothing')).json();
+      expect(problem).toMatchObject({ type: 'https://public.example/base/problems/not-found' });
     },
   },
   OAUTH_ISSUER: { value: ISSUER, check: () => refuses({ iss: world.issuer.url }) },

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { PATHS } from '../support/paths.js';
 import { run } from '../support/program.js';
 import { World } from '../support/world.js';
 
@@ -30,31 +29,6 @@ describe('the address in the line of a request', () => {
       const line = await world.service.waitForLog(({ requestId }) => requestId === id);
       expect(line['address']).toBe(address);
     }
-  });
-});
-
-describe('RATE_LIMIT_PER_MINUTE', () => {
-  it('counts every request with a valid key except 304: 200, a refused token, a wrong query, a missing scope', async () => {
-    const world = await World.create({
-      RATE_LIMIT_PER_MINUTE: '4',
-      OAUTH_REQUIRED_SCOPE: 'orders:read',
-    });
-    worlds.push(world);
-    const good = `Bearer ${await world.issuer.token({ claims: { scope: 'orders:read' } })}`;
-    const ask = async (path: string, headers: Record<string, string>): Promise<unknown[]> => {
-      const reply = await world.get(path, { headers: { Authorization: good, ...headers } });
-      return [reply.status, reply.headers.get('ratelimit-remaining')];
-    };
-    const same = { 'If-None-Match': '*' };
-    expect(await ask(PATHS.orderUpdate, {})).toEqual([200, '3']);
-    expect(await ask(PATHS.orderUpdate, same)).toEqual([304, null]);
-    expect(await ask(PATHS.orderUpdate, { Authorization: 'Bearer a.b.c' })).toEqual([401, '2']);
-    expect(await ask(`${PATHS.communicationCodes}?x=1`, {})).toEqual([400, '1']);
-    const narrow = { Authorization: `Bearer ${world.token}` };
-    expect(await ask(PATHS.orderUpdate, narrow)).toEqual([403, '0']);
-    expect(await ask(PATHS.orderUpdate, {})).toEqual([429, '0']);
-    expect(await ask(PATHS.orderUpdate, { Authorization: 'Bearer a.b.c' })).toEqual([429, '0']);
-    expect(await ask(PATHS.orderUpdate, same)).toEqual([304, null]);
   });
 });
 

@@ -1,9 +1,7 @@
 import { type JSONWebKeySet, createLocalJWKSet, jwtVerify } from 'jose';
-import { hasScope } from '../../auth/access-tokens/access-token.js';
-import { decodeToken, faultsOf } from '../../auth/access-tokens/token-faults.js';
+import { decodeToken, faultOf, hasScope } from '../../auth/access-tokens/token-faults.js';
 import { discover } from '../../auth/issuers/discovery.js';
-import { fetchJson } from '../../auth/issuers/fetch-json.js';
-import { keySetOf } from '../../auth/issuers/key-set.js';
+import { fetchKeySet } from '../../auth/issuers/key-set.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { describe } from '../../telemetry/repeated-failure.js';
 
@@ -24,7 +22,7 @@ export async function examineIssuer(
 ): Promise<Finding> {
   try {
     const address = configuration.OAUTH_JWKS_URI || (await discover(name, configuration)).jwks_uri;
-    const { jwks } = await keySetOf(await fetchJson(address));
+    const { jwks } = await fetchKeySet(address);
     keySets.set(name, jwks);
     const said = `${name}: ${jwks.keys.length} signing keys at ${address}`;
     return jwks.keys.length > 0 ? { said } : { said, fault: 'It has to publish keys (RFC 7517).' };
@@ -53,7 +51,7 @@ export async function examineToken(
   const { alg, typ, kid } = decoded.header;
   const { iss, aud, exp, nbf, iat } = decoded.claims;
   const held = JSON.stringify({ alg, typ, kid, iss, aud, exp, nbf, iat }).slice(0, 500);
-  const [reason] = faultsOf(decoded, configuration, Date.now() / 1000);
+  const reason = faultOf(decoded, configuration);
   if (reason) return refused(`refused for the reason "${reason}": it holds ${held}`);
   try {
     await jwtVerify(token, createLocalJWKSet(keySets.get(iss) ?? { keys: [] }));

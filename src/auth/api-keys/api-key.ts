@@ -6,7 +6,6 @@ import { crc32 } from 'node:zlib';
 
 export const API_KEY_PREFIX = 'ols_';
 const CHECKSUM_LENGTH = 6;
-export const KEY_LENGTH = API_KEY_PREFIX.length + 43 + CHECKSUM_LENGTH;
 
 const checksum = (text: string): string =>
   crc32(text).toString(36).padStart(7, '0').slice(-CHECKSUM_LENGTH);
@@ -19,11 +18,8 @@ export function generateApiKey(): string {
 
 /** Whether the checksum is right. A key without our prefix (taken over from another system) has no checksum. */
 export function hasValidChecksum(key: string): boolean {
-  if (!key.startsWith(API_KEY_PREFIX)) return true;
-  return (
-    key.length === KEY_LENGTH &&
-    checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH)
-  );
+  const isOurs = key.startsWith(API_KEY_PREFIX);
+  return !isOurs || checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH);
 }
 
 /** SHA-256 of the key in lower-case hex; `api_key.key_hash` holds it as bytes. */

@@ -9,9 +9,8 @@ import { Metrics, measureOnScrape } from '../../telemetry/metrics.js';
 import { SnapshotsService } from '../../snapshots/snapshots.service.js';
 import type { Caller } from '../../http/service-request.js';
 import { hasValidChecksum, hashApiKey } from './api-key.js';
-import { KeyListAge } from './key-list-age.js';
 import { KeyUse } from './key-use.js';
-import { type Verdict, missing, refused, undecided, valid } from '../verdict.js';
+import type { Fault } from '../fault.js';
 
 export interface ListedKey extends Caller {
   /** Milliseconds since the epoch; Infinity if there is no such time. */
@@ -25,50 +24,46 @@ export type KeyList = ReadonlyMap<string, ListedKey>;
 @Injectable()
 export class ApiKeysService {
   readonly followed: FollowedSnapshot<KeyList>;
-  /**
-   * The keys of each list by the texts that were found in it: hashing every text took a twentieth of the CPU time of a request. Texts of other
-   * keys are not kept, so a list has no more texts than keys.
-   */
-  private readonly found = new WeakMap<KeyList, Map<string, ListedKey>>();
+  private readonly maxAge: number;
 
   constructor(
-    private readonly configuration: Configuration,
+    { API_KEY_MAX_AGE_SECONDS }: Configuration,
     private readonly clock: DatabaseClock,
     private readonly keyUse: KeyUse,
-    listAge: KeyListAge,
     snapshots: SnapshotsService,
-    { nextKeyExpiry }: Metrics,
+    { nextKeyExpiry, secondsUntilRefusal }: Metrics,
   ) {
+    this.maxAge = API_KEY_MAX_AGE_SECONDS;
     measureOnScrape(nextKeyExpiry, () => nextKeyExpiry.set(this.secondsToNextExpiry));
     this.followed = snapshots.follow('keys', {
       lock,
       read,
-      isEqual,
-      checked: () => listAge.note(this.followed.age),
+      isEqual: (one: KeyList, other: KeyList) => isDeepStrictEqual(one, other),
+      checked: () => {
+        if (this.followed.current)
+          secondsUntilRefusal.set({ what: 'keys' }, this.maxAge - this.followed.age);
+      },
     });
   }
 
-  /** @param key the Api-Key header, or undefined */
-  verify(key: string | undefined): Verdict<Caller> {
-    if (key === undefined || key === '') return missing;
-    const listed = this.find(key);
-    if (!listed && !hasValidChecksum(key)) return refused('malformed');
+  verify(key: string | undefined): Caller | Fault {
+    if (key === undefined || key === '') return { reason: 'missing' };
+    const listed = this.followed.current?.get(hashApiKey(key));
+    if (!listed && !hasValidChecksum(key)) return { reason: 'malformed' };
     const { obstacle } = this;
-    if (obstacle !== undefined) return undecided('no-key-list', obstacle);
-    if (!listed) return refused('unknown');
+    if (obstacle !== undefined) return { reason: 'no-key-list', undecided: obstacle };
+    if (!listed) return { reason: 'unknown' };
     const now = this.clock.now();
-    if (listed.revokedAt <= now) return refused('revoked', listed);
-    if (listed.expiresAt <= now) return refused('expired', listed);
+    if (listed.revokedAt <= now) return { reason: 'revoked', owner: listed };
+    if (listed.expiresAt <= now) return { reason: 'expired', owner: listed };
     this.keyUse.note(listed.keyId);
-    return valid(listed);
+    return listed;
   }
 
   /** Why keys cannot be checked now, or undefined if they can. */
   get obstacle(): string | undefined {
     if (!this.followed.current) return 'The list of API keys has not been read yet.';
-    return this.followed.age > this.configuration.API_KEY_MAX_AGE_SECONDS
-      ? 'The list of API keys is too old.'
-      : undefined;
+    return this.followed.age > this.maxAge ? 'The list of API keys is too old.' : undefined;
   }
 
   /** Seconds until the first key in force ends; Infinity if none will. */
@@ -78,18 +73,6 @@ export class ApiKeysService {
       .map(({ expiresAt, revokedAt }) => Math.min(expiresAt, revokedAt))
       .filter((end) => end > now);
     return (Math.min(...ends) - now) / 1000;
-  }
-
-  private find(key: string): ListedKey | undefined {
-    const list = this.followed.current;
-    if (!list) return undefined;
-    let found = this.found.get(list);
-    if (!found) this.found.set(list, (found = new Map()));
-    const known = found.get(key);
-    if (known) return known;
-    const listed = list.get(hashApiKey(key));
-    if (listed) found.set(key, listed);
-    return listed;
   }
 }
 
@@ -105,5 +88,3 @@ async function read(manager: EntityManager): Promise<KeyList> {
     ]),
   );
 }
-
-const isEqual = (one: KeyList, other: KeyList): boolean => isDeepStrictEqual(one, other);

@@ -15,20 +15,21 @@ export const NO_KEYS = 'No signing keys of the issuer are available.';
 /** The issuers whose access tokens are accepted. */
 @Injectable()
 export class IssuersService implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly issuers: ReadonlyMap<string, Issuer>;
+  /** In the order of OAUTH_ISSUER. */
+  readonly all: readonly Issuer[];
 
-  constructor(configuration: Configuration, @Inject(LOG) log: Log, metrics: Metrics) {
-    const { jwksAge, jwksKeys, secondsUntilRefusal } = metrics;
-    this.issuers = new Map(
-      configuration.OAUTH_ISSUER.map((name) => [name, new Issuer(name, configuration, log)]),
-    );
+  constructor(
+    configuration: Configuration,
+    @Inject(LOG) log: Log,
+    { jwksAge, jwksKeys, secondsUntilRefusal }: Metrics,
+  ) {
+    this.all = configuration.OAUTH_ISSUER.map((name) => new Issuer(name, configuration, log));
     measureOnScrape(jwksAge, () => {
-      for (const { name, age } of this.issuers.values())
-        if (age !== undefined) jwksAge.set({ issuer: name }, age);
+      for (const { name, keySet, age } of this.all) if (keySet) jwksAge.set({ issuer: name }, age);
     });
     measureOnScrape(jwksKeys, () => {
-      for (const { name, keys } of this.issuers.values())
-        jwksKeys.set({ issuer: name }, keys?.thumbprints.size ?? 0);
+      for (const { name, keys } of this.all)
+        jwksKeys.set({ issuer: name }, keys?.jwks.keys.length ?? 0);
     });
     measureOnScrape(secondsUntilRefusal, () => {
       const left = Math.min(...this.all.map(({ secondsLeft }) => secondsLeft));
@@ -36,20 +37,9 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     });
   }
 
-  /** @param name the `iss` of a token, not verified: it can have any type */
+  /** `name` is the `iss` of a token that is not verified: it can have any type. */
   get(name: unknown): Issuer | undefined {
-    return this.issuers.get(name as string);
-  }
-
-  /** The first issuer in OAUTH_ISSUER: the documentation page signs in there. */
-  get first(): Issuer {
-    const [first] = this.issuers.values();
-    if (!first) throw new Error('the configuration names no issuer');
-    return first;
-  }
-
-  get all(): Issuer[] {
-    return [...this.issuers.values()];
+    return this.all.find((issuer) => issuer.name === name);
   }
 
   /** Why no caller can be accepted now, or undefined if at least one issuer has signing keys. */
@@ -58,10 +48,10 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
   }
 
   onApplicationBootstrap(): void {
-    for (const issuer of this.issuers.values()) issuer.start();
+    for (const issuer of this.all) issuer.start();
   }
 
   onApplicationShutdown(): void {
-    for (const issuer of this.issuers.values()) issuer.stop();
+    for (const issuer of this.all) issuer.stop();
   }
 }

@@ -1,78 +1,29 @@
 import {
-  type CryptoKey,
+  type CompactVerifyGetKey,
   type JSONWebKeySet,
-  type JWK,
-  calculateJwkThumbprint,
-  importJWK,
+  createRemoteJWKSet,
+  customFetch,
 } from 'jose';
+import { fetchJson } from './fetch-json.js';
 
 /** Asymmetric algorithms only (RFC 8725 section 3.1). With a MAC the verifier could create signatures, and a public key could be used as the secret. */
-export const ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-];
-/** The algorithm with which a key that names none is imported, by its curve. */
-const DEFAULTS: Readonly<Record<string, string>> = {
-  RSA: 'RS256',
-  'P-256': 'ES256',
-  'P-384': 'ES384',
-  'P-521': 'ES512',
-  Ed25519: 'EdDSA',
-};
-const MIN_RSA_BITS = 2048;
-const MAX_KEYS = 100;
+export const ALGORITHMS =
+  'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
-/** The usable public keys of an issuer, from one fetch. There may be none: an issuer can withdraw all of its keys. */
+/** The keys of an issuer. There may be none: an issuer can withdraw all of its keys. */
 export interface KeySet {
   readonly jwks: JSONWebKeySet;
-  readonly kids: ReadonlySet<string>;
-  /** The thumbprints of the keys (RFC 7638). They identify the key material: key ids can be used again, or twice. */
-  readonly thumbprints: ReadonlySet<string>;
+  /** Selects the key that the header of a token names: a public one, for signatures, of 2048 bits or more (RSA). */
+  readonly select: CompactVerifyGetKey;
 }
 
-/**
- * Keeps the keys that can verify an access token: no symmetric or private keys, no keys for encryption, no RSA below 2048 bits, none that cannot be imported.
- * @throws Error if the document is not a JWK set
- */
-export async function keySetOf(document: unknown): Promise<KeySet> {
-  const { keys: published } = (document ?? {}) as Partial<JSONWebKeySet>;
-  if (!Array.isArray(published))
-    throw new Error('the document is not a JWK set (RFC 7517): it has no list of keys');
-  const keys: JWK[] = [];
-  for (const key of published.slice(0, MAX_KEYS)) if (await isUsable(key)) keys.push(key);
-  return {
-    jwks: { keys },
-    kids: new Set(keys.flatMap(({ kid }) => (kid === undefined ? [] : [kid]))),
-    thumbprints: new Set(await Promise.all(keys.map((key) => calculateJwkThumbprint(key)))),
-  };
-}
-
-async function isUsable(key: JWK): Promise<boolean> {
-  if (typeof key !== 'object' || key === null) return false;
-  const { kty, d, k, use, alg } = key;
-  if (!['RSA', 'EC', 'OKP'].includes(String(kty)) || d !== undefined || k !== undefined)
-    return false;
-  if ((use !== undefined && use !== 'sig') || (alg !== undefined && !ALGORITHMS.includes(alg)))
-    return false;
-  try {
-    const imported = (await importJWK(
-      key,
-      alg ?? DEFAULTS[kty === 'RSA' ? kty : String(key.crv)],
-    )) as CryptoKey;
-    const { modulusLength } = imported.algorithm as { modulusLength?: number };
-    return (
-      imported.type === 'public' && (modulusLength === undefined || modulusLength >= MIN_RSA_BITS)
-    );
-  } catch {
-    return false;
-  }
+/** Fetches a key set. jose does not do it by itself: its cooldown does not pause after a failure, and delays a rotation after any other fetch. */
+export async function fetchKeySet(address: string): Promise<KeySet> {
+  const select = createRemoteJWKSet(new URL(address), {
+    cacheMaxAge: Infinity,
+    cooldownDuration: Infinity,
+    [customFetch]: async () => Response.json(await fetchJson(address)),
+  });
+  await select.reload();
+  return { jwks: select.jwks() ?? { keys: [] }, select };
 }

@@ -49,7 +49,7 @@ export class DocsController {
 
   @Get('docs')
   show(): Answer {
-    const { token_endpoint: address = '' } = this.issuers.first.discovery.metadata ?? {};
+    const { token_endpoint: address = '' } = this.issuers.all[0]?.metadata ?? {};
     const issuer = URL.canParse(address) ? ` ${new URL(address).origin}` : '';
     const policy = `default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'${issuer}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
     return page(HTML, DOCS_PAGE, policy);
@@ -65,7 +65,7 @@ export class DocsController {
   /** Made again only when the metadata of the issuer changes. */
   @Get('openapi.json')
   document(): Answer {
-    const { metadata } = this.issuers.first.discovery;
+    const metadata = this.issuers.all[0]?.metadata;
     if (!this.openApi || metadata !== this.metadata) {
       const document = openApiDocument(this.configuration, this.problems, metadata);
       this.openApi = page('application/json', JSON.stringify(document));

@@ -1,0 +1,210 @@
+// What an issuer does to the callers of it and of another one, with the service's clock turned by the test: real HTTP, but nobody waits.
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
+import { type JWK, exportJWK } from 'jose';
+import { AccessTokensService } from '../../src/auth/access-tokens/access-tokens.service.js';
+import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
+import { Configuration } from '../../src/configuration/configuration.js';
+import { createLog } from '../../src/telemetry/log.js';
+import { Metrics } from '../../src/telemetry/metrics.js';
+import { AUDIENCE, type Fault, Issuer, type SigningKey, signingKey } from '../support/issuer.js';
+
+const DAY = 24 * 3_600;
+const METADATA = '/.well-known/openid-configuration';
+let issuer: Issuer;
+let other: Issuer;
+let keys: SigningKey[];
+let published: JWK[];
+let issuers: IssuersService;
+let tokens: AccessTokensService;
+
+beforeAll(async () => {
+  [issuer, other] = await Promise.all([Issuer.start(), Issuer.start()]);
+  [keys, published] = [[...issuer.keys], issuer.published];
+  issuer['server'].on('request', () => jest.advanceTimersByTime(1)); // an answer takes a millisecond
+});
+afterAll(() => Promise.all([issuer.close(), other.close()]));
+
+beforeEach(async () => {
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
+  issuer.keys.splice(0, issuer.keys.length, ...keys);
+  [issuer.published, issuer.fault, issuer['left']] = [published, 'none', undefined];
+  issuer.hits.clear();
+  const configuration = Object.assign(new Configuration(), {
+    OAUTH_ISSUER: [issuer.url, other.url],
+    OAUTH_AUDIENCE: AUDIENCE,
+  });
+  const metrics = new Metrics();
+  issuers = new IssuersService(configuration, createLog('silent', metrics), metrics);
+  tokens = new AccessTokensService(configuration, issuers, metrics);
+  issuers.onApplicationBootstrap();
+  await settled();
+});
+afterEach(async () => {
+  expect(await statusOf(await other.token())).toBe(200); // its callers never notice anything
+  issuers.onApplicationShutdown();
+  jest.useRealTimers();
+});
+
+const settled = async () => {
+  for (const each of issuers.all) await each['refreshing'];
+};
+
+/** Lets seconds pass; gives those in which the keys were asked for. */
+async function pass(
+  seconds: number,
+  eachSecond = async (_second: number): Promise<unknown> => undefined,
+): Promise<number[]> {
+  const asked: number[] = [];
+  for (let second = 1; second <= seconds; second++) {
+    const before = issuer.jwksHits;
+    jest.advanceTimersByTime(1_000);
+    await eachSecond(second);
+    await settled();
+    if (issuer.jwksHits > before) asked.push(second);
+  }
+  return asked;
+}
+
+async function statusOf(token: string): Promise<number> {
+  const fault = await tokens.verify(`Bearer ${token}`);
+  if (!fault) return 200;
+  return fault.undecided === undefined ? 401 : 503;
+}
+const statusOfNew = async (key?: SigningKey): Promise<number> =>
+  statusOf(await issuer.token(key ? { key } : {}));
+const statusOfKid = async (kid: string): Promise<number> =>
+  statusOf(await issuer.token({ header: { kid } }));
+const left = (): number => issuers.all[0]?.secondsLeft ?? NaN;
+
+it('publishes an empty key set: its tokens are refused within a minute, remembered or new', async () => {
+  const known = await issuer.token();
+  expect(await statusOf(known)).toBe(200);
+  issuer.published = [];
+  await pass(60);
+  for (const token of [known, await issuer.token()]) expect(await statusOf(token)).toBe(401);
+});
+
+it('has two keys of one kid and different kty, and withdraws one: its tokens are refused, and no others', async () => {
+  const [rsa, ec] = [await signingKey('RS256', 'twin'), await signingKey('ES256', 'twin')];
+  issuer.published = [...published, rsa.jwk, ec.jwk];
+  await pass(60);
+  const known = [await issuer.token({ key: rsa }), await issuer.token({ key: ec })];
+  for (const token of known) expect(await statusOf(token)).toBe(200);
+  issuer.published = [...published, ec.jwk];
+  await pass(60);
+  const statuses = await Promise.all([...known.map(statusOf), statusOfNew(rsa), statusOfNew(ec)]);
+  expect(statuses).toEqual([401, 200, 401, 200]);
+});
+
+it('publishes a key twice, and keys that nobody may use: the good ones are accepted', async () => {
+  const twice = await signingKey('ES256', 'twice');
+  const { use: _, ...unmarked } = twice.jwk;
+  const { jwk } = issuer.signer;
+  const secret = await signingKey('RS256', 'secret');
+  issuer.published = [
+    { ...jwk, kid: 'oct', kty: 'oct', k: 'AAAA' },
+    { ...jwk, kid: 'encryption', use: 'enc' },
+    { kty: 'RSA', kid: 'weak', n: 'x'.repeat(170), e: 'AQAB' },
+    { ...(await exportJWK(secret.privateKey)), kid: 'secret' },
+    ...[twice.jwk, twice.jwk, unmarked],
+    ...published,
+  ];
+  await pass(60);
+  for (const key of [twice, issuer.signer]) expect(await statusOfNew(key)).toBe(200);
+  for (const kid of ['oct', 'encryption', 'weak']) expect(await statusOfKid(kid)).toBe(401);
+  expect(await statusOfNew(secret)).toBe(401);
+});
+
+it.each<Fault>(['slow', 'status 500', 'down'])(
+  'rotates while its key set is %s: 503 until a fetch has succeeded, then 200',
+  async (fault) => {
+    issuer.fault = fault;
+    const key = await signingKey('ES256', 'new');
+    issuer.published = [...published, key.jwk];
+    for (let attempt = 0; attempt < 2; attempt++) expect(await statusOfNew(key)).toBe(503);
+    issuer.fault = 'none';
+    await pass(60);
+    expect(await statusOfNew(key)).toBe(200);
+  },
+);
+
+it('rotates: the first token that names the new key gets 200, also beside unknown key ids, and the old key 401', async () => {
+  for (let rotation = 1; rotation <= 3; rotation++) {
+    const [former] = issuer.keys;
+    await issuer.rotate(`k${rotation}`, { keepOld: false });
+    const old = Array.from({ length: 50 }, () => statusOfNew(former));
+    expect(await statusOfNew()).toBe(200);
+    await Promise.all(old);
+    expect(await statusOfNew(former)).toBe(401);
+    await pass(31);
+  }
+});
+
+it('is asked by unknown key ids once in 30 s: a rotation meanwhile gets 503, never 401, until the next fetch', async () => {
+  let at = 0;
+  const forge = () => Promise.all([1, 2, 3, 4].map(() => statusOfKid(`forged-${++at}`)));
+  expect(await statusOfKid('first')).toBe(401);
+  expect(await forge()).toEqual([503, 503, 503, 503]);
+  const key = await issuer.rotate('rotated');
+  const token = await issuer.token({ key });
+  const statuses: number[] = [];
+  const asked = await pass(300, async () => {
+    statuses.push(await statusOf(token));
+    await forge();
+  });
+  expect(statuses.indexOf(200)).toBeLessThan(60);
+  expect(new Set(statuses)).toEqual(new Set([503, 200]));
+  for (const second of asked)
+    expect(asked.filter((each) => each >= second && each < second + 60).length).toBeLessThan(4);
+});
+
+it('settles a key id by a fetch that began after it was first seen', async () => {
+  expect(await statusOfKid('first')).toBe(401);
+  expect(await statusOfKid('second')).toBe(503);
+  expect(await statusOfKid('__proto__')).toBe(503);
+  await pass(60);
+  expect(await statusOfKid('second')).toBe(401);
+  issuer.published = published.slice(1);
+  await pass(60);
+  issuer.fault = 'down';
+  expect(await statusOfNew(keys[0])).toBe(401); // withdrawn: no other fetch has to say so
+});
+
+it('is asked once a minute, and for its metadata before ten minutes are over: a key set that moved is found', async () => {
+  expect(await pass(300)).toEqual([60, 120, 180, 240, 300]);
+  issuer.move();
+  await issuer.rotate('moved');
+  await pass(300);
+  expect(issuer.hits.get(METADATA)).toBe(2);
+  expect(await statusOfNew()).toBe(200);
+});
+
+it('is down for 30 minutes: known keys stay, pauses between fetches grow, and it is asked within a minute after', async () => {
+  issuer.fault = 'down';
+  const known = await issuer.token();
+  const asked = await pass(1_800, async () => expect(await statusOf(known)).toBe(200));
+  expect(asked.slice(0, 8)).toEqual([60, 61, 63, 67, 75, 91, 123, 183]);
+  expect(asked).toHaveLength(8 + 26);
+  issuer.fault = 'none';
+  await issuer.rotate('new');
+  await pass(60);
+  expect(await statusOfNew()).toBe(200);
+});
+
+it.each<Fault>(['drip', 'html', 'redirect'])('answers with %s: known keys stay', async (fault) => {
+  issuer.fault = fault;
+  const unknown = statusOfKid('unknown');
+  expect(await statusOfNew()).toBe(200);
+  expect(await unknown).toBe(503);
+  expect(await statusOfNew()).toBe(200);
+});
+
+it('is away for longer than a day: 503', async () => {
+  issuer.fault = 'status 500';
+  jest.advanceTimersByTime((DAY - 1) * 1_000);
+  expect(left()).toBeCloseTo(1);
+  expect(await statusOfNew()).toBe(200);
+  jest.advanceTimersByTime(2_000);
+  expect(left()).toBe(0);
+  expect(await statusOfNew()).toBe(503);
+});
