@@ -30,45 +30,32 @@ export class Reader {
 
   /** @param request the whole request, of a method whose answers have Content-Length and a body */
   ask(request: string | Buffer): Promise<RawReply> {
+    const { socket } = this;
     return new Promise((resolve, reject) => {
-      let chunks: Buffer[] = [];
-      let received = 0;
-      let head = '';
-      let whole = Infinity;
-      const readHead = (): void => {
-        const bytes = Buffer.concat(chunks);
-        chunks = [bytes];
-        const end = bytes.indexOf('\r\n\r\n');
-        if (end < 0) return;
-        head = bytes.toString('latin1', 0, end);
-        whole = end + 4 + contentLengthOf(head);
+      let bytes: Buffer = Buffer.alloc(0);
+      const end = (): void => {
+        clearTimeout(limit);
+        socket.off('data', onData).off('close', onClose);
       };
       const onData = (chunk: Buffer): void => {
-        chunks.push(chunk);
-        received += chunk.length;
-        if (head === '') readHead();
-        if (received < whole) return;
-        finish();
+        bytes = Buffer.concat([bytes, chunk]);
+        const at = bytes.indexOf('\r\n\r\n');
+        const head = bytes.toString('latin1', 0, Math.max(0, at));
+        if (at < 0 || bytes.length < at + 4 + contentLengthOf(head)) return;
+        end();
         resolve({
           status: Number(head.slice(9, 12)),
           etag: /etag: (\S+)/i.exec(head)?.[1] ?? '',
           coding: /content-encoding: (\S+)/i.exec(head)?.[1] ?? '',
-          body: Buffer.concat(chunks).subarray(head.length + 4),
+          body: bytes.subarray(at + 4),
         });
       };
-      const fail = (what: string) => (): void => {
-        finish();
-        this.socket.destroy();
-        reject(new Error(`${what} when ${received} of ${whole} bytes were there: ${head}`));
+      const onClose = (): void => {
+        end();
+        reject(new Error(`closed when ${bytes.length} bytes were there`));
       };
-      const onClose = fail('the connection was closed');
-      const limit = setTimeout(fail(`${LIMIT_MS} ms were over`), LIMIT_MS);
-      const finish = (): void => {
-        clearTimeout(limit);
-        this.socket.off('data', onData).off('close', onClose);
-      };
-      this.socket.on('data', onData).once('close', onClose);
-      this.socket.write(request);
+      const limit = setTimeout(() => socket.destroy(), LIMIT_MS);
+      socket.on('data', onData).once('close', onClose).write(request);
     });
   }
 
