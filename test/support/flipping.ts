@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { TestDatabase } from './database.js';
 import { Reader, requestTo } from './reader.js';
-import { RunningService, until } from './service.js';
+import { type RunningService, until } from './service.js';
 import { type Credentials, entityTagOf } from './traffic.js';
 import { ALL_PATHS, PATHS } from './paths.js';
 
@@ -62,28 +62,19 @@ export async function flipCodes(
   await database.query(
     `insert into communication_code select 'T' || n % 10, 'C' || n, 'Code ' || n from generate_series(1, ${count}) as n`,
   );
-  const first = replicas[0] as RunningService;
-  const everywhere = async (fits: (text: string) => boolean): Promise<void> => {
-    const readers = await Promise.all(replicas.map(({ url }) => Reader.to(url)));
-    await until(async () =>
-      (await Promise.all(readers.map((reader) => reader.ask(requests[2] as string)))).every(
-        ({ body }) => fits(body.toString()),
-      ),
-    );
-    for (const reader of readers) reader.close();
-  };
-  const bodies = async (): Promise<Buffer[]> => {
-    const reader = await Reader.to(first.url);
+  const readers = await Promise.all(replicas.map(({ url }) => Reader.to(url)));
+  /** The bodies of all lists, when every replica serves this text. */
+  const bodies = async (text: string): Promise<Buffer[]> => {
+    for (const reader of readers)
+      await until(async () => (await reader.ask(requests[2] as string)).body.includes(text));
     const found: Buffer[] = [];
-    for (const request of requests) found.push((await reader.ask(request)).body);
-    reader.close();
+    for (const request of requests) found.push((await (readers[0] as Reader).ask(request)).body);
     return found;
   };
-  await everywhere((text) => text.includes(`"Code ${count}"`));
-  const plain = await bodies();
+  const plain = await bodies(`"Code ${count}"`);
   await database.query(FLIP);
-  await everywhere((text) => text.includes(`"~Code ${count}"`));
-  const flipped = await bodies();
+  const flipped = await bodies(`"~Code ${count}"`);
+  for (const reader of readers) reader.close();
   const expected = plain.map((body, at) =>
     [body, flipped[at] as Buffer].map((bytes) => ({ bytes, etag: entityTagOf(bytes) })),
   );
