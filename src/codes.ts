@@ -1,10 +1,9 @@
 import './configuration/supported-node.js';
 const { runProgram } = await import('./administration/frame/run-program.js');
-const { exportCommand } = await import('./administration/codes/export.command.js');
-const { show } = await import('./administration/codes/show.command.js');
+const { exportCommand, show } = await import('./administration/codes/codes.js');
 
-await runProgram({
-  name: 'codes',
-  commands: { show, export: exportCommand },
-  notes: 'The database is the one at DATABASE_URL. Nothing is changed.',
-});
+await runProgram(
+  'codes',
+  { show, export: exportCommand },
+  'The database is the one at DATABASE_URL. Nothing is changed.',
+);

@@ -9,8 +9,8 @@ const { renumber } = await import('./administration/migrate/commands/renumber.co
 const { status } = await import('./administration/migrate/commands/status.command.js');
 const { up } = await import('./administration/migrate/commands/up.command.js');
 
-await runProgram({
-  name: 'migrate',
-  commands: { up, down, status, new: create, plan, drift, check, renumber },
-  notes: 'The database is the one at DATABASE_URL; new, check and renumber need none.',
-});
+await runProgram(
+  'migrate',
+  { up, down, status, new: create, plan, drift, check, renumber },
+  'The database is the one at DATABASE_URL; new, check and renumber need none.',
+);

@@ -85,6 +85,3 @@ export function transportWarning(address: DatabaseAddress): string | undefined {
 /** No host: the socket of PostgreSQL, or localhost. */
 export const isThisMachine = (host: string): boolean =>
   /^(localhost|127(\.\d+){3}|::1|\/.*|)$/.test(host);
-
-export const holdsPassword = (url = ''): boolean =>
-  /^[a-z]+:\/\/[^/@]*:[^/@]+@|[?&]password=./.test(url);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
-import { show as command } from '../../src/administration/codes/show.command.js';
+import { show as command } from '../../src/administration/codes/codes.js';
 import { PATHS } from '../support/paths.js';
 import { type Outcome, run } from '../support/program.js';
 import { until } from '../support/service.js';
@@ -189,7 +189,7 @@ describe('codes show', () => {
       `--at is ${time}: the record of changes begins at ${begin.toISOString()}, and what was answered before is not known.`,
     );
     await world.database.query('truncate history');
-    await expect(shown(time)).rejects.toThrow('the record of changes is empty');
+    await expect(shown(time)).rejects.toThrow('the record of changes begins at');
     expect(text).not.toBe(await answers());
   });
 });

@@ -163,14 +163,4 @@ const doctor = async (environment: Record<string, string>): Promise<string> =>
     ]);
     expect(await warnings({ sslmode: 'disable' })).toEqual([]);
   });
-
-  it('is examined by the doctor, who looks for the password of the database in the environment as well', async () => {
-    const [url, file] = [address({ parameters: verified() }), ours.file('database-url')];
-    writeFileSync(file, url);
-    const bad = await doctor({ NODE_ENV: 'production', DATABASE_URL: url });
-    const good = await doctor({ NODE_ENV: 'production', DATABASE_URL_FILE: file });
-    expect(bad).toMatch(/^warning {2}database .*\n.*DATABASE_URL_FILE/m);
-    expect(good).not.toMatch(/^(warning|fault)/m);
-    expect(bad + good).not.toContain('tests-only');
-  });
 });

@@ -1,42 +1,53 @@
 import { text as readAll } from 'node:stream/consumers';
+import { type JSONWebKeySet, createLocalJWKSet, jwtVerify } from 'jose';
 import type { Client } from 'pg';
+import { decodeToken, faultOf, hasScope } from '../../auth/access-tokens/token-faults.js';
 import { hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { KEY_STATE, type KeyState } from '../../auth/api-keys/key-state.js';
+import { discover } from '../../auth/issuers/discovery.js';
+import { fetchKeySet } from '../../auth/issuers/key-set.js';
 import { readCodes } from '../../codes/read-codes.js';
-import { holdsPassword, transportWarning } from '../../configuration/database-url.js';
-import { ConfigurationError, readConfiguration } from '../../configuration/read-configuration.js';
+import type { Configuration } from '../../configuration/configuration.js';
+import { transportWarning } from '../../configuration/database-url.js';
+import { readConfiguration } from '../../configuration/read-configuration.js';
 import { describe } from '../../telemetry/repeated-failure.js';
 import { FLAG, command, typed } from '../frame/command.js';
 import { withDatabase, withReading } from '../frame/connect.js';
 import { readState } from '../migrate/applied-migrations.js';
 import { triggerFaults } from '../migrate/drift.js';
 import { MIGRATIONS, readMigrations } from '../migrate/migration-files.js';
-import { type Finding, type KeySets, examineIssuer, examineToken } from './issuer.js';
 
-const TABLES = `array['revision', 'area_property', 'code_list_value', 'communication_code', 'api_key', 'trigger_fault']`;
-const ISSUE = `Issue one: ${typed('keys', 'issue --client NAME')}`;
+const ISSUE = `Copy the whole key, or issue one: ${typed('keys', 'issue --client NAME')}`;
+const ASK = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
+const WAY =
+  'Check OAUTH_ISSUER and the way to it: DNS, certificate, proxy. By itself Node.js ignores HTTPS_PROXY: set NODE_USE_ENV_PROXY=1.';
 /** How long the doctor waits for standard input, in milliseconds, before it continues without it. */
 const INPUT_MS = 500;
+
+/** What was found, and perhaps what to do: against a fault, which keeps the service from working, or a warning. */
+interface Finding {
+  readonly said: string;
+  readonly fault?: string;
+  readonly warning?: string;
+}
 
 export const doctor = command({
   usage: '[--json]',
   summary: 'checks configuration, database and issuer, and says what to do',
   options: { json: FLAG },
-  run: async ({ json }) => {
-    const found: object[] = [];
-    let count = 0;
+  run: async () => {
+    const found: Record<string, string | undefined>[] = [];
+    const lines: string[] = [];
     for await (const [subject, { said, fault, warning }] of examine()) {
       const state = fault ? 'fault' : warning ? 'warning' : 'ok';
       const remedy = fault ?? warning;
       found.push({ subject, state, said, remedy });
-      if (fault) count++;
-      const more = remedy ? `\n${' '.repeat(24)}→ ${remedy}` : '';
-      // The checks that follow may take some time
-      if (!json)
-        process.stdout.write(`${state.padEnd(7)}  ${subject.padEnd(13)}  ${said}${more}\n`);
+      lines.push(`${state.padEnd(7)}  ${subject.padEnd(13)}  ${said}`);
+      if (remedy) lines.push(`${' '.repeat(24)}→ ${remedy}`);
     }
-    const text = `\nThings that keep the service from working: ${count || 'none'}.`;
-    return { text, json: found, found: count > 0 };
+    const count = found.filter(({ state }) => state === 'fault').length;
+    lines.push('', `Things that keep the service from working: ${count || 'none'}.`);
+    return { text: lines.join('\n'), json: found, found: count > 0 };
   },
 });
 
@@ -51,23 +62,24 @@ async function* examine(): AsyncGenerator<readonly [subject: string, Finding]> {
     if (subject === 'database' && finding.fault) break; // the others would say the same
   }
   for (const key of given.filter((one) => !one.includes('.')))
-    yield ['API key', await attempt(() => withDatabase((client) => examineKey(client, key)))];
+    yield ['API key', await attempt(() => withDatabase((one) => examineKey(one, key)), ISSUE)];
   if (!isComplete) return;
   const keySets: KeySets = new Map();
   for (const name of configuration.OAUTH_ISSUER)
-    yield ['issuer', await examineIssuer(name, configuration, keySets)];
+    yield ['issuer', await attempt(() => examineIssuer(name, configuration, keySets), WAY)];
   for (const token of given.filter((one) => one.includes('.')))
-    yield ['access token', await examineToken(token, configuration, keySets)];
+    yield ['access token', await attempt(() => examineToken(token, configuration, keySets), ASK)];
 }
 
 /** What fails is a fault, and the other checks go on. */
-async function attempt<T>(check: () => Promise<T> | T): Promise<T | Finding> {
+async function attempt<T>(
+  check: () => Promise<T> | T,
+  fault = 'Correct this first: others may follow from it.',
+): Promise<T | Finding> {
   try {
     return await check();
   } catch (error) {
-    return error instanceof ConfigurationError
-      ? { said: error.faults.join(' '), fault: 'Every variable is explained in .env.example.' }
-      : { said: describe(error), fault: 'Correct this first: others may follow from it.' };
+    return { said: describe(error).replace(/\n[ -]*/g, ' '), fault };
   }
 }
 
@@ -88,11 +100,7 @@ const DATABASE: Readonly<Record<string, (client: Client) => Promise<Finding>>> =
     const { rows } = await client.query<{ said: string }>(
       `select format('PostgreSQL %s, database %s, role %s', current_setting('server_version'), current_database(), current_user) as said`,
     );
-    const { NODE_ENV, DATABASE_URL, PGPASSWORD } = process.env;
-    const isOpen = NODE_ENV === 'production' && (PGPASSWORD || holdsPassword(DATABASE_URL));
-    const told = 'Its password is in the environment: put it into DATABASE_URL_FILE.';
-    const warning = transportWarning(process.env) ?? (isOpen ? told : undefined);
-    return { said: rows[0]?.said ?? '', warning };
+    return { said: rows[0]?.said ?? '', warning: transportWarning(process.env) };
   },
   async migrations(client) {
     const { pending, gone } = await readState(client, await readMigrations(MIGRATIONS));
@@ -104,7 +112,8 @@ const DATABASE: Readonly<Record<string, (client: Client) => Promise<Finding>>> =
   async role(client) {
     const { rows } = await client.query<{ unread: string | null; writes: boolean; role: string }>(
       `select current_user as role, string_agg(name, ', ') filter (where not has_table_privilege('public.' || name, 'select')) as unread,
-        bool_or(has_table_privilege('public.' || name, 'insert, update, delete, truncate')) as writes from unnest(${TABLES}) as name`,
+        bool_or(has_table_privilege('public.' || name, 'insert, update, delete, truncate')) as writes
+       from unnest(array['revision', 'area_property', 'code_list_value', 'communication_code', 'api_key', 'trigger_fault']) as name`,
     );
     const { role, unread, writes } = rows[0] ?? {};
     const grant = `As the owner: grant select on ${unread} to ${role};`;
@@ -129,17 +138,44 @@ const DATABASE: Readonly<Record<string, (client: Client) => Promise<Finding>>> =
   },
 };
 
-/** Why a key passes or does not. The service itself never tells a caller. */
+/** @throws Error that says why it does not pass. The service itself never tells a caller */
 async function examineKey(client: Client, key: string): Promise<Finding> {
   const { rows } = await client.query<{ whose: string; state: KeyState }>(
     `select id || ' of ' || client as whose, ${KEY_STATE} as state from public.api_key where key_hash = decode($1, 'hex')`,
     [hashApiKey(key)],
   );
-  const { whose, state } = rows[0] ?? {};
-  if (state === 'in force' || state === 'ends') return { said: `${whose} is in force` };
-  if (state)
-    return { said: `${whose} ${state === 'ended' ? 'was revoked' : 'has expired'}`, fault: ISSUE };
-  return hasValidChecksum(key)
-    ? { said: 'it is not in this database', fault: ISSUE }
-    : { said: 'its checksum does not fit: it is mistyped or cut', fault: 'Copy the whole key.' };
+  const [row] = rows;
+  if (!row && hasValidChecksum(key)) throw new Error('it is not in this database');
+  if (!row) throw new Error('its checksum does not fit: it is mistyped or cut');
+  if (/^(expired|ended)$/.test(row.state)) throw new Error(`${row.whose} has ${row.state}`);
+  return { said: `${row.whose} is in force` };
+}
+
+/** Usable keys of each issuer whose keys can be fetched. */
+type KeySets = Map<unknown, JSONWebKeySet>;
+
+async function examineIssuer(name: string, configuration: Configuration, keySets: KeySets) {
+  const address = configuration.OAUTH_JWKS_URI || (await discover(name, configuration)).jwks_uri;
+  const { jwks } = await fetchKeySet(address);
+  keySets.set(name, jwks);
+  const said = `${name}: ${jwks.keys.length} signing keys at ${address}`;
+  return jwks.keys.length > 0 ? { said } : { said, fault: 'It has to publish keys (RFC 7517).' };
+}
+
+/** @throws Error that says why it does not pass. The service itself never tells a caller */
+async function examineToken(token: string, configuration: Configuration, keySets: KeySets) {
+  const decoded = decodeToken(token);
+  if (!decoded) throw new Error(`it is no signed JWT of 3 parts: ${token.split('.').length} parts`);
+  const { alg, typ, kid } = decoded.header;
+  const { iss, aud, exp, nbf, iat } = decoded.claims;
+  const held = JSON.stringify({ alg, typ, kid, iss, aud, exp, nbf, iat }).slice(0, 500);
+  const reason = faultOf(decoded, configuration);
+  if (reason) throw new Error(`refused for the reason "${reason}": it holds ${held}`);
+  await jwtVerify(token, createLocalJWKSet(keySets.get(iss) ?? { keys: [] })).catch((error) => {
+    throw new Error(`its signature is not one of its issuer: ${describe(error)}: ${held}`);
+  });
+  const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
+  if (scope !== '' && !hasScope(decoded.claims, scope))
+    throw new Error(`it lacks the scope ${scope}: 403`);
+  return { said: `it passes until ${new Date(Number(exp) * 1000).toISOString()}` };
 }

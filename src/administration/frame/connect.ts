@@ -19,7 +19,11 @@ export async function connect(address: NodeJS.ProcessEnv = process.env): Promise
   const client = new Session({ address, application_name: NAME, connectionTimeoutMillis: 10_000 });
   try {
     await client.connect();
-    await assertSupported(client);
+    // With another encoding, lengths and order would be those of bytes
+    const { rowCount } = await client.query(
+      `select where current_setting('server_version_num')::int >= 140000 and current_setting('server_encoding') = 'UTF8'`,
+    );
+    if (!rowCount) throw new Error('PostgreSQL 14 or later and the encoding UTF8 are needed');
     return client;
   } catch (error) {
     await client.end().catch(() => undefined);
@@ -27,18 +31,6 @@ export async function connect(address: NodeJS.ProcessEnv = process.env): Promise
       `The database ${client.database} at ${client.host}:${client.port} cannot be used: ${describe(error)}. Check DATABASE_URL and that the server runs.`,
     );
   }
-}
-
-/** The migrations and statements need PostgreSQL 14. With an encoding other than UTF8, lengths and order are those of bytes. */
-async function assertSupported(client: Client): Promise<void> {
-  const { rows } = await client.query<{ version: number; encoding: string }>(
-    `select current_setting('server_version_num')::int as version, current_setting('server_encoding') as encoding`,
-  );
-  const { version = 0, encoding } = rows[0] ?? {};
-  if (version < 140_000 || encoding !== 'UTF8')
-    throw new Error(
-      `it is PostgreSQL ${Math.floor(version / 10_000)} with the encoding ${encoding}: PostgreSQL 14 or later and UTF8 are needed`,
-    );
 }
 
 /** Connects, does the work, and ends the session, whether the work succeeded or not. */
@@ -68,9 +60,4 @@ export async function withManager<T>(
 
 /** Does the work in one transaction that reads, with the service's own readers. */
 export const withReading = <T>(work: (manager: EntityManager) => Promise<T>): Promise<T> =>
-  withManager((_session, manager) =>
-    readTransaction(manager, async () => {
-      await manager.query('set local statement_timeout = 0'); // a long record takes its time
-      return work(manager);
-    }),
-  );
+  withManager((_session, manager) => readTransaction(manager, work));

@@ -1,29 +1,40 @@
 import { parseArgs } from 'node:util';
 import { DatabaseError } from 'pg';
 import { describe } from '../../telemetry/repeated-failure.js';
-import { AdministrationError, type Command, type Outcome, typed } from './command.js';
-
-/** A program such as `migrate`. */
-interface Program {
-  readonly name: string;
-  /** By the word that follows the name. A program without such words has one command, named ''. */
-  readonly commands: Readonly<Record<string, Command>>;
-  /** What else `--help` says. */
-  readonly notes: string;
-}
+import { AdministrationError, type Command, typed } from './command.js';
 
 /**
  * Runs the command that the arguments of the process name. A failure is one sentence on standard error. Exit statuses: 0 done, 1 failed, 2 done,
  * but something was found that the caller should stop for.
+ * @param commands by the word that follows the name; a program without such words has one command, named ''
+ * @param notes what else `--help` says
  */
-export async function runProgram(program: Program): Promise<void> {
+export async function runProgram(
+  name: string,
+  commands: Readonly<Record<string, Command>>,
+  notes: string,
+): Promise<void> {
   // The reader of the output may close it early, as `head` does
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
     process.exit(code === 'EPIPE' ? 0 : 1),
   );
+  const words = process.argv.slice(2);
+  const isHelp = words.includes('--help');
+  const usageOf = (word: string): string => typed(name, word, commands[word]?.usage ?? '');
+  const lines = Object.entries(commands).map(
+    ([word, { summary }]) => `  ${usageOf(word)}\n      ${summary}\n`,
+  );
+  if (isHelp) return void process.stdout.write(`Usage:\n${lines.join('')}${notes}\n`);
   try {
-    const { text, exact, found, failed } = await outcomeOf(program, process.argv.slice(2));
-    process.stdout.write(exact ? text : `${text}\n`);
+    const word = '' in commands ? '' : (words.shift() ?? '');
+    const command = Object.hasOwn(commands, word) ? commands[word] : undefined;
+    if (!command)
+      throw new AdministrationError(
+        `"${word}" is not a command of ${name}: ${Object.keys(commands).join(', ')}. To explain them: ${typed(name, '--help')}`,
+      );
+    const { values, positionals } = parsed(name, command, words, usageOf(word));
+    const { text, json, exact, found, failed } = await command.run(values, positionals);
+    process.stdout.write(values['json'] ? `${JSON.stringify(json)}\n` : exact ? text : `${text}\n`);
     process.exitCode = failed ? 1 : found ? 2 : 0;
   } catch (error) {
     process.stderr.write(`${sentenceOf(error)}\n`);
@@ -31,53 +42,24 @@ export async function runProgram(program: Program): Promise<void> {
   }
 }
 
-async function outcomeOf(
-  { name, commands, notes }: Program,
-  words: readonly string[],
-): Promise<Outcome> {
-  const lineOf = (word: string): string => typed(name, word, commands[word]?.usage ?? '');
-  if (words.includes('--help')) {
-    const lines = Object.entries(commands).map(
-      ([word, { summary }]) => `  ${lineOf(word)}\n      ${summary}`,
-    );
-    return { text: ['Usage:', ...lines, notes].join('\n') };
-  }
-  const word = '' in commands ? '' : (words[0] ?? '');
-  const command = Object.hasOwn(commands, word) ? commands[word] : undefined;
-  if (!command)
-    throw new AdministrationError(
-      `"${word}" is not a command of ${name}: ${Object.keys(commands).join(', ')}. To explain them: ${typed(name, '--help')}`,
-    );
-  assertNothingSwallowed(name, command, words);
-  const { values, positionals } = parsed(command, words.slice(word ? 1 : 0), lineOf(word));
-  const outcome = await command.run(values, positionals);
-  return values['json'] ? { ...outcome, text: JSON.stringify(outcome.json) } : outcome;
-}
-
-/** Without `--`, npm takes options for its own: it passes the other words, and sets a variable for each option. */
-function assertNothingSwallowed(name: string, { options }: Command, words: readonly string[]) {
-  if (process.env['npm_lifecycle_event'] !== name) return;
-  const lost = Object.entries(options)
-    .filter(([option]) => process.env[`npm_config_${option.replaceAll('-', '_')}`] !== undefined)
-    .filter(([option]) => !words.some((word) => word.split('=')[0] === `--${option}`))
-    .map(([option, { type }]) => `--${option}${type === 'string' ? ' …' : ''}`);
-  if (lost.length > 0)
-    throw new AdministrationError(
-      `npm took ${lost.join(', ')} for its own option, or its configuration has it. Write "--" before the command: ${typed(name, ...words, ...lost)}`,
-    );
-}
-
-function parsed({ options, operands }: Command, args: readonly string[], usage: string) {
+function parsed(name: string, { options, operands }: Command, args: string[], usage: string) {
   try {
-    const found = parseArgs({ args: [...args], options, allowPositionals: true });
+    // Without `--`, npm takes options for its own: it passes the other words, and sets a variable for each option
+    const lost = Object.keys(options).filter(
+      (option) =>
+        process.env['npm_lifecycle_event'] === name &&
+        process.env[`npm_config_${option.replaceAll('-', '_')}`] !== undefined &&
+        !args.some((word) => word.split('=')[0] === `--${option}`),
+    );
+    if (lost.length > 0)
+      throw new Error(`npm took --${lost.join(', --')}: write "--" before the command`);
+    const found = parseArgs({ args, options, allowPositionals: true });
     const { length } = found.positionals;
-    if (length < operands[0]) throw new Error('An operand is missing');
-    if (length > operands[1])
-      throw new Error(`"${found.positionals[operands[1]]}" is one word too many`);
+    if (length < operands[0] || length > operands[1])
+      throw new Error('There are too few words, or too many');
     return found;
   } catch (error) {
-    const [sentence] = describe(error).split(/\.(?: |$)/);
-    throw new AdministrationError(`${sentence}. Usage: ${usage}`);
+    throw new AdministrationError(`${describe(error).split(/\.(?: |$)/)[0]}. Usage: ${usage}`);
   }
 }
 

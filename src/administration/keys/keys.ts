@@ -35,24 +35,14 @@ interface Key {
 }
 type NewKey = Key & Moments<'expiresAt'> & { readonly key: string };
 
-/**
- * Makes a key and stores its hash.
- * @param lifetime an interval; none if it has no end
- * @param former the id of a key whose lifetime it has instead
- */
-export async function issueKey(
-  database: Client,
-  client: string,
-  lifetime?: string,
-  former?: string,
-): Promise<NewKey> {
+/** Makes a key, which ends after an interval or not at all, and stores its hash. */
+export async function issueKey(database: Client, client: string, lifetime?: string | null) {
   const key = generateApiKey();
-  const { rows } = await database.query<Key & Moments<'expiresAt'>>(
+  const { rows } = await database.query<Omit<NewKey, 'key'>>(
     `insert into api_key (client, key_hash, expires_at)
-     select $1, decode($2, 'hex'), case when lifetime is not null then least(now() + lifetime, '9999-12-31Z') end
-     from (select coalesce($3, (select expires_at - created_at from api_key where id = $4)) as lifetime) as wanted
+     values ($1, decode($2, 'hex'), case when $3::interval is not null then least(now() + $3::interval, '9999-12-31Z') end)
      returning id, client, expires_at as "expiresAt"`,
-    [client, hashApiKey(key), lifetime, former],
+    [client, hashApiKey(key), lifetime],
   );
   return { ...rows[0], key } as NewKey;
 }
@@ -119,23 +109,23 @@ export const revoke = command({
 });
 
 export const rotate = command({
-  usage: 'KEY_ID [--overlap 7d] [--expires-in 90d] [--json]',
+  usage: 'KEY_ID [--overlap 7d] [--json]',
   summary: "issues a second key of the same client and lifetime, and sets the first one's end",
   operands: [1, 1],
-  options: { overlap: { ...TEXT, default: '7d' }, 'expires-in': TEXT, json: FLAG },
-  run: ({ overlap, 'expires-in': expiresIn }, [word]) =>
+  options: { overlap: { ...TEXT, default: '7d' }, json: FLAG },
+  run: ({ overlap }, [word]) =>
     changeKeys(async (client) => {
-      const { rows } = await client.query<Key & { endsAt: Date }>(
+      const { rows } = await client.query<Key & { lifetime: string | null; endsAt: Date }>(
         `update api_key set revoked_at = now() + $2::interval where id::text = lower($1) and ${KEY_STATE} = 'in force'
-         returning id, client, least(revoked_at, expires_at) as "endsAt"`,
+         returning id, client, (expires_at - created_at)::text as lifetime, least(revoked_at, expires_at) as "endsAt"`,
         [word, duration(overlap)],
       );
       if (!rows[0])
         throw new AdministrationError(
           'There is no key of this id, or it has ended, or is being rotated: keys list shows the states, keys issue makes another key.',
         );
-      const { id, client: name, endsAt } = rows[0];
-      const second = await issueKey(client, name, duration(expiresIn), id);
+      const { id, client: name, lifetime, endsAt } = rows[0];
+      const second = await issueKey(client, name, lifetime);
       return {
         text: `${describeKey('Second key', second)}\nThe first one, ${id}, ends at ${endsAt.toISOString()}.`,
         json: { ...second, former: { id, endsAt } },

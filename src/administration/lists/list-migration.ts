@@ -1,7 +1,7 @@
 import { escapeLiteral } from 'pg';
 import { type Row, type Table, keyOf } from './list-tables.js';
 
-/** The rows that differ: as they are and as they will be. A row may be on one side only. */
+/** The rows that differ, as they are and as they will be. A row may be on one side only. */
 export type TableChanges = Readonly<Record<'before' | 'after', readonly Row[]>>;
 
 /** Rows of a statement: so many are read at a glance, and planned at once. */

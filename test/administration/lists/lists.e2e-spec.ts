@@ -59,7 +59,7 @@ describe('codes export', () => {
       status: 0,
       stdout: `${CODES}\r\nT,-1,=cmd|A1,,\r\nT,2,a = b,,\r\nT,"a,""b""",é; x,2027-01-01T00:00:00Z,2027-01-01T00:00:00.5Z\r\n`,
       stderr:
-        'A spreadsheet would run cells as formulas, and save what comes out (2): code "-1" of T; description "=cmd|A1" of T. Import these columns as text.\n',
+        'A spreadsheet would run cells as formulas, and save what comes out (2): code "-1"; description "=cmd|A1". Import these columns as text.\n',
     });
     const { stdout } = await exported('code-lists');
     expect(stdout).toMatch(/^.*\r\ncommentType,General,1,,\r\ncommentType,BOL,2,,\r\n[^]*\r\n$/);

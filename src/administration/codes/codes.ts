@@ -1,0 +1,92 @@
+import { AREAS } from '../../codes/code-rows.js';
+import { CodesSnapshot } from '../../codes/codes-snapshot.js';
+import { lockTables, readCodes } from '../../codes/read-codes.js';
+import { beginOfRecord, readPast } from '../../codes/read-past.js';
+import { AdministrationError, FLAG, TEXT, command } from '../frame/command.js';
+import { withDatabase, withReading } from '../frame/connect.js';
+import { parseTime } from '../frame/time.js';
+import { LISTS, type ListTable, readRows, toCsv } from '../lists/list-tables.js';
+
+const OPERATIONS = [...AREAS, 'order-scheduling'] as const;
+
+export const show = command({
+  usage: `[--at TIME] [--area ${OPERATIONS.join('|')}]`,
+  summary: 'prints the answer of now, or of a moment past or future, such as 2027-01-01T00:00:00Z',
+  options: { at: TEXT, area: TEXT },
+  run: async ({ at, area }) => {
+    if (at !== undefined && parseTime(at) === undefined)
+      throw new AdministrationError(
+        `--at is "${at}": a date-time of RFC 3339 is needed, with its offset, such as 2027-01-01T00:00:00Z or 2027-01-01T00:00:00+01:00.`,
+      );
+    const wanted = OPERATIONS.filter((operation) => area === undefined || area === operation);
+    if (wanted.length === 0)
+      throw new AdministrationError(`--area is "${area}": ${OPERATIONS.join(', ')} are known.`);
+    const snapshot = await snapshotAt(at);
+    const texts: string[] = [];
+    for (const operation of wanted) {
+      const { parts } =
+        operation === 'order-scheduling'
+          ? await snapshot.communicationCodes({})
+          : snapshot.supportedValues(operation);
+      const body = Buffer.concat(parts).toString();
+      texts.push(area === undefined ? `${operation}\n${body}\n` : body);
+    }
+    return { text: texts.join('\n'), exact: true };
+  },
+});
+
+const snapshotAt = (at?: string): Promise<CodesSnapshot> =>
+  withReading(async (manager) => {
+    await lockTables(manager);
+    await manager.query('set local statement_timeout = 0'); // a long record takes its time
+    const [{ now } = { now: 0 }] = await manager.query<{ now: number }[]>(
+      'select (extract(epoch from now()) * 1000)::float8 as now',
+    );
+    const moment = at === undefined ? now : Date.parse(at.toUpperCase());
+    if (moment >= now) return new CodesSnapshot(await readCodes(manager), moment);
+    const begin = (await beginOfRecord(manager)) ?? now;
+    if (moment < begin)
+      throw new AdministrationError(
+        `--at is ${at}: the record of changes begins at ${new Date(begin).toISOString()}, and what was answered before is not known.`,
+      );
+    return new CodesSnapshot(await readPast(manager, moment), moment);
+  });
+
+/** How many cells that a spreadsheet would run are told. */
+const TOLD = 20;
+const NO_SEPARATOR =
+  'There are letters outside ASCII, so the file begins with a byte order mark and not with "sep=;". An Excel whose separator is a comma opens it by Data > From Text/CSV.\n';
+
+export const exportCommand = command({
+  usage: 'communication-codes|code-lists [--excel]',
+  summary: 'prints CSV in the order of the answers; with --excel as a double click opens it',
+  operands: [1, 1],
+  options: { excel: FLAG },
+  run: async ({ excel }, [name = '']) => {
+    const list = Object.entries<ListTable>(LISTS).find(([known]) => known === name)?.[1];
+    if (!list)
+      throw new AdministrationError(`Which list? ${Object.keys(LISTS).join(' or ')} is needed.`);
+    const rows = await withDatabase((client) => readRows(client, list));
+    const formulas = rows.flatMap((row) =>
+      list.columns
+        .filter((column) => /^[=+\-@]/.test(row[column] ?? ''))
+        .map((column) => `${column} ${JSON.stringify(row[column])}`),
+    );
+    if (formulas.length > 0)
+      process.stderr.write(
+        `A spreadsheet would run cells as formulas, and save what comes out (${formulas.length}): ${formulas.slice(0, TOLD).join('; ')}. Import these columns as text.\n`,
+      );
+    return { text: excel ? forExcel(toCsv(list, rows, ';')) : toCsv(list, rows), exact: true };
+  },
+});
+
+/**
+ * Excel expects the separator of its country, unless the first line is `sep=;`. With that line it ignores a byte order mark, and takes the file for
+ * the old encoding of its country. So texts of ASCII get the line, which every Excel understands, and others the mark, without which their letters
+ * would be wrong, and would be saved so.
+ */
+function forExcel(text: string): string {
+  if (Buffer.byteLength(text) === text.length) return `sep=;\r\n${text}`;
+  process.stderr.write(NO_SEPARATOR);
+  return `\ufeff${text}`;
+}
