@@ -58,10 +58,8 @@ export class LastGoodService implements OnApplicationBootstrap {
         codes.restore(await new CodesSnapshot(lastGood.rows, now).prepare(), age);
         keys.restore(new Map(lastGood.keys), age);
       }
-      for (const issuer of issuers) {
-        const kept = lastGood.issuers.find(({ name }) => name === issuer.name);
-        if (kept) issuer.restore(kept.jwks, ageOf(kept.fetchedAt));
-      }
+      for (const { name, fetchedAt, jwks } of lastGood.issuers)
+        this.issuers.get(name)?.restore(jwks, ageOf(fetchedAt));
       const away = [...(lacksData ? ['database'] : []), ...issuers.map(({ name }) => name)];
       this.log.warn({ away, age }, 'LAST_GOOD_FILE is served');
     } catch (error) {
@@ -77,15 +75,12 @@ export class LastGoodService implements OnApplicationBootstrap {
     for (;;) {
       await pause(LOOK_MS, undefined, { ref: false });
       const [codes, keys] = [this.codes.followed, this.apiKeys.followed];
-      const content = [
-        codes.current,
-        keys.current,
-        ...this.issuers.all.map(({ keySet }) => keySet),
-      ];
+      const sets = this.issuers.all.map(({ keySet }) => keySet);
+      const content = [codes.current, keys.current, ...sets];
       const isChanged = content.some((part, at) => part !== written[at]);
       const isDue = performance.now() >= triedAt + (isChanged ? SPACING_MS : unchangedMs);
-      if (!isDue || !codes.current || !keys.current || codes.isRestored || keys.isRestored)
-        continue;
+      if (!isDue || !codes.current || !keys.current) continue;
+      if (codes.isRestored || keys.isRestored) continue;
       triedAt = performance.now();
       try {
         await writeLastGood(path, this.lastGood(codes.current.rows, keys.current));
