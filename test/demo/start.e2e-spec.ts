@@ -50,9 +50,11 @@ const isFree = (port: string | undefined): Promise<boolean> =>
 const databasePort = (output: string) => /@127\.0\.0\.1:(\d+)\/postgres/.exec(output)?.[1];
 const keyIn = (output: string) => /ols_\S+/.exec(output)?.[0];
 
+let demo: Awaited<ReturnType<typeof start>>;
+
 describe('npm start', () => {
-  it('prints lines to paste, refuses a second start beside it, and leaves nothing behind on Ctrl-C', async () => {
-    const demo = await start();
+  it('prints lines to paste, and refuses a second start beside it', async () => {
+    demo = await start();
     expect(demo.err).toBe('');
     const pasted = /^(?:curl |echo |npm run )(?:.*\\\n)*.*$/gm;
     const lines = [...demo.out.matchAll(pasted)].map(([line]) => line);
@@ -80,14 +82,10 @@ describe('npm start', () => {
       status: 1,
       err: expect.stringContaining('runs already'),
     });
-    expect(await demo.end('SIGINT')).toBe(0);
-    for (const port of [...Object.values(ports), databasePort(demo.out)])
-      expect(await isFree(port)).toBe(true);
   });
 
-  it('starts again after it was killed, with the same key', async () => {
-    const killed = await start();
-    await killed.end('SIGKILL');
+  it('starts again after it was killed, with the same key, and leaves nothing behind on Ctrl-C', async () => {
+    await demo.end('SIGKILL');
     // The numbers of its processes belong to another program by now, which goes on
     const postmaster = join(folder, '.data/postgres/postmaster.pid');
     const [pid = '', ...lines] = readFileSync(postmaster, 'utf8').split('\n');
@@ -98,9 +96,10 @@ describe('npm start', () => {
     writeFileSync(branch, '-- Up Migration\nselect 1;\n');
     const again = await start();
     expect([other.exitCode, other.signalCode]).toEqual([null, null]);
-    expect(keyIn(again.out)).toBe(keyIn(killed.out));
-    expect(await again.end('SIGTERM')).toBe(0);
-    expect(await isFree(databasePort(killed.out))).toBe(true);
+    expect(keyIn(again.out)).toBe(keyIn(demo.out));
+    expect(await again.end('SIGINT')).toBe(0);
+    for (const port of [...Object.values(ports), databasePort(demo.out), databasePort(again.out)])
+      expect(await isFree(port)).toBe(true);
   });
 
   it('says that another branch has changed its data', async () => {
