@@ -61,7 +61,7 @@ export class Metrics implements OnModuleInit {
   readonly momentsSwitched = this.counter('moments_switched_total', 'Moments that have come');
   readonly databaseUp = this.gauge('database_up', '1 while the database answers');
   readonly jwksAge = this.gauge('jwks_age_seconds', 'Since the keys were fetched', 'issuer');
-  readonly jwksKeys = this.gauge('jwks_keys', 'Usable signing keys', 'issuer');
+  readonly jwksKeys = this.gauge('jwks_keys', 'Keys in the key set', 'issuer');
   readonly nextKeyExpiry = this.gauge('next_key_expiry_seconds', 'Until an API key ends, or +Inf');
   readonly tokenCacheLookups = this.counter('token_cache_lookups_total', 'Hits, misses', 'result');
   readonly logLinesDropped = this.counter('log_lines_dropped_total', 'Lines lost to a slow reader');

@@ -25,7 +25,7 @@ export async function signingKey(alg: string, kid: string): Promise<SigningKey> 
 
 /** How the key set is answered. */
 export type Fault =
-  'none' | 'down' | 'slow' | 'drip' | 'status 500' | 'html' | 'empty set' | 'huge' | 'redirect';
+  'none' | 'down' | 'slow' | 'drip' | 'status 500' | 'html' | 'empty set' | 'redirect';
 
 interface TokenParts {
   /** Members of the header; undefined leaves one out. */
@@ -169,8 +169,6 @@ export class Issuer {
           .end('<html>sign in</html>');
       case 'empty set':
         return json({ keys: [] });
-      case 'huge':
-        return void response.writeHead(200).end(`{"keys":[],"x":"${'x'.repeat(10_000_000)}"}`);
       case 'redirect':
         return void response.writeHead(302, { Location: '/elsewhere' }).end();
       case 'none':

@@ -41,6 +41,9 @@ export class AccessTokensService {
   inspect(authorization: string | undefined): Fault | undefined {
     const text = textOf(authorization);
     if (typeof text !== 'string') return text;
+    // A caller whose key was revoked goes on to send a good token. To decode it takes a fifth of the CPU time of the 401
+    const known = this.remembered.get(text);
+    if (known && isInForce(known)) return undefined;
     const decoded = this.decode(text);
     return 'reason' in decoded ? decoded : undefined;
   }
@@ -54,7 +57,7 @@ export class AccessTokensService {
     this.metrics.tokenCacheLookups.inc({ result: isCurrent ? 'hit' : 'miss' });
     const token = isCurrent ? known : await this.verifyNew(text);
     if ('reason' in token) return token;
-    if (Date.now() / 1000 >= token.expiresAt + CLOCK_SKEW_SECONDS) return { reason: 'expired' };
+    if (!isInForce(token)) return { reason: 'expired' };
     return token.isInScope ? undefined : { reason: 'scope' };
   }
 
@@ -95,6 +98,9 @@ function textOf(authorization = ''): string | Fault {
   const text = authorization.slice(prefix.length);
   return text.length <= MAX_TOKEN_BYTES ? text : { reason: 'malformed' };
 }
+
+const isInForce = ({ expiresAt }: AccessToken): boolean =>
+  Date.now() / 1000 < expiresAt + CLOCK_SKEW_SECONDS;
 
 /** Whether one of the keys verifies the signature. The claims were checked before. */
 async function isSigned(token: string, { select }: KeySet): Promise<boolean> {
