@@ -1,150 +1,99 @@
-import { IsIn, IsNotEmpty, Matches } from 'class-validator';
-import {
-  CommaSeparated,
-  DatabaseAddress,
-  Each,
-  HttpUrl,
-  IssuerUrls,
-  JwksUrl,
-  OtherPortThan,
-  TrueOrFalse,
-  WholeNumber,
-} from './rules.js';
+import { ArrayNotEmpty, ArrayUnique, IsIn, IsNotEmpty, Matches } from 'class-validator';
+import { databaseAddressFault } from './database-url.js';
+import { CommaSeparated, KeyAddress, Rule, TrueOrFalse, WholeNumber, needed } from './rules.js';
 
-const SAMPLERS = ['', 'parentbased_'].flatMap((base) =>
-  ['always_on', 'always_off', 'traceidratio'].map((name) => base + name),
-);
-const port = { min: 0, max: 65_535 };
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
 /** All environment variables that the service reads, with their defaults. `.env.example` explains each. */
 export class Configuration {
-  @Matches(/^[A-Za-z0-9.:_-]+$/, {
-    message: '$property is "$value": a host name or an IP address to listen on is needed',
-  })
+  @Matches(/^[A-Za-z0-9.:_-]+$/, needed('a host name or an IP address to listen on'))
   HOST = '0.0.0.0';
 
-  @WholeNumber(port)
-  PORT = 3000;
+  @WholeNumber(0, 65_535) PORT = 3000;
 
-  @WholeNumber(port)
-  @OtherPortThan('PORT')
+  @WholeNumber(0, 65_535)
+  @Rule((port: number, { PORT }) => port === 0 || port !== PORT, needed('a port other than PORT'))
   MANAGEMENT_PORT = 3001;
 
-  @Matches(/^(\/[A-Za-z0-9._~-]+)*$/, {
-    message:
-      '$property is "$value": it has to begin with a slash and end without one, such as /lookups',
-  })
+  @Matches(/^(\/[\w.~-]+)*$/, needed('a path such as /lookups, without a slash at its end,'))
   BASE_PATH = '';
 
-  @HttpUrl()
+  @Rule(
+    (url: string) =>
+      url === '' ||
+      (/^https?:\/\/[\w.~!$&'()*+,;=:%[\]/-]+(?<!\/)$/i.test(url) && URL.canParse(url)),
+    needed('an address in ASCII such as https://orders.example.com, no slash at its end,'),
+  )
   PUBLIC_BASE_URL = '';
 
-  @DatabaseAddress('DATABASE_URL')
+  @Rule((_, all) => databaseAddressFault(all) === undefined, {
+    message: ({ object }) => databaseAddressFault(object as Configuration) ?? '',
+  })
   DATABASE_URL = '';
-
-  @DatabaseAddress('DATABASE_URL_FILE')
   DATABASE_URL_FILE = '';
-
   LAST_GOOD_FILE = '';
 
   @CommaSeparated()
-  @IssuerUrls()
+  @KeyAddress()
+  @ArrayUnique(needed('a list that names each issuer once'))
+  @ArrayNotEmpty(needed('the exact issuer (the iss claim) of the OAuth 2.0 provider'))
   OAUTH_ISSUER: string[] = [];
 
-  @IsNotEmpty({
-    message:
-      '$property is not set: the audience that access tokens for this service hold in their aud claim is needed',
-  })
+  @IsNotEmpty(needed('the audience that access tokens for this service hold in their aud claim'))
   OAUTH_AUDIENCE = '';
 
-  @JwksUrl()
+  @KeyAddress()
+  @Rule(
+    (url: string, { OAUTH_ISSUER }) => url === '' || OAUTH_ISSUER.length < 2,
+    needed('a single OAUTH_ISSUER beside it, or no value, so that each issuer names its keys,'),
+  )
   OAUTH_JWKS_URI = '';
 
-  @Matches(/^[\x21\x23-\x5b\x5d-\x7e]*$/, {
-    message:
-      '$property is "$value": one scope without spaces, quotes and backslashes is needed (RFC 6749 section 3.3)',
-  })
+  @Matches(/^[\x21\x23-\x5b\x5d-\x7e]*$/, needed('one scope (RFC 6749 section 3.3)'))
   OAUTH_REQUIRED_SCOPE = '';
 
-  @IsIn(['', 'at+jwt'], {
-    message:
-      '$property is "$value": only at+jwt can be demanded (RFC 9068); leave it out to accept JWT too',
-  })
+  @IsIn(['', 'at+jwt'], needed('at+jwt (RFC 9068), or no value, which accepts JWT too,'))
   OAUTH_TOKEN_TYPE = '';
 
-  @TrueOrFalse()
-  OAUTH_ALLOW_HTTP = false;
-
-  @WholeNumber({ min: 10, max: 86_400 })
-  API_KEY_MAX_AGE_SECONDS = 900;
-
-  @WholeNumber({ min: 0, max: 1_000_000 })
-  RATE_LIMIT_PER_MINUTE = 0;
+  @TrueOrFalse() OAUTH_ALLOW_HTTP = false;
+  @WholeNumber(10, 86_400) API_KEY_MAX_AGE_SECONDS = 900;
+  @WholeNumber(0, 1_000_000) RATE_LIMIT_PER_MINUTE = 0;
 
   @CommaSeparated()
-  @Each(
-    /^https?:\/\/[\w.~:[\]-]+$/,
-    'an origin such as https://portal.example.com (scheme and host, no path)',
-  )
+  @Matches(/^https?:\/\/[\w.~:[\]-]+$/, {
+    each: true,
+    ...needed('a list of origins such as https://portal.example.com (scheme and host, no path)'),
+  })
   CORS_ORIGINS: string[] = [];
 
-  @WholeNumber({ min: 0, max: 100 })
-  TRUSTED_PROXY_HOPS = 0;
+  @WholeNumber(0, 100) TRUSTED_PROXY_HOPS = 0;
+  @IsIn(['on', 'off'], needed('on or off')) DOCUMENTATION = 'on';
 
-  @IsIn(['on', 'off'], { message: '$property is "$value": on or off is needed' })
-  DOCUMENTATION = 'on';
-
-  @Matches(/^(https?:\/\/[^\s@?#]+)?$/, {
-    message:
-      '$property is not an http or https address without user and query, such as http://collector:4318',
-  })
+  @Matches(/^(https?:\/\/[^\s@?#]+)?$/, needed('an address such as http://collector:4318'))
   OTEL_EXPORTER_OTLP_ENDPOINT = '';
-
   /** A secret for the collector. The exporter reads it itself. */
   OTEL_EXPORTER_OTLP_HEADERS = '';
-
-  @IsIn(['http/protobuf'], {
-    message:
-      '$property is "$value": only http/protobuf is supported; collectors accept it at port 4318',
-  })
-  OTEL_EXPORTER_OTLP_PROTOCOL = 'http/protobuf';
-
-  @TrueOrFalse()
-  OTEL_SDK_DISABLED = false;
-
+  @IsIn(['http/protobuf'], needed('http/protobuf')) OTEL_EXPORTER_OTLP_PROTOCOL = 'http/protobuf';
+  @TrueOrFalse() OTEL_SDK_DISABLED = false;
   OTEL_SERVICE_NAME = 'order-lookup-services';
-
   OTEL_RESOURCE_ATTRIBUTES = '';
 
-  @IsIn(SAMPLERS, { message: `$property is "$value": one of ${SAMPLERS.join(', ')} is needed` })
+  @Matches(
+    /^(parentbased_)?(always_on|always_off|traceidratio)$/,
+    needed('always_on, always_off or traceidratio, with or without parentbased_ before it,'),
+  )
   OTEL_TRACES_SAMPLER = 'parentbased_always_on';
 
-  @Matches(/^(0(\.\d+)?|1(\.0+)?)?$/, {
-    message: '$property is "$value": the share of requests to trace is needed, from 0 to 1',
-  })
+  @Matches(/^(0(\.\d+)?|1(\.0+)?)?$/, needed('the share of requests to trace, from 0 to 1,'))
   OTEL_TRACES_SAMPLER_ARG = '';
 
-  @WholeNumber({ min: 1, max: 1_000_000 })
-  OTEL_BSP_MAX_QUEUE_SIZE = 8_192;
-
-  @WholeNumber({ min: 1, max: 10_000 })
-  OTEL_BSP_MAX_EXPORT_BATCH_SIZE = 512;
-
-  @WholeNumber({ min: 1, max: 3_600_000 })
-  OTEL_BSP_SCHEDULE_DELAY = 5_000;
-
-  @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
-    message:
-      '$property is "$value": one of fatal, error, warn, info, debug, trace, silent is needed',
-  })
-  LOG_LEVEL = 'info';
+  @IsIn(LOG_LEVELS, needed(`one of ${LOG_LEVELS.join(', ')}`)) LOG_LEVEL = 'info';
 
   /** The address to which paths that begin with BASE_PATH are appended, without a trailing slash; empty if it is not known. */
   get serverAddress(): string {
     const { PUBLIC_BASE_URL: url, BASE_PATH: path } = this;
-    return path !== '' && url !== '' && new URL(url).pathname.endsWith(path)
-      ? url.slice(0, -path.length)
-      : url;
+    const holdsPath = path !== '' && url !== '' && new URL(url).pathname.endsWith(path);
+    return holdsPath ? url.slice(0, -path.length) : url;
   }
 
   /** The {base_url} of the interface document, as far as it is known: at least BASE_PATH. */
