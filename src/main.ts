@@ -13,7 +13,7 @@ setFlagsFromString('--heap-growing-percent=33');
 
 try {
   const service = await startService(readConfiguration(process.env));
-  endOn(service, service.log);
+  endOn(service);
 } catch (error) {
   process.stderr.write(`${describeStartFailure(error)}\n`);
   process.exit(1);

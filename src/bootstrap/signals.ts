@@ -1,39 +1,27 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Log } from '../telemetry/log.js';
-
-/** Something that can be stopped gracefully. */
-interface Stoppable {
-  stop(reason: string): Promise<void>;
-}
+import type { Service } from './start-service.js';
 
 /** How long the end waits, at most, for a stalled reader to take the last log lines. */
 const FLUSH_MS = 500;
 
-/**
- * Ends the process: gracefully with status 0 on SIGTERM, SIGINT or SIGHUP; at once on a second signal; gracefully with status 1 on an uncaught
- * error.
- */
-export function endOn(service: Stoppable, log: Log): void {
+/** Ends the process gracefully: with status 0 on a signal, with 1 on an uncaught error. A second signal ends it at once. */
+export function endOn({ log, stop }: Pick<Service, 'log' | 'stop'>): void {
   let ending = false;
-  const end = (status: number, reason: string): void => {
+  const end = async (status: number, reason: string): Promise<void> => {
     if (ending) process.exit(status || 130);
     ending = true;
     log.info({ reason }, 'stopping');
-    void service
-      .stop(reason)
-      .catch((error: unknown) => log.error({ err: error }, 'stopping failed'))
-      .then(() => log.info('stopped'))
-      .then(() =>
-        Promise.race([new Promise<void>((resolve) => log.flush(() => resolve())), pause(FLUSH_MS)]),
-      )
-      .then(() => process.exit(status));
+    await stop(reason).catch((error: unknown) => log.error({ err: error }, 'stopping failed'));
+    log.info('stopped');
+    await Promise.race([new Promise((resolve) => log.flush(resolve)), pause(FLUSH_MS)]);
+    process.exit(status);
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
-    process.on(signal, () => end(0, signal));
+    process.on(signal, () => void end(0, signal));
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
       log.fatal({ err: error }, event);
-      if (!ending) end(1, event);
+      if (!ending) void end(1, event);
     });
   }
 }

@@ -8,52 +8,39 @@ import { StartError } from '../configuration/start-error.js';
 import { ManagementServer } from '../management/management.server.js';
 import { LOG, type Log } from '../telemetry/log.js';
 
-/** A running service. */
-export interface Service {
-  readonly log: Log;
-  readonly url: string;
-  readonly managementUrl: string;
-  /**
-   * Continues to answer for a short time, with `Connection: close`, then closes everything.
-   * @param reason a signal; without one it waits only for the answers under way
-   */
-  stop(reason?: string): Promise<void>;
-}
+export type Service = Awaited<ReturnType<typeof startService>>;
 
 /**
  * Starts the service on both of its ports.
  * @throws StartError with the variable to change, if a port is not available
  */
-export async function startService(configuration: Configuration): Promise<Service> {
-  const { HOST, PORT, MANAGEMENT_PORT } = configuration;
+export async function startService(configuration: Configuration) {
   const app = await createApplication(configuration);
   const log = app.get<Log>(LOG);
   const warning = transportWarning(configuration);
   if (warning !== undefined) log.warn(warning);
-  const management = app.get(ManagementServer).server;
-  const api = app.getHttpServer() as Server;
   await app.init();
+  /** For a signal it answers on for a short time, with `Connection: close`. Then it waits for the answers under way, and closes everything. */
+  const stop = (signal?: string): Promise<void> =>
+    (app as unknown as NestApplicationContext).close(signal); // the interface lacks the parameter
+  const { server } = app.get(ManagementServer);
   try {
-    await listen(management, MANAGEMENT_PORT, HOST, 'MANAGEMENT_PORT');
-    await listen(api, PORT, HOST, 'PORT');
+    const managementUrl = await listen(server, 'MANAGEMENT_PORT', configuration);
+    const url = await listen(app.getHttpServer(), 'PORT', configuration);
+    log.info({ url, managementUrl }, 'listening');
+    return { log, url, managementUrl, stop };
   } catch (error) {
-    await app.close();
+    await stop();
     throw error;
   }
-  const service: Service = {
-    log,
-    url: addressOf(api, HOST),
-    managementUrl: addressOf(management, HOST),
-    async stop(reason) {
-      // The interface lacks the parameter that the class has, and that the hooks get
-      await (app as unknown as NestApplicationContext).close(reason);
-    },
-  };
-  log.info({ url: service.url, managementUrl: service.managementUrl }, 'listening');
-  return service;
 }
 
-async function listen(server: Server, port: number, host: string, variable: string): Promise<void> {
+/** Gives the address of the server on this machine. */
+async function listen(
+  server: Server,
+  variable: 'PORT' | 'MANAGEMENT_PORT',
+  { HOST: host, [variable]: port }: Configuration,
+): Promise<string> {
   server.listen(port, host);
   await once(server, 'listening').catch(({ code, message }: NodeJS.ErrnoException) => {
     const reason =
@@ -62,9 +49,6 @@ async function listen(server: Server, port: number, host: string, variable: stri
       `${variable}=${port}: the port ${reason} on ${host}. Stop that program or set ${variable} to another port.`,
     );
   });
-}
-
-function addressOf(server: Server, host: string): string {
-  const { port } = server.address() as AddressInfo;
-  return `http://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host}:${port}`;
+  const name = /^(0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : host.replace(/.*:.*/, '[$&]');
+  return `http://${name}:${(server.address() as AddressInfo).port}`;
 }

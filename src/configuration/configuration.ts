@@ -27,7 +27,7 @@ export class Configuration {
   PUBLIC_BASE_URL = '';
 
   @Rule((_, all) => databaseAddressFault(all) === undefined, {
-    message: ({ object }) => databaseAddressFault(object as Configuration) ?? '',
+    message: ({ object }) => databaseAddressFault(object) ?? '',
   })
   DATABASE_URL = '';
   DATABASE_URL_FILE = '';

@@ -77,7 +77,7 @@ export async function startDemo(): Promise<void> {
       issuer.close();
       await postgres.stop();
     };
-    endOn({ stop }, service.log);
+    endOn({ log: service.log, stop });
     while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
     const body = new URLSearchParams({ grant_type: 'client_credentials', scope });
     const credentials = `${machine.id}:${machine.secret}`;

@@ -23,14 +23,9 @@ export class HealthService {
 
   /** What operators are told of a service that is ready: what it serves from LAST_GOOD_FILE, and what of the database it refuses to serve. */
   get remarks(): { fromFile?: string[]; refused?: string[] } {
-    const fromFile = Object.entries(this.restored).flatMap(([what, isServed]) =>
-      isServed ? [what] : [],
-    );
-    const refused = this.codes.refusal === undefined ? [] : [this.codes.refusal];
-    return {
-      ...(fromFile.length > 0 ? { fromFile } : {}),
-      ...(refused.length > 0 ? { refused } : {}),
-    };
+    const fromFile = Object.entries(this.restored).flatMap(([what, is]) => (is ? [what] : []));
+    const { refusal } = this.codes;
+    return { ...(fromFile.length > 0 && { fromFile }), ...(refusal && { refused: [refusal] }) };
   }
 
   /** Why the service is not ready, in sentences; empty if it is ready. */

@@ -6,6 +6,5 @@ import { ManagementServer } from './management.server.js';
 @Module({
   imports: [CodesModule],
   providers: [HealthService, ManagementServer],
-  exports: [ManagementServer],
 })
 export class ManagementModule {}

@@ -1,4 +1,4 @@
-// The port for operators. It is separate from the API's port, is not subject to the overload limit, and needs no credentials.
+// The port for operators. It is separate from the API's port, is not subject to its limits, and needs no credentials.
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
@@ -21,51 +21,34 @@ export class ManagementServer implements OnApplicationShutdown {
 
   /** Called last, so that health and metrics are available while the service ends. */
   onApplicationShutdown(): void {
-    this.server.close();
-    this.server.closeAllConnections();
+    this.server.close().closeAllConnections();
   }
 
-  private async answer({ method, url }: IncomingMessage, response: ServerResponse): Promise<void> {
+  private async answer({ url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      if (method !== 'GET' && method !== 'HEAD')
-        throw new Problem('method-not-allowed', {
-          detail: 'Use GET.',
-          headers: ['Allow', 'GET, HEAD'],
-        });
-      const [type, body] = await this.read(url);
-      response.writeHead(200, {
-        'Content-Type': type,
-        'Content-Length': Buffer.byteLength(body),
-        'Cache-Control': 'no-store',
-      });
-      response.end(method === 'HEAD' ? undefined : body);
+      const [type, body] = await this.read(url.replace(/\?.*/, ''));
+      response.setHeader('Content-Type', type).setHeader('Cache-Control', 'no-store').end(body);
     } catch (error) {
-      const problem =
-        error instanceof Problem
-          ? error
-          : new Problem('internal-error', { detail: 'The metrics cannot be collected.' });
-      const { status, headers, body } = this.problems.render(problem, randomUUID());
-      response.writeHead(status, headers).end(method === 'HEAD' ? undefined : body);
+      const unforeseen = { detail: 'The metrics cannot be collected.' };
+      const { status, headers, body } = this.problems.render(
+        error instanceof Problem ? error : new Problem('internal-error', unforeseen),
+        randomUUID(),
+      );
+      response.writeHead(status, headers).end(body);
     }
   }
 
-  private async read(url: string | undefined): Promise<[type: string, body: string]> {
-    const [path] = (url ?? '').split('?');
-    switch (path) {
-      case '/health/live':
-        return ['application/json', '{"status":"ok"}'];
-      case '/health/ready': {
-        const { obstacles } = this.health;
-        if (obstacles.length > 0)
-          throw new Problem('not-ready', { detail: obstacles.join(' '), headers: retryAfter(1) });
-        return ['application/json', JSON.stringify({ status: 'ok', ...this.health.remarks })];
-      }
-      case '/metrics':
-        return [this.metrics.registry.contentType, await this.metrics.registry.metrics()];
-      default:
-        throw new Problem('not-found', {
-          detail: 'There are /health/live, /health/ready and /metrics.',
-        });
-    }
+  private async read(path: string): Promise<[type: string, body: string]> {
+    const { obstacles, remarks } = this.health;
+    const { registry } = this.metrics;
+    if (path === '/health/live') return ['application/json', '{"status":"ok"}'];
+    if (path === '/metrics') return [registry.contentType, await registry.metrics()];
+    if (path !== '/health/ready')
+      throw new Problem('not-found', {
+        detail: 'There are /health/live, /health/ready and /metrics.',
+      });
+    if (obstacles.length > 0)
+      throw new Problem('not-ready', { detail: obstacles.join(' '), headers: retryAfter(1) });
+    return ['application/json', JSON.stringify({ status: 'ok', ...remarks })];
   }
 }

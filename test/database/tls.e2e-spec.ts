@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { connect } from '../../src/administration/frame/connect.js';
+import { transportWarning } from '../../src/configuration/database-url.js';
 import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
 import { run } from '../support/program.js';
 import { RunningService } from '../support/service.js';
@@ -16,20 +17,14 @@ const writeAtServer = (name: string, text: string): Promise<unknown> =>
     `copy (select '${Buffer.from(text).toString('base64')}') to program 'base64 -d > ${name}'`,
   );
 
-interface Address {
-  host?: string;
-  role?: 'order_lookup_owner' | 'order_lookup_service';
-  parameters?: Record<string, string>;
-}
-function address({ host = '127.0.0.1', role = 'order_lookup_service', parameters = {} }: Address) {
-  const url = Object.assign(new URL(stage.database.urlOf(role)), { hostname: host });
+function address(parameters: Record<string, string>, hostname = '127.0.0.1'): string {
+  const url = Object.assign(new URL(stage.database.urlOf('order_lookup_service')), { hostname });
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
 }
-const verified = (parameters: Record<string, string> = {}): Record<string, string> => ({
+const verified = (): Record<string, string> => ({
   sslmode: 'verify-full',
   sslrootcert: ours.cert,
-  ...parameters,
 });
 const start = (environment: Record<string, string>): Promise<RunningService> =>
   RunningService.start({ ...stage.issuer.environment, ...environment });
@@ -43,13 +38,7 @@ const doctor = async (environment: Record<string, string>): Promise<string> =>
     stage = await World.apart(0);
     await writeAtServer('server.crt', readFileSync(certificate.cert, 'utf8'));
     await writeAtServer('server.key', readFileSync(certificate.key, 'utf8'));
-    await writeAtServer('root.crt', readFileSync(ours.cert, 'utf8'));
-    await writeAtServer(
-      'pg_hba.conf',
-      'hostssl all order_lookup_owner 127.0.0.1/32 cert\nhost all all 127.0.0.1/32 scram-sha-256\n',
-    );
-    for (const sql of [`set ssl_ca_file = 'root.crt'`, 'set ssl = on'])
-      await stage.database.query(`alter system ${sql}`);
+    await stage.database.query('alter system set ssl = on');
     await stage.database.query('select pg_reload_conf()');
   });
   afterAll(async () => {
@@ -60,72 +49,26 @@ const doctor = async (environment: Record<string, string>): Promise<string> =>
   it.each(['verify-full', 'verify-ca', 'require', 'prefer'])(
     'verifies certificate and name with sslmode=%s',
     async (sslmode) => {
-      const parameters = verified({ sslmode });
-      const session = await connect({ DATABASE_URL: address({ parameters }) });
+      const parameters = { ...verified(), sslmode };
+      const session = await connect({ DATABASE_URL: address(parameters) });
       const { rows } = await session.query(
         'select ssl from pg_stat_ssl where pid = pg_backend_pid()',
       );
       await session.end();
       expect(rows).toEqual([{ ssl: true }]);
-      for (const where of [
-        { parameters: { ...parameters, sslrootcert: other.cert } },
-        { host: 'localhost', parameters },
-      ])
-        await expect(connect({ DATABASE_URL: address(where) })).rejects.toThrow(/certificate/);
+      for (const [where, fault] of [
+        [address({ sslmode }), /cannot be used: .*is not known here.*NODE_EXTRA_CA_CERTS/],
+        [address({ ...parameters, sslrootcert: other.cert }), /certificate/],
+        [address(parameters, 'localhost'), /certificate's altnames: Host: localhost\. is not/],
+      ] as const)
+        await expect(connect({ DATABASE_URL: where })).rejects.toThrow(fault);
     },
   );
-
-  it.each<[string, () => Address, RegExp]>([
-    [
-      'an unknown CA',
-      () => ({ parameters: { sslmode: 'verify-full' } }),
-      /cannot be used: .*: the CA of the server's certificate is not known here\. Name the file of the CA in NODE_EXTRA_CA_CERTS, for PostgreSQL in sslrootcert/,
-    ],
-    [
-      'another name',
-      () => ({ host: 'localhost', parameters: verified() }),
-      /cannot be used: Hostname\/IP does not match certificate's altnames: Host: localhost\. is not/,
-    ],
-    [
-      'a missing file',
-      () => ({ parameters: verified({ sslrootcert: '/nowhere/ca.pem' }) }),
-      /DATABASE_URL names the file \/nowhere\/ca\.pem, which cannot be read \(ENOENT\)/,
-    ],
-    [
-      'a file that is no certificate',
-      () => {
-        const sslrootcert = ours.file('garbage.pem');
-        writeFileSync(sslrootcert, '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n');
-        return { parameters: verified({ sslrootcert }) };
-      },
-      /cannot be used: /,
-    ],
-    [
-      'no certificate of the client',
-      () => ({ role: 'order_lookup_owner', parameters: verified() }),
-      /cannot be used: connection requires a valid client certificate/,
-    ],
-    [
-      'nothing, with a certificate of the client instead of a password',
-      () => {
-        const { cert, key } = ours.issue('order_lookup_owner');
-        return {
-          role: 'order_lookup_owner',
-          parameters: verified({ sslcert: cert, sslkey: key }),
-        };
-      },
-      /^$/,
-    ],
-  ])('says in one sentence what is wrong: %s', async (_name, where, said) => {
-    const { stderr } = await run('migrate.js', ['status'], { DATABASE_URL: address(where()) });
-    expect(stderr).toMatch(said);
-    expect(stderr).not.toMatch(/.\n.|tests-only/);
-  });
 
   it('is used by every session of the service, which logs a fault of it and tries again', async () => {
     const [ca, file] = [ours.file('rotated.pem'), ours.file('database-url')];
     writeFileSync(ca, readFileSync(ours.cert));
-    writeFileSync(file, address({ parameters: verified({ sslrootcert: ca }) }));
+    writeFileSync(file, address({ ...verified(), sslrootcert: ca }));
     const service = await start({ DATABASE_URL_FILE: file });
     const says = (fault: RegExp) => service.waitForLog(({ reason }) => fault.test(String(reason)));
     try {
@@ -149,18 +92,24 @@ const doctor = async (environment: Record<string, string>): Promise<string> =>
 
   it('is reported as missing, at the start and by the doctor, if the database is on another machine and sslmode is not set', async () => {
     const host = '0.0.0.0'; // leads to this machine, and does not look like it
-    const warnings = async (parameters: Record<string, string>): Promise<string[]> => {
-      const service = await start({ DATABASE_URL: address({ host, parameters }) });
-      await service.kill();
-      const lines = service.lines.filter(({ msg }) => /is not encrypted/.test(msg));
-      return lines.map(({ level, msg }) => `${level}: ${msg}`);
-    };
-    expect(await doctor({ DATABASE_URL: address({ host }) })).toMatch(
-      /^warning {2}database .*\n.*at 0\.0\.0\.0 is not encrypted: add sslmode=verify-full/m,
-    );
-    expect(await warnings({})).toEqual([
-      expect.stringMatching(/^warn: .* at 0\.0\.0\.0 is not encrypted: add sslmode=verify-full/),
-    ]);
-    expect(await warnings({ sslmode: 'disable' })).toEqual([]);
+    const exposed = { DATABASE_URL: address({}, host) };
+    const service = await start(exposed);
+    await service.kill();
+    const warning = /at 0\.0\.0\.0 is not encrypted: add sslmode=verify-full/;
+    const line = service.lines.find(({ msg }) => warning.test(msg));
+    expect(line).toMatchObject({ level: 'warn' });
+    expect(await doctor(exposed)).toMatch(warning);
+    const meant = { DATABASE_URL: address({ sslmode: 'disable' }, host) };
+    expect(transportWarning(meant)).toBeUndefined();
+  });
+
+  it('is examined by the doctor, who looks for the password of the database in the environment as well', async () => {
+    const [url, file] = [address(verified()), ours.file('database-url')];
+    writeFileSync(file, url);
+    const bad = await doctor({ NODE_ENV: 'production', DATABASE_URL: url });
+    const good = await doctor({ NODE_ENV: 'production', DATABASE_URL_FILE: file });
+    expect(bad).toMatch(/^warning {2}database .*\n.*DATABASE_URL_FILE/m);
+    expect(good).not.toMatch(/^(warning|fault)/m);
+    expect(bad + good).not.toContain('tests-only');
   });
 });
