@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Balancer } from '../support/balancer.js';
 import { PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
-import { run } from '../support/program.js';
 import { exchange } from '../support/raw.js';
 import { type LogLine, type RunningService, until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
@@ -145,21 +144,5 @@ describe('the management port', () => {
 
   it.each(['/', '/health', '/docs', PATHS.orderUpdate])('has nothing at %s', async (path) => {
     expect((await fetch(world.service.managementUrl + path)).status).toBe(404);
-  });
-});
-
-describe('a wrong configuration', () => {
-  it('is reported completely, and ends the program with status 1', async () => {
-    const { status, stdout, stderr } = await run('main.js', [], {
-      PORT: 'x',
-      OAUTH_ISSUER: 'http://issuer.example',
-    });
-    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-    expect([...stderr.matchAll(/^ {2}- (\w+) is /gm)].map(([, name]) => name)).toEqual([
-      'PORT',
-      'DATABASE_URL',
-      'OAUTH_ISSUER',
-      'OAUTH_AUDIENCE',
-    ]);
   });
 });

@@ -11,7 +11,7 @@ export class Collector {
   behaviour: 'takes' | 'refuses' | 'hangs' = 'takes';
 
   private constructor(private readonly server: Server) {
-    server.on('connection', () => this.connections++);
+    server.setMaxListeners(0).on('connection', () => this.connections++);
     server.on('request', (request, response) => void this.take(request, response));
   }
 
