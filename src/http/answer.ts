@@ -68,7 +68,6 @@ export class Answer {
     this.isNegotiated = kind.hasCodings && rest.length === 0 && length >= NEGOTIATED_FROM;
   }
 
-  /** An answer from a whole body. */
   static of(body: Buffer, kind?: AnswerKind): Answer {
     return new Answer([body], entityTag(hash('sha256', body, 'base64url')), kind);
   }

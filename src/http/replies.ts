@@ -81,11 +81,10 @@ export class Replies implements BeforeApplicationShutdown {
     // Node sends no body in answer to HEAD
     for (const part of parts.slice(0, -1)) response.write(part);
     response.end(parts.at(-1));
-    this.note(request, status, details);
+    this.countAndLog(request, status, details);
   }
 
-  /** Counts and logs a reply. The method is null where the parser found none. */
-  private note(request: ServiceRequest, status: number, details: object): void {
+  private countAndLog(request: ServiceRequest, status: number, details: object): void {
     const { operation, requestId, method, caller, refusal } = request;
     const milliseconds = performance.now() - request.startedAt;
     this.metrics.countRequest(operation, status, milliseconds / 1000, caller?.client);

@@ -6,8 +6,7 @@ import type { Problem } from '../../problems/problem.js';
 import { type Metrics, measureOnScrape } from '../../telemetry/metrics.js';
 import { NOT_ALLOWED, type Replies } from '../replies.js';
 import { ServiceRequest, type ServiceResponse, type ServiceSocket } from '../service-request.js';
-import { BODY, type ParserError, framingProblem, parserProblem } from './framing.js';
-import { isBodiless, toOriginForm } from './framing.js';
+import { BODY, framingProblem, isBodiless, parserProblem, toOriginForm } from './framing.js';
 
 const MAX_CONNECTIONS = 10_000;
 /** File descriptors that are kept free for the database, the issuer, the log and the management port. */
@@ -26,10 +25,13 @@ export function guard(server: Server, replies: Replies, metrics: Metrics, handle
     server.on(event, (request: ServiceRequest, response: ServiceResponse) => {
       const { socket, method, httpVersion } = request;
       if (isClosing(socket)) return;
-      const { responses } = socket;
-      while (responses[0]?.closed) responses.shift();
-      if (responses.push(response) > MAX_WAITING) {
+      while (socket.responses[0]?.closed) socket.responses.shift();
+      if (socket.responses.push(response) > MAX_WAITING) {
         metrics.connectionsRefused.inc({ limit: 'waiting-requests' });
+        // Node makes an error for each request: their stacks would be a quarter of the work
+        const { stackTraceLimit } = Error;
+        socket.prependOnceListener('close', () => (Error.stackTraceLimit = 0));
+        socket.once('close', () => (Error.stackTraceLimit = stackTraceLimit));
         return void socket.destroy();
       }
       request.open();
@@ -77,7 +79,7 @@ export function guard(server: Server, replies: Replies, metrics: Metrics, handle
     if (!last || last.closed) send();
     else last.once('close', send);
   }
-  server.on('clientError', (error: ParserError, socket: ServiceSocket) => {
+  server.on('clientError', (error: Error, socket: ServiceSocket) => {
     socket.pause(); // further bytes stay in the kernel's buffer, and then with the client
     const problem = parserProblem(error);
     // Not a parser error, such as a reset; or no request had begun: a client that sends one now must not take a 408 as its answer

@@ -63,7 +63,7 @@ export function framingProblem(request: ServiceRequest, event: string): Problem 
   return event === 'checkExpectation' ? EXPECTATION : undefined;
 }
 
-export type ParserError = Error & { readonly code?: string; readonly rawPacket?: Buffer };
+type ParserError = Error & { readonly code?: string; readonly rawPacket?: Buffer };
 
 /** The problem that the parser found, or undefined if the error is one of the connection. */
 export function parserProblem({ code = '', rawPacket }: ParserError): Problem | undefined {
