@@ -20,8 +20,7 @@ const COVERED: Record<string, readonly string[]> = {
     'RATE_LIMIT_PER_MINUTE',
   ],
   'test/auth/keys.e2e-spec.ts': ['API_KEY_MAX_AGE_SECONDS'],
-  'test/http/address.e2e-spec.ts': ['TRUSTED_PROXY_HOPS'],
-  'test/http/door.e2e-spec.ts': ['CORS_ORIGINS'],
+  'test/http/door.e2e-spec.ts': ['CORS_ORIGINS', 'TRUSTED_PROXY_HOPS'],
   'test/telemetry/tracing.e2e-spec.ts': ['OTEL_SDK_DISABLED', 'LOG_LEVEL'],
   'src/configuration/read-configuration.spec.ts': ['OTEL_EXPORTER_OTLP_PROTOCOL'],
 };

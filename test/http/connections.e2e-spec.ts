@@ -1,5 +1,6 @@
 // One rule for each connection, and Node's own limits: what clients do that send too much, do not read, or never finish. The whole attacks, with
 // their figures, are run by `npm run faults -- strangers`.
+import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type Socket, connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -106,6 +107,35 @@ describe('a connection on which more than 100 requests wait', () => {
   it('is none with a hundred', async () => {
     const { responses } = await exchange(world.service.port, good.repeat(100), { answers: 100 });
     expect(statusesOf(responses)).toEqual(Array.from({ length: 100 }, () => 200));
+  });
+});
+
+describe('200 connections with 50 pipelined requests each', () => {
+  it('get all answers in the order of the requests, again and again', async () => {
+    const caller = { 'Api-Key': world.key.key, Authorization: world.token };
+    const kinds: [path: string, headers: Record<string, string>, status: number, method: string][] =
+      [
+        [PATHS.orderUpdate, caller, 200, 'GET'],
+        [PATHS.orderUpdate, { Authorization: world.token }, 401, 'GET'],
+        [PATHS.orderCaptureV2, caller, 405, 'POST'],
+        ['/docs', {}, 200, 'GET'],
+        ['/nothing', {}, 404, 'GET'],
+      ];
+    const expectOrder = async (): Promise<void> => {
+      const asked = Array.from({ length: 50 }, () => {
+        const [path, headers, status, method] = kinds[randomInt(kinds.length)] ?? kinds[0]!;
+        const id = randomUUID();
+        const bytes = requestTo(path, { ...headers, 'X-Request-Id': id }, method);
+        return { bytes, answer: `${status} ${id}` };
+      });
+      const bytes = asked.map((one) => one.bytes).join('');
+      const { responses } = await exchange(world.service.port, bytes, { answers: 50 });
+      expect(
+        responses.map(({ status, headers }) => `${status} ${headers.get('x-request-id')}`),
+      ).toEqual(asked.map(({ answer }) => answer));
+    };
+    for (let round = 0; round < 2; round++)
+      await Promise.all(Array.from({ length: 200 }, expectOrder));
   });
 });
 
