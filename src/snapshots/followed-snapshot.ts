@@ -60,7 +60,7 @@ export class FollowedSnapshot<T> {
         this.failure.succeeded();
       } catch (error) {
         this.near.metrics.databaseUp.set(0);
-        this.failure.failed(error);
+        this.failure.failed(error, this.source.callersRefusedAt?.());
       }
       await this.source.checked?.();
       const rest = startedAt + EVERY_MS - performance.now();

@@ -14,6 +14,8 @@ export interface Source<T> {
   read(manager: EntityManager): Promise<T>;
   /** Whether callers get the same answers from both, now and later. */
   isEqual(one: T, other: T): boolean;
+  /** When callers will be refused if the database stays away; undefined if they will not be. */
+  callersRefusedAt?(): Date | undefined;
   /** Called after each look at the database, whether it succeeded or not. */
   checked?(): unknown;
 }

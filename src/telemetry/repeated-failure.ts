@@ -4,7 +4,7 @@ const SUMMARY_MS = 60_000;
 
 /** Logs a failure that repeats: once at its start, once a minute while it lasts, and once at its end. */
 export class RepeatedFailure {
-  private reason: string | undefined;
+  private said = '';
   private failures = 0;
   private saidAt = 0;
 
@@ -13,19 +13,22 @@ export class RepeatedFailure {
     private readonly subject: string,
   ) {}
 
-  /** @param fields of the log line */
-  failed(error: unknown, fields: object = {}): void {
+  /** @param callersRefusedAt when callers will be refused if it goes on. That this has begun is told as well */
+  failed(error: unknown, callersRefusedAt?: Date): void {
+    const isRefusing = callersRefusedAt !== undefined && callersRefusedAt.getTime() <= Date.now();
+    const outcome = isRefusing ? 'callers are refused' : 'trying on';
     const reason = describe(error);
     const failures = ++this.failures;
-    if (reason === this.reason && Date.now() - this.saidAt < SUMMARY_MS) return;
-    [this.reason, this.saidAt] = [reason, Date.now()];
-    this.log.warn({ reason, failures, ...fields }, `${this.subject}: failed, trying on`);
+    if (this.said === outcome + reason && Date.now() - this.saidAt < SUMMARY_MS) return;
+    [this.said, this.saidAt] = [outcome + reason, Date.now()];
+    const line = { reason, failures, callersRefusedAt };
+    this.log[isRefusing ? 'error' : 'warn'](line, `${this.subject}: failed, ${outcome}`);
   }
 
   succeeded(): void {
     const { failures } = this;
     if (failures > 0) this.log.info({ failures }, `${this.subject}: works again`);
-    [this.reason, this.failures] = [undefined, 0];
+    [this.said, this.failures] = ['', 0];
   }
 }
 

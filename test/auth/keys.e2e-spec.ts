@@ -263,6 +263,10 @@ it('API_KEY_MAX_AGE_SECONDS is how long keys count while the database is away: t
     const ready = await fetch(`${service.managementUrl}/health/ready`);
     expect(ready.status).toBe(503);
     expect(await ready.text()).toContain('The list of API keys is too old.');
+    const told = await service.waitForLog(({ msg }) => msg.endsWith('callers are refused'));
+    const first = service.lines.find(({ msg }) => msg === 'database (keys): failed, trying on');
+    for (const line of [told, first])
+      expect(Date.parse(String(line?.['callersRefusedAt']))).toBeLessThan(Date.parse(told.time));
     proxy.mode = 'pass';
     await until(async () => (await world.get(PATH, { service })).status === 200);
   } finally {

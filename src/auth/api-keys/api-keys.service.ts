@@ -39,9 +39,10 @@ export class ApiKeysService {
       lock,
       read,
       isEqual: (one: KeyList, other: KeyList) => isDeepStrictEqual(one, other),
+      callersRefusedAt: () =>
+        this.followed.current && new Date(Date.now() + this.secondsLeft * 1000),
       checked: () => {
-        if (this.followed.current)
-          secondsUntilRefusal.set({ what: 'keys' }, this.maxAge - this.followed.age);
+        if (this.followed.current) secondsUntilRefusal.set({ what: 'keys' }, this.secondsLeft);
       },
     });
   }
@@ -63,7 +64,12 @@ export class ApiKeysService {
   /** Why keys cannot be checked now, or undefined if they can. */
   get obstacle(): string | undefined {
     if (!this.followed.current) return 'The list of API keys has not been read yet.';
-    return this.followed.age > this.maxAge ? 'The list of API keys is too old.' : undefined;
+    return this.secondsLeft < 0 ? 'The list of API keys is too old.' : undefined;
+  }
+
+  /** For how long the list may be used if the database does not answer. */
+  private get secondsLeft(): number {
+    return this.maxAge - this.followed.age;
   }
 
   /** Seconds until the first key in force ends; Infinity if none will. */

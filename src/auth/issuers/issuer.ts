@@ -143,8 +143,8 @@ export class Issuer {
       this.failures = 0;
     } catch (error) {
       this.describedAt = -Infinity; // the key set may have moved
-      const callersRefusedAt = this.keySet && new Date(Date.now() + this.secondsLeft * 1000);
-      this.failure.failed(error, { callersRefusedAt });
+      const refusedAt = this.keySet && new Date(Date.now() + this.secondsLeft * 1000);
+      this.failure.failed(error, refusedAt);
       this.failures++;
     }
   }
