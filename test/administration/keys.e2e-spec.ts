@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { hasValidChecksum, hashApiKey } from '../../src/auth/api-keys/api-key.js';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 import { run } from '../support/program.js';
@@ -32,159 +32,116 @@ const stored = async (id: string) => {
 /** In how many days a moment is. */
 const daysTo = (moment: Date | string | null | undefined): number =>
   (Number(new Date(moment ?? '')) - Date.now()) / 86_400_000;
+const failed = (said: RegExp) => ({ status: 1, stdout: '', stderr: expect.stringMatching(said) });
 
-describe('keys issue', () => {
-  it('prints the key as one line of JSON and stores its hash alone', async () => {
-    const { status, stdout, stderr } = await keys('issue', '--client', 'Acme TMS', '--json');
-    expect({ status, stderr, lines: stdout.split('\n').length }).toEqual({
-      status: 0,
-      stderr: '',
-      lines: 2,
-    });
-    const issued = JSON.parse(stdout) as Issued;
-    const any = expect.any(String);
-    expect(issued).toEqual({ id: any, client: 'Acme TMS', key: any, expiresAt: null });
-    expect(hasValidChecksum(issued.key)).toBe(true);
-    expect(await stored(issued.id)).toEqual({
-      client: 'Acme TMS',
-      hash: hashApiKey(issued.key),
-      expires_at: null,
-      revoked_at: null,
-    });
+it('keys issue prints the key as one line of JSON and stores its hash alone', async () => {
+  const { status, stdout, stderr } = await keys('issue', '--client', 'Acme TMS', '--json');
+  expect({ status, stderr, lines: stdout.split('\n').length }).toEqual({
+    status: 0,
+    stderr: '',
+    lines: 2,
   });
-
-  it.each([
-    ['90d', 90],
-    ['12h', 0.5],
-    ['5m', 5 / 1440],
-  ])('lets it expire after %s', async (duration, days) => {
-    const { id, expiresAt } = await issue('c', '--expires-in', duration);
-    expect(daysTo(expiresAt)).toBeCloseTo(days, 3);
-    expect((await stored(id))?.expires_at?.toISOString()).toBe(expiresAt);
-  });
-
-  it.each([
-    [[], /--client is missing/],
-    [['--client', ' padded'], /api_key_client_is_clean_text_of_128_characters/],
-    [['--client', 'c', '--expires-in', '0d'], /"0d" is no duration/],
-    [['--client', 'c', '--expires-in', '90'], /"90" is no duration/],
-    [['--client', 'c', '--expires-in', '9constructor'], /is no duration/],
-    [['--client', 'c', '--sql'], /Unknown option '--sql'/],
-  ])('refuses %j with status 1 and says why', async (words, said) => {
-    expect(await keys('issue', ...words)).toEqual({
-      status: 1,
-      stdout: '',
-      stderr: expect.stringMatching(said),
-    });
+  const issued = JSON.parse(stdout) as Issued;
+  const any = expect.any(String);
+  expect(issued).toEqual({ id: any, client: 'Acme TMS', key: any, expiresAt: null });
+  expect(hasValidChecksum(issued.key)).toBe(true);
+  expect(await stored(issued.id)).toEqual({
+    client: 'Acme TMS',
+    hash: hashApiKey(issued.key),
+    expires_at: null,
+    revoked_at: null,
   });
 });
 
-describe('keys list', () => {
-  it('shows each key with state, creation, end and last use, never a key or a hash; with --expiring those that end', async () => {
-    const all: Issued[] = [];
-    for (const letter of 'abcde')
-      all.push(
-        await issue(`list-${letter}`, ...('bce'.includes(letter) ? ['--expires-in', '9d'] : [])),
-      );
-    const [active, ended, expired, ending] = all.map(({ id }) => id) as [
-      string,
-      string,
-      string,
-      string,
-    ];
-    await keys('revoke', ended);
-    await set(expired, `created_at = now() - interval '2 d', expires_at = now() - interval '1 d'`);
-    await set(ending, `revoked_at = now() + interval '20 d'`);
-    await database.query(`insert into api_key_use values ($1, '2026-11-21T08:00Z')`, [active]);
-
-    type Listed = { client: string; state: string; lastUsedAt: string | null }[];
-    const clients = async (...words: string[]) =>
-      (await jsonOf<Listed>('list', ...words))
-        .filter(({ client }) => client.startsWith('list-'))
-        .map(({ client, state, lastUsedAt }) => `${client.slice(5)} ${state} ${lastUsedAt}`);
-    expect(await clients()).toEqual([
-      'a in force 2026-11-21T08:00:00.000Z',
-      'b ended null',
-      'c expired null',
-      'd ends null',
-      'e in force null',
-    ]);
-    expect(await clients('--expiring', '10d')).toEqual(['e in force null']);
-    expect(await clients('--expiring', '30d')).toEqual(['d ends null', 'e in force null']);
-    expect(await keys('list', '--expiring', 'soon')).toMatchObject({ status: 1, stdout: '' });
-
-    const { stdout } = await keys('list');
-    for (const { key } of all)
-      for (const secret of [key, hashApiKey(key)]) expect(stdout).not.toContain(secret);
-    for (const line of [
-      `${active} +in force +created \\S+Z +expires never +revoked never +used 2026-11-21T08:00:00.000Z  list-a`,
-      `${ended} +ended +created \\S+Z +expires \\S+Z +revoked \\S+Z +used never +list-b`,
-      `${ending} +ends +created \\S+Z +expires never +revoked \\S+Z +used never +list-d`,
-    ])
-      expect(stdout).toMatch(new RegExp(`^${line}$`, 'm'));
-  });
+it.each([
+  ['90d', 90],
+  ['5m', 5 / 1440],
+])('keys issue lets it expire after %s', async (duration, days) => {
+  const { id, expiresAt } = await issue('c', '--expires-in', duration);
+  expect(daysTo(expiresAt)).toBeCloseTo(days, 3);
+  expect((await stored(id))?.expires_at?.toISOString()).toBe(expiresAt);
 });
 
-describe('keys revoke', () => {
-  it('ends a key now, also one whose end is set for later, and keeps the first time', async () => {
-    const { id } = await issue('c');
-    await set(id, `revoked_at = '2999-01-01Z'`);
-    const { stdout } = await keys('revoke', id.toUpperCase());
-    const first = (await stored(id))?.revoked_at;
-    expect(Number(first)).toBeLessThanOrEqual(Date.now());
-    expect(stdout).toBe(`The key ${id} of c is revoked since ${first?.toISOString()}.\n`);
-    expect((await keys('revoke', id)).stdout).toBe(stdout);
-  });
+it.each([
+  [['issue'], /--client is missing/],
+  [['issue', '--client', ' padded'], /api_key_client_is_clean_text_of_128_characters/],
+  [['issue', '--client', 'c', '--expires-in', '0d'], /"0d" is no duration/],
+  [['issue', '--client', 'c', '--expires-in', '90'], /"90" is no duration/],
+  [['list', '--expiring', 'soon'], /"soon" is no duration/],
+  [['revoke', '00000000-0000-4000-8000-000000000000'], /^There is no key of this id: keys list/],
+  [['revoke', 'ols_x'], /^(?!.*ols_x)There is no key/],
+])(
+  'keys refuses %j with status 1 and says why, but not the word that could be a key',
+  async (words, said) => {
+    expect(await keys(...words)).toEqual(failed(said));
+  },
+);
 
-  it('accepts no unknown key, and repeats no word that could be a key', async () => {
-    for (const word of ['00000000-0000-4000-8000-000000000000', 'ols_x'])
-      expect(await keys('revoke', word)).toEqual({
-        status: 1,
-        stdout: '',
-        stderr: 'There is no key of this id: keys list shows the ids.\n',
-      });
-  });
+it('keys list shows each key with state, creation, end and last use, never a key or a hash; with --expiring those that end', async () => {
+  const all: Issued[] = [];
+  for (const letter of 'abcde') {
+    const end = 'bce'.includes(letter) ? ['--expires-in', '9d'] : [];
+    all.push(await issue(`list-${letter}`, ...end));
+  }
+  const [active = '', ended = '', expired = '', ending = ''] = all.map(({ id }) => id);
+  await keys('revoke', ended);
+  await set(expired, `created_at = now() - interval '2 d', expires_at = now() - interval '1 d'`);
+  await set(ending, `revoked_at = now() + interval '20 d'`);
+  await database.query(`insert into api_key_use values ($1, '2026-11-21T08:00Z')`, [active]);
+
+  type Listed = { client: string; state: string; lastUsedAt: string | null }[];
+  const listed = async (...words: string[]) =>
+    (await jsonOf<Listed>('list', ...words))
+      .filter(({ client }) => client.startsWith('list-'))
+      .map(({ client, state, lastUsedAt }) => `${client.slice(5)} ${state} ${lastUsedAt}`);
+  const [a, ...others] = ['a in force 2026-11-21T08:00:00.000Z', 'b ended null', 'c expired null'];
+  const [d, e] = ['d ends null', 'e in force null'];
+  expect(await listed()).toEqual([a, ...others, d, e]);
+  expect(await listed('--expiring', '10d')).toEqual([e]);
+  expect(await listed('--expiring', '30d')).toEqual([d, e]);
+
+  const { stdout } = await keys('list');
+  for (const { key } of all) expect(stdout).not.toMatch(new RegExp(`${key}|${hashApiKey(key)}`));
+  for (const line of [
+    `${active} +in force +created \\S+Z +expires never +revoked never +used 2026-11-21T08:00:00.000Z  list-a`,
+    `${ended} +ended +created \\S+Z +expires \\S+Z +revoked \\S+Z +used never +list-b`,
+    `${ending} +ends +created \\S+Z +expires never +revoked \\S+Z +used never +list-d`,
+  ])
+    expect(stdout).toMatch(new RegExp(`^${line}$`, 'm'));
 });
 
-describe('keys rotate', () => {
+it('keys revoke ends a key now, also one whose end is set for later, and keeps the first time', async () => {
+  const { id } = await issue('c');
+  await set(id, `revoked_at = '2999-01-01Z'`);
+  const { stdout } = await keys('revoke', id.toUpperCase());
+  const first = (await stored(id))?.revoked_at;
+  expect(Number(first)).toBeLessThanOrEqual(Date.now());
+  expect(stdout).toBe(`The key ${id} of c is revoked since ${first?.toISOString()}.\n`);
+  expect((await keys('revoke', id)).stdout).toBe(stdout);
+});
+
+it('keys rotate issues a second key with the lifetime of the first, and sets the end of the first; a second rotation is refused', async () => {
   type Rotated = Issued & { former: { id: string; endsAt: string } };
-  const REFUSED = {
-    status: 1,
-    stdout: '',
-    stderr: expect.stringMatching(
-      /^There is no key of this id, or it has ended, or is being rotated/,
-    ),
-  };
+  const first = await issue('Acme TMS', '--expires-in', '90d');
+  await set(first.id, `created_at = created_at - interval '30 d'`);
+  const second = await jsonOf<Rotated>('rotate', first.id, '--overlap', '2d');
+  const end = (await stored(first.id))?.revoked_at;
+  expect(second.former).toEqual({ id: first.id, endsAt: end?.toISOString() });
+  expect(daysTo(end)).toBeCloseTo(2, 3);
+  expect(daysTo(second.expiresAt)).toBeCloseTo(120, 3);
+  const hash = hashApiKey(second.key);
+  expect(await stored(second.id)).toMatchObject({ client: 'Acme TMS', hash, revoked_at: null });
+  expect(await keys('rotate', first.id)).toEqual(failed(/or it has ended, or is being rotated/));
+  expect((await stored(first.id))?.revoked_at).toEqual(end);
 
-  it('issues a second key with the lifetime of the first, and sets the end of the first; a second rotation is refused', async () => {
-    const first = await issue('Acme TMS', '--expires-in', '90d');
-    await set(first.id, `created_at = created_at - interval '30 d'`);
-    const second = await jsonOf<Rotated>('rotate', first.id, '--overlap', '2d');
-    const end = (await stored(first.id))?.revoked_at;
-    expect(second.former).toEqual({ id: first.id, endsAt: end?.toISOString() });
-    expect(daysTo(end)).toBeCloseTo(2, 3);
-    expect(daysTo(second.expiresAt)).toBeCloseTo(120, 3);
-    expect(await stored(second.id)).toMatchObject({
-      client: 'Acme TMS',
-      hash: hashApiKey(second.key),
-      revoked_at: null,
-    });
-    expect(await keys('rotate', first.id, '--overlap', '9d')).toEqual(REFUSED);
-    expect((await stored(first.id))?.revoked_at).toEqual(end);
-  });
+  const { id, former } = await jsonOf<Rotated>('rotate', (await issue('without end')).id);
+  expect((await stored(id))?.expires_at).toBeNull();
+  expect(daysTo(former.endsAt)).toBeCloseTo(7, 3);
+});
 
-  it('gives the second key no end where the first has none, and refuses a key that has ended', async () => {
-    const { id, former } = await jsonOf<Rotated>('rotate', (await issue('c')).id);
-    expect((await stored(id))?.expires_at).toBeNull();
-    expect(daysTo(former.endsAt)).toBeCloseTo(7, 3);
-    await keys('revoke', id);
-    expect(await keys('rotate', id)).toEqual(REFUSED);
-  });
-
-  it('succeeds once where two rotate the same key at once', async () => {
-    const { id } = await issue('twice');
-    const outcomes = await Promise.all([keys('rotate', id), keys('rotate', id)]);
-    expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([0, 1]));
-    expect(await database.query(`select from api_key where client = 'twice'`)).toHaveLength(2);
-  });
+it('keys rotate succeeds once where two rotate the same key at once', async () => {
+  const { id } = await issue('twice');
+  const outcomes = await Promise.all([keys('rotate', id), keys('rotate', id)]);
+  expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([0, 1]));
+  expect(await database.query(`select from api_key where client = 'twice'`)).toHaveLength(2);
 });

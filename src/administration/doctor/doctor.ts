@@ -19,17 +19,10 @@ import { MIGRATIONS, readMigrations } from '../migrate/migration-files.js';
 
 const ISSUE = `Copy the whole key, or issue one: ${typed('keys', 'issue --client NAME')}`;
 const ASK = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
-const WAY =
-  'Check OAUTH_ISSUER and the way to it: DNS, certificate, proxy. By itself Node.js ignores HTTPS_PROXY: set NODE_USE_ENV_PROXY=1.';
-/** How long the doctor waits for standard input, in milliseconds, before it continues without it. */
-const INPUT_MS = 500;
+const WAY = 'Check the way to it. By itself Node.js ignores HTTPS_PROXY: set NODE_USE_ENV_PROXY=1.';
 
 /** What was found, and perhaps what to do: against a fault, which keeps the service from working, or a warning. */
-interface Finding {
-  readonly said: string;
-  readonly fault?: string;
-  readonly warning?: string;
-}
+type Finding = Readonly<{ said: string; fault?: string; warning?: string }>;
 
 export const doctor = command({
   usage: '[--json]',
@@ -87,7 +80,7 @@ async function attempt<T>(
 async function givenCredentials(): Promise<string[]> {
   const { stdin } = process;
   if (stdin.isTTY) return [];
-  const silence = setTimeout(() => stdin.destroy(), INPUT_MS);
+  const silence = setTimeout(() => stdin.destroy(), 500);
   stdin.once('readable', () => clearTimeout(silence));
   const lines = (await readAll(stdin).catch(() => '')).split('\n');
   return lines

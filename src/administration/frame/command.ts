@@ -1,9 +1,7 @@
 import type { ParseArgsConfig, parseArgs } from 'node:util';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
-type Values<O extends Options> = ReturnType<
-  typeof parseArgs<{ options: O; strict: true }>
->['values'];
+type Values<O extends Options> = ReturnType<typeof parseArgs<{ options: O }>>['values'];
 
 /** A fault in the operator's environment or input. Its message says what was found and how to correct it. */
 export class AdministrationError extends Error {}
@@ -15,9 +13,9 @@ export interface Outcome {
   readonly exact?: boolean;
   /** For programs, if the command has the option `json`. */
   readonly json?: unknown;
-  /** The command did its work and found something that its caller should stop for: status 2. */
+  /** Status 2: the command did its work, and found something that its caller should stop for. */
   readonly found?: boolean;
-  /** The command printed its result, and the result is a failure: status 1. */
+  /** Status 1: the command printed its result, and the result is a failure. */
   readonly failed?: boolean;
 }
 

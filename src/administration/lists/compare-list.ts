@@ -1,36 +1,32 @@
 import type { Client } from 'pg';
 import { groupBy } from '../../codes/group-by.js';
-import type { TableChanges } from './list-migration.js';
 import { type Row, keyOf, readRows } from './list-tables.js';
 import { type Fault, type ListFile, assertNone } from './read-list-file.js';
 
 /**
- * What brings the table to what the file says.
+ * What brings the table to what the file says: the rows that differ, as they are and as they will be.
  * @param complete whether rows that the file lacks go
  * @throws AdministrationError with the lines whose list is unknown, or whose position is not the one that their place gives them
  */
-export async function compareList(
-  client: Client,
-  path: string,
-  { list, rows }: ListFile,
-  complete: boolean,
-): Promise<TableChanges> {
+export async function compareList(client: Client, path: string, file: ListFile, complete: boolean) {
+  const { list, rows } = file;
   const key = (row: Row): string => keyOf(list, row);
   const present = new Map((await readRows(client, list)).map((row) => [key(row), row]));
   const named = new Set(rows.map(key));
   const isGone = (row: Row): boolean => complete && !named.has(key(row));
-  const stays = [...present.values()].filter((row) => !isGone(row));
   let wanted = rows;
   if (list.columns.includes('position')) {
     const lists = await client.query<{ name: string }>('select name::text from public.code_list');
+    const known = new Set(lists.rows.map(({ name }) => name));
+    const stays = [...present.values()].filter((row) => !isGone(row));
     const former = groupBy(stays, ({ code_list: name }) => name);
-    for (const { name } of lists.rows) former.set(name, former.get(name) ?? []);
-    const groups = [...groupBy(rows, ({ code_list: name }) => name)];
-    assertNone(
-      path,
-      groups.flatMap(([name, own]) => faultsOf(own, former.get(name))),
+    const faults: Fault[] = rows
+      .filter(({ code_list: name = '' }) => !known.has(name))
+      .map(({ line, code_list: name }) => [Number(line), `there is no list "${name}".`]);
+    wanted = [...groupBy(rows, ({ code_list: name }) => name)].flatMap(([name, own]) =>
+      arranged(former.get(name) ?? [], own, faults),
     );
-    wanted = groups.flatMap(([name, own]) => arranged(former.get(name) ?? [], own));
+    assertNone(path, faults);
   }
   const after = wanted.filter((row) =>
     list.columns.some((name) => present.get(key(row))?.[name] !== (row[name] ?? '')),
@@ -40,33 +36,22 @@ export async function compareList(
   return { before, after };
 }
 
-/** @param old the present rows of a list, undefined if there is no such list */
-function faultsOf(own: readonly Row[], old?: readonly Row[]): Fault[] {
-  const [places, before] = [arranged(old ?? [], own), old ?? []].map(
-    (rows) => new Map(rows.map(({ value, position }) => [value, position])),
-  );
-  // In a file with all values of a list their order says everything
-  const isWhole = places?.size === own.length;
-  return own.flatMap(({ line, value, position = '', code_list: name }): Fault[] => {
-    const place = places?.get(value);
-    const isRight = isWhole || ['', place, before?.get(value)].includes(position);
-    if (old && isRight) return [];
-    const said = old
-      ? `position ${position} contradicts the order of the lines, which gives it ${place}, since the file lacks values of ${name}. Write all of them, or leave the position empty.`
-      : `there is no list "${name}". Correct its name, or create it by a migration first.`;
-    return [[Number(line), said]];
-  });
-}
-
 /** One list in the order of the file, with its present positions, and new ones behind them. What the file lacks stays behind what it stands behind now. */
-function arranged(old: readonly Row[], own: readonly Row[]): Row[] {
+function arranged(old: readonly Row[], own: readonly Row[], faults: Fault[]): Row[] {
   const rows = new Map([...old, ...own].map((row) => [row['value'], row]));
+  const before = new Map(old.map(({ value, position }) => [value, position]));
   const order = own.map(({ value }) => value);
   for (const [at, { value }] of old.entries())
     if (!order.includes(value)) order.splice(order.indexOf(old[at - 1]?.['value']) + 1, 0, value);
   const next = Number(old.at(-1)?.['position'] ?? 0) + 1 - old.length;
-  return order.map((value, at) => ({
-    ...rows.get(value),
-    position: old[at]?.['position'] ?? String(next + at),
-  }));
+  return order.map((value, at) => {
+    const place = old[at]?.['position'] ?? String(next + at);
+    const { line, position = '' } = rows.get(value) ?? {};
+    // In a file with all values of a list their order says everything
+    if (line && order.length > own.length && !['', place, before.get(value)].includes(position)) {
+      const said = `position ${position} contradicts the order of the lines, which gives it ${place}, since the file lacks values of the list. Write all of them, or leave the position empty.`;
+      faults.push([Number(line), said]);
+    }
+    return { ...rows.get(value), position: place };
+  });
 }

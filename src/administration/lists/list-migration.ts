@@ -1,9 +1,6 @@
 import { escapeLiteral } from 'pg';
 import { type Row, type Table, keyOf } from './list-tables.js';
 
-/** The rows that differ, as they are and as they will be. A row may be on one side only. */
-export type TableChanges = Readonly<Record<'before' | 'after', readonly Row[]>>;
-
 /** Rows of a statement: so many are read at a glance, and planned at once. */
 const ROWS = 1_000;
 
@@ -11,8 +8,10 @@ const ROWS = 1_000;
 export const migrationText = (title: string, up: string[], down: string[]): string =>
   [`-- ${title}`, '', '-- Up Migration', '', ...up, '-- Down Migration', '', ...down].join('\n');
 
-/** A migration that changes one table. */
-export const listMigration = (table: Table, { before, after }: TableChanges, title: string) =>
+/** The rows of a table that differ, as they are and as they will be. */
+type Changes = Readonly<Record<'before' | 'after', readonly Row[]>>;
+
+export const listMigration = (table: Table, { before, after }: Changes, title: string): string =>
   migrationText(title, statements(table, before, after), statements(table, after, before));
 
 function statements(table: Table, from: readonly Row[], to: readonly Row[]): string[] {

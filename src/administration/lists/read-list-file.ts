@@ -79,7 +79,8 @@ function recordsOf(text: string, faults: Fault[]): Line[] {
       },
     });
   } catch {
-    faults.push([next, 'its quotes are wrong. Between quotes, write "" for each quote.']);
+    const at = text.split('\n').findIndex((one, index) => index >= next - 1 && one !== '');
+    faults.push([at + 1, 'its quotes are wrong. Between quotes, write "" for each quote.']);
   }
   return found;
 }
@@ -99,11 +100,7 @@ function listOf(path: string, names: readonly string[]): ListTable {
  * Shortens the moments of a row as well.
  * @param former the rows before by their keys, and the last one with a position of each list by its name
  */
-function* faultsOf(
-  list: ListTable,
-  row: Record<string, string>,
-  former: Map<string, Row>,
-): Generator<string> {
+function* faultsOf(list: ListTable, row: Record<string, string>, former: Map<string, Row>) {
   for (const name of list.columns) {
     const text = row[name] ?? '';
     const shown = `${name} is ${JSON.stringify(text.slice(0, 60))}`;
