@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { connect } from '../administration/frame/connect.js';
-import { MIGRATIONS } from '../administration/migrate/migration-files.js';
 import { applyMigrations } from '../administration/migrate/run-migrations.js';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
 import { endOn } from '../bootstrap/signals.js';
@@ -47,7 +46,7 @@ export async function startDemo(): Promise<void> {
     mkdirSync(DATA, { recursive: true });
     const databaseUrl = await postgres.start();
     const open = (): Promise<Client> => connect({ DATABASE_URL: databaseUrl });
-    await applyMigrations(MIGRATIONS, open).catch(({ message }: Error) => {
+    await applyMigrations(open).catch(({ message }: Error) => {
       throw new StartError(
         `${message}\nThe data in .data may be that of another branch: go back to it, or delete the folder .data to start afresh.`,
       );

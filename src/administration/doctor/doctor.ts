@@ -15,7 +15,7 @@ import { FLAG, command, typed } from '../frame/command.js';
 import { withDatabase, withReading } from '../frame/connect.js';
 import { readState } from '../migrate/applied-migrations.js';
 import { triggerFaults } from '../migrate/drift.js';
-import { MIGRATIONS, readMigrations } from '../migrate/migration-files.js';
+import { readMigrations } from '../migrate/migration-files.js';
 
 const ISSUE = `Copy the whole key, or issue one: ${typed('keys', 'issue --client NAME')}`;
 const ASK = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
@@ -96,8 +96,8 @@ const DATABASE: Readonly<Record<string, (client: Client) => Promise<Finding>>> =
     return { said: rows[0]?.said ?? '', warning: transportWarning(process.env) };
   },
   async migrations(client) {
-    const { pending, gone } = await readState(client, await readMigrations(MIGRATIONS));
-    const said = `pending: ${pending.map(({ name }) => name).join(', ')}`;
+    const { pending, gone } = await readState(client, await readMigrations());
+    const said = `pending: ${pending.join(', ')}`;
     if (pending.length > 0) return { said, fault: `As the owner: ${typed('migrate', 'up')}` };
     if (gone.length > 0) return { said: gone.join(' '), warning: 'Is it a newer release?' };
     return { said: 'all applied' };

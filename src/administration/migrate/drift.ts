@@ -1,52 +1,61 @@
 import type { Client } from 'pg';
-import { typed } from '../frame/command.js';
+import { AdministrationError, TEXT, command, typed } from '../frame/command.js';
+import { withDatabase } from '../frame/connect.js';
+import { parseTime } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
 import { migrationText, remove, upsert } from '../lists/list-migration.js';
 import { LISTS, type Row, type Table, keyOf } from '../lists/list-tables.js';
+import { createMigration } from './migration-files.js';
 
-type JsonRow = Readonly<Record<string, string | number | null>>;
+/** A row as JSON, without the hash of a key. */
+type Kept = Readonly<Record<string, string | number | null>> | null;
+/** A change of a code or a key that neither a migration nor a key command made: who logged in, and what the session said of itself. */
+type ForeignChange = Readonly<
+  Record<'changedAt' | 'by' | 'application' | 'operation' | 'table', string> &
+    Record<'person' | 'migration', string | null> &
+    Record<'before' | 'after', Kept>
+>;
 
-/** A change of a code or a key that neither a migration nor a key command made. */
-export interface ForeignChange {
-  /** RFC 3339, in UTC. */
-  readonly changedAt: string;
-  /** The role that logged in. */
-  readonly by: string;
-  /** What the session said of itself. */
-  readonly application: string;
-  readonly person: string | null;
-  readonly migration: string | null;
-  readonly operation: 'INSERT' | 'UPDATE' | 'DELETE' | 'TRUNCATE';
-  readonly table: string;
-  readonly before: JsonRow | null;
-  readonly after: JsonRow | null;
-}
+export const drift = command({
+  usage: '[--since DATE] [--to-migration NAME]',
+  summary:
+    'shows what was changed by anything but migrations and the key commands since DATE (90 days ago), and by whom, and triggers that are missing or off; status 2 where there is something; with --to-migration writes the migration that these changes should have been',
+  options: { since: TEXT, 'to-migration': TEXT },
+  run: ({ since, 'to-migration': name }) =>
+    withDatabase(async (client) => {
+      const time = since && parseTime(since.replace(/^[-\d]{10}$/, '$&T00:00:00Z'));
+      if (since !== undefined && !time)
+        throw new AdministrationError(
+          `--since is "${since}": a date such as 2027-01-01 or a date-time of RFC 3339 is needed.`,
+        );
+      const changes = await foreignChanges(client, time);
+      if (name !== undefined)
+        return { text: `created ${await createMigration(name, migrationOf(changes))}` };
+      const lines = [
+        ...changes.map(describeChange),
+        ...(await triggerFaults(client)).map(
+          (said) =>
+            `${said}: changes since then are not in the record. As the owner: alter table … enable always trigger …`,
+        ),
+      ];
+      const text = lines.join('\n') || 'Only migrations and the key commands changed something.';
+      return { text, found: lines.length > 0 };
+    }),
+});
 
-export interface Drift {
-  /** The oldest ones first. */
-  readonly changes: readonly ForeignChange[];
-  /** Triggers that are missing or off: since when, and what was changed meanwhile, is not known. */
-  readonly triggers: readonly string[];
-}
-
-/** When drift is looked for without another time: the last 90 days. */
-export const DEFAULT_SINCE = '90 days';
-
-/** A migration changed pgmigrations in the same transaction, whatever a session claims. */
-const FOREIGN = `from public.history h
-  where h.changed_at >= coalesce($1::timestamptz, now() - interval '${DEFAULT_SINCE}') and h.table_name <> 'pgmigrations'
-    and not (h.application = '${KEYS_APPLICATION}' and h.table_name = 'api_key')
-    and (h.transaction_id, h.begun_at) not in (select m.transaction_id, m.begun_at from public.history m where m.table_name = 'pgmigrations')`;
-
-/** @param since RFC 3339 */
-export async function readDrift(client: Client, since?: string): Promise<Drift> {
+/** The oldest ones first. */
+async function foreignChanges(client: Client, since?: string): Promise<ForeignChange[]> {
+  // A migration changed pgmigrations in the same transaction, whatever a session claims
   const { rows } = await client.query<ForeignChange>(
-    `select to_char(h.changed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "changedAt", h.database_user as by, h.application,
-      h.person, h.migration, h.operation, h.table_name as table, jsonb_strip_nulls(h.old_row) as before, jsonb_strip_nulls(h.new_row) as after
-      ${FOREIGN} order by h.id`,
+    `select to_char(changed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "changedAt", database_user as by, application,
+      person, migration, operation, table_name as table, jsonb_strip_nulls(old_row) as before, jsonb_strip_nulls(new_row) as after
+      from public.history where changed_at >= coalesce($1::timestamptz, now() - interval '90 days') and table_name <> 'pgmigrations'
+      and not (application = '${KEYS_APPLICATION}' and table_name = 'api_key')
+      and (transaction_id, begun_at) not in (select m.transaction_id, m.begun_at from public.history m where m.table_name = 'pgmigrations')
+      order by id`,
     [since],
   );
-  return { changes: rows, triggers: await triggerFaults(client) };
+  return rows;
 }
 
 export async function triggerFaults(client: Client): Promise<string[]> {
@@ -56,20 +65,24 @@ export async function triggerFaults(client: Client): Promise<string[]> {
   return rows.map(({ said }) => said);
 }
 
-/** One line where there is drift; undefined otherwise, or where there is no record of changes. */
-export async function driftInOneLine(client: Client): Promise<string | undefined> {
-  const { rowCount } = await client.query(
-    `select where to_regclass('public.trigger_fault') is not null`,
-  );
-  if (!rowCount) return undefined;
-  const { rows } = await client.query<{ count: number }>(
-    `select (select count(*) ${FOREIGN})::int + (select count(*) from public.trigger_fault)::int as count`,
-    [null],
-  );
-  const count = rows[0]?.count ?? 0;
-  return count > 0
-    ? `There is drift (${count}): something was changed by hand, or a trigger is missing or off. See: ${typed('migrate', 'drift')}`
-    : undefined;
+/** One line where there is drift. */
+export async function driftInOneLine(client: Client): Promise<string[]> {
+  const { length } = [...(await foreignChanges(client)), ...(await triggerFaults(client))];
+  if (length === 0) return [];
+  return [
+    `There is drift (${length}): something was changed by hand, or a trigger is missing or off. See: ${typed('migrate', 'drift')}`,
+  ];
+}
+
+function describeChange(change: ForeignChange): string {
+  const { changedAt, by, application, person, migration, operation, table, before, after } = change;
+  const claims = [
+    application,
+    person && `says to be ${person}`,
+    migration && `claims the migration ${migration}`,
+  ].filter(Boolean);
+  const rows = [before, after].flatMap((row) => (row ? JSON.stringify(row) : []));
+  return `${changedAt}  ${by} (${claims.join(', ')})  ${operation} ${table} ${rows.join(' → ')}`;
 }
 
 /** The tables of codes, those that others refer to first. */
@@ -84,57 +97,42 @@ const TABLES: readonly Table[] = [
   LISTS['communication-codes'],
 ];
 
-/** What stood under a key before the first change and after the last one; undefined if nothing. */
-interface Ends {
-  readonly table: Table;
-  readonly first: Row | undefined;
-  readonly last: Row | undefined;
-}
-
 /**
- * The migration that changes by hand should have been, with its way back; undefined if no code is different from what it was. Where the changes
- * were made it changes nothing.
+ * The migration that changes by hand should have been, with its way back. Where the changes were made it changes nothing. Keys are left out:
+ * the record does not hold their hashes.
  */
-export function migrationOf({ changes }: Drift, title: string): string | undefined {
-  const ends = TABLES.flatMap((table) => {
-    const known = new Map<string, Ends>();
-    const note = (row: JsonRow | null, isThere: boolean): void => {
+function migrationOf(changes: readonly ForeignChange[]): string {
+  const states = TABLES.map((table) => {
+    const [first, last] = [new Map<string, Row>(), new Map<string, Row>()];
+    const known = new Set<string>();
+    const note = (row: Kept, isThere: boolean): void => {
       if (!row) return;
-      const text = Object.fromEntries(table.columns.map((name) => [name, String(row[name] ?? '')]));
-      const key = keyOf(table, text);
-      const end = known.get(key) ?? { table, first: isThere ? undefined : text, last: undefined };
-      known.set(key, { ...end, last: isThere ? text : undefined });
+      const texts = Object.fromEntries(table.columns.map((name) => [name, `${row[name] ?? ''}`]));
+      const key = keyOf(table, texts);
+      if (!isThere && !known.has(key)) first.set(key, texts);
+      known.add(key);
+      if (isThere) last.set(key, texts);
+      else last.delete(key);
     };
-    for (const change of changes.filter((one) => one.table === table.table)) {
-      note(change.before, false);
-      note(change.after, true);
+    for (const { before, after } of changes.filter((one) => one.table === table.table)) {
+      note(before, false);
+      note(after, true);
     }
-    return [...known.values()];
-  }).filter(({ first, last }) => JSON.stringify(first) !== JSON.stringify(last));
-  return ends.length === 0
-    ? undefined
-    : migrationText(title, statements(ends, 'first', 'last'), statements(ends, 'last', 'first'));
-}
-
-/** Rows are written in the order of the tables, and deleted in the other one. */
-function statements(ends: readonly Ends[], from: 'first' | 'last', to: 'first' | 'last'): string[] {
-  const rowsOf = (table: Table, pick: (end: Ends) => Row | undefined): Row[] =>
-    ends
-      .filter((end) => end.table === table)
-      .map(pick)
-      .filter((row) => row !== undefined);
-  return [
-    ...TABLES.flatMap((table) =>
-      upsert(
-        table,
-        rowsOf(table, (end) => end[to]),
-      ),
-    ),
-    ...TABLES.toReversed().flatMap((table) =>
-      remove(
-        table,
-        rowsOf(table, (end) => (end[to] ? undefined : end[from])),
-      ),
-    ),
+    return { table, first, last };
+  });
+  if (states.every(({ first, last }) => first.size + last.size === 0))
+    throw new AdministrationError('No code was changed by hand. Nothing was written.');
+  // Rows are written in the order of the tables, and deleted in the other one
+  const statements = (from: 'first' | 'last', to: 'first' | 'last'): string[] => [
+    ...states.flatMap((state) => upsert(state.table, [...state[to].values()])),
+    ...[...states].reverse().flatMap((state) => {
+      const gone = [...state[from].keys()].filter((key) => !state[to].has(key));
+      return remove(
+        state.table,
+        gone.map((key) => state[from].get(key) ?? {}),
+      );
+    }),
   ];
+  const [up, down] = [statements('first', 'last'), statements('last', 'first')];
+  return migrationText('What was changed by hand', up, down);
 }

@@ -1,154 +1,149 @@
-// Runs each migration in its own session and transaction, together with its row in pgmigrations: all of it is committed or nothing. Concurrent
-// runs are serialized by a transaction-level advisory lock, so a killed run leaves no lock behind. If the connection is lost while COMMIT is on
-// its way, the outcome is asked for, and told.
-import { setTimeout as pause } from 'node:timers/promises';
+// Runs files of migrations by node-pg-migrate: each in a transaction of its own, together with its row in pgmigrations, so that all of it is
+// committed or nothing. Concurrent runs are serialized by a transaction-level advisory lock, so a killed run leaves no lock behind.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runner } from 'node-pg-migrate';
 import type { Client, DatabaseError } from 'pg';
 import { describe } from '../../telemetry/repeated-failure.js';
 import { AdministrationError, typed } from '../frame/command.js';
+import { connect } from '../frame/connect.js';
 import {
   type MigrationState,
-  assertConsistent,
-  goneSentence,
+  type Step,
   noteNewNumbers,
   readState,
+  stepsUp,
 } from './applied-migrations.js';
-import { readMigrations } from './migration-files.js';
-import { type Step, allowCommit, beginGuarded, forbidCommit, runFile } from './run-file.js';
+import { MIGRATIONS, readMigrations } from './migration-files.js';
 
-/** Makes a new session for each migration. */
-export type Open = () => Promise<Client>;
-
-/** Key of the advisory lock that serializes runs. It is released when its transaction ends. */
-export const RUN_LOCK = '7651, 1';
-const RUN_TIMEOUT = '120s';
 const LIMITS = `set local lock_timeout = '30s'; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
-/** For how long the outcome of a lost COMMIT is asked for. */
-const [ASK_MS, ASK_EVERY_MS] = [30_000, 500];
+/** What a file may depend on, whatever role, database, connection string and former files say. The server notices during a statement that the client is gone; not every platform can. */
+const SETTINGS = `reset session authorization; reset role; reset all; set local search_path = public, pg_temp;
+  set local timezone = 'UTC'; set local datestyle = 'ISO, MDY'; set local intervalstyle = 'postgres';
+  set local bytea_output = 'hex'; set local standard_conforming_strings = on; set local row_security = on;
+  do $$ begin set local client_connection_check_interval = '100ms'; exception when others then null; end $$`;
+const GUARD = '"the transaction, which a migration must not end"';
 
-/** The steps that are left after `done` of them. */
-type StepsOf = (state: MigrationState, done: number) => Step[];
+/** Applies the pending migrations, after all files were checked. Gives the names of what this run applied. */
+export const applyMigrations = (open = connect): Promise<string[]> => run(open, stepsUp);
+
+/** Undoes these migrations, whatever was applied meanwhile. */
+export const undoMigrations = (names: readonly string[]): Promise<string[]> =>
+  run(connect, ({ applied }) =>
+    names
+      .filter((name) => applied.some((one) => one.name === name))
+      .map((name) => ({ name, direction: 'down' })),
+  );
+
+/** @throws AdministrationError that names file, line and what PostgreSQL said, and what this run did before */
+async function run(
+  open: () => Promise<Client>,
+  stepsOf: (state: MigrationState, isFirst: boolean) => Step[],
+): Promise<string[]> {
+  const files = await readMigrations();
+  const names: string[] = [];
+  let lost: { name: string; said: string } | undefined;
+  try {
+    for (let isFirst = true; ; isFirst = false) {
+      const client = await open();
+      try {
+        await begin(client, `set local lock_timeout = '120s'`);
+        await client.query('select pg_advisory_xact_lock(7651, 1)');
+        const state = await readState(client, files);
+        const [step] = stepsOf(state, isFirst);
+        if (lost) {
+          // The lock is free, so its transaction has ended
+          const { name, said } = lost;
+          lost = undefined;
+          if (step?.name === name)
+            throw new AdministrationError(`${said} It was not committed: nothing of it remains.`);
+          process.stderr.write(`${said} It was committed.\n`);
+          names.push(name);
+        }
+        if (!step) return names;
+        const { name } = step;
+        await noteNewNumbers(client, state);
+        await runFile(client, step, () => LIMITS);
+        await client.query(`close ${GUARD}; commit`).then(
+          () => names.push(name),
+          (error: unknown) =>
+            void (lost = {
+              name,
+              said: `The COMMIT of ${name} had no answer: ${describe(error)}.`,
+            }),
+        );
+      } finally {
+        await client.end().catch(() => undefined); // this also ends the transaction
+      }
+    }
+  } catch (error) {
+    const unknown = `${lost?.said} Whether it was committed is not known. Ask: ${typed('migrate', 'status')}\n`;
+    const done = names.length > 0 ? `\nDone in this run: ${names.join(', ')}.` : '';
+    throw new AdministrationError(`${lost ? unknown : ''}${describe(error)}${done}`);
+  }
+}
 
 /**
- * Applies the pending migrations, after all files were checked.
- * @returns the names of what this run applied
- * @throws AdministrationError that names file, place and what PostgreSQL said, what this run applied and what it did not
+ * Begins a transaction that a file cannot end, whatever it holds. At COMMIT PostgreSQL runs the query of the cursor, which fails (a deferred
+ * constraint trigger would also fail at `set constraints all immediate`). After ROLLBACK the session can only read, and the cursor is gone.
+ * All in one message, so that a pooler gives all of it to one session.
  */
-export async function applyMigrations(folder: string, open: Open): Promise<string[]> {
-  return run(folder, open, stepsUp);
-}
+export const begin = (client: Client, limits: string): Promise<unknown> =>
+  client.query(
+    `begin; set default_transaction_read_only = on; commit; begin isolation level read committed, read write; ${limits};
+     declare ${GUARD} cursor with hold for select ('a migration must not end its transaction, ' || pg_current_xact_id())::int`,
+  );
 
-export function stepsUp(state: MigrationState): Step[] {
-  assertConsistent(state);
-  return state.pending.map(({ name }) => ({ name, direction: 'up' }));
-}
-
-/** Undoes the last `count` migrations, the last one first. Returns and throws as above. */
-export async function undoMigrations(
-  folder: string,
-  open: Open,
-  shown: readonly string[],
-): Promise<string[]> {
-  return run(folder, open, (state, done) => {
-    const steps = stepsDown(shown.length - done)(state);
-    if (steps.some(({ name }, at) => name !== shown[at + done]))
-      throw new AdministrationError(
-        `Another run has applied or undone migrations meanwhile: ${steps[0]?.name} is the last one now. Run the command again.`,
-      );
-    return steps;
-  });
-}
-
-export const stepsDown =
-  (count: number) =>
-  ({ applied }: MigrationState): Step[] =>
-    applied
-      .slice(Math.max(0, applied.length - count))
-      .reverse()
-      .map(({ name, file }) => {
-        if (!file) throw new AdministrationError(goneSentence(name));
-        if (!file.hasWayBack)
-          throw new AdministrationError(
-            `${name}.sql has no statement below "-- Down Migration". Write a new migration that undoes it.`,
-          );
-        return { name, direction: 'down' };
-      });
-
-async function run(folder: string, open: Open, stepsOf: StepsOf): Promise<string[]> {
-  const files = await readMigrations(folder);
-  const names: string[] = [];
-  for (;;) {
-    let left: Step[] = [];
-    const client = await open();
-    try {
-      await beginGuarded(client, `set local lock_timeout = '${RUN_TIMEOUT}'`);
-      await client.query(`select pg_advisory_xact_lock(${RUN_LOCK})`).catch((error: unknown) => {
-        throw new AdministrationError(
-          `Another run of migrations is under way: ${describe(error)}. Wait for its end, and run the command again.`,
-        );
-      });
-      const state = await readState(client, files);
-      left = stepsOf(state, names.length);
-      const [step] = left;
-      if (!step) return names;
-      await noteNewNumbers(client, state);
-      await forbidCommit(client);
-      await runFile(client, folder, step, () => LIMITS);
-      await allowCommit(client);
-      await commit(client, open, step);
-      names.push(step.name);
-    } catch (error) {
-      const [step] = left;
-      if (!step) throw error;
-      const done = step.direction === 'up' ? 'applied' : 'undone';
-      const isLost = error instanceof CommitLost; // its message says what became of the file
-      const others = left.slice(isLost ? 1 : 0).map(({ name }) => name);
-      throw new AdministrationError(
-        `${error instanceof AdministrationError ? error.message : describe(error)}\nIn this run ${done}: ${names.join(', ') || 'none'}. Not ${done}: ${others.join(', ') || 'none'}.${
-          isLost ? '' : ' Correct the file and run the command again.'
-        }`,
-      );
-    } finally {
-      await client.end().catch(() => undefined); // this also ends the transaction
-    }
-  }
-}
-
-class CommitLost extends AdministrationError {}
-
-async function commit(client: Client, open: Open, { name }: Step): Promise<void> {
-  const { rows } = await client.query<{ id: string }>('select pg_current_xact_id()::text as id');
+/**
+ * Runs a file in the caller's transaction.
+ * @param limits settings for the file, by its length: its time-outs
+ * @throws AdministrationError that names the file, and the line if PostgreSQL knows it; `code` is the SQLSTATE
+ */
+export async function runFile(
+  client: Client,
+  { name, direction }: Step,
+  limits: (length: number) => string,
+): Promise<void> {
+  const content = await readFile(join(MIGRATIONS, `${name}.sql`), 'utf8');
+  const [, up, down = ''] = content.split(/^\ufeff?-- (?:Up|Down) Migration/m);
+  if (!/^\s*(?!--)[^\s;]/m.test((direction === 'up' ? up : down) ?? ''))
+    throw new AdministrationError(`${name}.sql has no statement on the way ${direction}.`);
+  // The record of changes holds the name
+  const settings = `${SETTINGS}; ${limits(content.length)}; set local order_lookup.migration = '${name}'`;
+  let script = '';
+  const query = async (text: string, values?: unknown[]): Promise<unknown> => {
+    if (['BEGIN', 'COMMIT', 'ROLLBACK'].includes(text)) return undefined; // the caller's
+    if (!/^\s*--/.test(text)) return client.query(text, values);
+    script = text;
+    await client.query(settings);
+    await client.query(script.replace(/^\ufeff/, ''));
+    await client.query(
+      `move 0 in ${GUARD}; set constraints all immediate; set constraints all deferred`,
+    );
+    return client.query(settings); // for the row in pgmigrations
+  };
   try {
-    await client.query('commit');
+    await runner({
+      dbClient: { query } as unknown as Client,
+      dir: MIGRATIONS,
+      file: name,
+      direction,
+      count: 1,
+      migrationsTable: 'pgmigrations',
+      migrationsSchema: 'public',
+      checkOrder: false, // our own check knows files that were renumbered
+      noLock: true, // the lock of the caller ends with its transaction
+      singleTransaction: true,
+      log: () => undefined,
+    });
   } catch (error) {
-    const { code } = error as DatabaseError;
-    // Classes 08 and 57P: the connection or the server has gone
-    if (code !== undefined && !/^(08|57P)/.test(code)) throw error;
-    const lost = `The connection was lost while ${name} was committed: ${describe(error)}.`;
-    const outcome = await outcomeOf(open, rows[0]?.id ?? '');
-    if (outcome === 'committed') process.stderr.write(`${lost} It was committed.\n`);
-    else if (outcome === 'aborted')
-      throw new CommitLost(
-        `${lost} It was not committed: nothing of it remains. Run the command again.`,
-      );
-    else
-      throw new CommitLost(
-        `${lost} Whether it was committed is not known yet. Ask when the database answers: ${typed('migrate', 'status')}`,
-      );
+    const { code, message, detail, hint, position } = error as DatabaseError;
+    if (code === undefined) throw error; // the connection is lost
+    // The script is a part of the file, with a semicolon at its end
+    const end = content.indexOf(script.slice(0, -1)) + Number(position);
+    const place = position ? `, line ${content.slice(0, end).split('\n').length}` : '';
+    const said = [`${name}.sql${place}: ${message}`, detail, hint];
+    const text = said.flatMap((one) => one?.slice(0, 500) ?? []).join('\n  ');
+    throw Object.assign(new AdministrationError(text), { code });
   }
-}
-
-/** What became of a transaction, asked in new sessions. */
-async function outcomeOf(open: Open, transaction: string): Promise<string | undefined> {
-  const end = Date.now() + ASK_MS;
-  while (Date.now() < end) {
-    const client = await open().catch(() => undefined);
-    const result = await client
-      ?.query<{ status: string }>('select pg_xact_status($1::xid8) as status', [transaction])
-      .catch(() => undefined);
-    await client?.end().catch(() => undefined);
-    const status = result?.rows[0]?.status;
-    if (status === 'committed' || status === 'aborted') return status;
-    await pause(ASK_EVERY_MS);
-  }
-  return undefined;
 }

@@ -50,6 +50,9 @@ describe('two clones that both add a migration', () => {
       expect(await copy.migrate('check')).toMatchObject({ status: 0 });
       commit(copy);
     }
+    origin.add(numbered(2, 'add_more'), 'select 1;');
+    writeFileSync(join(origin.folder, 'last-migration.txt'), `${numbered(2, 'add_more')}\n`);
+    commit(origin);
     expect(await ours.migrate('new', 'Bad-Name')).toMatchObject({ status: 1, stdout: '' });
     expect(await ours.migrate('up')).toMatchObject({ status: 0 });
 
@@ -63,22 +66,22 @@ describe('two clones that both add a migration', () => {
       expect(await ours.migrate(command)).toEqual({ status: 1, stdout: '', stderr: twice });
     expect(await ours.migrate('renumber', '--base', 'origin/main')).toEqual({
       status: 0,
-      stdout: `${numbered(1, 'add_ours')} → ${numbered(2, 'add_ours')}\n`,
+      stdout: `${numbered(1, 'add_ours')} → ${numbered(3, 'add_ours')}\n`,
       stderr: '',
     });
     commit(ours);
     expect(await ours.migrate('check', '--base', 'origin/main')).toMatchObject({ status: 0 });
 
     expect((await ours.migrate('status')).stdout).toContain(
-      `applied  ${numbered(2, 'add_ours')} (as ${numbered(1, 'add_ours')})\npending  ${numbered(1, 'add_theirs')}\n`,
+      `applied  ${numbered(3, 'add_ours')} (as ${numbered(1, 'add_ours')})\npending  ${numbered(1, 'add_theirs')}\n`,
     );
     expect(await ours.migrate('up')).toEqual({
       status: 0,
-      stdout: `applied  ${numbered(1, 'add_theirs')}\n`,
+      stdout: `applied  ${numbered(1, 'add_theirs')}\napplied  ${numbered(2, 'add_more')}\n`,
       stderr: '',
     });
     expect((await ours.migrate('status')).stdout).toContain(
-      `applied  ${numbered(2, 'add_ours')}\napplied  ${numbered(1, 'add_theirs')}\n`,
+      `applied  ${numbered(3, 'add_ours')}\napplied  ${numbered(1, 'add_theirs')}\n`,
     );
     expect(await ours.migrate('up')).toMatchObject({ stdout: 'Nothing to do.\n' });
     expect(
@@ -90,9 +93,9 @@ describe('two clones that both add a migration', () => {
     const behind = `${origin.folder}-behind`;
     execFileSync('git', ['clone', '-q', origin.folder, behind]);
     const late = new ProgramCopy(behind);
-    git(late, 'checkout', '-q', 'HEAD^');
-    late.add(numbered(2, 'add_own'), 'select 1;');
-    writeFileSync(join(behind, 'last-migration.txt'), `${numbered(2, 'add_own')}\n`);
+    git(late, 'checkout', '-q', 'HEAD^^');
+    late.add(numbered(3, 'add_own'), 'select 1;');
+    writeFileSync(join(behind, 'last-migration.txt'), `${numbered(3, 'add_own')}\n`);
     expect(await late.migrate('check', '--base', 'origin/main')).toMatchObject({ status: 0 });
     late.remove();
   });
@@ -106,15 +109,15 @@ describe('two clones that both add a migration', () => {
     expect(stderr.split('\n').map((line) => line.split('. ')[0])).toEqual([
       `${NAMES[0]}.sql of origin/main was changed or removed`,
       `${NAMES[1]}.sql of origin/main was changed or removed`,
-      `0000_early.sql does not come after ${numbered(1, 'add_theirs')}.sql, the last one of origin/main: node dist/migrate.js renumber --base origin/main`,
+      `0000_early.sql does not come after ${numbered(2, 'add_more')}.sql, the last one of origin/main: node dist/migrate.js renumber --base origin/main`,
       '',
     ]);
     expect(readFileSync(join(ours.folder, 'last-migration.txt'), 'utf8')).toBe(
-      `${numbered(2, 'add_ours')}\n`,
+      `${numbered(3, 'add_ours')}\n`,
     );
     expect(await ours.migrate('check', '--base', 'nowhere')).toMatchObject({
       status: 1,
-      stderr: expect.stringMatching(/^git cannot tell what nowhere holds: .*\n$/),
+      stderr: expect.stringMatching(/^git cannot tell what "nowhere" holds: .*\n$/),
     });
   });
 });

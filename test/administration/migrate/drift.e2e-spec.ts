@@ -101,10 +101,6 @@ it('shows what else was changed and by whom, whatever the session claims, and fo
     'applied  0101_make\napplied  0102_more\nThere is drift (2): something was changed by hand, or a trigger is missing or off. See: node dist/migrate.js drift\n',
   );
   expect(await drift()).toMatchObject({ status: 2, stdout });
-  expect(JSON.parse((await drift('--json')).stdout)).toMatchObject({
-    changes: [{ by: 'postgres' }, { person: 'Grace' }],
-    triggers: [],
-  });
   expect(await drift('--since', '2999-01-01')).toEqual(NOTHING);
   expect(await drift('--since', 'yesterday')).toMatchObject({ status: 1 });
 });
@@ -144,21 +140,14 @@ it('becomes a migration, which changes nothing here and everything elsewhere, an
   copy.environment = { DATABASE_URL: urlAs(person) };
 });
 
-it('shows the first thousand of many, and triggers that are missing or off', async () => {
-  await database.query(
-    `insert into communication_code select 'T', n::text, 'Many' from generate_series(1, 1500) n`,
-  );
+it('names triggers that are missing or off', async () => {
   await database.query(
     `alter table code_list disable trigger record_insert; drop trigger record_delete on code_list`,
   );
   copy.add('0104_more', 'select 1;');
-  expect(await copy.migrate('up')).toMatchObject({
-    stderr: '',
-    stdout: expect.stringContaining('There is drift ('),
-  });
-  const lines = (await drift()).stdout.split('\n').slice(1000);
+  expect((await copy.migrate('up')).stdout).toContain('\nThere is drift (');
+  const lines = (await drift()).stdout.split('\n').slice(-3);
   expect(lines).toEqual([
-    expect.stringMatching(/^… and \d+ more$/),
     expect.stringMatching(/^the trigger record_delete of code_list is missing: /),
     expect.stringMatching(/^the trigger record_insert of code_list is switched off: /),
     '',

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { PASSWORD, type TestDatabase, createDatabase } from '../../support/database.js';
 import { issueKey } from '../../support/keys.js';
@@ -11,143 +11,139 @@ import { until } from '../../support/service.js';
 let copy: ProgramCopy;
 let database: TestDatabase;
 
-beforeAll(() => {
+beforeAll(async () => {
   copy = new ProgramCopy();
-});
-afterAll(() => copy.remove());
-beforeEach(async () => {
-  copy.reset();
   database = await createDatabase();
+  await issueKey(database, { client: 'Acme' });
+  await issueKey(database, { client: 'Other' });
   copy.environment = { DATABASE_URL: database.urlOf('order_lookup_owner') };
 });
-afterEach(() => database.drop());
+afterEach(() => {
+  copy.reset();
+  copy.environment = { DATABASE_URL: database.urlOf('order_lookup_owner') };
+});
+afterAll(async () => {
+  copy.remove();
+  await database.drop();
+});
 
 const plan = (...words: string[]): Promise<Outcome> => copy.migrate('plan', ...words);
-/** Locks that sessions of the commands hold. */
-const locks = () =>
-  database.query(
-    `select relation::regclass, mode from pg_locks join pg_stat_activity using (pid)
-      where datname = current_database() and application_name = 'order-lookup-administration'`,
-  );
-/** Databases of the same template have the same numbers of tables. */
-const isLocked = async (table: string): Promise<boolean> => {
-  const held = `select from pg_locks join pg_database d on d.oid = database where granted and relation = $1::regclass and datname = current_database()`;
-  return (await database.query(held, [table])).length > 0;
-};
 /** What stands in the database, with the migrations that were applied. */
 const contents = () =>
   database.query(
-    `select to_jsonb(v)::text as row from code_list_value v union all select name from pgmigrations order by 1`,
+    `select to_jsonb(v)::text as row from code_list_value v union all select name from pgmigrations
+     union all select to_jsonb(k)::text from api_key k order by 1`,
   );
-const BOTH = ['order-update', 'order-capture-v2'];
-const SAFE = 'Nothing here breaks clients.\nNothing was changed: this was a plan.\n';
-const UNSAFE =
-  'WARNING: this can break clients (lines with "!").\nNothing was changed: this was a plan.\n';
+const SAFE = 'Nothing here breaks clients.';
+const UNSAFE = 'WARNING: this can break clients (lines with "!").';
+const both = (...lines: string[]): string =>
+  ['order-update', 'order-capture-v2'].map((area) => `\n${area}\n${lines.join('\n')}\n`).join('');
+const NOTHING = '\nCallers see no difference.\n';
+const POSITION = '(clients that go by position read another one)';
+const HOLD = '(orders and clients may still hold it)';
+const TRANSFER = `insert into code_list_value (code_list, value, position) values ('orderType', 'Transfer', null);`;
 
 describe('migrate plan shows', () => {
-  const cases: [name: string, up: string, down: string, status: number, lines: string[]][] = [
+  it.each<[name: string, up: string, down: string, shown: string, end: string]>([
     [
       'a value at the end of a list',
-      `insert into code_list_value (code_list, value) values ('orderType', 'Transfer');`,
+      TRANSFER,
       `delete from code_list_value where value = 'Transfer';`,
-      0,
-      BOTH.flatMap((area) => ['', area, '    + value orderType: Transfer added']),
+      both('    + value orderType: Transfer added'),
+      SAFE,
     ],
     [
       'a value in the middle, like any other order',
-      `update code_list_value set position = 3 where code_list = 'orderType' and value = 'Return';
-       insert into code_list_value (code_list, value, position) values ('orderType', 'Transfer', 2);
+      `${TRANSFER} update code_list_value set position = case value when 'Transfer' then 2 else 3 end where code_list = 'orderType' and value in ('Transfer', 'Return');
        update code_list_value set position = 9 where value = 'DryVan';`,
-      `delete from code_list_value where value = 'Transfer';
-       update code_list_value set position = 2 where code_list = 'orderType' and value = 'Return';
+      `delete from code_list_value where value = 'Transfer'; update code_list_value set position = 2 where code_list = 'orderType' and value = 'Return';
        update code_list_value set position = 1 where value = 'DryVan';`,
-      2,
-      BOTH.flatMap((area) => [
-        '',
-        area,
-        '  ! + value orderType: Transfer added after Standard (clients that go by position read another one)',
-        '  ! ↕ value equipmentType: DryVan moved after Tanker (clients that go by position read another one)',
-      ]),
+      both(
+        `  ! + value orderType: Transfer added after Standard ${POSITION}`,
+        `  ! ↕ value equipmentType: DryVan moved after Tanker ${POSITION}`,
+      ),
+      UNSAFE,
     ],
     [
-      'what is renamed and what goes',
-      `update code_list_value set value = 'Flatbed' where value = 'FlatBed'; delete from code_list_value where value = 'Best';`,
-      `update code_list_value set value = 'FlatBed' where value = 'Flatbed'; insert into code_list_value values ('transportationMode', 'Best', 6);`,
-      2,
-      BOTH.flatMap((area) => [
-        '',
-        area,
-        '  ! ~ value equipmentType: FlatBed → Flatbed renamed (for clients the old one is gone)',
-        '  ! - value transportationMode: Best removed (orders and clients may still hold it)',
-      ]),
+      'a value at the beginning, in the place of another one',
+      `update code_list_value set value = 'Van' where value = 'DryVan';`,
+      `update code_list_value set value = 'DryVan' where value = 'Van';`,
+      both(
+        `  ! - value equipmentType: DryVan removed ${HOLD}`,
+        `  ! + value equipmentType: Van added at the beginning ${POSITION}`,
+      ),
+      UNSAFE,
+    ],
+    [
+      'a property',
+      `insert into area_property (area, property, code_list) values ('order-update', 'more', 'orderType');`,
+      `delete from area_property where property = 'more';`,
+      `\norder-update\n    + property more added\n    + value more: Standard added\n    + value more: Return added\n`,
+      SAFE,
     ],
     [
       'records',
-      `insert into communication_code (code_type, code, description) values ('A', 'B', 'The "first"');`,
+      `insert into communication_code values ('A', 'B', 'The "first"');`,
       'delete from communication_code;',
-      0,
-      ['', 'order-scheduling', '    + record codeType "A", code "B": "The \\"first\\"" added'],
+      '\norder-scheduling\n    + record codeType "A", code "B": "The \\"first\\"" added\n',
+      SAFE,
     ],
     [
       'a way back that leaves something behind',
       `insert into code_list (name) values ('unused'); create table more (x int);`,
       'drop table more;',
-      0,
-      [
-        '',
-        'Callers see no difference.',
-        '',
-        'The way back: that of 0100_x leaves something else than was there before: rows of code_list.',
-      ],
+      `${NOTHING}\nThe way back: that of 0100_x leaves something else behind: rows of code_list.\n`,
+      SAFE,
     ],
     [
       'a way back that fails',
       `insert into code_list (name) values ('unused');`,
-      `delete from code_lists;`,
-      0,
-      [
-        '',
-        'Callers see no difference.',
-        '',
-        'The way back: that of 0100_x fails: 0100_x.sql, line 4: relation "code_lists" does not exist.',
-      ],
+      `\n\ndelete from code_lists;`,
+      `${NOTHING}\nThe way back: that of 0100_x fails: 0100_x.sql, line 6: relation "code_lists" does not exist.\n`,
+      SAFE,
     ],
-  ];
-  it.each(cases)('%s, and changes nothing', async (_name, up, down, status, lines) => {
+  ])('%s, and changes nothing', async (_name, up, down, shown, end) => {
     copy.add('0100_x', up, down);
     const before = await contents();
-    const { status: ended, stdout, stderr } = await plan();
-    expect(stdout.split('\n')).toEqual([
-      'Pending: 0100_x',
-      ...lines,
-      '',
-      ...(status === 2 ? UNSAFE : SAFE).split('\n'),
-    ]);
-    expect({ ended, stderr }).toEqual({ ended: status, stderr: '' });
+    expect(await plan()).toEqual({
+      status: end === UNSAFE ? 2 : 0,
+      stdout: `Pending: 0100_x\n${shown}\n${end}\nNothing was changed: this was a plan.\n`,
+      stderr: '',
+    });
     expect(await contents()).toEqual(before);
   });
 
   it('moments; what ends within 30 days counts as a break', async () => {
-    const in5 = (days: number): string =>
+    const inDays = (days: number): string =>
       `date_trunc('day', now(), 'UTC') + interval '${days} days'`;
     copy.add(
       '0100_schedule',
-      `update code_list_value set valid_until = ${in5(5)} where value = 'Best'; update code_list_value set valid_until = ${in5(40)} where value = 'Rail';`,
-      `update code_list_value set valid_until = null where valid_until is not null;`,
+      `update code_list_value set valid_until = ${inDays(5)} where value = 'Best'; update code_list_value set valid_until = ${inDays(40)} where value = 'Rail';
+       insert into code_list_value (code_list, value, valid_from) values ('orderType', 'Late', ${inDays(40)});
+       insert into communication_code values ('A', 'B', 'First', null, ${inDays(40)});`,
+      `update code_list_value set valid_until = null where valid_until is not null; delete from code_list_value where value = 'Late'; delete from communication_code;`,
     );
     const { status, stdout } = await plan();
     expect(status).toBe(2);
-    expect(stdout).toMatch(
-      /at \d{4}-\d\d-\d\dT00:00:00\.000Z, order-update\n {2}! - value transportationMode: Best removed \(in 4 days: /,
-    );
-    expect(stdout).toMatch(/ {4}- value transportationMode: Rail removed\n/);
-    const { changes, canBreakClients } = JSON.parse((await plan('--json')).stdout) as {
-      changes: object[];
-      canBreakClients: boolean;
-    };
-    expect({ count: changes.length, canBreakClients }).toEqual({ count: 4, canBreakClients: true });
+    const at = String.raw`at \d{4}-\d\d-\d\dT00:00:00\.000Z`;
+    for (const said of [
+      String.raw`${at}, order-update\n {2}! - value transportationMode: Best removed \(`,
+      String.raw` {4}\+ value orderType: Late added\n`,
+      String.raw` {4}- value transportationMode: Rail removed\n`,
+      String.raw`${at}, order-scheduling\n {4}- record codeType "A", code "B": "First" removed\n`,
+    ])
+      expect(stdout).toMatch(new RegExp(said));
+    expect(JSON.parse((await plan('--json')).stdout)).toMatchObject({
+      migrations: ['0100_schedule'],
+      changes: { length: 8 },
+      canBreakClients: true,
+    });
     expect(await copy.migrate('up')).toMatchObject({ status: 0 });
-    expect((await copy.migrate('down')).stdout).toContain(
+    copy.add('0101_change', `update communication_code set description = 'Second';`, 'select 1;');
+    expect((await plan()).stdout).toContain(
+      '    ~ record codeType "A", code "B": "First" → "Second" changed\n',
+    );
+    expect((await copy.migrate('down', '--yes')).stdout).toContain(
       'value transportationMode: Best no longer removed',
     );
   });
@@ -171,58 +167,48 @@ describe('migrate plan shows', () => {
   });
 
   it('that it cannot tell, where a value of an enum has to be committed first', async () => {
-    copy.add('0100_make', `create type mode as enum ('a');`);
-    copy.add('0101_extend', `alter type mode add value 'b';`);
-    expect(await copy.migrate('up')).toMatchObject({ status: 0 });
-    copy.add('0102_extend', `alter type mode add value 'c';`);
-    copy.add('0103_use', `create table used as select 'c'::mode as m;`);
+    await database.query(
+      `create type mode as enum ('a'); alter type mode owner to order_lookup_owner`,
+    );
+    copy.add('0100_extend', `alter type mode add value 'b';`);
+    copy.add('0101_use', `select 'b'::mode;`);
     expect(await plan()).toMatchObject({
       status: 1,
-      stderr: expect.stringMatching(/^The plan cannot tell what callers would see: 0103_use.sql/),
+      stderr: expect.stringMatching(/^The plan cannot tell what callers would see: 0101_use.sql/),
     });
-    expect(await copy.migrate('up')).toMatchObject({ status: 0 });
   });
 });
 
 describe('migrate plan sees what the service would see:', () => {
   const CODES = '! the service would not serve the codes: ';
   const KEYS = '! callers will be refused: the service could not read its keys: ';
-  const MAY_NOT = 'order_lookup_service may not read all rows of';
-  const ACME = `where client = 'Acme';`;
+  const LOST = '! callers will be refused: keys of Acme';
   it.each([
-    ['truncate api_key;', '2 → 0\n! callers will be refused: keys of Acme, Other'],
+    ['truncate api_key;', `2 → 0\n${LOST}, Other`],
     ['drop table api_key cascade;', `${KEYS}relation "public.api_key" does not exist`],
-    ['revoke select on api_key from order_lookup_service;', `${KEYS}${MAY_NOT} api_key`],
-    ['alter table api_key enable row level security;', `${KEYS}${MAY_NOT} api_key`],
-    [`update api_key set revoked_at = now() ${ACME}`, '2 → 1\n! callers will be refused: keys of'],
-    [
-      `update api_key set key_hash = sha256('x') ${ACME}`,
-      '2 → 2\n! callers will be refused: keys of',
-    ],
-    ['revoke select on communication_code from order_lookup_service;', `${CODES}${MAY_NOT}`],
-    ['revoke select on revision from order_lookup_service;', `${KEYS}${MAY_NOT} revision`],
-    ['alter table code_list_value enable row level security;', `${CODES}${MAY_NOT}`],
+    ['revoke select on api_key from order_lookup_service;', `${KEYS}permission denied`],
+    ['alter table api_key enable row level security;', `${KEYS}query would be affected by`],
+    [`update api_key set revoked_at = now() where client = 'Acme';`, `2 → 1\n${LOST}`],
+    [`update api_key set key_hash = sha256('x') where client = 'Acme';`, `2 → 2\n${LOST}`],
+    ['revoke select on communication_code from order_lookup_service;', `${CODES}permission denied`],
+    ['revoke select on revision from order_lookup_service;', `${KEYS}permission denied`],
+    ['alter table code_list_value enable row level security;', `${CODES}query would be affected`],
     [`delete from area_property where area = 'order-update';`, `${CODES}the area order-update has`],
     ['drop table communication_code;', `${CODES}relation `],
   ])('%s', async (sql, said) => {
-    await issueKey(database, { client: 'Acme' });
-    await issueKey(database, { client: 'Other' });
     copy.add('0100_x', sql);
+    const before = await contents();
     const { status, stdout, stderr } = await plan();
     expect({ status, stderr }).toEqual({ status: 2, stderr: '' });
     expect(stdout).toContain(said);
-    expect(stdout.endsWith(UNSAFE)).toBe(true);
-    expect((await database.query('select from api_key where revoked_at is null')).length).toBe(2);
+    expect(stdout).toContain(UNSAFE);
+    expect(await contents()).toEqual(before);
   });
 });
 
 describe('a plan beside others', () => {
   it('contains nothing that a writer changes, who never waits for more than a second', async () => {
-    copy.add(
-      '0100_add',
-      `insert into code_list_value (code_list, value) values ('orderType', 'Planned');`,
-      `delete from code_list_value where value = 'Planned';`,
-    );
+    copy.add('0100_add', TRANSFER, `delete from code_list_value where value = 'Transfer';`);
     const over = new AbortController();
     const writer = (async () => {
       let longest = 0;
@@ -239,16 +225,12 @@ describe('a plan beside others', () => {
       }
       return longest;
     })();
-    try {
-      for (let round = 0; round < 5; round++) {
-        const { changes } = JSON.parse((await plan('--json')).stdout) as {
-          changes: { name: string }[];
-        };
-        expect(changes.map(({ name }) => name)).toEqual(['Planned', 'Planned']);
-      }
-    } finally {
-      over.abort();
+    for (let round = 0; round < 3; round++) {
+      const { stdout } = await plan('--json');
+      const { changes } = JSON.parse(stdout) as { changes: { name: string }[] };
+      expect(changes.map(({ name }) => name)).toEqual(['Transfer', 'Transfer']);
     }
+    over.abort();
     expect(await writer).toBeLessThan(1_000);
   });
 
@@ -278,52 +260,42 @@ describe('a plan beside others', () => {
     const { status, stdout, stderr } = await planned;
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(JSON.parse(stdout)).toMatchObject({ migrations: ['0100_slow'], changes: [] });
-    expect(await database.query('select last_value::int as attempts from attempt')).toEqual([
-      { attempts: 2 },
-    ]);
+    await database.query(`drop owned by ${username}; drop role ${username}`);
   });
 
   it('ends with one sentence while a writer holds a lock', async () => {
     copy.add('0100_add', `insert into code_list (name) values ('added');`);
     const holder = new Client(database.url);
-    holder.on('error', () => undefined);
     await holder.connect();
     await holder.query('begin; lock table code_list in exclusive mode');
     expect(await plan()).toEqual({
       status: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^Other sessions hold locks that the plan needs, .*\n$/),
+      stderr: expect.stringMatching(/^The plan came to no end, and nothing was changed: .*\n$/),
     });
     await holder.end();
   });
 
-  it.each([
-    ['killed', ({ child }: Running) => void child.kill('SIGKILL'), undefined],
-    ['cut from its server', ({ proxy }: Running) => proxy.cut(), /^The plan came to no end/],
-    [
-      'ended by its server',
-      () =>
-        void database.query(
-          `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'order-lookup-administration' and datname = current_database()`,
-        ),
-      /^The plan came to no end/,
-    ],
-  ])('that is %s leaves no lock and ends', async (_how, end, said) => {
-    const url = database.urlOf('order_lookup_owner');
-    const proxy = await Proxy.before(Number(new URL(url).port));
-    copy.environment = { DATABASE_URL: proxy.through(url) };
-    copy.add('0100_slow', 'lock table communication_code; select pg_sleep(3600);');
-    const { child, ended } = copy.start('migrate', 'plan');
-    await until(() => isLocked('communication_code'));
-    end({ child, proxy });
-    const { stderr } = await ended;
-    if (said) expect(stderr).toMatch(said);
-    await until(async () => (await locks()).length === 0);
-    proxy.close();
-  });
+  it.each(['killed', 'cut from its server', 'ended by its server'])(
+    'that is %s leaves no lock and ends',
+    async (how) => {
+      const url = database.urlOf('order_lookup_owner');
+      const proxy = await Proxy.before(Number(new URL(url).port));
+      copy.environment = { DATABASE_URL: proxy.through(url) };
+      copy.add('0100_slow', 'lock table communication_code; select pg_sleep(3600);');
+      const sessions = `from pg_stat_activity where datname = current_database() and application_name = 'order-lookup-administration'`;
+      const isAsleep = `select ${sessions} and wait_event = 'PgSleep'`;
+      const { child, ended } = copy.start('migrate', 'plan');
+      await until(async () => (await database.query(isAsleep)).length > 0);
+      if (how === 'killed') child.kill('SIGKILL');
+      else if (how === 'cut from its server') proxy.cut();
+      else await database.query(`select pg_terminate_backend(pid) ${sessions}`);
+      const { stderr } = await ended;
+      expect(stderr).toMatch(
+        how === 'killed' ? /^$/ : /^(The plan came to no end|.*terminating connection).*\n$/,
+      );
+      await until(async () => (await database.query(`select ${sessions}`)).length === 0);
+      proxy.close();
+    },
+  );
 });
-
-interface Running {
-  readonly child: ReturnType<ProgramCopy['start']>['child'];
-  readonly proxy: Proxy;
-}

@@ -1,160 +1,143 @@
-import { AREAS, type CodeRecord, type CodeRows, isInForce } from '../../../codes/code-rows.js';
-import { type ListChange, compareLists } from './compare-lists.js';
+import { AREAS, type CodeRows, isInForce } from '../../../codes/code-rows.js';
+import { groupBy } from '../../../codes/group-by.js';
+import type { Validity } from '../../../database/entities/validity.js';
 
-interface RecordChange {
-  readonly kind: 'added' | 'removed' | 'changed';
-  readonly what: 'record';
-  readonly area: 'order-scheduling';
-  readonly codeType: string;
-  readonly code: string;
-  readonly description: string;
-  /** The description before the change. */
-  readonly former?: string;
-}
-
-type ListOf =
-  | { readonly what: 'property'; readonly area: string }
-  | { readonly what: 'value'; readonly area: string; readonly property: string };
-
-/** One difference that callers see. */
-export type Change = ((ListChange & ListOf) | RecordChange) & {
+/** One difference that callers see: of a property of an area, a value of a property, or a communication code. */
+export interface Change {
+  readonly kind: 'added' | 'removed' | 'moved' | 'changed';
+  readonly what: 'property' | 'value' | 'record';
+  readonly area: string;
+  /** Of a value. */
+  readonly property?: string;
+  readonly name: string;
+  /** Of a communication code, and what it was before. */
+  readonly description?: string;
+  readonly former?: string | undefined;
+  /** What a value or property stands behind; null at the beginning. Absent where it only makes the list longer. */
+  readonly after?: string | null;
   /** The moment at which callers see it (RFC 3339); without it, at once. */
   readonly at?: string;
   /** It was scheduled for that moment, and is no longer. */
   readonly withdrawn?: true;
   /** Why it can break clients. */
-  readonly breaks?: string;
-};
+  readonly breaks?: string | undefined;
+}
 
-/** In milliseconds, less than the resolution of PostgreSQL's timestamps. */
-const JUST_BEFORE = 0.0005;
-const DAY_MS = 86_400_000;
+interface Entry extends Validity {
+  readonly seen: Pick<Change, 'what' | 'area' | 'property' | 'name' | 'description'>;
+}
+type List = readonly Entry[];
+
 /** An end that is as far away counts as announced. */
-const NOTICE_DAYS = 30;
+const NOTICE_MS = 30 * 86_400_000;
 
 /** What callers see change when `after` takes the place of `before`: at once, and at each later moment. */
 export function changesBetween(before: CodeRows, after: CodeRows, now: number): Change[] {
-  const [former, present] = [scheduleOf(before, now), scheduleOf(after, now)];
-  const scheduled = [
-    ...[...present].flatMap(([key, change]) => (former.has(key) ? [] : [change])),
-    ...[...former].flatMap(([key, change]): Change[] =>
-      present.has(key) ? [] : [{ ...change, withdrawn: true }],
-    ),
-  ].sort((one, other) => Date.parse(one.at ?? '') - Date.parse(other.at ?? ''));
-  return [
-    ...changesOfLists(listsAt(before, now), listsAt(after, now)),
-    ...changesOfRecords(recordsAt(before, now), recordsAt(after, now)),
-    ...scheduled,
-  ].map((change) => {
-    const breaks = danger(change, now);
-    return breaks === undefined ? change : { ...change, breaks };
-  });
+  const [former, present] = [listsOf(before), listsOf(after)];
+  const changes: Change[] = [];
+  for (const key of new Set([...present.keys(), ...former.keys()])) {
+    const [old, fresh] = [former.get(key) ?? [], present.get(key) ?? []];
+    const [plans, plansNow] = [scheduleOf(old, now), scheduleOf(fresh, now)];
+    changes.push(...compare(inForce(old, now), inForce(fresh, now)));
+    for (const [text, change] of plansNow) if (!plans.has(text)) changes.push(change);
+    for (const [text, change] of plans)
+      if (!plansNow.has(text)) changes.push({ ...change, withdrawn: true });
+  }
+  const time = ({ at }: Change): number => (at === undefined ? now : Date.parse(at));
+  return changes
+    .sort((one, other) => time(one) - time(other))
+    .map((change) => ({ ...change, breaks: danger(change, time(change) - now) }));
 }
 
-function danger({ kind, what, at, withdrawn, ...change }: Change, now: number): string | undefined {
-  if (withdrawn || kind === 'changed') return undefined;
-  const isPlaced = 'after' in change && change.after !== undefined;
-  // Members of an object and records are found by their names
-  if ((kind === 'added' || kind === 'moved') && !(what === 'value' && isPlaced)) return undefined;
-  const days = at === undefined ? 0 : Math.floor((Date.parse(at) - now) / DAY_MS);
-  if (days >= NOTICE_DAYS) return undefined;
-  if (at !== undefined)
-    return `in ${days} day${days === 1 ? '' : 's'}: ${NOTICE_DAYS} days of notice are usual`;
+/** Members of an object and records are found by their names, values also by their places. */
+function danger({ kind, what, after, withdrawn }: Change, notice: number): string | undefined {
+  if (withdrawn || notice >= NOTICE_MS) return undefined;
   if (kind === 'removed') return 'orders and clients may still hold it';
-  if (kind === 'renamed') return 'for clients the old one is gone';
-  return 'clients that go by position read another one';
+  return what === 'value' && after !== undefined
+    ? 'clients that go by position read another one'
+    : undefined;
 }
 
-/** Names in their order, by a key that identifies the list. */
-type Lists = ReadonlyMap<string, { of: ListOf; names: readonly string[] }>;
-
-/** The properties of each area and the values of each property; properties do not depend on the moment. */
-function listsAt({ properties, values }: CodeRows, moment: number): Lists {
-  const lists = new Map<string, string[]>();
-  const listOf = (name: string): string[] => {
-    const list = lists.get(name) ?? [];
-    lists.set(name, list);
-    return list;
-  };
-  for (const row of values) if (isInForce(row, moment)) listOf(row.codeList).push(row.value);
-  const found = new Map<string, { of: ListOf; names: string[] }>();
-  for (const area of AREAS) {
-    const own = properties.filter((row) => row.area === area);
-    found.set(area, { of: { what: 'property', area }, names: own.map((row) => row.property) });
-    for (const { property, codeList } of own)
-      found.set(`${area} ${property}`, {
-        of: { what: 'value', area, property },
-        names: listOf(codeList),
-      });
-  }
-  return found;
-}
-
-/** A list that only one of the two has is no news beside its property. */
-const changesOfLists = (before: Lists, after: Lists): Change[] =>
-  [...after].flatMap(([key, { of, names }]) => {
-    const former = before.get(key)?.names ?? names;
-    return former.join('\0') === names.join('\0')
-      ? []
-      : compareLists(former, names).map((change): Change => ({ ...change, ...of }));
-  });
-
-/** Scheduled changes after `now`, keyed by a text that identifies each. */
-function scheduleOf(rows: CodeRows, now: number): Map<string, Change> {
-  const [ending, beginning] = [new Map<number, CodeRecord[]>(), new Map<number, CodeRecord[]>()];
-  const add = (where: Map<number, CodeRecord[]>, time: number, record: CodeRecord): void => {
-    const list = where.get(time);
-    if (list) list.push(record);
-    else where.set(time, [record]);
-  };
-  for (const record of rows.records) {
-    add(beginning, record.validity.validFrom, record);
-    add(ending, record.validity.validUntil, record);
-  }
-  const times = new Set(rows.values.flatMap((row) => [row.validFrom, row.validUntil]));
-  const schedule = new Map<string, Change>();
-  for (const time of new Set([...times, ...beginning.keys(), ...ending.keys()])) {
-    if (time <= now || time === Infinity) continue;
-    const changes = [
-      ...(times.has(time)
-        ? changesOfLists(listsAt(rows, time - JUST_BEFORE), listsAt(rows, time))
-        : []),
-      ...changesOfRecords(byKey(ending.get(time) ?? []), byKey(beginning.get(time) ?? [])),
-    ];
-    const at = new Date(time).toISOString();
-    for (const change of changes) {
-      const hidden = change.kind === 'removed' ? 'description' : 'after';
-      const key = Object.entries(change).filter(([name]) => name !== hidden);
-      schedule.set(JSON.stringify([at, key]), { ...change, at });
+/** What callers see of all moments, in the order of the answers: the properties of each area, the values of each property, the records. */
+function listsOf({ properties, values, records }: CodeRows): Map<string, Entry[]> {
+  const valuesOf = groupBy(values, ({ codeList }) => codeList);
+  const entries: Entry[] = [];
+  for (const area of AREAS)
+    for (const { property, codeList } of properties.filter((row) => row.area === area)) {
+      const always = { validFrom: -Infinity, validUntil: Infinity };
+      entries.push({ ...always, seen: { what: 'property', area, name: property } });
+      for (const { value: name, validFrom, validUntil } of valuesOf.get(codeList) ?? [])
+        entries.push({ validFrom, validUntil, seen: { what: 'value', area, property, name } });
     }
+  for (const { codeType, code, json, validity } of records) {
+    const { validFrom, validUntil } = validity;
+    const name = `codeType ${JSON.stringify(codeType)}, code ${JSON.stringify(code)}`;
+    const { description } = JSON.parse(json) as { description: string };
+    const seen = { what: 'record', area: 'order-scheduling', name, description } as const;
+    entries.push({ validFrom, validUntil, seen });
   }
-  return schedule;
+  return groupBy(entries, ({ seen: { area, property } }) => `${area} ${property}`);
 }
 
-const byKey = (records: readonly CodeRecord[]): Map<string, CodeRecord> =>
-  new Map(records.map((record) => [`${record.codeType}\0${record.code}`, record]));
+const inForce = (list: List, moment: number): List =>
+  list.filter((entry) => isInForce(entry, moment));
 
-const recordsAt = ({ records }: CodeRows, moment: number): Map<string, CodeRecord> =>
-  byKey(records.filter(({ validity }) => isInForce(validity, moment)));
-
-function changesOfRecords(
-  before: ReadonlyMap<string, CodeRecord>,
-  after: ReadonlyMap<string, CodeRecord>,
-): Change[] {
-  return [...new Map([...after, ...before])].flatMap(([key]): Change[] => {
-    const [former, present] = [before.get(key)?.json, after.get(key)?.json];
-    if (former === present) return [];
-    const common = {
-      what: 'record',
-      area: 'order-scheduling',
-      ...recordOf(present ?? former),
-    } as const;
-    if (former === undefined) return [{ kind: 'added', ...common }];
-    return present === undefined
-      ? [{ kind: 'removed', ...common }]
-      : [{ kind: 'changed', ...common, former: recordOf(former).description }];
-  });
+function compare(former: List, present: List): Change[] {
+  const places = new Map(former.map(({ seen }, at) => [seen.name, at]));
+  const placeOf = ({ seen }: Entry): number => places.get(seen.name) ?? -1;
+  const unmoved = longestRun(present.map(placeOf).filter((place) => place >= 0));
+  const isUnmoved = (entry: Entry): boolean => unmoved.has(placeOf(entry));
+  const kept = new Set(present.map(({ seen }) => seen.name));
+  const gone = former.filter(({ seen }) => !kept.has(seen.name));
+  const changes = gone.map(({ seen }): Change => ({ ...seen, kind: 'removed' }));
+  for (const entry of present) {
+    const { seen } = entry;
+    const old = former[placeOf(entry)]?.seen;
+    if (!old) changes.push({ ...seen, kind: 'added', ...placed(present, entry, isUnmoved) });
+    else if (!isUnmoved(entry))
+      changes.push({ ...seen, kind: 'moved', ...placed(present, entry, () => true) });
+    else if (old.description !== seen.description)
+      changes.push({ ...seen, kind: 'changed', former: old.description });
+  }
+  return changes;
 }
 
-const recordOf = (json = '{}') =>
-  JSON.parse(json) as Pick<RecordChange, 'codeType' | 'code' | 'description'>;
+/** The longest run of places that increase: what stands there was not moved. */
+function longestRun(places: readonly number[]): Set<number> {
+  const ends: number[] = []; // the lowest place at which a run of each length ends
+  const former = new Map<number, number | undefined>();
+  for (const place of places) {
+    const length = ends.findLastIndex((end) => end < place) + 1;
+    former.set(place, ends[length - 1]);
+    ends[length] = place;
+  }
+  const run = new Set<number>();
+  for (let place = ends.at(-1); place !== undefined; place = former.get(place)) run.add(place);
+  return run;
+}
+
+/** What an entry stands behind, if old ones come after it. Records are found by their names. */
+function placed(
+  list: List,
+  entry: Entry,
+  isOld: (one: Entry) => boolean,
+): { after?: string | null } {
+  const at = list.indexOf(entry);
+  if (entry.seen.what === 'record' || !list.slice(at).some(isOld)) return {};
+  return { after: list[at - 1]?.seen.name ?? null };
+}
+
+/** Changes after `now`, by a text that identifies each. */
+function scheduleOf(list: List, now: number): Map<string, Change> {
+  const changes: Change[] = [];
+  for (const entry of list) {
+    const { seen, validFrom, validUntil } = entry;
+    if (validFrom > now) {
+      const place = placed(inForce(list, validFrom), entry, (one) => one.validFrom < validFrom);
+      changes.push({ ...seen, kind: 'added', at: new Date(validFrom).toISOString(), ...place });
+    }
+    if (validUntil > now && validUntil < Infinity)
+      changes.push({ ...seen, kind: 'removed', at: new Date(validUntil).toISOString() });
+  }
+  return new Map(changes.map((one) => [JSON.stringify({ ...one, after: undefined }), one]));
+}

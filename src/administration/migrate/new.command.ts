@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
-import { AdministrationError, command } from '../../frame/command.js';
-import { withDatabase } from '../../frame/connect.js';
-import { compareList } from '../../lists/compare-list.js';
-import { listMigration } from '../../lists/list-migration.js';
-import { readListFile } from '../../lists/read-list-file.js';
-import { createMigration } from '../migration-files.js';
+import { AdministrationError, FLAG, TEXT, command } from '../frame/command.js';
+import { withDatabase } from '../frame/connect.js';
+import { compareList } from '../lists/compare-list.js';
+import { listMigration } from '../lists/list-migration.js';
+import { readListFile } from '../lists/read-list-file.js';
+import { createMigration } from './migration-files.js';
 
 const TEMPLATE = `-- Up Migration
 
@@ -20,7 +20,7 @@ export const create = command({
   summary:
     'creates the next migration: an empty one, or one that brings the table to what the file says; with --complete rows that the file lacks are deleted',
   operands: [1, 1],
-  options: { from: { type: 'string' }, complete: { type: 'boolean' } },
+  options: { from: TEXT, complete: FLAG },
   run: async ({ from, complete = false }, [name = '']) => {
     if (from === undefined && complete)
       throw new AdministrationError('--complete needs a file: --from FILE.csv');
