@@ -1,12 +1,9 @@
 // Large answers in content codings (RFC 9110 sections 8.4 and 12.5.3).
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, request } from 'node:http';
-import { connect } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import * as fc from 'fast-check';
 import { PATHS } from '../support/paths.js';
-import { exchange } from '../support/raw.js';
 import { until } from '../support/service.js';
 import { entityTagOf } from '../support/traffic.js';
 import { World } from '../support/world.js';
@@ -160,22 +157,6 @@ describe('Accept-Encoding', () => {
   ])('%j is answered in %s', async (accepted, coding) => {
     expect(await ask(LIST, accepted)).toMatchObject({ status: 200, coding });
   });
-
-  it('is answered in one of the codings with the largest quality value, by chance', async () => {
-    const entries = fc.uniqueArray(
-      fc.tuple(fc.constantFrom(...ALL, 'deflate', 'zstd'), fc.integer({ min: 0, max: 1000 })),
-      { selector: ([name]) => name, minLength: 1 },
-    );
-    await fc.assert(
-      fc.asyncProperty(entries, async (all) => {
-        const header = all.map(([name, q]) => `${name};q=${(q / 1000).toFixed(3)}`).join(', ');
-        const offered = all.filter(([name]) => ALL.includes(name));
-        const largest = Math.max(...offered.map(([, q]) => q));
-        const best = offered.filter(([, q]) => q === largest && q > 0).map(([name]) => name);
-        expect(best.length > 0 ? best : ['identity']).toContain((await ask(LIST, header)).coding);
-      }),
-    );
-  });
 });
 
 describe('the size from which answers have codings', () => {
@@ -228,36 +209,5 @@ it.each([
     const now = await ask(LIST, coding, { 'If-None-Match': former });
     expect(now).toMatchObject({ status: 200, headers: { etag: tagIn(coding, plain) } });
     expect(textOf(now) === plain.body.toString()).toBe(true);
-  }
-});
-
-/** Sends a request, and is gone soon after. */
-function leave(port: number, bytes: string): Promise<unknown> {
-  const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
-  socket.on('error', () => undefined);
-  setTimeout(() => socket.destroy(), 5);
-  return once(socket, 'close');
-}
-
-it('clients that go away leave the others their answers, in order, while codings are being made', async () => {
-  const { database, key, token, service } = world;
-  const asking = (path: string, fields: string): string =>
-    `GET ${path} HTTP/1.1\r\nHost: x\r\nApi-Key: ${key.key}\r\nAuthorization: ${token}\r\n${fields}\r\n\r\n`;
-  const pipelined = CODINGS.flatMap((coding) =>
-    [LIST, PATHS.orderUpdate].map((path) => asking(path, `Accept-Encoding: ${coding}`)),
-  );
-  for (let turn = 0; turn < 5; turn++) {
-    await database.query(
-      `update communication_code set description = 'Turn ${turn}' where code = 'C${turn}'`,
-    );
-    const gone = Array.from({ length: 20 }, () => leave(service.port, pipelined[0] as string));
-    const { responses, closed } = await exchange(
-      service.port,
-      pipelined.join('') + asking(PATHS.orderCaptureV2, 'Connection: close'),
-    );
-    const vary = responses.map(({ headers }) => headers.get('vary'));
-    expect([...vary, closed]).toEqual([VARY, null, VARY, null, null, true]);
-    await Promise.all(gone);
-    await codingsOf(LIST);
   }
 });

@@ -1,17 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { expectProblem } from '../support/problem.js';
+import { issueKey } from '../support/keys.js';
+import { type ProblemBody, expectProblem } from '../support/problem.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
+import { until } from '../support/service.js';
 import { World } from '../support/world.js';
 
 const fixture = (name: string): string =>
   readFileSync(join(import.meta.dirname, '..', 'fixtures', name), 'utf8');
 const CODES = PATHS.communicationCodes;
+/** A key that does not look like one. */
+const FOREIGN = 'Key-Of-Another-System-7';
 
 let world: World;
 beforeAll(async () => {
-  world = await World.create();
+  world = await World.create({}, (database) => issueKey(database, { key: FOREIGN }));
 });
 afterAll(() => world?.close());
 
@@ -82,9 +86,8 @@ describe(`GET ${CODES}`, () => {
   });
 
   it('asks whether a near name was meant', async () => {
-    const reply = await world.get(`${CODES}?codetype=a&cod=b&entirely=c`);
-    const { issues } = expectProblem(reply, 'invalid-query');
-    expect(issues?.map(({ description }) => description.split('known.')[1]?.trim())).toEqual([
+    const issues = await issuesOf('codetype=a&cod=b&entirely=c');
+    expect(issues.map(({ description }) => description.split('known.')[1]?.trim())).toEqual([
       'Did you mean codeType?',
       'Did you mean code?',
       '',
@@ -93,11 +96,87 @@ describe(`GET ${CODES}`, () => {
 
   it('names 20 faults at most', async () => {
     const names = Array.from({ length: 50 }, (_, at) => `p${at}=1`);
-    const { issues } = expectProblem(
-      await world.get(`${CODES}?${names.join('&')}`),
-      'invalid-query',
-    );
-    expect(issues).toHaveLength(20);
+    expect(await issuesOf(names.join('&'))).toHaveLength(20);
+  });
+});
+
+const issuesOf = async (query: string, key = world.key.key) => {
+  const reply = await world.get(`${CODES}?${query}`, { headers: { 'Api-Key': key } });
+  return expectProblem(reply, 'invalid-query').issues as NonNullable<ProblemBody['issues']>;
+};
+const everyOther = (text: string): string =>
+  Array.from(text, (character, at) =>
+    at % 2 ? character : `%${character.charCodeAt(0).toString(16)}`,
+  ).join('');
+
+describe('a key or a token in the query', () => {
+  it.each<[string, (credential: string) => string]>([
+    ['as it is', (credential) => credential],
+    ['percent-encoded', everyOther],
+    ['percent-encoded twice', (credential) => encodeURIComponent(everyOther(credential))],
+    ['behind 300 characters', (credential) => 'x'.repeat(300) + credential],
+    ['before broken encoding', (credential) => `${credential}%zz`],
+    ['behind broken encoding', (credential) => `%${credential}`],
+    ['without its beginning', (credential) => credential.slice(7)],
+  ])('comes back nowhere: %s', async (_name, spell) => {
+    for (const credential of [world.key.key, world.token]) {
+      const secret = [...credential.matchAll(/[\w-]{16}/g)].map(([piece]) => piece);
+      const text = spell(credential);
+      for (const query of [text, `${text}=1`, `key=${text}`, `code=a&code=%00${text}`]) {
+        const reply = await world.get(`${CODES}?${query}`);
+        const decoded = decodeURIComponent(reply.text.replaceAll(/%(?![0-9a-f]{2})/gi, '%25'));
+        expect(secret.filter((piece) => (reply.text + decoded).includes(piece))).toEqual([]);
+      }
+      expect(world.service.output).not.toContain(credential.slice(0, 30));
+    }
+  });
+
+  it('of another system appears in no reply to a request that carries it', async () => {
+    const headers = { 'Api-Key': FOREIGN };
+    await until(async () => (await world.get(CODES, { headers })).status === 200);
+    for (const text of [FOREIGN, FOREIGN.toLowerCase(), everyOther(FOREIGN), `${FOREIGN}%zz`])
+      expect(JSON.stringify(await issuesOf(`x=${text}&${text}=x`, FOREIGN))).not.toMatch(
+        /another-system|%/i,
+      );
+  });
+
+  it('leaves the rest of its issue as it is', async () => {
+    expect(await issuesOf(`${world.key.key}=1&code=a&code=${world.token.slice(0, 200)}`)).toEqual([
+      {
+        description: 'There is no such parameter: only codeType and code are known.',
+        field: '[left out]',
+        location: 'query',
+      },
+      { description: 'code is given more than once.', field: 'code', location: 'query' },
+    ]);
+  });
+});
+
+describe('an issue', () => {
+  it.each([
+    ['filter=a%20b', 'filter', 'a b'],
+    ['filter', 'filter', ''],
+    ['code=%C3%28x', 'code', '%C3%28x'],
+    ['%zz=1', '%zz', '1'],
+    ['code=a&code=b+c', 'code', 'b c'],
+    ['codeType=', 'codeType', ''],
+  ])('of %s shows what was sent', async (query, field, value) => {
+    expect(await issuesOf(query)).toMatchObject([{ field, value }]);
+  });
+
+  it.each([0, 1])('shows 256 characters, and no half of a surrogate pair: %i', async (offset) => {
+    const text = 'x'.repeat(offset) + '𝄞'.repeat(300);
+    const shown = 'x'.repeat(offset) + '𝄞'.repeat(128 - offset);
+    const sent = encodeURIComponent(text);
+    expect(await issuesOf(`code=${sent}`)).toMatchObject([{ field: 'code', value: shown }]);
+    expect(await issuesOf(`${sent}=1`)).toMatchObject([{ field: shown, value: '1' }]);
+  });
+
+  it('takes 256 characters beyond the basic plane for 256', async () => {
+    const query = (count: number): string => `code=${encodeURIComponent('𝄞'.repeat(count))}`;
+    expect((await world.get(`${CODES}?${query(256)}`)).status).toBe(200);
+    const [issue] = await issuesOf(query(257));
+    expect(issue?.description).toBe('code has more than 256 characters.');
   });
 });
 
@@ -126,20 +205,10 @@ describe.each(ALL_PATHS)('%s', (path) => {
     const etag = (await world.get(path)).headers.get('etag') ?? '';
     expect(etag).toMatch(/^"[\w-]{22}"$/);
     for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const { status, text, headers } = await world.get(path, {
-        headers: { 'If-None-Match': tag },
-      });
-      expect({
-        status,
-        text,
-        etag: headers.get('etag'),
-        cache: headers.get('cache-control'),
-      }).toEqual({
-        status: 304,
-        text: '',
-        etag,
-        cache: 'private, max-age=0, stale-if-error=86400',
-      });
+      const reply = await world.get(path, { headers: { 'If-None-Match': tag } });
+      expect(reply).toMatchObject({ status: 304, text: '' });
+      expect(reply.headers.get('etag')).toBe(etag);
+      expect(reply.headers.get('cache-control')).toBe('private, max-age=0, stale-if-error=86400');
     }
     expect((await world.get(path, { headers: { 'If-None-Match': '"other"' } })).status).toBe(200);
   });
@@ -150,14 +219,10 @@ describe.each(ALL_PATHS)('%s', (path) => {
   });
 });
 
-it.each([
-  [
-    'taken over when it is a UUID',
-    '0b6c4f3e-7d0a-4a52-9c0f-2f6f7e3b8a11',
-    /^0b6c4f3e-7d0a-4a52-9c0f-2f6f7e3b8a11$/,
-  ],
-  ['made anew when it is not', 'x y', /^[0-9a-f-]{36}$/],
-])('X-Request-Id is %s', async (_, id, expected) => {
-  const { headers } = await world.get(PATHS.orderUpdate, { headers: { 'X-Request-Id': id } });
-  expect(headers.get('x-request-id')).toMatch(expected);
+it('X-Request-Id is taken over when it is a UUID, and made anew when it is not', async () => {
+  const id = '0b6c4f3e-7d0a-4a52-9c0f-2f6f7e3b8a11';
+  const own = await world.get(PATHS.orderUpdate, { headers: { 'X-Request-Id': id } });
+  expect(own.headers.get('x-request-id')).toBe(id);
+  const made = await world.get(PATHS.orderUpdate, { headers: { 'X-Request-Id': 'x y' } });
+  expect(made.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
 });
