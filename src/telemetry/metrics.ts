@@ -47,9 +47,17 @@ export class Metrics implements OnModuleInit {
     'topic',
     'result',
   );
-  readonly servedFromFile = this.gauge('served_from_file', '1 if from LAST_GOOD_FILE', 'what');
+  readonly servedFromFile = this.gauge(
+    'served_from_file',
+    '1 while codes, keys or signing-keys are served from LAST_GOOD_FILE',
+    'what',
+  );
   readonly lastGoodWrites = this.counter('last_good_writes_total', 'Writes of the file', 'result');
-  readonly unrecordedChanges = this.counter('unrecorded_changes_total', 'Without stamp', 'topic');
+  readonly unrecordedChanges = this.counter(
+    'unrecorded_changes_total',
+    'Changes that were found without a stamp: somebody had switched triggers off',
+    'topic',
+  );
   readonly triggerFaults = this.gauge('trigger_faults', 'Triggers that are missing or off');
   readonly secondsUntilRefusal = this.gauge(
     'seconds_until_refusal',
@@ -63,7 +71,11 @@ export class Metrics implements OnModuleInit {
   readonly jwksAge = this.gauge('jwks_age_seconds', 'Since the keys were fetched', 'issuer');
   readonly jwksKeys = this.gauge('jwks_keys', 'Keys in the key set', 'issuer');
   readonly nextKeyExpiry = this.gauge('next_key_expiry_seconds', 'Until an API key ends, or +Inf');
-  readonly tokenCacheLookups = this.counter('token_cache_lookups_total', 'Hits, misses', 'result');
+  readonly tokenCacheLookups = this.counter(
+    'token_cache_lookups_total',
+    'Look-ups of access tokens that were verified before: hit or miss',
+    'result',
+  );
   readonly logLinesDropped = this.counter('log_lines_dropped_total', 'Lines lost to a slow reader');
 
   private readonly clients = new Set<string>();

