@@ -18,7 +18,6 @@ const ENCODERS = new Map<string, (body: Buffer) => Promise<Buffer>>([
 const CODINGS = [...ENCODERS.keys()];
 let isMaking = false;
 
-/** What all answers of one kind share. */
 export class AnswerKind {
   /** Header fields of 200 and of 304, as a flat list of names and values: Node.js sends it fastest. */
   readonly fields: readonly string[];
@@ -52,11 +51,7 @@ export class Answer {
   private readonly isNegotiated: boolean;
   private readonly coded = new Map<string, Answer>();
 
-  /**
-   * @param parts the body, in parts that may be views of one large buffer
-   * @param etag strong entity tag with its quotes (RFC 9110 section 8.8.3), computed from the content only
-   * @param rest further header fields of 200, for an answer that is a coding
-   */
+  /** @param etag strong, with its quotes (RFC 9110 section 8.8.3), computed from the content only */
   constructor(
     readonly parts: readonly Buffer[],
     readonly etag: string,
@@ -72,7 +67,6 @@ export class Answer {
     return new Answer([body], entityTag(hash('sha256', body, 'base64url')), kind);
   }
 
-  /** The answer in the coding that the caller prefers. */
   representationFor(request: IncomingMessage): Answer {
     if (!this.isNegotiated) return this;
     for (const coding of new Negotiator(request).encodings([...CODINGS, 'identity'])) {

@@ -14,11 +14,7 @@ const PREFLIGHT = [
   ...['Access-Control-Max-Age', '3600'],
 ];
 
-/**
- * The header fields of the Fetch standard (section 3.3, the CORS protocol) that every reply carries. The package `cors` would set them only on
- * replies to requests that reach Express.
- * @param origins whose pages may read the answers; an empty list turns CORS off
- */
+/** The header fields of the CORS protocol that every reply carries. The package `cors` would set them only on replies of Express. */
 export function corsFields(
   origins: readonly string[],
   { method, headers: { origin } }: IncomingMessage,

@@ -20,10 +20,7 @@ export const NOT_ALLOWED = new Problem('method-not-allowed', {
   headers: ALLOW,
 });
 
-/**
- * Every reply that leaves the process goes through `send`, also a reply to bytes that never became a request. Here it gets the header fields
- * that all replies share, is counted, and is logged under its id.
- */
+/** Every reply that leaves the process is sent, counted and logged here, also one to bytes that never became a request. */
 @Injectable()
 export class Replies implements BeforeApplicationShutdown {
   /** Whether the process is ending: readiness is 503 and replies close their connections, while requests still arrive. */

@@ -8,10 +8,7 @@ export interface Caller {
   readonly client: string;
 }
 
-/**
- * Why credentials were refused, for the log only: `api_key` or `access_token`, or both, and fixed words of the metric. The caller is known where
- * the key is one of ours, revoked or expired included.
- */
+/** Why credentials were refused, for the log only. The caller is known where the key is one of ours, revoked or expired included. */
 export type Refusal = Partial<Caller> & { readonly credential: string; readonly reason: string };
 
 export type ServiceResponse = ServerResponse<ServiceRequest>;
@@ -23,11 +20,9 @@ export type ServiceSocket = Socket & { responses: ServiceResponse[] };
 export class ServiceRequest extends IncomingMessage {
   declare socket: ServiceSocket;
   requestId = '';
-  /** Start of the request, in milliseconds of the monotonic clock. */
+  /** In milliseconds of the monotonic clock. */
   startedAt = 0;
-  /** The request target, set by the router. */
   originalUrl = '';
-  /** Set by the router when a route matches. */
   route: { path: string } | undefined = undefined;
   caller: Caller | undefined = undefined;
   refusal: Refusal | undefined = undefined;

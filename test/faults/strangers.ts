@@ -68,6 +68,14 @@ export async function strangers(seconds = 10): Promise<string> {
       .join(', ');
   };
 
+  const pages = async (reads: boolean): Promise<string> => {
+    const over = isOver();
+    const clients = await Promise.all(Array.from({ length: 100 }, open));
+    for (const client of clients) client[reads ? 'resume' : 'pause']().write(PAGE.repeat(2_000));
+    for (; !over(); await pause(100)) await fetch(`${service.managementUrl}/health/live`);
+    return `${await service.metric('order_lookup_connections_refused_total')} were closed`;
+  };
+
   const attacks: Record<string, () => Promise<string>> = {
     nothing: () => pause(seconds * 1000, ''),
     'unread pages, then garbage, on one connection at a time': async () => {
@@ -83,14 +91,8 @@ export async function strangers(seconds = 10): Promise<string> {
       }
       return `${sent} MiB were taken`;
     },
-    '1,000 connections, each with 1,000 unread pages': async () => {
-      const over = isOver();
-      await Promise.all(
-        Array.from({ length: 1_000 }, async () => (await open()).pause().write(PAGE.repeat(1_000))),
-      );
-      while (!over()) await pause(100);
-      return '';
-    },
+    '100 connections, each with 2,000 pages at once, read': () => pages(true),
+    '100 connections, each with 2,000 pages at once, unread': () => pages(false),
     'silent connections, more than descriptors': async () => {
       for (const over = isOver(); !over(); await pause(10))
         await Promise.all(Array.from({ length: 50 }, open));

@@ -1,6 +1,5 @@
 // Checks each request before the router sees it. Node's parser accepts more than RFC 9112 allows, and answers what it refuses without a body:
-// both are corrected here. Whether the answer will close the connection is decided when the request arrives, since no later request on the
-// connection may run. Node's own limits do the rest; limits of strangers belong in front of the service (deploy/nginx).
+// both are corrected here. No request behind an answer that closes its connection may run, so that is decided when a request arrives.
 import { type Server, ServerResponse } from 'node:http';
 import type { Problem } from '../../problems/problem.js';
 import { type Metrics, measureOnScrape } from '../../telemetry/metrics.js';
@@ -54,10 +53,7 @@ export function guard(server: Server, replies: Replies, metrics: Metrics, handle
       });
     });
 
-  /**
-   * Answers what never becomes a request: parser errors, time-outs, CONNECT. Each connection gets one such answer, after the answers to earlier
-   * requests (RFC 9112 section 9.3.2), and nothing more is read from it.
-   */
+  /** The one answer to what never becomes a request, after those to earlier requests (RFC 9112 section 9.3.2). */
   function refuse(socket: ServiceSocket, problem: Problem, request?: ServiceRequest): void {
     if (isClosing(socket)) return;
     const last = socket.responses.at(-1);
@@ -94,7 +90,6 @@ export function guard(server: Server, replies: Replies, metrics: Metrics, handle
   });
 }
 
-/** Counts the connections of the server, and limits them. */
 function guardConnections(server: Server, metrics: Metrics): void {
   const { connections, connectionsRefused } = metrics;
   const sockets = new Set<ServiceSocket>();
@@ -103,8 +98,7 @@ function guardConnections(server: Server, metrics: Metrics): void {
   server.on('drop', () => connectionsRefused.inc({ limit: 'connections' }));
   server.on('connection', (socket: ServiceSocket) => {
     socket.responses = [];
-    // Node calls this after the last response. Destroying a connection with unread bytes sends a reset, which could make a client that is still
-    // sending lose the answer (RFC 9112 section 9.6).
+    // Node calls this after the last response. A connection destroyed with unread bytes is reset: the client may lose the answer (RFC 9112 section 9.6)
     socket.destroySoon = () => {
       socket.end();
       setTimeout(() => socket.destroy(), LINGER_MS).unref();

@@ -1,6 +1,5 @@
 // An adapter that uses only the router of Express. Express's application changes the prototypes of every request and response, which makes
-// these objects slow in V8, and answers unknown routes itself, in HTML. Without it a request costs a third of the CPU time, and all replies
-// leave through one place.
+// these objects slow in V8, and answers unknown routes itself, in HTML. Without it a request costs a third of the CPU time.
 import { type Server, createServer } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
@@ -43,7 +42,6 @@ export class ExpressRouterAdapter extends ExpressAdapter {
     this.httpServer = server as unknown as Server;
   }
 
-  /** Connects the server and the router with the providers that Nest has created. */
   connect(replies: Replies, metrics: Metrics, filter: ProblemFilter): void {
     this.replies = replies;
     const { router } = this.getInstance<Express>();

@@ -67,8 +67,7 @@ type ParserError = Error & { readonly code?: string; readonly rawPacket?: Buffer
 
 /** The problem that the parser found, or undefined if the error is one of the connection. */
 export function parserProblem({ code = '', rawPacket }: ParserError): Problem | undefined {
-  // The parser counts target and headers together, and shows only the packet in which the limit was exceeded. A packet with a method and
-  // without a line end was still in the target. If the target began in an earlier packet, this cannot be seen.
+  // The parser shows only the packet in which the limit was exceeded. One with a method and without a line end was still in the target.
   if (code === 'HPE_HEADER_OVERFLOW')
     return /^[A-Z]+ [^\r\n]*$/.test(rawPacket?.toString('latin1') ?? '') ? TOO_LONG : TOO_LARGE;
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return TIMEOUT;
