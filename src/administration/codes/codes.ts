@@ -52,8 +52,6 @@ const snapshotAt = (at?: string): Promise<CodesSnapshot> =>
     return new CodesSnapshot(await readPast(manager, moment), moment);
   });
 
-/** How many cells that a spreadsheet would run are told. */
-const TOLD = 20;
 const NO_SEPARATOR =
   'There are letters outside ASCII, so the file begins with a byte order mark and not with "sep=;". An Excel whose separator is a comma opens it by Data > From Text/CSV.\n';
 
@@ -74,16 +72,15 @@ export const exportCommand = command({
     );
     if (formulas.length > 0)
       process.stderr.write(
-        `A spreadsheet would run cells as formulas, and save what comes out (${formulas.length}): ${formulas.slice(0, TOLD).join('; ')}. Import these columns as text.\n`,
+        `A spreadsheet would run cells as formulas, and save what comes out (${formulas.length}): ${formulas.slice(0, 20).join('; ')}. Import these columns as text.\n`,
       );
     return { text: excel ? forExcel(toCsv(list, rows, ';')) : toCsv(list, rows), exact: true };
   },
 });
 
 /**
- * Excel expects the separator of its country, unless the first line is `sep=;`. With that line it ignores a byte order mark, and takes the file for
- * the old encoding of its country. So texts of ASCII get the line, which every Excel understands, and others the mark, without which their letters
- * would be wrong, and would be saved so.
+ * Excel expects the separator of its country, unless the first line is `sep=;`. With that line it ignores a byte order mark, so that letters
+ * outside ASCII would be wrong, and would be saved so.
  */
 function forExcel(text: string): string {
   if (Buffer.byteLength(text) === text.length) return `sep=;\r\n${text}`;

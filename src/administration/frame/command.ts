@@ -6,7 +6,6 @@ type Values<O extends Options> = ReturnType<typeof parseArgs<{ options: O }>>['v
 /** A fault in the operator's environment or input. Its message says what was found and how to correct it. */
 export class AdministrationError extends Error {}
 
-/** The result of a command. */
 export interface Outcome {
   /** For people, without a final newline; with `exact` it is written byte for byte. */
   readonly text: string;
@@ -22,7 +21,6 @@ export interface Outcome {
 interface Definition<O extends Options> {
   /** Its operands and options, such as `NAME [--from FILE.csv]`. */
   readonly usage?: string;
-  /** What it does, in half a sentence. */
   readonly summary: string;
   readonly options?: O;
   /** The smallest and the largest number of words that are not options. */

@@ -4,27 +4,23 @@ import { describe } from '../../telemetry/repeated-failure.js';
 import { AdministrationError, type Command, typed } from './command.js';
 
 /**
- * Runs the command that the arguments of the process name. A failure is one sentence on standard error. Exit statuses: 0 done, 1 failed, 2 done,
- * but something was found that the caller should stop for.
+ * Runs the command that the arguments of the process name. A failure is one sentence on standard error, and status 1.
  * @param commands by the word that follows the name; a program without such words has one command, named ''
- * @param notes what else `--help` says
  */
-export async function runProgram(
-  name: string,
-  commands: Readonly<Record<string, Command>>,
-  notes: string,
-): Promise<void> {
+export async function runProgram(name: string, commands: Record<string, Command>, notes: string) {
   // The reader of the output may close it early, as `head` does
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
     process.exit(code === 'EPIPE' ? 0 : 1),
   );
   const words = process.argv.slice(2);
-  const isHelp = words.includes('--help');
   const usageOf = (word: string): string => typed(name, word, commands[word]?.usage ?? '');
-  const lines = Object.entries(commands).map(
-    ([word, { summary }]) => `  ${usageOf(word)}\n      ${summary}\n`,
-  );
-  if (isHelp) return void process.stdout.write(`Usage:\n${lines.join('')}${notes}\n`);
+  if (words.includes('--help')) {
+    process.stdout.write('Usage:\n');
+    for (const [word, { summary }] of Object.entries(commands))
+      process.stdout.write(`  ${usageOf(word)}\n      ${summary}\n`);
+    process.stdout.write(`${notes}\n`);
+    return;
+  }
   try {
     const word = '' in commands ? '' : (words.shift() ?? '');
     const command = Object.hasOwn(commands, word) ? commands[word] : undefined;
