@@ -54,9 +54,7 @@ it.each([
   ['PUBLIC_BASE_URL', 'https://a.example/"b', 'an address in ASCII'],
   ['PUBLIC_BASE_URL', 'https://a.example\n/b', 'an address in ASCII'],
   ['PUBLIC_BASE_URL', 'https://bücher.example', 'an address in ASCII'],
-  ['PUBLIC_BASE_URL', 'https://a.example/ b', 'an address in ASCII'],
   ['PUBLIC_BASE_URL', 'https://a.example/', 'no slash at its end'],
-  ['OAUTH_ISSUER', 'login', 'an https address'],
   ['OAUTH_ISSUER', 'https://a.example,b', 'an https address'],
   ['OAUTH_ISSUER', 'https://a.example,', 'an https address'],
   ['OAUTH_ISSUER', 'http://issuer:9000', 'OAUTH_ALLOW_HTTP=true'],
@@ -67,8 +65,6 @@ it.each([
   ['CORS_ORIGINS', 'https://a.example/x', 'origins such as https://portal.example.com'],
   ['LOG_LEVEL', 'loud', 'one of fatal, error, warn, info, debug, trace, silent'],
   ['DOCUMENTATION', 'no', 'on or off'],
-  ['TRUSTED_PROXY_HOPS', '-1', 'a whole number from 0 to 100'],
-  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector', 'an address such as http://collector:4318'],
   ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', 'http/protobuf'],
   ['OTEL_TRACES_SAMPLER', 'some', 'always_on, always_off or traceidratio'],
 ])('refuses %s=%s', (name, value, what) => {
@@ -96,7 +92,6 @@ it.each([
 
 it.each([
   { OAUTH_ISSUER: 'http://localhost:9000' },
-  { OAUTH_ISSUER: 'http://127.0.0.1:9000' },
   { OAUTH_ISSUER: 'http://[::1]:9000', OAUTH_JWKS_URI: 'https://a.example/jwks?p=policy' },
   { OAUTH_ISSUER: 'http://issuer:9000', OAUTH_ALLOW_HTTP: 'true' },
   { OAUTH_ISSUER: 'https://a.example , https://b.example/' },
@@ -124,9 +119,7 @@ it.each(
 });
 
 it.each([
-  ['', '', '', ''],
   ['', '/lookups', '', '/lookups'],
-  ['https://x.example', '', 'https://x.example', 'https://x.example'],
   ['https://x.example', '/lookups', 'https://x.example', 'https://x.example/lookups'],
   ['https://x.example/lookups', '/lookups', 'https://x.example', 'https://x.example/lookups'],
   ['https://lookups', '/lookups', 'https://lookups', 'https://lookups/lookups'],
