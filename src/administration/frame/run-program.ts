@@ -60,10 +60,10 @@ function parsed(name: string, { options, operands }: Command, args: string[], us
 }
 
 function sentenceOf(error: unknown): string {
-  if (error instanceof AdministrationError) return error.message;
   if (!(error instanceof DatabaseError)) return describe(error);
-  const said = `PostgreSQL refused this: ${error.message}.`;
-  // Class 42: a table is missing, or a right
-  if (!error.code?.startsWith('42')) return said;
-  return `${said} Are all migrations applied (${typed('migrate', 'up')}), and is this the role of the owner?`;
+  const remedy = {
+    '42P01': `. Apply the migrations first: ${typed('migrate', 'up')}`,
+    '42501': '. Connect with the role that owns the tables: order_lookup_owner in production',
+  }[error.code ?? ''];
+  return `PostgreSQL refused this: ${error.message}${remedy ?? ''}`;
 }

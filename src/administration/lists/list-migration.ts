@@ -4,24 +4,31 @@ import { type Row, type Table, keyOf } from './list-tables.js';
 /** Rows of a statement: so many are read at a glance, and planned at once. */
 const ROWS = 1_000;
 
-/** The text of a migration with its way back. */
-export const migrationText = (title: string, up: string[], down: string[]): string =>
-  [`-- ${title}`, '', '-- Up Migration', '', ...up, '-- Down Migration', '', ...down].join('\n');
-
 /** The rows of a table that differ, as they are and as they will be. */
 type Changes = Readonly<Record<'before' | 'after', readonly Row[]>>;
+type TableChanges = Changes & { readonly table: Table };
 
-export const listMigration = (table: Table, { before, after }: Changes, title: string): string =>
-  migrationText(title, statements(table, before, after), statements(table, after, before));
+export const listMigration = (table: Table, changes: Changes, title: string): string =>
+  migrationText(title, [{ table, ...changes }]);
 
-function statements(table: Table, from: readonly Row[], to: readonly Row[]): string[] {
-  const stays = new Set(to.map((row) => keyOf(table, row)));
-  const gone = from.filter((row) => !stays.has(keyOf(table, row)));
-  return [...remove(table, gone), ...upsert(table, to)];
+/** A migration with its way back. Tables that others refer to come first: rows are written in this order, and deleted in the other one. */
+export function migrationText(title: string, changes: readonly TableChanges[]): string {
+  const back = changes.map(({ table, before, after }) => ({ table, before: after, after: before }));
+  const [up, down] = [changes, back].map((ways) => statements(ways).join('\n'));
+  return `-- ${title}\n\n-- Up Migration\n\n${up}\n-- Down Migration\n\n${down}`;
+}
+
+function statements(changes: readonly TableChanges[]): string[] {
+  const removed = changes.toReversed().flatMap(({ table, before, after }) => {
+    const stays = new Set(after.map((row) => keyOf(table, row)));
+    const gone = before.filter((row) => !stays.has(keyOf(table, row)));
+    return remove(table, gone);
+  });
+  return [...changes.flatMap(({ table, after }) => upsert(table, after)), ...removed];
 }
 
 /** Writes rows that may be there already, with other contents. */
-export function upsert({ table, key, columns }: Table, rows: readonly Row[]): string[] {
+function upsert({ table, key, columns }: Table, rows: readonly Row[]): string[] {
   const others = columns.filter((name) => !key.includes(name));
   const assigned = others.map((name) => `${name} = excluded.${name}`).join(', ');
   return inParts(rows, columns).map(
@@ -30,7 +37,7 @@ export function upsert({ table, key, columns }: Table, rows: readonly Row[]): st
   );
 }
 
-export const remove = ({ table, key }: Table, rows: readonly Row[]): string[] =>
+const remove = ({ table, key }: Table, rows: readonly Row[]): string[] =>
   inParts(rows, key).map(
     (tuples) => `delete from ${table} where (${key.join(', ')}) in (\n${tuples});\n`,
   );

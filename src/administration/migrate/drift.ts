@@ -3,7 +3,7 @@ import { AdministrationError, TEXT, command, typed } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 import { parseTime } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
-import { migrationText, remove, upsert } from '../lists/list-migration.js';
+import { migrationText } from '../lists/list-migration.js';
 import { LISTS, type Row, type Table, keyOf } from '../lists/list-tables.js';
 import { createMigration } from './migration-files.js';
 
@@ -118,21 +118,9 @@ function migrationOf(changes: readonly ForeignChange[]): string {
       note(before, false);
       note(after, true);
     }
-    return { table, first, last };
+    return { table, before: [...first.values()], after: [...last.values()] };
   });
-  if (states.every(({ first, last }) => first.size + last.size === 0))
+  if (states.every(({ before, after }) => before.length + after.length === 0))
     throw new AdministrationError('No code was changed by hand. Nothing was written.');
-  // Rows are written in the order of the tables, and deleted in the other one
-  const statements = (from: 'first' | 'last', to: 'first' | 'last'): string[] => [
-    ...states.flatMap((state) => upsert(state.table, [...state[to].values()])),
-    ...[...states].reverse().flatMap((state) => {
-      const gone = [...state[from].keys()].filter((key) => !state[to].has(key));
-      return remove(
-        state.table,
-        gone.map((key) => state[from].get(key) ?? {}),
-      );
-    }),
-  ];
-  const [up, down] = [statements('first', 'last'), statements('last', 'first')];
-  return migrationText('What was changed by hand', up, down);
+  return migrationText('What was changed by hand', states);
 }
