@@ -14,7 +14,10 @@ const runs: Record<string, readonly [amount: string, load: () => Promise<Run>]> 
   sessions: ['seconds', async () => (await import('./sessions.js')).sessions],
   'rolling-restart': ['requests', async () => (await import('./restarts.js')).rollingRestart],
   gateway: ['requests', async () => (await import('./restarts.js')).gateway],
-  strangers: ['seconds of each attack', async () => (await import('./strangers.js')).strangers],
+  strangers: [
+    'seconds of each attack; PART of its name',
+    async () => (await import('./strangers.js')).strangers,
+  ],
   memory: ['requests', async () => (await import('./memory.js')).memory],
   sizes: ['codes', async () => (await import('./sizes.js')).sizes],
   administration: ['plans', async () => (await import('./administration.js')).administration],

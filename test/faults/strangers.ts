@@ -1,210 +1,170 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { type Socket, connect } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { generate } from '../bench/generate.js';
 import { residentMebibytes } from '../support/linux-process.js';
-import { ALL_PATHS, PATHS } from '../support/paths.js';
-import { requestTo } from '../support/reader.js';
+import { Nginx } from '../support/nginx.js';
+import { PATHS } from '../support/paths.js';
+import { exchange } from '../support/raw.js';
+import { Reader, requestTo } from '../support/reader.js';
 import { RunningService } from '../support/service.js';
 import { World } from '../support/world.js';
-import { Traffic, type TrafficReport, WITHIN_A_SECOND } from '../support/traffic.js';
-import { quantiles } from './figures.js';
+import type { Attack } from './attacker.js';
 
-const GOOD = {
-  ...WITHIN_A_SECOND,
-  perSecond: 500,
-  mix: ALL_PATHS.map((path) => ({ path, status: 200 })),
-};
+const DESCRIPTORS = 6_000;
 const FORGED_PER_SECOND = 3_000;
-/** Fewer than the silent connections that are opened. */
-const DESCRIPTORS = 1_024;
-const PAGE = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n';
-const GARBAGE = Buffer.alloc(1 << 20, 'garbage ');
-const PIPELINED = 50;
-const LIMIT_MS = 10_000;
+const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
+const NEVER = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' });
 
-/** The attacks of hardening.md ("Strangers"), each for so many seconds, beside 500 good requests a second; and what these notice. */
-export async function strangers(seconds = 10): Promise<string> {
-  const stage = await World.apart(0);
-  const { issuer, credentials, database } = stage;
-  const environment = {
-    DATABASE_URL: database.urlOf('order_lookup_service'),
-    ...issuer.environment,
-  };
-  const service = await RunningService.start(environment, { descriptors: DESCRIPTORS });
-  stage.replicas.push(service);
+/**
+ * The attacks of hardening.md ("Strangers"), each for so many seconds, and what a caller that was connected before, newcomers, the health check
+ * and memory notice: directly, and behind the nginx of deploy/nginx.
+ * @param only a part of the names of the attacks that are tried
+ */
+export async function strangers(seconds = 12, only = ''): Promise<string> {
+  const world = await World.apart(0);
+  const { issuer, credentials, database } = world;
+  const service = await RunningService.start(
+    {
+      DATABASE_URL: database.urlOf('order_lookup_service'),
+      TRUSTED_PROXY_HOPS: '1',
+      ...issuer.environment,
+    },
+    { descriptors: DESCRIPTORS },
+  );
+  world.replicas.push(service);
   await service.ready();
   service.ignoreLog();
-  const sockets: Socket[] = [];
-  const open = async (): Promise<Socket> => {
-    const socket = connect(service.port, '127.0.0.1').on('error', () => undefined);
-    sockets.push(socket);
-    await Promise.race([once(socket, 'connect'), once(socket, 'close'), pause(LIMIT_MS)]);
-    return socket;
-  };
-  const isOver = (): (() => boolean) => {
-    const deadline = performance.now() + seconds * 1000;
-    return () => performance.now() >= deadline;
-  };
+  const nginx = await Nginx.start([service.port]);
+  const good = requestTo(PATHS.orderUpdate, {
+    'Api-Key': credentials.key,
+    Authorization: credentials.token,
+  });
+  const large = requestTo(PATHS.communicationCodes, {
+    'Api-Key': credentials.key,
+    Authorization: credentials.token,
+  });
+  await database.query(
+    `insert into communication_code select 'TYPE', 'CODE-' || n, rpad('Description', 100, '.') from generate_series(1, 20000) as n`,
+  );
+
+  const sent =
+    (count: number, bytes: string, isReading: boolean) =>
+    async (port: number): Promise<string> => {
+      const attack: Attack = { port, count, bytes, isReading, seconds };
+      const file = join(import.meta.dirname, 'attacker.js');
+      const [closed] = (await once(
+        new Worker(file, { workerData: attack }),
+        'message',
+      )) as number[];
+      return `${closed} of ${count} connections were closed`;
+    };
   const [, claims] = credentials.token.split('.');
   const forged = (kid: string): string => {
     const head = Buffer.from(JSON.stringify({ alg: 'RS256', kid, typ: 'at+jwt' }));
     return `Bearer ${head.toString('base64url')}.${claims}.${randomBytes(256).toString('base64url')}`;
   };
-  const flood = async (headers: (at: number) => Record<string, string>): Promise<string> => {
-    const tally = await generate({
-      port: service.port,
-      connections: 32,
-      seconds,
-      requests: Array.from({ length: 2_000 }, (_, at) => requestTo(PATHS.orderUpdate, headers(at))),
-      once: false,
-      hasBody: true,
-      perSecond: FORGED_PER_SECOND,
+  const flood = async (port: number, kid: (at: number) => string): Promise<string> => {
+    const headersOf = (at: number): Record<string, string> => ({
+      ...(at % 2 ? { 'Api-Key': generateApiKey() } : {}),
+      Authorization: forged(kid(at)),
     });
-    return Object.entries(tally)
-      .map(([status, { length }]) => `${length} times ${status}`)
-      .join(', ');
+    const requests = Array.from({ length: 2_000 }, (_, at) =>
+      requestTo(PATHS.orderUpdate, headersOf(at)),
+    );
+    const load = { port, connections: 32, seconds, requests, once: false, hasBody: true };
+    const tally = await generate({ ...load, perSecond: FORGED_PER_SECOND });
+    const said = Object.entries(tally).map(([status, { length }]) => `${length} times ${status}`);
+    return said.join(', ');
   };
-
-  const pages = async (reads: boolean): Promise<string> => {
-    const over = isOver();
-    const clients = await Promise.all(Array.from({ length: 100 }, open));
-    for (const client of clients) client[reads ? 'resume' : 'pause']().write(PAGE.repeat(2_000));
-    for (; !over(); await pause(100)) await fetch(`${service.managementUrl}/health/live`);
-    return `${await service.metric('order_lookup_connections_refused_total')} were closed`;
-  };
-
-  const attacks: Record<string, () => Promise<string>> = {
+  const attacks: Record<string, (port: number) => Promise<string>> = {
     nothing: () => pause(seconds * 1000, ''),
-    'unread pages, then garbage, on one connection at a time': async () => {
-      let sent = 0;
-      for (const over = isOver(); !over();) {
-        const socket = await open();
-        socket.pause().write(PAGE.repeat(10));
-        for (let part = 0; part < 300 && !over() && !socket.destroyed; part++) {
-          if (socket.writableLength < 4 * GARBAGE.length) sent += Number(socket.write(GARBAGE));
-          else await pause(5);
-        }
-        socket.destroy();
-      }
-      return `${sent} MiB were taken`;
-    },
-    '100 connections, each with 2,000 pages at once, read': () => pages(true),
-    '100 connections, each with 2,000 pages at once, unread': () => pages(false),
-    'silent connections, more than descriptors': async () => {
-      for (const over = isOver(); !over(); await pause(10))
-        await Promise.all(Array.from({ length: 50 }, open));
-      return `${sockets.length} were opened, ${DESCRIPTORS} descriptors`;
-    },
-    [`${FORGED_PER_SECOND} forged tokens a second with a valid key`]: () =>
-      flood(() => ({ 'Api-Key': credentials.key, Authorization: forged('rsa-1') })),
-    [`${FORGED_PER_SECOND} forged tokens a second, half without a key, half with a wrong one`]:
-      () =>
-        flood((at) => ({
-          ...(at % 2 ? { 'Api-Key': generateApiKey() } : {}),
-          Authorization: forged('rsa-1'),
-        })),
-    'unknown key ids, and a rotation': async () => {
+    '100 connections with 2,000 requests each, read, with a key': sent(
+      100,
+      good.repeat(2_000),
+      true,
+    ),
+    'the same, unread': sent(100, good.repeat(2_000), false),
+    'the same, unread, large answers': sent(100, large.repeat(2_000), false),
+    'the same, without a key': sent(100, PAGE.repeat(2_000), true),
+    'unread pages, then 40 MB of garbage on each of 4 connections': sent(
+      4,
+      PAGE.repeat(10) + 'garbage '.repeat(5_000_000),
+      false,
+    ),
+    '5,000 connections with a chunked request that never comes': sent(5_000, NEVER, true),
+    'more silent connections than descriptors': sent(7_000, '', true),
+  };
+  const floods: typeof attacks = {
+    [`${FORGED_PER_SECOND} forged tokens a second without a valid key`]: (port) =>
+      flood(port, () => 'rsa-1'),
+    'unknown key ids, and a rotation': async (port) => {
       const hits = issuer.jwksHits;
-      const attack = flood((at) => ({ Authorization: forged(`forged-${at}`) }));
+      const attack = flood(port, (at) => `forged-${at}`);
       await pause(seconds * 500);
       await issuer.rotate(randomUUID());
       const startedAt = performance.now();
-      const { status } = await fetch(service.url + PATHS.orderUpdate, {
-        headers: { 'Api-Key': credentials.key, Authorization: `Bearer ${await issuer.token()}` },
-      });
+      const headers = { 'Api-Key': credentials.key, Authorization: await issuer.token() };
+      const { status } = await fetch(service.url + PATHS.orderUpdate, { headers });
       const took = Math.round(performance.now() - startedAt);
       return `${await attack}; a token of the new key: ${status} after ${took} ms; ${issuer.jwksHits - hits} questions to the issuer`;
     },
-    [`200 connections, ${PIPELINED} pipelined requests on each, again and again`]: async () => {
-      const tally = { 200: 0, 503: 0, other: 0, disordered: 0, missing: 0 };
-      const times: number[] = [];
-      const over = isOver();
-      await Promise.all(
-        Array.from({ length: 200 }, async () => {
-          const socket = await open();
-          while (!over() && !socket.destroyed) {
-            const ids = Array.from({ length: PIPELINED }, () => randomUUID());
-            const startedAt = performance.now();
-            const found = await pipelined(socket, credentials, ids);
-            times.push(performance.now() - startedAt);
-            found.forEach(({ status, id }, at) => {
-              tally[status === 200 || status === 503 ? status : 'other']++;
-              if (id !== ids[at]) tally.disordered++;
-            });
-            tally.missing += PIPELINED - found.length;
-          }
-        }),
-      );
-      return `${JSON.stringify(tally)}; all ${PIPELINED} answered: ${quantiles(times)}`;
-    },
   };
 
-  const good = async (): Promise<() => Promise<TrafficReport>> => {
-    const traffic = new Traffic(() => service.url, credentials, GOOD);
-    await pause(1_000); // they are connected before
-    return () => traffic.stop();
+  /** Does the work again and again, and gives how often, how often it failed, and the longest time, also of one that has not ended. */
+  const watch = (work: () => Promise<boolean>, everyMs: number): (() => string) => {
+    let [count, failed, longest, startedAt, isOver] = [0, 0, 0, 0, false];
+    const round = async (): Promise<void> => {
+      startedAt = performance.now();
+      const succeeded = await work().catch(() => false);
+      [count, failed] = [count + 1, failed + Number(!succeeded)];
+      longest = Math.max(longest, performance.now() - startedAt);
+      if (!isOver) setTimeout(() => void round(), everyMs);
+    };
+    void round();
+    return () => {
+      isOver = true;
+      return `${failed} of ${count} failed, longest ${Math.round(longest)} ms`;
+    };
   };
+  const lines: string[] = [];
   try {
-    await (
-      await good()
-    )(); // warms up
-    const lines: string[] = [];
-    let without = NaN;
-    for (const [name, attack] of Object.entries(attacks)) {
-      const stop = await good();
+    const runs = [
+      ...Object.entries({ ...attacks, ...floods }).map(
+        (each) => ['directly', service.url, ...each] as const,
+      ),
+      ...Object.entries(attacks).map((each) => ['behind nginx', nginx.url, ...each] as const),
+    ].filter(([, , name]) => name.includes(only));
+    for (const [where, url, name, attack] of runs) {
+      const port = Number(new URL(url).port);
+      const caller = await Reader.to(url);
+      const stop = [
+        watch(async () => (await caller.ask(good)).status === 200, 5),
+        watch(
+          async () => (await exchange(port, good, { answers: 1 })).responses[0]?.status === 200,
+          200,
+        ),
+        watch(async () => (await fetch(`${service.managementUrl}/health/live`)).ok, 200),
+      ];
+      await pause(500);
       const before = residentMebibytes(service.pid);
       let most = before;
       const timer = setInterval(() => (most = Math.max(most, residentMebibytes(service.pid))), 50);
-      const outcome = await attack();
-      clearInterval(timer);
-      const { asked, failed, failures, p50, p99, largest } = await stop();
-      for (const socket of sockets.splice(0)) socket.destroy();
-      await pause(1_000);
-      if (Number.isNaN(without)) without = p99;
+      const outcome = await attack(port).finally(() => clearInterval(timer));
+      const [established, newcomers, health] = stop.map((end) => end());
+      caller.close();
       lines.push(
-        `${name}: ${failed} of ${asked} good requests failed; median ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms (${(p99 / without).toFixed(1)} times that without), largest ${largest.toFixed(1)} ms; ` +
-          `memory ${Math.round(before)} MiB, at most ${Math.round(most)}, then ${Math.round(residentMebibytes(service.pid))}`,
-        ...[outcome, ...failures.slice(0, 3)].filter(Boolean).map((line) => `  ${line}`),
+        `${where}, ${name} (${outcome}): the established caller ${established}; newcomers ${newcomers}; /health/live ${health}; memory ${Math.round(before)} MiB, at most ${Math.round(most)}`,
       );
+      console.error(lines.at(-1)); // for a run that is broken off
+      await pause(3_000);
     }
     return lines.join('\n');
   } finally {
-    for (const socket of sockets) socket.destroy();
-    await stage.close();
+    await nginx.stop();
+    await world.close();
   }
-}
-
-/** Sends requests with these ids at once. Gives status and id of each answer, in the order in which they came. */
-function pipelined(
-  socket: Socket,
-  { key, token }: { key: string; token: string },
-  ids: readonly string[],
-): Promise<{ status: number; id: string }[]> {
-  return new Promise((resolve) => {
-    let text = '';
-    const headers = { 'Api-Key': key, Authorization: token };
-    const done = (): void => {
-      clearTimeout(limit);
-      socket.off('data', more).off('close', done);
-      resolve(
-        [...text.matchAll(/HTTP\/1\.1 (\d{3}) [^]*?X-Request-Id: (\S+)/gi)].map(
-          ([, status, id = '']) => ({ status: Number(status), id }),
-        ),
-      );
-    };
-    const more = (chunk: Buffer): void => {
-      text += chunk.toString('latin1');
-      if (text.split('\r\n\r\n').length > ids.length) done();
-    };
-    const limit = setTimeout(done, LIMIT_MS);
-    socket.on('data', more).once('close', done);
-    socket.write(
-      ids
-        .map((id) => requestTo(PATHS.orderUpdate, { ...headers, 'X-Request-Id': id }, 'HEAD'))
-        .join(''),
-    );
-  });
 }

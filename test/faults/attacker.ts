@@ -1,0 +1,27 @@
+// A thread that opens connections from an address of its own, sends bytes on each at once, and tells how many of them were closed.
+import { type Socket, connect } from 'node:net';
+import { parentPort, workerData } from 'node:worker_threads';
+
+export interface Attack {
+  readonly port: number;
+  readonly count: number;
+  readonly bytes: string;
+  readonly isReading: boolean;
+  readonly seconds: number;
+}
+
+const { port, count, bytes, isReading, seconds } = workerData as Attack;
+const packet = Buffer.from(bytes);
+const open = new Set<Socket>();
+for (let at = 0; at < count; at++) {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' });
+  open.add(socket);
+  socket.on('error', () => undefined).once('close', () => open.delete(socket));
+  socket.once('connect', () => socket.write(packet));
+  if (isReading) socket.resume();
+  else socket.pause();
+}
+setTimeout(() => {
+  parentPort?.postMessage(count - open.size);
+  for (const socket of open) socket.destroy();
+}, seconds * 1000);
