@@ -1,8 +1,7 @@
 import './configuration/supported-node.js';
 const { runProgram } = await import('./administration/frame/run-program.js');
-const { check, renumber } = await import('./administration/migrate/branches.commands.js');
+const { check, create, renumber } = await import('./administration/migrate/files.commands.js');
 const { drift } = await import('./administration/migrate/drift.js');
-const { create } = await import('./administration/migrate/new.command.js');
 const { plan } = await import('./administration/migrate/plan/plan.command.js');
 const { up, down, status } = await import('./administration/migrate/run.commands.js');
 

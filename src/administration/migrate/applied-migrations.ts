@@ -2,12 +2,6 @@ import type { Client } from 'pg';
 import { AdministrationError, typed } from '../frame/command.js';
 import { numberOf, subjectOf } from './migration-files.js';
 
-export interface Step {
-  /** The name of a file, without .sql. */
-  readonly name: string;
-  readonly direction: 'up' | 'down';
-}
-
 /** The files compared with the table of node-pg-migrate. */
 export type MigrationState = Awaited<ReturnType<typeof readState>>;
 
@@ -37,11 +31,20 @@ export async function readState(client: Client, files: readonly string[]) {
   };
 }
 
+/** As above, for a transaction that changes something: node-pg-migrate knows a migration by its name alone. */
+export async function takeState(client: Client, files: readonly string[]): Promise<MigrationState> {
+  const state = await readState(client, files);
+  const update = 'update public.pgmigrations set name = $1 where name = $2';
+  for (const { name, appliedAs } of state.applied)
+    if (name !== appliedAs) await client.query(update, [name, appliedAs]);
+  return state;
+}
+
 /**
  * @param isFirst of a run: later on a migration that was renumbered after it was applied has its new number
  * @throws AdministrationError that names each applied file that is gone, and each pending one whose number is too low
  */
-export function stepsUp({ applied, pending, gone }: MigrationState, isFirst = true): Step[] {
+export function pendingOf({ applied, pending, gone }: MigrationState, isFirst = true): string[] {
   const inOrder = applied.filter(({ name, appliedAs }) => name === appliedAs);
   const highest = Math.max(0, ...inOrder.map(({ name }) => numberOf(name)));
   const low = pending
@@ -51,21 +54,14 @@ export function stepsUp({ applied, pending, gone }: MigrationState, isFirst = tr
         `${name}.sql is pending, and later ones are applied. Give it the next free number: ${typed('migrate', 'renumber --base main')}`,
     );
   if (gone.length + low.length > 0) throw new AdministrationError([...gone, ...low].join('\n'));
-  return pending.map((name) => ({ name, direction: 'up' }));
+  return pending;
 }
 
 /** The last `count` migrations, the last one first. */
-export const stepsDown =
+export const lastOf =
   (count: number) =>
-  ({ applied, gone }: MigrationState): Step[] => {
+  ({ applied, gone }: MigrationState): string[] => {
     const last = applied.slice(-count).reverse();
     if (last.some(({ isGone }) => isGone)) throw new AdministrationError(gone.join('\n'));
-    return last.map(({ name }) => ({ name, direction: 'down' }));
+    return last.map(({ name }) => name);
   };
-
-/** node-pg-migrate knows a migration by its name alone. */
-export async function noteNewNumbers(client: Client, { applied }: MigrationState): Promise<void> {
-  const update = 'update public.pgmigrations set name = $1 where name = $2';
-  for (const { name, appliedAs } of applied)
-    if (name !== appliedAs) await client.query(update, [name, appliedAs]);
-}

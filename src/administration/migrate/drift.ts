@@ -9,12 +9,8 @@ import { createMigration } from './migration-files.js';
 
 /** A row as JSON, without the hash of a key. */
 type Kept = Readonly<Record<string, string | number | null>> | null;
-/** A change of a code or a key that neither a migration nor a key command made: who logged in, and what the session said of itself. */
-type ForeignChange = Readonly<
-  Record<'changedAt' | 'by' | 'application' | 'operation' | 'table', string> &
-    Record<'person' | 'migration', string | null> &
-    Record<'before' | 'after', Kept>
->;
+/** A change of a code or a key that neither a migration nor a key command made. */
+type ForeignChange = Readonly<{ said: string; table: string; before: Kept; after: Kept }>;
 
 export const drift = command({
   usage: '[--since DATE] [--to-migration NAME]',
@@ -32,7 +28,7 @@ export const drift = command({
       if (name !== undefined)
         return { text: `created ${await createMigration(name, migrationOf(changes))}` };
       const lines = [
-        ...changes.map(describeChange),
+        ...changes.map(({ said }) => said),
         ...(await triggerFaults(client)).map(
           (said) =>
             `${said}: changes since then are not in the record. As the owner: alter table … enable always trigger …`,
@@ -43,12 +39,14 @@ export const drift = command({
     }),
 });
 
-/** The oldest ones first. */
+/** The oldest ones first: when, who logged in, what the session said of itself, and the rows. */
 async function foreignChanges(client: Client, since?: string): Promise<ForeignChange[]> {
   // A migration changed pgmigrations in the same transaction, whatever a session claims
   const { rows } = await client.query<ForeignChange>(
-    `select to_char(changed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "changedAt", database_user as by, application,
-      person, migration, operation, table_name as table, jsonb_strip_nulls(old_row) as before, jsonb_strip_nulls(new_row) as after
+    `select format('%s  %s (%s)  %s %s %s', to_char(changed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), database_user,
+        concat_ws(', ', nullif(application, ''), 'says to be ' || person, 'claims the migration ' || migration), operation, table_name,
+        concat_ws(' → ', jsonb_strip_nulls(old_row), jsonb_strip_nulls(new_row))) as said,
+      table_name as table, old_row as before, new_row as after
       from public.history where changed_at >= coalesce($1::timestamptz, now() - interval '90 days') and table_name <> 'pgmigrations'
       and not (application = '${KEYS_APPLICATION}' and table_name = 'api_key')
       and (transaction_id, begun_at) not in (select m.transaction_id, m.begun_at from public.history m where m.table_name = 'pgmigrations')
@@ -74,26 +72,12 @@ export async function driftInOneLine(client: Client): Promise<string[]> {
   ];
 }
 
-function describeChange(change: ForeignChange): string {
-  const { changedAt, by, application, person, migration, operation, table, before, after } = change;
-  const claims = [
-    application,
-    person && `says to be ${person}`,
-    migration && `claims the migration ${migration}`,
-  ].filter(Boolean);
-  const rows = [before, after].flatMap((row) => (row ? JSON.stringify(row) : []));
-  return `${changedAt}  ${by} (${claims.join(', ')})  ${operation} ${table} ${rows.join(' → ')}`;
-}
-
 /** The tables of codes, those that others refer to first. */
+const PROPERTY = ['area', 'property'];
 const TABLES: readonly Table[] = [
   { table: 'code_list', key: ['name'], columns: ['name'] },
   LISTS['code-lists'],
-  {
-    table: 'area_property',
-    key: ['area', 'property'],
-    columns: ['area', 'property', 'position', 'code_list'],
-  },
+  { table: 'area_property', key: PROPERTY, columns: [...PROPERTY, 'position', 'code_list'] },
   LISTS['communication-codes'],
 ];
 

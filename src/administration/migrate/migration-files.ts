@@ -10,7 +10,7 @@ export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migration
 
 const MARKERS = ['-- Up Migration', '-- Down Migration'];
 const LIKE_A_MARKER = /^[^\w'(]*(?:u?pu?|d[own]{1,4})[\s_-]*migr/i;
-/** Comments, strings, names in quotes and bodies of functions. A plain look: what it misses, the guard of run-file.ts stops. */
+/** Comments, strings, names in quotes and bodies of functions. A plain look: what it misses, the guard of run-migrations.ts stops. */
 const OPAQUE =
   /--.*|\/\*[^]*?(?:\*\/|$)|'[^']*'?|"[^"]*"?|\$(\w*)\$[^]*?(?:\$\1\$|$)|\bbegin\s+atomic\b[^]*?(?:\bend\s*;|$)/gi;
 /** A migration may use `rollback to` with its own savepoints. */
@@ -31,9 +31,7 @@ export async function migrationNames(folder = MIGRATIONS): Promise<string[]> {
   const files = (await readdir(folder)).filter((file) => !file.startsWith('.')).sort();
   const wrong = files.find((file) => !/^\d{4}_[a-z0-9_]+\.sql$/.test(file));
   if (wrong)
-    throw new AdministrationError(
-      `${wrong} is not the name of a migration: NNNN_verb_object.sql is needed, such as 0042_add_order_type.sql.`,
-    );
+    throw new AdministrationError(`${wrong} is not a name such as 0042_add_order_type.sql.`);
   return files.map((file) => basename(file, '.sql'));
 }
 
@@ -75,13 +73,11 @@ function faultOf(bytes: Uint8Array): string | undefined {
 /** Creates the next migration and gives its path. */
 export async function createMigration(subject: string, text: string): Promise<string> {
   if (!/^[a-z0-9_]+$/.test(subject))
-    throw new AdministrationError(
-      `"${subject}" cannot be part of a file name: lower-case letters, digits and underscores are needed, such as add_order_type.`,
-    );
+    throw new AdministrationError(`"${subject}" is not a name such as add_order_type.`);
   const name = nameOf(numberOf((await migrationNames()).at(-1)) + 1, subject);
   const path = join(MIGRATIONS, `${name}.sql`);
   await writeFile(path, text, { flag: 'wx' });
-  await writeLast(name);
+  await noteLast();
   return path;
 }
 
@@ -89,7 +85,7 @@ export async function createMigration(subject: string, text: string): Promise<st
 // appears in git at the merge and not in production.
 const LAST = join(MIGRATIONS, '..', 'last-migration.txt');
 
-export const writeLast = (name: string): Promise<void> => writeFile(LAST, `${name}\n`);
-
+export const noteLast = async (): Promise<void> =>
+  writeFile(LAST, `${(await migrationNames()).at(-1)}\n`);
 export const readLast = async (): Promise<string> =>
   (await readFile(LAST, 'utf8').catch(() => '')).trim();

@@ -7,13 +7,7 @@ import type { Client, DatabaseError } from 'pg';
 import { describe } from '../../telemetry/repeated-failure.js';
 import { AdministrationError, typed } from '../frame/command.js';
 import { connect } from '../frame/connect.js';
-import {
-  type MigrationState,
-  type Step,
-  noteNewNumbers,
-  readState,
-  stepsUp,
-} from './applied-migrations.js';
+import { type MigrationState, pendingOf, takeState } from './applied-migrations.js';
 import { MIGRATIONS, readMigrations } from './migration-files.js';
 
 const LIMITS = `set local lock_timeout = '30s'; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
@@ -24,64 +18,59 @@ const SETTINGS = `reset session authorization; reset role; reset all; set local 
   do $$ begin set local client_connection_check_interval = '100ms'; exception when others then null; end $$`;
 const GUARD = '"the transaction, which a migration must not end"';
 
+type Direction = 'up' | 'down';
+
 /** Applies the pending migrations, after all files were checked. Gives the names of what this run applied. */
-export const applyMigrations = (open = connect): Promise<string[]> => run(open, stepsUp);
+export const applyMigrations = (open = connect): Promise<string[]> => run(open, 'up', pendingOf);
 
 /** Undoes these migrations, whatever was applied meanwhile. */
 export const undoMigrations = (names: readonly string[]): Promise<string[]> =>
-  run(connect, ({ applied }) =>
-    names
-      .filter((name) => applied.some((one) => one.name === name))
-      .map((name) => ({ name, direction: 'down' })),
+  run(connect, 'down', ({ applied }) =>
+    names.filter((name) => applied.some((one) => one.name === name)),
   );
 
 /** @throws AdministrationError that names file, line and what PostgreSQL said, and what this run did before */
 async function run(
   open: () => Promise<Client>,
-  stepsOf: (state: MigrationState, isFirst: boolean) => Step[],
+  direction: Direction,
+  namesOf: (state: MigrationState, isFirst: boolean) => string[],
 ): Promise<string[]> {
   const files = await readMigrations();
-  const names: string[] = [];
-  let lost: { name: string; said: string } | undefined;
+  const done: string[] = [];
+  let lost = ''; // a migration whose COMMIT had no answer
   try {
     for (let isFirst = true; ; isFirst = false) {
       const client = await open();
       try {
         await begin(client, `set local lock_timeout = '120s'`);
         await client.query('select pg_advisory_xact_lock(7651, 1)');
-        const state = await readState(client, files);
-        const [step] = stepsOf(state, isFirst);
+        const [name] = namesOf(await takeState(client, files), isFirst);
+        // The lock is free, so the transaction of a lost COMMIT has ended
+        if (lost && name === lost)
+          throw new AdministrationError('It was not committed: nothing of it remains.');
         if (lost) {
-          // The lock is free, so its transaction has ended
-          const { name, said } = lost;
-          lost = undefined;
-          if (step?.name === name)
-            throw new AdministrationError(`${said} It was not committed: nothing of it remains.`);
-          process.stderr.write(`${said} It was committed.\n`);
-          names.push(name);
+          process.stderr.write(`${lossOf(lost)} It was committed.\n`);
+          done.push(lost);
+          lost = '';
         }
-        if (!step) return names;
-        const { name } = step;
-        await noteNewNumbers(client, state);
-        await runFile(client, step, () => LIMITS);
-        await client.query(`close ${GUARD}; commit`).then(
-          () => names.push(name),
-          (error: unknown) =>
-            void (lost = {
-              name,
-              said: `The COMMIT of ${name} had no answer: ${describe(error)}.`,
-            }),
-        );
+        if (!name) return done;
+        await runFile(client, name, direction, () => LIMITS);
+        await client.query(`close ${GUARD}; commit`).catch(() => (lost = name));
+        if (!lost) done.push(name);
       } finally {
         await client.end().catch(() => undefined); // this also ends the transaction
       }
     }
   } catch (error) {
-    const unknown = `${lost?.said} Whether it was committed is not known. Ask: ${typed('migrate', 'status')}\n`;
-    const done = names.length > 0 ? `\nDone in this run: ${names.join(', ')}.` : '';
-    throw new AdministrationError(`${lost ? unknown : ''}${describe(error)}${done}`);
+    const parts = lost
+      ? [lossOf(lost), describe(error), typed('migrate', 'status')]
+      : [describe(error)];
+    if (done.length > 0) parts.push(`Done in this run: ${done.join(', ')}.`);
+    throw new AdministrationError(parts.join('\n'));
   }
 }
+
+const lossOf = (name: string): string => `The connection was lost while ${name} was committed.`;
 
 /**
  * Begins a transaction that a file cannot end, whatever it holds. At COMMIT PostgreSQL runs the query of the cursor, which fails (a deferred
@@ -101,7 +90,8 @@ export const begin = (client: Client, limits: string): Promise<unknown> =>
  */
 export async function runFile(
   client: Client,
-  { name, direction }: Step,
+  name: string,
+  direction: Direction,
   limits: (length: number) => string,
 ): Promise<void> {
   const content = await readFile(join(MIGRATIONS, `${name}.sql`), 'utf8');

@@ -4,12 +4,15 @@ import { createInterface } from 'node:readline/promises';
 import { connectionString } from '../../configuration/database-url.js';
 import { AdministrationError, FLAG, command } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
-import { readState, stepsDown } from './applied-migrations.js';
+import { lastOf, readState } from './applied-migrations.js';
 import { driftInOneLine } from './drift.js';
 import { MIGRATIONS, readMigrations } from './migration-files.js';
 import { describeEffects } from './plan/plan.command.js';
-import { planSteps } from './plan/plan-steps.js';
+import { planMigrations } from './plan/plan-migrations.js';
 import { applyMigrations, undoMigrations } from './run-migrations.js';
+
+/** Written by the demo: it holds the connection string of its database. */
+const DEMO = join(MIGRATIONS, '..', '.data', 'demo.env');
 
 export const up = command({
   summary: 'applies the migrations that are pending',
@@ -27,14 +30,12 @@ export const status = command({
   run: () =>
     withDatabase(async (client) => {
       const { applied, pending, gone } = await readState(client, await readMigrations());
-      const lines = [
-        ...applied.map(
-          ({ name, appliedAs, isGone }) =>
-            `${isGone ? 'gone   ' : 'applied'}  ${name}${name === appliedAs ? '' : ` (as ${appliedAs})`}`,
-        ),
-        ...pending.map((name) => `pending  ${name}`),
-      ];
-      return { text: [...lines, ...gone].join('\n'), failed: gone.length > 0 };
+      const done = applied.map(({ name, appliedAs, isGone }) => {
+        const former = name === appliedAs ? '' : ` (as ${appliedAs})`;
+        return `${isGone ? 'gone   ' : 'applied'}  ${name}${former}`;
+      });
+      const lines = [...done, ...pending.map((name) => `pending  ${name}`), ...gone];
+      return { text: lines.join('\n'), failed: gone.length > 0 };
     }),
 });
 
@@ -46,34 +47,26 @@ export const down = command({
   options: { yes: FLAG },
   run: async ({ yes = false }, [count = '1']) => {
     if (!/^[1-9]\d{0,3}$/.test(count))
-      throw new AdministrationError(
-        `"${count}" is not a number of migrations to undo: 1 or more is needed.`,
-      );
-    const plan = await planSteps(stepsDown(Number(count)));
+      throw new AdministrationError(`"${count}" is not a number of migrations to undo.`);
+    const plan = await planMigrations('down', lastOf(Number(count)));
     if (plan.migrations.length === 0) return { text: 'Nothing to do.' };
     const url = connectionString(process.env);
     const { host, pathname } = new URL(url);
     process.stdout.write(
       `To undo in the database ${pathname.slice(1)} at ${host}: ${plan.migrations.join(', ')}\n${describeEffects(plan).join('\n')}\n\n`,
     );
-    // The demo writes the connection string of its database there
-    const demo = await readFile(join(MIGRATIONS, '..', '.data', 'demo.env'), 'utf8').catch(
-      () => '',
-    );
-    if (!yes && !demo.includes(`DATABASE_URL='${url}'`)) await ask();
+    const demo = await readFile(DEMO, 'utf8').catch(() => '');
+    if (!yes && !demo.includes(`DATABASE_URL='${url}'`) && (await answer()) !== 'yes')
+      throw new AdministrationError('Nothing was undone. Where nobody can be asked, add --yes');
     const undone = await undoMigrations(plan.migrations);
     return { text: undone.map((name) => `undone  ${name}`).join('\n') };
   },
 });
 
-/** @throws AdministrationError unless a person agrees */
-async function ask(): Promise<void> {
-  if (!process.stdin.isTTY)
-    throw new AdministrationError(
-      'Nothing was undone, since nobody can be asked here. To undo it, add --yes',
-    );
+async function answer(): Promise<string> {
+  if (!process.stdin.isTTY) return '';
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  const answer = await terminal.question('Undo this? Type "yes": ');
+  const said = await terminal.question('Undo this? Type "yes": ');
   terminal.close();
-  if (answer.trim().toLowerCase() !== 'yes') throw new AdministrationError('Nothing was undone.');
+  return said.trim().toLowerCase();
 }

@@ -184,12 +184,12 @@ describe('migrate plan sees what the service would see:', () => {
   const KEYS = '! callers will be refused: the service could not read its keys: ';
   const LOST = '! callers will be refused: keys of Acme';
   it.each([
-    ['truncate api_key;', `2 → 0\n${LOST}, Other`],
+    ['truncate api_key;', `2 → 0\n\n${LOST}, Other`],
     ['drop table api_key cascade;', `${KEYS}relation "public.api_key" does not exist`],
     ['revoke select on api_key from order_lookup_service;', `${KEYS}permission denied`],
     ['alter table api_key enable row level security;', `${KEYS}query would be affected by`],
-    [`update api_key set revoked_at = now() where client = 'Acme';`, `2 → 1\n${LOST}`],
-    [`update api_key set key_hash = sha256('x') where client = 'Acme';`, `2 → 2\n${LOST}`],
+    [`update api_key set revoked_at = now() where client = 'Acme';`, `2 → 1\n\n${LOST}`],
+    [`update api_key set key_hash = sha256('x') where client = 'Acme';`, LOST],
     ['revoke select on communication_code from order_lookup_service;', `${CODES}permission denied`],
     ['revoke select on revision from order_lookup_service;', `${KEYS}permission denied`],
     ['alter table code_list_value enable row level security;', `${CODES}query would be affected`],

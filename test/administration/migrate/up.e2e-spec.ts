@@ -257,7 +257,7 @@ describe('migrate down', () => {
       stdout: expect.stringMatching(
         /^To undo in the database test_\w+ at 127\.0\.0\.1:\d+: 0101_add\n[^]*! - value orderType: Transfer removed/,
       ),
-      stderr: 'Nothing was undone, since nobody can be asked here. To undo it, add --yes\n',
+      stderr: 'Nothing was undone. Where nobody can be asked, add --yes\n',
     });
     mkdirSync(join(copy.folder, '.data'));
     writeFileSync(

@@ -2,31 +2,30 @@ import { AREAS, type CodeRows, isInForce } from '../../../codes/code-rows.js';
 import { groupBy } from '../../../codes/group-by.js';
 import type { Validity } from '../../../database/entities/validity.js';
 
-/** One difference that callers see: of a property of an area, a value of a property, or a communication code. */
-export interface Change {
-  readonly kind: 'added' | 'removed' | 'moved' | 'changed';
+interface Seen {
   readonly what: 'property' | 'value' | 'record';
   readonly area: string;
   /** Of a value. */
   readonly property?: string;
   readonly name: string;
-  /** Of a communication code, and what it was before. */
+  /** Of a communication code. */
   readonly description?: string;
+}
+
+/**
+ * One difference that callers see: at a moment (RFC 3339), or at once. `after` is what a value or property stands behind, null at the beginning;
+ * it is absent where the list only becomes longer. A change is withdrawn that was scheduled before. `breaks` says why it can break clients.
+ */
+export interface Change extends Seen {
+  readonly kind: 'added' | 'removed' | 'moved' | 'changed';
   readonly former?: string | undefined;
-  /** What a value or property stands behind; null at the beginning. Absent where it only makes the list longer. */
-  readonly after?: string | null;
-  /** The moment at which callers see it (RFC 3339); without it, at once. */
+  readonly after?: string | null | undefined;
   readonly at?: string;
-  /** It was scheduled for that moment, and is no longer. */
   readonly withdrawn?: true;
-  /** Why it can break clients. */
   readonly breaks?: string | undefined;
 }
 
-interface Entry extends Validity {
-  readonly seen: Pick<Change, 'what' | 'area' | 'property' | 'name' | 'description'>;
-}
-type List = readonly Entry[];
+type List = readonly (Validity & { readonly seen: Seen })[];
 
 /** An end that is as far away counts as announced. */
 const NOTICE_MS = 30 * 86_400_000;
@@ -46,56 +45,58 @@ export function changesBetween(before: CodeRows, after: CodeRows, now: number): 
   const time = ({ at }: Change): number => (at === undefined ? now : Date.parse(at));
   return changes
     .sort((one, other) => time(one) - time(other))
-    .map((change) => ({ ...change, breaks: danger(change, time(change) - now) }));
+    .map((change) => ({
+      ...change,
+      breaks: time(change) < now + NOTICE_MS ? danger(change) : undefined,
+    }));
 }
 
 /** Members of an object and records are found by their names, values also by their places. */
-function danger({ kind, what, after, withdrawn }: Change, notice: number): string | undefined {
-  if (withdrawn || notice >= NOTICE_MS) return undefined;
+function danger({ kind, what, after, withdrawn }: Change): string | undefined {
+  if (withdrawn) return undefined;
   if (kind === 'removed') return 'orders and clients may still hold it';
-  return what === 'value' && after !== undefined
-    ? 'clients that go by position read another one'
-    : undefined;
+  const isPlaced = what === 'value' && after !== undefined;
+  return isPlaced ? 'clients that go by position read another one' : undefined;
 }
 
 /** What callers see of all moments, in the order of the answers: the properties of each area, the values of each property, the records. */
-function listsOf({ properties, values, records }: CodeRows): Map<string, Entry[]> {
+function listsOf({ properties, values, records }: CodeRows): Map<string, List> {
   const valuesOf = groupBy(values, ({ codeList }) => codeList);
-  const entries: Entry[] = [];
+  const entries: List[0][] = [];
+  const add = ({ validFrom, validUntil }: Validity, seen: Seen): void =>
+    void entries.push({ validFrom, validUntil, seen });
   for (const area of AREAS)
     for (const { property, codeList } of properties.filter((row) => row.area === area)) {
-      const always = { validFrom: -Infinity, validUntil: Infinity };
-      entries.push({ ...always, seen: { what: 'property', area, name: property } });
-      for (const { value: name, validFrom, validUntil } of valuesOf.get(codeList) ?? [])
-        entries.push({ validFrom, validUntil, seen: { what: 'value', area, property, name } });
+      add(
+        { validFrom: -Infinity, validUntil: Infinity },
+        { what: 'property', area, name: property },
+      );
+      for (const row of valuesOf.get(codeList) ?? [])
+        add(row, { what: 'value', area, property, name: row.value });
     }
   for (const { codeType, code, json, validity } of records) {
-    const { validFrom, validUntil } = validity;
     const name = `codeType ${JSON.stringify(codeType)}, code ${JSON.stringify(code)}`;
     const { description } = JSON.parse(json) as { description: string };
-    const seen = { what: 'record', area: 'order-scheduling', name, description } as const;
-    entries.push({ validFrom, validUntil, seen });
+    add(validity, { what: 'record', area: 'order-scheduling', name, description });
   }
   return groupBy(entries, ({ seen: { area, property } }) => `${area} ${property}`);
 }
 
-const inForce = (list: List, moment: number): List =>
-  list.filter((entry) => isInForce(entry, moment));
+const inForce = (list: List, moment: number): List => list.filter((one) => isInForce(one, moment));
 
 function compare(former: List, present: List): Change[] {
   const places = new Map(former.map(({ seen }, at) => [seen.name, at]));
-  const placeOf = ({ seen }: Entry): number => places.get(seen.name) ?? -1;
-  const unmoved = longestRun(present.map(placeOf).filter((place) => place >= 0));
-  const isUnmoved = (entry: Entry): boolean => unmoved.has(placeOf(entry));
   const kept = new Set(present.map(({ seen }) => seen.name));
+  const unmoved = longestRun(present.flatMap(({ seen }) => places.get(seen.name) ?? []));
+  const isUnmoved = ({ seen }: List[0]): boolean => unmoved.has(places.get(seen.name) ?? -1);
   const gone = former.filter(({ seen }) => !kept.has(seen.name));
   const changes = gone.map(({ seen }): Change => ({ ...seen, kind: 'removed' }));
-  for (const entry of present) {
+  for (const [at, entry] of present.entries()) {
     const { seen } = entry;
-    const old = former[placeOf(entry)]?.seen;
-    if (!old) changes.push({ ...seen, kind: 'added', ...placed(present, entry, isUnmoved) });
+    const old = former[places.get(seen.name) ?? -1]?.seen;
+    if (!old) changes.push({ ...seen, kind: 'added', after: placed(present, at, isUnmoved) });
     else if (!isUnmoved(entry))
-      changes.push({ ...seen, kind: 'moved', ...placed(present, entry, () => true) });
+      changes.push({ ...seen, kind: 'moved', after: placed(present, at, () => true) });
     else if (old.description !== seen.description)
       changes.push({ ...seen, kind: 'changed', former: old.description });
   }
@@ -117,15 +118,10 @@ function longestRun(places: readonly number[]): Set<number> {
 }
 
 /** What an entry stands behind, if old ones come after it. Records are found by their names. */
-function placed(
-  list: List,
-  entry: Entry,
-  isOld: (one: Entry) => boolean,
-): { after?: string | null } {
-  const at = list.indexOf(entry);
-  if (entry.seen.what === 'record' || !list.slice(at).some(isOld)) return {};
-  return { after: list[at - 1]?.seen.name ?? null };
-}
+const placed = (list: List, at: number, isOld: (one: List[0]) => boolean) =>
+  list[at]?.seen.what !== 'record' && list.slice(at).some(isOld)
+    ? (list[at - 1]?.seen.name ?? null)
+    : undefined;
 
 /** Changes after `now`, by a text that identifies each. */
 function scheduleOf(list: List, now: number): Map<string, Change> {
@@ -133,8 +129,9 @@ function scheduleOf(list: List, now: number): Map<string, Change> {
   for (const entry of list) {
     const { seen, validFrom, validUntil } = entry;
     if (validFrom > now) {
-      const place = placed(inForce(list, validFrom), entry, (one) => one.validFrom < validFrom);
-      changes.push({ ...seen, kind: 'added', at: new Date(validFrom).toISOString(), ...place });
+      const then = inForce(list, validFrom);
+      const after = placed(then, then.indexOf(entry), (one) => one.validFrom < validFrom);
+      changes.push({ ...seen, kind: 'added', at: new Date(validFrom).toISOString(), after });
     }
     if (validUntil > now && validUntil < Infinity)
       changes.push({ ...seen, kind: 'removed', at: new Date(validUntil).toISOString() });

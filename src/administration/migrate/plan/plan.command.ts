@@ -1,7 +1,7 @@
 import { FLAG, command } from '../../frame/command.js';
-import { stepsUp } from '../applied-migrations.js';
+import { pendingOf } from '../applied-migrations.js';
 import type { Change } from './changes.js';
-import { type Plan, planSteps } from './plan-steps.js';
+import { type Plan, planMigrations } from './plan-migrations.js';
 
 const SIGNS = { added: '+', removed: '-', moved: '↕', changed: '~' };
 /** How many changes are shown. */
@@ -13,7 +13,7 @@ export const plan = command({
     'shows what callers would see change, and changes nothing; status 2 where it can break clients',
   options: { json: FLAG },
   run: async () => {
-    const planned = await planSteps(stepsUp);
+    const planned = await planMigrations('up', pendingOf);
     const { migrations, canBreakClients: found, wayBack } = planned;
     const lines = [
       `Pending: ${migrations.join(', ')}`,
@@ -39,11 +39,9 @@ export function describeEffects({ changes, refusals, keys }: Plan): string[] {
   }
   if (changes.length > SHOWN) lines.push('', `… and ${changes.length - SHOWN} more`);
   if (changes.length + refusals.length === 0) lines.push('', 'Callers see no difference.');
-  if (refusals.length > 0) lines.push('', ...refusals.map((said) => `! ${said}`));
-  if (keys.before !== keys.after || keys.lost.length > 0)
+  if (keys.before !== keys.after)
     lines.push('', `API keys in force: ${keys.before} → ${keys.after}`);
-  if (keys.lost.length > 0)
-    lines.push(`! callers will be refused: keys of ${keys.lost.join(', ')}`);
+  if (refusals.length > 0) lines.push('', ...refusals.map((said) => `! ${said}`));
   return lines;
 }
 

@@ -4,18 +4,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client, DatabaseError } from 'pg';
 import type { EntityManager } from 'typeorm';
+import type { Session } from '../../../database/session.js';
 import { describe } from '../../../telemetry/repeated-failure.js';
 import { AdministrationError } from '../../frame/command.js';
 import { connect, withManager } from '../../frame/connect.js';
 import { begin } from '../run-migrations.js';
 
 const ATTEMPTS = 5;
-/** Of an attempt. */
-const LIMIT_MS = 20_000;
+const LIMIT_S = 20;
 
 /** The server ends what the limit does not reach: a lost connection, a statement that never ends. A large file takes time to be sent. */
 export const limitsOf = (length: number): string =>
-  `set local lock_timeout = '500ms'; set local statement_timeout = '${LIMIT_MS}ms';
+  `set local lock_timeout = '500ms'; set local statement_timeout = '${LIMIT_S}s';
   set local idle_in_transaction_session_timeout = '${1_000 + Math.round(length / 5_000)}ms'`;
 
 const LOCK = `do $$ declare name text; begin
@@ -26,56 +26,51 @@ end $$`;
 /** Sessions that wait for the process $1. */
 const WAITERS = `select from pg_locks where not granted and $1 = any (pg_blocking_pids(pid))
   and clock_timestamp() - waitstart > interval '500 ms' limit 1`;
-
 /** SQLSTATEs that concurrent transactions cause: serialization failure, deadlock, lock not available. */
 const WORTH_ANOTHER = ['40001', '40P01', '55P03'];
 
+type Work<T> = (client: Client, manager: EntityManager) => Promise<T>;
+
 /** @throws what `work` threw, or an AdministrationError if no attempt came to its end */
-export async function rehearse<T>(
-  work: (client: Client, manager: EntityManager) => Promise<T>,
-): Promise<T> {
+export async function rehearse<T>(work: Work<T>): Promise<T> {
   for (let number = 1; ; number++) {
-    const watch = await connect();
-    const over = new AbortController();
+    const watch = (await connect()) as Session;
     try {
-      return await withManager((session, manager) => {
-        const attempt = async (): Promise<T> => {
-          await begin(session, limitsOf(0));
-          const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
-          const whole = session.query(LOCK).then(() => work(session, manager));
-          const result = await Promise.race([waiter(watch, rows[0]?.pid, over.signal), whole]);
-          await session.query('rollback; reset default_transaction_read_only'); // behind a pooler others get the session
-          return result;
-        };
-        return Promise.race([tooLong(over.signal), attempt()]);
-      });
+      return await withManager((session, manager) =>
+        Promise.race([tooLong(), attempt(watch, session, () => work(session, manager))]),
+      );
     } catch (error) {
-      const { code = '' } = error as DatabaseError;
-      if (number === ATTEMPTS || !WORTH_ANOTHER.includes(code))
-        throw error instanceof AdministrationError
-          ? error
-          : new AdministrationError(
-              `The plan came to no end, and nothing was changed: ${describe(error)}. If others write meanwhile, choose a quieter time, or a copy of the database.`,
-            );
+      const isBusy = WORTH_ANOTHER.includes((error as DatabaseError).code ?? '');
+      const said = `The plan came to no end, and nothing was changed: ${describe(error)}. If others write meanwhile, choose a quieter time, or a copy of the database.`;
+      if (number === ATTEMPTS || !isBusy)
+        throw error instanceof AdministrationError ? error : new AdministrationError(said);
     } finally {
-      over.abort();
-      await watch.end().catch(() => undefined);
+      watch.destroy();
     }
     await pause(100 + Math.random() * 200);
   }
 }
 
+async function attempt<T>(watch: Client, session: Client, work: () => Promise<T>): Promise<T> {
+  await begin(session, limitsOf(0));
+  const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const whole = session.query(LOCK).then(work);
+  const result = await Promise.race([whole, waiter(watch, rows[0]?.pid)]);
+  await session.query('rollback; reset default_transaction_read_only'); // behind a pooler others get the session
+  return result;
+}
+
 /** Fails as soon as a session waits for that process. */
-async function waiter(watch: Client, pid: unknown, signal: AbortSignal): Promise<never> {
+async function waiter(watch: Client, pid: unknown): Promise<never> {
   for (;;) {
-    await pause(50, undefined, { signal });
+    await pause(50);
     const { rowCount } = await watch.query(WAITERS, [pid]);
     if (rowCount)
       throw Object.assign(new Error('another session had to wait'), { code: WORTH_ANOTHER[2] });
   }
 }
 
-async function tooLong(signal: AbortSignal): Promise<never> {
-  await pause(LIMIT_MS, undefined, { signal });
-  throw new Error(`it took longer than ${LIMIT_MS / 1_000} s`);
+async function tooLong(): Promise<never> {
+  await pause(LIMIT_S * 1_000, undefined, { ref: false });
+  throw new Error(`it took longer than ${LIMIT_S} s`);
 }

@@ -1,0 +1,124 @@
+import type { Client } from 'pg';
+import type { EntityManager } from 'typeorm';
+import { KEY_STATE } from '../../../auth/api-keys/key-state.js';
+import type { CodeRows } from '../../../codes/code-rows.js';
+import { readCodes } from '../../../codes/read-codes.js';
+import { describe } from '../../../telemetry/repeated-failure.js';
+import { AdministrationError } from '../../frame/command.js';
+import { type MigrationState, takeState } from '../applied-migrations.js';
+import { readMigrations } from '../migration-files.js';
+import { runFile } from '../run-migrations.js';
+import { changesBetween } from './changes.js';
+import { limitsOf, rehearse } from './rehearse.js';
+
+export type Plan = Awaited<ReturnType<typeof planMigrations>>;
+
+/** What callers would see change if these migrations were applied or undone. None is. */
+export async function planMigrations(
+  direction: 'up' | 'down',
+  namesOf: (state: MigrationState) => string[],
+) {
+  const files = await readMigrations();
+  const wayBack: string[] = []; // where it fails or leaves something behind
+  const { before, after, migrations } = await rehearse(async (client, manager) => {
+    const names = namesOf(await takeState(client, files));
+    const view = await viewOf(manager);
+    wayBack.length = 0; // of a former attempt
+    for (const name of names) {
+      const former = await fingerprint(client);
+      await runFile(client, name, direction, limitsOf).catch((error: Error & { code?: string }) => {
+        if (error.code !== '55P04') throw error; // the value of an enum is used before it is committed
+        throw new AdministrationError(
+          `The plan cannot tell what callers would see: ${error.message}`,
+        );
+      });
+      if (direction === 'up') wayBack.push(...(await tryWayBack(client, name, former)));
+    }
+    return { before: view, after: await viewOf(manager), migrations: names };
+  });
+  const changes = changesBetween(before.codes, after.codes, Date.now());
+  const lost = [...before.keys].flatMap(([key, name]) => (after.keys.has(key) ? [] : name)).sort();
+  const refusals = migrations.length > 0 ? after.refusals : [];
+  if (lost.length > 0)
+    refusals.push(`callers will be refused: keys of ${[...new Set(lost)].join(', ')}`);
+  const keys = { before: before.keys.size, after: after.keys.size };
+  const canBreakClients = refusals.length > 0 || changes.some(({ breaks }) => breaks);
+  return { migrations, changes, refusals, keys, wayBack, canBreakClients };
+}
+
+/** What is wrong with it: the database has to be what it was before the file. */
+async function tryWayBack(client: Client, name: string, before: string[]): Promise<string[]> {
+  await client.query('savepoint way_back');
+  try {
+    await runFile(client, name, 'down', limitsOf);
+    const after = await fingerprint(client);
+    const different = [...before, ...after]
+      .filter((line) => before.includes(line) !== after.includes(line))
+      .map((line) => line.replace(/: .*/, ''));
+    if (different.length === 0) return [];
+    return [`that of ${name} leaves something else behind: ${[...new Set(different)].join(', ')}`];
+  } catch (error) {
+    return [`that of ${name} fails: ${(error as Error).message.split('\n')[0]}`];
+  } finally {
+    await client.query('rollback to savepoint way_back');
+  }
+}
+
+/** A line for each name in `public`, and for the rows of each table. */
+async function fingerprint(client: Client): Promise<string[]> {
+  const tables = await client.query<{ sum: string }>(
+    `select format('select %L || sum(hashtextextended(t::text, 0)) from public.%I t', 'rows of ' || relname || ': ', relname) as sum
+      from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
+        and relname not in ('pgmigrations', 'history', 'revision') and has_table_privilege(oid, 'select')`,
+  );
+  const { rows } = await client.query<{ line: string | null }>(
+    [
+      `select attrelid::regclass || '.' || attname as line from pg_attribute join pg_class c on c.oid = attrelid
+        where relnamespace = 'public'::regnamespace and attnum > 0 and not attisdropped and relname not like 'pgmigrations%'`,
+      `select oid::regprocedure::text from pg_proc where pronamespace = 'public'::regnamespace`,
+      `select conname from pg_constraint where connamespace = 'public'::regnamespace and conname not like 'pgmigrations%'`,
+      `select tgname || ' of ' || tgrelid::regclass from pg_trigger where not tgisinternal`,
+      ...tables.rows.map(({ sum }) => sum),
+    ].join(' union all '),
+  );
+  return rows.flatMap(({ line }) => line ?? []);
+}
+
+// What the service would read: with its own readers, its own role and its own settings, so that a right that is missing, row level security or
+// a table that is gone shows here as it would there.
+const ROLE = 'order_lookup_service';
+const KEYS = `select id || encode(key_hash, 'hex') as key, client from public.api_key
+  where ${KEY_STATE} in ('in force', 'ends') and exists (select from public.revision)`;
+// Where the session's role may not act as the service, it reads with its own rights
+const AS_SERVICE = `savepoint service_view;
+  do $$ begin
+    if exists (select from pg_roles where rolname = '${ROLE}' and pg_has_role(session_user, oid, 'member')) then set local role ${ROLE}; end if;
+  end $$; set local row_security = off; set local search_path = pg_catalog, public, pg_temp`;
+
+/** As the transaction of `manager` sees it now, which stays as it is. */
+async function viewOf(manager: EntityManager) {
+  const refusals: string[] = [];
+  const attempt = async <T>(refused: string, read: () => Promise<T>): Promise<T | undefined> => {
+    await manager.query('savepoint attempt');
+    try {
+      return await read();
+    } catch (error) {
+      await manager.query('rollback to savepoint attempt'); // fails if the connection is lost
+      refusals.push(`${refused}: ${describe(error)}`);
+      return undefined;
+    }
+  };
+  await manager.query(AS_SERVICE);
+  const codes = await attempt('the service would not serve the codes', () => readCodes(manager));
+  const keys = await attempt('callers will be refused: the service could not read its keys', () =>
+    manager.query<{ key: string; client: string }[]>(KEYS),
+  );
+  await manager.query('rollback to savepoint service_view');
+  const none: CodeRows = { properties: [], values: [], records: [] };
+  return {
+    codes: codes ?? none,
+    /** Clients of the keys in force, by id and hash. */
+    keys: new Map(keys?.map(({ key, client }) => [key, client])),
+    refusals,
+  };
+}
