@@ -27,6 +27,16 @@ export class ServiceRequest extends IncomingMessage {
   caller: Caller | undefined = undefined;
   refusal: Refusal | undefined = undefined;
 
+  /**
+   * Node.js reads a packet only up to a request that changes the protocol. So nothing more is read from a connection that has been cut: a packet
+   * holds up to a thousand requests, which cost three times the CPU time and 200 MiB with 100 such connections.
+   */
+  get upgrade(): boolean {
+    return this.socket.destroyed || this.method === 'CONNECT';
+  }
+
+  set upgrade(_isAsked: boolean) {}
+
   /** Called once, before anything else. `instance` is `urn:uuid:<request id>`, so X-Request-Id is used only if it is a UUID. */
   open(): void {
     this.startedAt = performance.now();

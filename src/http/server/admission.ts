@@ -27,10 +27,6 @@ export function guard(server: Server, replies: Replies, metrics: Metrics, handle
       while (socket.responses[0]?.closed) socket.responses.shift();
       if (socket.responses.push(response) > MAX_WAITING) {
         metrics.connectionsRefused.inc({ limit: 'waiting-requests' });
-        // Node makes an error for each request: their stacks would be a quarter of the work
-        const { stackTraceLimit } = Error;
-        socket.prependOnceListener('close', () => (Error.stackTraceLimit = 0));
-        socket.once('close', () => (Error.stackTraceLimit = stackTraceLimit));
         return void socket.destroy();
       }
       request.open();
