@@ -61,9 +61,7 @@ function parsed(name: string, { options, operands }: Command, args: string[], us
 
 function sentenceOf(error: unknown): string {
   if (!(error instanceof DatabaseError)) return describe(error);
-  const remedy = {
-    '42P01': `. Apply the migrations first: ${typed('migrate', 'up')}`,
-    '42501': '. Connect with the role that owns the tables: order_lookup_owner in production',
-  }[error.code ?? ''];
-  return `PostgreSQL refused this: ${error.message}${remedy ?? ''}`;
+  const isTableMissing = error.code === '42P01';
+  const remedy = isTableMissing ? `. Apply the migrations first: ${typed('migrate', 'up')}` : '';
+  return `PostgreSQL refused this: ${error.message}${remedy}`;
 }

@@ -60,12 +60,10 @@ export async function readListFile(path: string): Promise<ListFile> {
   return { list, rows };
 }
 
-type Line = readonly [line: number, fields: readonly string[]];
-
 /** The lines on which the records begin, and their fields. It ends at the first wrong quote: behind it nobody knows what is between quotes. */
-function recordsOf(text: string, faults: Fault[]): Line[] {
+function recordsOf(text: string, faults: Fault[]) {
   const above = text.startsWith('sep=') ? 1 : 0; // by this line Excel knows the separator
-  const found: Line[] = [];
+  const found: [line: number, fields: string[]][] = [];
   let next = above + 1;
   try {
     parse(text, {
