@@ -33,7 +33,7 @@ export async function compareList(client: Client, path: string, file: ListFile, 
   );
   const changed = new Set(after.map(key));
   const before = [...present.values()].filter((row) => isGone(row) || changed.has(key(row)));
-  return { before, after };
+  return { table: list, before, after };
 }
 
 /** One list in the order of the file, with its present positions, and new ones behind them. What the file lacks stays behind what it stands behind now. */

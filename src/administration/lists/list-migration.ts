@@ -5,20 +5,16 @@ import { type Row, type Table, keyOf } from './list-tables.js';
 const ROWS = 1_000;
 
 /** The rows of a table that differ, as they are and as they will be. */
-type Changes = Readonly<Record<'before' | 'after', readonly Row[]>>;
-type TableChanges = Changes & { readonly table: Table };
-
-export const listMigration = (table: Table, changes: Changes, title: string): string =>
-  migrationText(title, [{ table, ...changes }]);
+type Changes = Readonly<{ table: Table; before: readonly Row[]; after: readonly Row[] }>;
 
 /** A migration with its way back. Tables that others refer to come first: rows are written in this order, and deleted in the other one. */
-export function migrationText(title: string, changes: readonly TableChanges[]): string {
+export function migrationText(title: string, changes: readonly Changes[]): string {
   const back = changes.map(({ table, before, after }) => ({ table, before: after, after: before }));
   const [up, down] = [changes, back].map((ways) => statements(ways).join('\n'));
   return `-- ${title}\n\n-- Up Migration\n\n${up}\n-- Down Migration\n\n${down}`;
 }
 
-function statements(changes: readonly TableChanges[]): string[] {
+function statements(changes: readonly Changes[]): string[] {
   const removed = changes.toReversed().flatMap(({ table, before, after }) => {
     const stays = new Set(after.map((row) => keyOf(table, row)));
     const gone = before.filter((row) => !stays.has(keyOf(table, row)));

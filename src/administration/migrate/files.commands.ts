@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { AdministrationError, FLAG, TEXT, command, typed } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 import { compareList } from '../lists/compare-list.js';
-import { listMigration } from '../lists/list-migration.js';
+import { migrationText } from '../lists/list-migration.js';
 import { readListFile } from '../lists/read-list-file.js';
 import {
   MIGRATIONS,
@@ -41,11 +41,10 @@ export const create = command({
     if (from === undefined) return { text: `created ${await createMigration(name, TEMPLATE)}` };
     const file = await readListFile(from);
     const changes = await withDatabase((client) => compareList(client, from, file, complete));
-    if (Object.values(changes).every((rows) => rows.length === 0))
+    if (changes.before.length + changes.after.length === 0)
       return { text: `The database already holds what ${from} says. Nothing was written.` };
     const title = `Written from ${JSON.stringify(basename(from))}${complete ? ', which is complete' : ''}`;
-    const text = listMigration(file.list, changes, title);
-    return { text: `created ${await createMigration(name, text)}` };
+    return { text: `created ${await createMigration(name, migrationText(title, [changes]))}` };
   },
 });
 

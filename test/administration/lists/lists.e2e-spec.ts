@@ -5,7 +5,7 @@ import { stringify } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
 import { Client } from 'pg';
 import { compareList } from '../../../src/administration/lists/compare-list.js';
-import { listMigration } from '../../../src/administration/lists/list-migration.js';
+import { migrationText } from '../../../src/administration/lists/list-migration.js';
 import { LISTS, readRows, toCsv } from '../../../src/administration/lists/list-tables.js';
 import { readListFile } from '../../../src/administration/lists/read-list-file.js';
 import { type TestDatabase, createDatabase } from '../../support/database.js';
@@ -47,7 +47,7 @@ const compared = async (text: string | Uint8Array, complete = false) => {
   const path = file(text);
   const read = await readListFile(path);
   const changes = await compareList(client, path, read, complete);
-  return { ...read, changes, sql: listMigration(read.list, changes, 'Any') };
+  return { ...read, changes, sql: migrationText('Any', [changes]) };
 };
 
 describe('codes export', () => {
@@ -221,7 +221,7 @@ it.each<[keyof typeof LISTS, fc.Arbitrary<string[]>, string[][]]>([
           expect(
             lines(after).filter((line) => line.startsWith(first) && lines(csv).includes(line)),
           ).toEqual(lines(csv).filter((line) => line.startsWith(first)));
-        expect((await compared(after, true)).changes).toEqual({ before: [], after: [] });
+        expect((await compared(after, true)).changes).toMatchObject({ before: [], after: [] });
         await client.query(down);
         expect(await table()).toBe(before);
       }),
