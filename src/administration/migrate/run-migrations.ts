@@ -62,9 +62,9 @@ async function run(
       }
     }
   } catch (error) {
-    const parts = lost
-      ? [lossOf(lost), describe(error), typed('migrate', 'status')]
-      : [describe(error)];
+    const parts = [describe(error)];
+    if (lost) parts.unshift(lossOf(lost));
+    if (lost) parts.push(`See what is applied: ${typed('migrate', 'status')}`);
     if (done.length > 0) parts.push(`Done in this run: ${done.join(', ')}.`);
     throw new AdministrationError(parts.join('\n'));
   }

@@ -39,30 +39,19 @@ const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
 it('shows nothing after migrations and key commands, and the record names who ran them', async () => {
   copy.add('0100_add', `insert into code_list (name) values ('added'); reset role;`);
   copy.add('0101_make', 'create table made (x int);', 'drop table made;');
-  expect(await copy.migrate('up')).toEqual({
-    status: 0,
-    stdout: 'applied  0100_add\napplied  0101_make\n',
-    stderr: '',
-  });
-  const { id } = JSON.parse((await keys('issue', '--client', 'c', '--json')).stdout) as {
-    id: string;
-  };
-  await keys('rotate', id);
-  await keys('revoke', id);
+  const { stdout } = await copy.migrate('up');
+  expect(stdout).toBe('applied  0100_add\napplied  0101_make\n'); // no word of drift
+  const issued = await keys('issue', '--client', 'c', '--json');
+  await keys('revoke', (JSON.parse(issued.stdout) as { id: string }).id);
   expect(await drift()).toEqual(NOTHING);
   expect(
     await database.query(
       `select distinct tableowner from pg_tables where schemaname = 'public' and tablename in ('pgmigrations', 'made', 'code_list')`,
     ),
   ).toEqual([{ tableowner: 'order_lookup_owner' }]);
-  expect(
-    await database.query(
-      `select database_user as by, migration from change_history where new_row ->> 'name' in ('added', '0100_add') order by id`,
-    ),
-  ).toEqual([
-    { by: person, migration: '0100_add' },
-    { by: person, migration: '0100_add' },
-  ]);
+  const added = `select database_user as by, migration from change_history where new_row ->> 'name' in ('added', '0100_add')`;
+  const recorded = { by: person, migration: '0100_add' };
+  expect(await database.query(added)).toEqual([recorded, recorded]);
 });
 
 it('shows what else was changed and by whom, whatever the session claims, and forgets nothing', async () => {
@@ -104,10 +93,7 @@ it('becomes a migration, which changes nothing here and everything elsewhere, an
      insert into communication_code values ('T', 'b', 'in vain'); delete from communication_code where code = 'b'`,
   );
   const created = await drift('--to-migration', 'keep_what_was_changed');
-  expect(created).toMatchObject({
-    status: 0,
-    stdout: expect.stringMatching(/^created .*\/0103_keep_what_was_changed\.sql\n$/),
-  });
+  expect(created.stdout).toMatch(/^created .*\/0103_keep_what_was_changed\.sql\n$/);
   const elsewhere = await createDatabase();
   const contents = (where: TestDatabase) =>
     where.query(

@@ -75,17 +75,12 @@ describe('migrate plan shows', () => {
       UNSAFE,
     ],
     [
-      'a property',
-      `insert into area_property (area, property, code_list) values ('order-update', 'more', 'orderType');`,
-      `delete from area_property where property = 'more';`,
-      `\norder-update\n    + property more added\n    + value more: Standard added\n    + value more: Return added\n`,
-      SAFE,
-    ],
-    [
-      'records',
-      `insert into communication_code values ('A', 'B', 'The "first"');`,
-      'delete from communication_code;',
-      '\norder-scheduling\n    + record codeType "A", code "B": "The \\"first\\"" added\n',
+      'a property, and a record',
+      `insert into area_property (area, property, code_list) values ('order-update', 'more', 'orderType');
+       insert into communication_code values ('A', 'B', 'The "first"');`,
+      `delete from area_property where property = 'more'; delete from communication_code;`,
+      '\norder-update\n    + property more added\n    + value more: Standard added\n    + value more: Return added\n' +
+        '\norder-scheduling\n    + record codeType "A", code "B": "The \\"first\\"" added\n',
       SAFE,
     ],
     [
@@ -123,8 +118,7 @@ describe('migrate plan shows', () => {
        insert into communication_code values ('A', 'B', 'First', null, ${inDays(40)});`,
       `update code_list_value set valid_until = null where valid_until is not null; delete from code_list_value where value = 'Late'; delete from communication_code;`,
     );
-    const { status, stdout } = await plan();
-    expect(status).toBe(2);
+    const { stdout } = await plan();
     const at = String.raw`at \d{4}-\d\d-\d\dT00:00:00\.000Z`;
     for (const said of [
       String.raw`${at}, order-update\n {2}! - value transportationMode: Best removed \(`,
@@ -156,13 +150,8 @@ describe('migrate plan shows', () => {
     copy.environment = { DATABASE_URL: empty.urlOf('order_lookup_owner') };
     const { status, stdout } = await plan();
     expect(stdout).toContain('+ property orderType added');
-    expect(stdout).not.toContain('The way back');
-    expect(status).toBe(0);
-    expect(
-      await empty.query(
-        `select to_regclass('code_list') as one, to_regclass('pgmigrations') as two`,
-      ),
-    ).toEqual([{ one: null, two: null }]);
+    expect({ status, fault: stdout.includes('The way back') }).toEqual({ status: 0, fault: false });
+    expect(await empty.query(`select where to_regclass('pgmigrations') is null`)).toHaveLength(1);
     await empty.drop();
   });
 
@@ -183,18 +172,19 @@ describe('migrate plan sees what the service would see:', () => {
   const CODES = '! the service would not serve the codes: ';
   const KEYS = '! callers will be refused: the service could not read its keys: ';
   const LOST = '! callers will be refused: keys of Acme';
+  const TO_SERVICE = 'from order_lookup_service;';
   it.each([
     ['truncate api_key;', `2 → 0\n\n${LOST}, Other`],
     ['drop table api_key cascade;', `${KEYS}relation "public.api_key" does not exist`],
-    ['revoke select on api_key from order_lookup_service;', `${KEYS}permission denied`],
+    ['drop table communication_code;', `${CODES}relation `],
+    [`revoke select on api_key ${TO_SERVICE}`, `${KEYS}permission denied`],
+    [`revoke select on communication_code ${TO_SERVICE}`, `${CODES}permission denied`],
+    [`revoke select on revision ${TO_SERVICE}`, `${KEYS}permission denied`],
     ['alter table api_key enable row level security;', `${KEYS}query would be affected by`],
+    ['alter table code_list_value enable row level security;', `${CODES}query would be affected`],
     [`update api_key set revoked_at = now() where client = 'Acme';`, `2 → 1\n\n${LOST}`],
     [`update api_key set key_hash = sha256('x') where client = 'Acme';`, LOST],
-    ['revoke select on communication_code from order_lookup_service;', `${CODES}permission denied`],
-    ['revoke select on revision from order_lookup_service;', `${KEYS}permission denied`],
-    ['alter table code_list_value enable row level security;', `${CODES}query would be affected`],
     [`delete from area_property where area = 'order-update';`, `${CODES}the area order-update has`],
-    ['drop table communication_code;', `${CODES}relation `],
   ])('%s', async (sql, said) => {
     copy.add('0100_x', sql);
     const before = await contents();
@@ -209,41 +199,39 @@ describe('migrate plan sees what the service would see:', () => {
 describe('a plan beside others', () => {
   it('contains nothing that a writer changes, who never waits for more than a second', async () => {
     copy.add('0100_add', TRANSFER, `delete from code_list_value where value = 'Transfer';`);
-    const over = new AbortController();
+    let [isOver, longest] = [false, 0];
     const writer = (async () => {
-      let longest = 0;
-      while (!over.signal.aborted) {
-        for (const sql of [
-          `insert into code_list_value (code_list, value) values ('orderType', 'Written')`,
-          `delete from code_list_value where value = 'Written'`,
-        ]) {
-          const begun = performance.now();
-          await database.query(sql);
-          longest = Math.max(longest, performance.now() - begun);
-        }
+      for (let at = 0; !isOver; at++) {
+        const begun = performance.now();
+        await database.query(
+          at % 2
+            ? `delete from code_list_value where value = 'Written'`
+            : `insert into code_list_value (code_list, value) values ('orderType', 'Written')`,
+        );
+        longest = Math.max(longest, performance.now() - begun);
         await pause(5);
       }
-      return longest;
     })();
     for (let round = 0; round < 3; round++) {
-      const { stdout } = await plan('--json');
-      const { changes } = JSON.parse(stdout) as { changes: { name: string }[] };
+      const { changes } = JSON.parse((await plan('--json')).stdout) as {
+        changes: { name: string }[];
+      };
       expect(changes.map(({ name }) => name)).toEqual(['Transfer', 'Transfer']);
     }
-    over.abort();
-    expect(await writer).toBeLessThan(1_000);
+    isOver = true;
+    await writer;
+    expect(longest).toBeLessThan(1_000);
   });
 
   it('run by a role of a person gives way to a writer who waits, and succeeds in the end', async () => {
     const username = `ada_${database.name.slice(-12)}`;
-    await database.query(
-      `create role ${username} login password '${PASSWORD}' in role order_lookup_owner; alter role ${username} set role = 'order_lookup_owner'`,
-    );
-    copy.environment = {
-      DATABASE_URL: Object.assign(new URL(database.url), { username, password: PASSWORD }).href,
-    };
     // A sequence remembers the first attempt, which would hold its lock for an hour
-    await database.query('create sequence attempt; grant usage on attempt to order_lookup_owner');
+    await database.query(
+      `create role ${username} login password '${PASSWORD}' in role order_lookup_owner; alter role ${username} set role = 'order_lookup_owner';
+       create sequence attempt; grant usage on attempt to order_lookup_owner`,
+    );
+    const url = Object.assign(new URL(database.url), { username, password: PASSWORD });
+    copy.environment = { DATABASE_URL: url.href };
     copy.add(
       '0100_slow',
       `lock table communication_code in exclusive mode;
@@ -251,16 +239,15 @@ describe('a plan beside others', () => {
       'select 1;',
     );
     const planned = plan('--json');
-    await until(
-      async () => (await database.query('select from attempt where is_called')).length > 0,
-    );
+    const isBegun = 'select from attempt where is_called';
+    await until(async () => (await database.query(isBegun)).length > 0);
     const begun = performance.now();
     await database.query(`insert into communication_code values ('T', '1', 'Written')`);
     expect(performance.now() - begun).toBeLessThan(1_000);
-    const { status, stdout, stderr } = await planned;
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const { stdout, ...others } = await planned;
+    expect(others).toEqual({ status: 0, stderr: '' });
     expect(JSON.parse(stdout)).toMatchObject({ migrations: ['0100_slow'], changes: [] });
-    await database.query(`drop owned by ${username}; drop role ${username}`);
+    await database.query(`drop role ${username}`);
   });
 
   it('ends with one sentence while a writer holds a lock', async () => {
