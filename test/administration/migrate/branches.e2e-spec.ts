@@ -100,7 +100,7 @@ describe('two clones that both add a migration', () => {
       stderr: expect.stringMatching(/^git cannot tell what "nowhere" holds: .*\n$/),
     });
     // What the other one has added since the branch left is no fault
-    git(ours, 'checkout', '-qf', `${git(ours, 'merge-base', 'HEAD^', 'origin/main').trim()}`);
+    git(ours, 'checkout', '-qf', git(ours, 'merge-base', 'HEAD^', 'origin/main').trim());
     git(ours, 'clean', '-qfd');
     ours.add(OURS, 'select 1;');
     writeFileSync(join(ours.folder, 'last-migration.txt'), `${OURS}\n`);
