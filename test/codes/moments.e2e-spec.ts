@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { watchMoments } from '../support/moments.js';
 import { PATHS } from '../support/paths.js';
@@ -64,6 +65,7 @@ describe('a moment', () => {
       const statuses = await again();
       if (Date.now() >= moment) break;
       expect(statuses).toEqual([304, 304, 304, 304]);
+      await pause(20);
     }
     await until(async () => (await again()).every((status) => status === 200));
     for (const path of [PATHS.orderUpdate, PATHS.orderCaptureV2])
@@ -155,6 +157,7 @@ describe('a moment', () => {
     for (let seen = -1; Date.now() < base + 1_200;) {
       const asked = Date.now();
       const served = await codes();
+      await pause(10);
       if (served.length === 0) continue;
       const [first, last] = [numberOf(served[0]), numberOf(served.at(-1))];
       expect(last).toBeGreaterThanOrEqual(seen);
@@ -176,7 +179,7 @@ describe('three replicas whose clocks are minutes apart', () => {
   afterAll(() => stage?.close());
 
   it('switch at the moments of the database, also while it is away', async () => {
-    const plan = { count: 4, apartMs: 300 };
+    const plan = { count: 4, apartMs: 300, everyMs: 20 };
     const watched = await watchMoments(stage, plan, () => stage.postgres.stop());
     expect(watched.mixed).toEqual([]);
     expect(watched.early).toEqual([]);
