@@ -2,6 +2,10 @@ import type { Client } from 'pg';
 import { AdministrationError, typed } from '../frame/command.js';
 import { numberOf, subjectOf } from './migration-files.js';
 
+const GONE =
+  'was applied, and its file is gone. Restore it, or use the release that it belongs to.';
+const LOW = 'is pending, and later ones are applied. Give it the next free number:';
+
 /** The files compared with the table of node-pg-migrate. */
 export type MigrationState = Awaited<ReturnType<typeof readState>>;
 
@@ -14,7 +18,7 @@ export async function readState(client: Client, files: readonly string[]) {
   const fresh = files.filter((file) => !names.includes(file));
   const applied = names.map((appliedAs) => {
     const isSame = (file: string): boolean => subjectOf(file) === subjectOf(appliedAs);
-    const name = files.find((file) => file === appliedAs) ?? fresh.find(isSame);
+    const name = files.includes(appliedAs) ? appliedAs : fresh.find(isSame);
     return { name: name ?? appliedAs, appliedAs, isGone: name === undefined };
   });
   return {
@@ -22,12 +26,7 @@ export async function readState(client: Client, files: readonly string[]) {
     applied,
     pending: fresh.filter((file) => applied.every(({ name }) => name !== file)),
     /** A sentence for each applied file that is gone. */
-    gone: applied
-      .filter(({ isGone }) => isGone)
-      .map(
-        ({ name }) =>
-          `${name}.sql was applied, and its file is gone. Restore it, or use the release that it belongs to.`,
-      ),
+    gone: applied.flatMap(({ name, isGone }) => (isGone ? `${name}.sql ${GONE}` : [])),
   };
 }
 
@@ -49,10 +48,7 @@ export function pendingOf({ applied, pending, gone }: MigrationState, isFirst = 
   const highest = Math.max(0, ...inOrder.map(({ name }) => numberOf(name)));
   const low = pending
     .filter((name) => isFirst && numberOf(name) < highest)
-    .map(
-      (name) =>
-        `${name}.sql is pending, and later ones are applied. Give it the next free number: ${typed('migrate', 'renumber --base main')}`,
-    );
+    .map((name) => `${name}.sql ${LOW} ${typed('migrate', 'renumber --base main')}`);
   if (gone.length + low.length > 0) throw new AdministrationError([...gone, ...low].join('\n'));
   return pending;
 }

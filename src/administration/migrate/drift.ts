@@ -21,19 +21,13 @@ export const drift = command({
     withDatabase(async (client) => {
       const time = since && parseTime(since.replace(/^[-\d]{10}$/, '$&T00:00:00Z'));
       if (since !== undefined && !time)
-        throw new AdministrationError(
-          `--since is "${since}": a date such as 2027-01-01 or a date-time of RFC 3339 is needed.`,
-        );
+        throw new AdministrationError(`--since is "${since}", not a date such as 2027-01-01.`);
       const changes = await foreignChanges(client, time);
       if (name !== undefined)
         return { text: `created ${await createMigration(name, migrationOf(changes))}` };
-      const lines = [
-        ...changes.map(({ said }) => said),
-        ...(await triggerFaults(client)).map(
-          (said) =>
-            `${said}: changes since then are not in the record. As the owner: alter table … enable always trigger …`,
-        ),
-      ];
+      const lines = changes.map(({ said }) => said);
+      for (const said of await triggerFaults(client))
+        lines.push(`${said}: the record lacks what was changed since then`);
       const text = lines.join('\n') || 'Only migrations and the key commands changed something.';
       return { text, found: lines.length > 0 };
     }),
@@ -66,10 +60,8 @@ export async function triggerFaults(client: Client): Promise<string[]> {
 /** One line where there is drift. */
 export async function driftInOneLine(client: Client): Promise<string[]> {
   const { length } = [...(await foreignChanges(client)), ...(await triggerFaults(client))];
-  if (length === 0) return [];
-  return [
-    `There is drift (${length}): something was changed by hand, or a trigger is missing or off. See: ${typed('migrate', 'drift')}`,
-  ];
+  const said = `There is drift (${length}): a change by hand, or a trigger that is missing or off. See: ${typed('migrate', 'drift')}`;
+  return length > 0 ? [said] : [];
 }
 
 /** The tables of codes, those that others refer to first. */

@@ -29,8 +29,6 @@ const TEMPLATE = `-- Up Migration
 -- for example: delete from code_list_value where code_list = 'orderType' and value = 'Transfer';
 `;
 
-const NO_BASE = { theirs: [], altered: [] };
-
 export const create = command({
   usage: 'NAME [--from FILE.csv [--complete]]',
   summary:
@@ -48,6 +46,9 @@ export const create = command({
   },
 });
 
+const ALTERED =
+  'was changed or removed. Restore it, and write a new migration for what is to change.';
+
 export const check = command({
   usage: '[--base REF]',
   summary:
@@ -55,22 +56,16 @@ export const check = command({
   options: { base: TEXT },
   run: async ({ base }) => {
     const names = await readMigrations();
-    const { theirs, altered } = base === undefined ? NO_BASE : await readBase(base);
+    const { theirs = [], altered = [] } = base === undefined ? {} : await readBase(base);
     const last = theirs.at(-1);
-    const own = names.filter((name) => last && !theirs.includes(name));
-    const early = own.filter((name) => numberOf(name) <= numberOf(last));
-    const isListed = (await readLast()) === names.at(-1);
-    const faults = [
-      ...(isListed ? [] : [`last-migration.txt does not hold the last name: ${names.at(-1)}`]),
-      ...altered.map(
-        (name) =>
-          `${name}.sql of ${base} was changed or removed. Restore it, and write a new migration for what is to change.`,
-      ),
-      ...early.map(
-        (name) =>
-          `${name}.sql does not come after ${last}.sql, the last one of ${base}: ${typed('migrate', `renumber --base ${base}`)}`,
-      ),
-    ];
+    const faults = altered.map((name) => `${name}.sql of ${base} ${ALTERED}`);
+    for (const name of names.filter((one) => last && !theirs.includes(one)))
+      if (numberOf(name) <= numberOf(last))
+        faults.push(
+          `${name}.sql does not come after ${last}.sql of ${base}: ${typed('migrate', `renumber --base ${base}`)}`,
+        );
+    if ((await readLast()) !== names.at(-1))
+      faults.push(`last-migration.txt does not hold the last name: ${names.at(-1)}`);
     if (faults.length > 0) throw new AdministrationError(faults.join('\n'));
     return { text: `${names.length} migrations are in order.` };
   },
@@ -100,17 +95,16 @@ export const renumber = command({
 /** The migrations of a git revision in their order, and those that were changed or removed since the branch left it. */
 async function readBase(base: string): Promise<{ theirs: string[]; altered: string[] }> {
   const git = async (...words: string[]): Promise<string[]> => {
-    const { stdout } = await promisify(execFile)('git', [...words, base, '--', '.'], {
-      cwd: MIGRATIONS,
-    }).catch(({ stderr, message }: Error & { stderr?: string }) => {
-      throw new AdministrationError(
-        `git cannot tell what "${base}" holds: ${(stderr || message).split('\n')[0]}. --base needs a revision that this clone has, such as origin/main.`,
-      );
-    });
+    const [all, cwd] = [[...words, base, '--', '.'], MIGRATIONS];
+    const { stdout } = await promisify(execFile)('git', all, { cwd }).catch(
+      ({ stderr, message }: Error & { stderr?: string }) => {
+        throw new AdministrationError(
+          `git cannot tell what "${base}" holds: ${(stderr || message).split('\n')[0]}. --base needs a revision that this clone has, such as origin/main.`,
+        );
+      },
+    );
     return stdout.match(/[^/\n]+(?=\.sql$)/gm) ?? [];
   };
-  return {
-    theirs: await git('ls-tree', '-r', '--name-only'),
-    altered: await git('diff', '--merge-base', '--name-only', '--no-renames', '--diff-filter=MTD'),
-  };
+  const altered = ['diff', '--merge-base', '--name-only', '--no-renames', '--diff-filter=MTD'];
+  return { theirs: await git('ls-tree', '-r', '--name-only'), altered: await git(...altered) };
 }

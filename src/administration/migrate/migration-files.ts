@@ -17,12 +17,9 @@ const OPAQUE =
 const TRANSACTION_CONTROL =
   /\b(?<=(?:^|;)\s*)(?:begin|commit|end|rollback|abort|(?:start|prepare)\s+transaction)\b(?!\s+(?:(?:work|transaction)\s+)?to\b)/i;
 
-/** The four digits before a name. */
+// A name is four digits and a subject
 export const numberOf = (name = '0000'): number => Number(name.slice(0, 4));
-
-/** The name without its number. */
 export const subjectOf = (name: string): string => name.slice(5);
-
 export const nameOf = (number: number, subject: string): string =>
   `${String(number).padStart(4, '0')}_${subject}`;
 

@@ -92,7 +92,7 @@ describe('two clones that both add a migration', () => {
     expect(stderr.split('\n').map((line) => line.split('. ')[0])).toEqual([
       `${NAMES[0]}.sql of origin/main was changed or removed`,
       `${NAMES[1]}.sql of origin/main was changed or removed`,
-      `0000_early.sql does not come after ${MORE}.sql, the last one of origin/main: node dist/migrate.js renumber --base origin/main`,
+      `0000_early.sql does not come after ${MORE}.sql of origin/main: node dist/migrate.js renumber --base origin/main`,
       '',
     ]);
     expect(await ours.migrate('check', '--base', 'nowhere')).toMatchObject({

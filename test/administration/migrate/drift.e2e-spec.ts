@@ -77,7 +77,7 @@ it('shows what else was changed and by whom, whatever the session claims, and fo
   expect(await copy.migrate('down', '--yes')).toMatchObject({ status: 0 });
   copy.add('0102_more', `insert into code_list (name) values ('more');`);
   expect((await copy.migrate('up')).stdout).toBe(
-    'applied  0101_make\napplied  0102_more\nThere is drift (2): something was changed by hand, or a trigger is missing or off. See: node dist/migrate.js drift\n',
+    'applied  0101_make\napplied  0102_more\nThere is drift (2): a change by hand, or a trigger that is missing or off. See: node dist/migrate.js drift\n',
   );
   expect(await drift()).toMatchObject({ status: 2, stdout });
   expect(await drift('--since', '2999-01-01')).toEqual(NOTHING);

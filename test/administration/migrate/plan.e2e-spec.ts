@@ -174,7 +174,7 @@ describe('migrate plan sees what the service would see:', () => {
   const LOST = '! callers will be refused: keys of Acme';
   const TO_SERVICE = 'from order_lookup_service;';
   it.each([
-    ['truncate api_key;', `2 → 0\n\n${LOST}, Other`],
+    ['truncate api_key;', `${LOST}, Other\n`],
     ['drop table api_key cascade;', `${KEYS}relation "public.api_key" does not exist`],
     ['drop table communication_code;', `${CODES}relation `],
     [`revoke select on api_key ${TO_SERVICE}`, `${KEYS}permission denied`],
@@ -182,7 +182,7 @@ describe('migrate plan sees what the service would see:', () => {
     [`revoke select on revision ${TO_SERVICE}`, `${KEYS}permission denied`],
     ['alter table api_key enable row level security;', `${KEYS}query would be affected by`],
     ['alter table code_list_value enable row level security;', `${CODES}query would be affected`],
-    [`update api_key set revoked_at = now() where client = 'Acme';`, `2 → 1\n\n${LOST}`],
+    [`update api_key set revoked_at = now() where client = 'Acme';`, `${LOST}\n`],
     [`update api_key set key_hash = sha256('x') where client = 'Acme';`, LOST],
     [`delete from area_property where area = 'order-update';`, `${CODES}the area order-update has`],
   ])('%s', async (sql, said) => {

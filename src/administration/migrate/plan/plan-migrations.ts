@@ -41,9 +41,8 @@ export async function planMigrations(
   const refusals = migrations.length > 0 ? after.refusals : [];
   if (lost.length > 0)
     refusals.push(`callers will be refused: keys of ${[...new Set(lost)].join(', ')}`);
-  const keys = { before: before.keys.size, after: after.keys.size };
   const canBreakClients = refusals.length > 0 || changes.some(({ breaks }) => breaks);
-  return { migrations, changes, refusals, keys, wayBack, canBreakClients };
+  return { migrations, changes, refusals, wayBack, canBreakClients };
 }
 
 /** What is wrong with it: the database has to be what it was before the file. */

@@ -29,7 +29,7 @@ export const plan = command({
 });
 
 /** Lines, moment by moment and area by area. */
-export function describeEffects({ changes, refusals, keys }: Plan): string[] {
+export function describeEffects({ changes, refusals }: Plan): string[] {
   const lines: string[] = [];
   let group = '';
   for (const change of changes.slice(0, SHOWN)) {
@@ -39,8 +39,6 @@ export function describeEffects({ changes, refusals, keys }: Plan): string[] {
   }
   if (changes.length > SHOWN) lines.push('', `… and ${changes.length - SHOWN} more`);
   if (changes.length + refusals.length === 0) lines.push('', 'Callers see no difference.');
-  if (keys.before !== keys.after)
-    lines.push('', `API keys in force: ${keys.before} → ${keys.after}`);
   if (refusals.length > 0) lines.push('', ...refusals.map((said) => `! ${said}`));
   return lines;
 }
