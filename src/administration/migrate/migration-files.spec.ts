@@ -55,6 +55,11 @@ describe('a file of migrations', () => {
     );
   });
 
+  it('is refused in another encoding', async () => {
+    writeFileSync(join(folder, '0001_x.sql'), Buffer.from(`${UP}\nÿ`, 'latin1'));
+    await expect(readMigrations(folder)).rejects.toThrow('0001_x.sql is not in UTF-8. ');
+  });
+
   it.each<[string[], string]>([
     [['select 1;'], '1: a file has one line "-- Up Migration"'],
     [[DOWN, 'a', UP, 'b'], '1: a file has one line'],

@@ -49,28 +49,28 @@ async function run(
         if (lost && name === lost)
           throw new AdministrationError('It was not committed: nothing of it remains.');
         if (lost) {
-          process.stderr.write(`${lossOf(lost)} It was committed.\n`);
+          process.stderr.write('It was committed.\n');
           done.push(lost);
           lost = '';
         }
         if (!name) return done;
         await runFile(client, name, direction, () => LIMITS);
-        await client.query(`close ${GUARD}; commit`).catch(() => (lost = name));
+        await client.query(`close ${GUARD}; commit`).catch(() => {
+          lost = name;
+          process.stderr.write(`The connection was lost while ${name} was committed.\n`);
+        });
         if (!lost) done.push(name);
       } finally {
         await client.end().catch(() => undefined); // this also ends the transaction
       }
     }
   } catch (error) {
-    const parts = [describe(error)];
-    if (lost) parts.unshift(lossOf(lost));
-    if (lost) parts.push(`See what is applied: ${typed('migrate', 'status')}`);
-    if (done.length > 0) parts.push(`Done in this run: ${done.join(', ')}.`);
-    throw new AdministrationError(parts.join('\n'));
+    const said = [describe(error)];
+    if (lost) said.push(`See what is applied: ${typed('migrate', 'status')}`);
+    if (done.length > 0) said.push(`Done in this run: ${done.join(', ')}.`);
+    throw new AdministrationError(said.join('\n'));
   }
 }
-
-const lossOf = (name: string): string => `The connection was lost while ${name} was committed.`;
 
 /**
  * Begins a transaction that a file cannot end, whatever it holds. At COMMIT PostgreSQL runs the query of the cursor, which fails (a deferred
@@ -118,7 +118,6 @@ export async function runFile(
       dir: MIGRATIONS,
       file: name,
       direction,
-      count: 1,
       migrationsTable: 'pgmigrations',
       migrationsSchema: 'public',
       checkOrder: false, // our own check knows files that were renumbered

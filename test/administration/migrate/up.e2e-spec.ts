@@ -159,18 +159,6 @@ it('says what it did before it failed; files have sessions of their own and unus
   expect(await applied()).toEqual(NAMES);
 });
 
-it('does nothing where a file is in another encoding', async () => {
-  copy.add('0099_before', 'select 1;');
-  writeFileSync(join(copy.migrations, '0100_x.sql'), Buffer.from('-- Up Migration\nÿ', 'latin1'));
-  for (const command of ['check', 'up'])
-    expect(await migrate(command)).toEqual({
-      status: 1,
-      stdout: '',
-      stderr: '0100_x.sql is not in UTF-8. Save it in that encoding.\n',
-    });
-  expect(await applied()).toEqual(NAMES);
-});
-
 /** A way to the database that is cut at the first COMMIT: before it arrives, or before its answer does. */
 async function loseCommit(url: string, arrives: boolean): Promise<{ url: string; close(): void }> {
   const { hostname, port } = new URL(url);

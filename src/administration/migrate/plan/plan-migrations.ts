@@ -19,11 +19,10 @@ export async function planMigrations(
   namesOf: (state: MigrationState) => string[],
 ) {
   const files = await readMigrations();
-  const wayBack: string[] = []; // where it fails or leaves something behind
-  const { before, after, migrations } = await rehearse(async (client, manager) => {
+  const { before, after, migrations, wayBack } = await rehearse(async (client, manager) => {
     const names = namesOf(await takeState(client, files));
     const view = await viewOf(manager);
-    wayBack.length = 0; // of a former attempt
+    const faults: string[] = []; // where a way back fails or leaves something behind
     for (const name of names) {
       const former = await fingerprint(client);
       await runFile(client, name, direction, limitsOf).catch((error: Error & { code?: string }) => {
@@ -32,9 +31,9 @@ export async function planMigrations(
           `The plan cannot tell what callers would see: ${error.message}`,
         );
       });
-      if (direction === 'up') wayBack.push(...(await tryWayBack(client, name, former)));
+      if (direction === 'up') faults.push(...(await tryWayBack(client, name, former)));
     }
-    return { before: view, after: await viewOf(manager), migrations: names };
+    return { before: view, after: await viewOf(manager), migrations: names, wayBack: faults };
   });
   const changes = changesBetween(before.codes, after.codes, Date.now());
   const lost = [...before.keys].flatMap(([key, name]) => (after.keys.has(key) ? [] : name)).sort();
