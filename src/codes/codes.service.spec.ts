@@ -152,30 +152,18 @@ describe('answers', () => {
     expect(process.memoryUsage().arrayBuffers).toBeLessThan(60_000_000); // all of them are a hundred million
   });
 
-  it('of a past moment are not kept', async () => {
-    const { clock, service, read } = begin();
-    const rows = manyRecords(1, 5_000, 1_000);
-    const dated = rows.records.map((record, at) => ({
-      ...record,
-      validity: { ...ALWAYS, validFrom: START + (at % 100) },
-    }));
-    read({ ...rows, records: dated });
-    for (; clock.time < START + 100; clock.time++) await service.communicationCodes({});
-    usedHeap();
-    expect(process.memoryUsage().arrayBuffers).toBeLessThan(60_000_000); // of all moments they are 250 million
-  });
-
   it('of very many records are made once, in pieces, between which others have their turn', async () => {
     const { service, read } = begin();
     const rows = manyRecords(2, 10_000, 10);
     read(rows);
     const answers = Array.from({ length: 10 }, async () => service.communicationCodes({}));
     let turns = 0;
-    const others = setInterval(() => turns++, 0);
+    const others = (): NodeJS.Immediate => (turns++, setImmediate(() => (last = others())));
+    let last = others();
     const [first, ...rest] = await Promise.all(answers);
-    clearInterval(others);
+    clearImmediate(last);
     expect(new Set(rest)).toEqual(new Set([first]));
-    expect(turns).toBeGreaterThan(0);
+    expect(turns).toBeGreaterThan(5);
     const text = `{"communicationRecords":[${rows.records.map(({ json }) => json).join(',')}]}`;
     expect(await textOf(first as Answer)).toBe(text);
     expect(first?.etag).toBe(Answer.of(Buffer.from(text)).etag);

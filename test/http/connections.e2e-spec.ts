@@ -156,11 +156,11 @@ describe('a connection that sends garbage', () => {
   });
 
   it('gets one answer, which is counted once', async () => {
-    const counted = await world.service.requestsCounted();
+    const counted = await world.service.metric('order_lookup_http_requests_total');
     const garbage = Array.from({ length: 50 }, () => 'garbage\r\n\r\n');
     const { responses, closed } = await exchange(world.service.port, garbage);
     expect({ statuses: statusesOf(responses), closed }).toEqual({ statuses: [400], closed: true });
-    expect(await world.service.requestsCounted()).toBe(counted + 1);
+    expect(await world.service.metric('order_lookup_http_requests_total')).toBe(counted + 1);
   });
 });
 

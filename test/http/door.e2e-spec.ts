@@ -32,7 +32,7 @@ const good = (line = `GET ${PATH}`, more = ''): string => request(line, credenti
 /** Sends bytes in one packet. Each answer has to be counted once and logged under its id, and says that it depends on the origin. */
 async function send(bytes: string, answers = Infinity): Promise<Exchange> {
   const { service } = world;
-  const counted = await service.requestsCounted();
+  const counted = await service.metric('order_lookup_http_requests_total');
   const found = await exchange(service.port, [Buffer.from(bytes, 'latin1')], { answers });
   for (const { status, headers } of found.responses) {
     expect(headers.get('vary')).toBe('Origin');
@@ -40,7 +40,9 @@ async function send(bytes: string, answers = Infinity): Promise<Exchange> {
     const line = await service.waitForLog(({ requestId }) => requestId === id);
     expect(line['status']).toBe(status);
   }
-  expect(await service.requestsCounted()).toBe(counted + found.responses.length);
+  expect(await service.metric('order_lookup_http_requests_total')).toBe(
+    counted + found.responses.length,
+  );
   return found;
 }
 const statusesOf = ({ responses }: Exchange): number[] => responses.map(({ status }) => status);

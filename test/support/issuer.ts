@@ -24,8 +24,16 @@ export async function signingKey(alg: string, kid: string): Promise<SigningKey> 
 }
 
 /** How the key set is answered. */
-export type Fault =
-  'none' | 'down' | 'slow' | 'drip' | 'status 500' | 'html' | 'empty set' | 'redirect';
+const FAULTS = {
+  down: (response: ServerResponse) => response.destroy(),
+  slow: () => undefined,
+  drip: (response: ServerResponse) => response.writeHead(200).write('{'),
+  'status 500': (response: ServerResponse) => response.writeHead(500).end('{}'),
+  html: (response: ServerResponse) => response.end('<html>sign in</html>'),
+  'empty set': (response: ServerResponse) => response.end('{"keys":[]}'),
+  redirect: (response: ServerResponse) => response.writeHead(302, { Location: '/other' }).end(),
+};
+export type Fault = 'none' | keyof typeof FAULTS;
 
 interface TokenParts {
   /** Members of the header; undefined leaves one out. */
@@ -39,8 +47,6 @@ interface TokenParts {
 export class Issuer {
   readonly hits = new Map<string, number>();
   fault: Fault = 'none';
-  /** How far the clock of its answers is ahead of ours. */
-  aheadMs = 0;
   published: JWK[];
   /** The key set that the old address still answers, after `move`. */
   private left: JWK[] | undefined;
@@ -48,7 +54,6 @@ export class Issuer {
   private constructor(
     private readonly server: Server,
     readonly keys: SigningKey[],
-    private readonly name: string | undefined,
   ) {
     this.published = keys.map(({ jwk }) => jwk);
     server.on('request', (request: IncomingMessage, response: ServerResponse) =>
@@ -56,25 +61,20 @@ export class Issuer {
     );
   }
 
-  /** @param name the `iss` of its tokens, if callers reach it at another address than its own */
-  static async start({ port = 0, name }: { port?: number; name?: string } = {}): Promise<Issuer> {
+  static async start(): Promise<Issuer> {
     const keys = [
       await signingKey('RS256', 'rsa-1'),
       await signingKey('ES256', 'ec-1'),
       await signingKey('EdDSA', 'ed-1'),
     ];
     const server = createServer();
-    const issuer = new Issuer(server, keys, name);
-    await new Promise<void>((resolve) => void server.listen(port, '127.0.0.1', resolve));
+    const issuer = new Issuer(server, keys);
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     return issuer;
   }
 
   get url(): string {
-    return this.name ?? `http://127.0.0.1:${this.port}`;
-  }
-
-  get port(): number {
-    return (this.server.address() as AddressInfo).port;
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
   get environment(): Record<string, string> {
@@ -134,45 +134,26 @@ export class Issuer {
 
   private answer({ url = '' }: IncomingMessage, response: ServerResponse): void {
     this.hits.set(url, (this.hits.get(url) ?? 0) + 1);
-    response.setHeader('Date', new Date(Date.now() + this.aheadMs).toUTCString());
     const json = (body: unknown): void =>
       void response
         .writeHead(200, { 'Content-Type': 'application/json' })
         .end(JSON.stringify(body));
-    if (url === '/.well-known/openid-configuration' && this.fault !== 'down') {
+    const isKeySet = url.endsWith('/jwks');
+    if (this.fault === 'down') return void FAULTS.down(response);
+    if (url === '/.well-known/openid-configuration')
       return json({
         issuer: this.url,
         jwks_uri: `${this.url}${this.left ? '/moved' : ''}/jwks`,
         authorization_endpoint: `${this.url}/auth`,
         token_endpoint: `${this.url}/token`,
       });
-    }
-    if (url === '/token' && this.fault !== 'down')
+    if (url === '/token')
       return void this.token().then((token) =>
         json({ access_token: token, expires_in: 600, token_type: 'Bearer' }),
       );
     if (url === '/jwks' && this.left) return json({ keys: this.left });
-    if (!url.endsWith('/jwks') && this.fault !== 'down') return void response.writeHead(404).end();
-    switch (this.fault) {
-      case 'down':
-        return void response.destroy();
-      case 'slow':
-        return;
-      case 'drip':
-        response.writeHead(200, { 'Content-Type': 'application/json' });
-        return void response.write('{');
-      case 'status 500':
-        return void response.writeHead(500).end('{}');
-      case 'html':
-        return void response
-          .writeHead(200, { 'Content-Type': 'text/html' })
-          .end('<html>sign in</html>');
-      case 'empty set':
-        return json({ keys: [] });
-      case 'redirect':
-        return void response.writeHead(302, { Location: '/elsewhere' }).end();
-      case 'none':
-        json({ keys: this.published });
-    }
+    if (!isKeySet) return void response.writeHead(404).end();
+    if (this.fault === 'none') return json({ keys: this.published });
+    FAULTS[this.fault](response);
   }
 }

@@ -67,16 +67,10 @@ export async function startPostgres(primary?: {
     onLog: () => undefined,
     onError: () => undefined,
     postgresFlags: [
-      '-c',
-      'fsync=off',
-      '-c',
-      'max_connections=300',
-      '-c',
-      'max_prepared_transactions=8',
-      '-c',
-      'listen_addresses=127.0.0.1',
-      '-c',
-      'unix_socket_directories=',
+      '-cfsync=off',
+      '-cmax_connections=300',
+      '-clisten_addresses=127.0.0.1',
+      '-cunix_socket_directories=',
     ],
   });
   await chmod(folder, 0o755);

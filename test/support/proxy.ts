@@ -1,11 +1,9 @@
 import { type Socket, connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
-const DELAY_MS = 300;
-
-/** A TCP proxy before a server, which passes bytes on at once or late, refuses connections, or swallows everything without an event. */
+/** A TCP proxy before a server, which passes bytes on, refuses connections, or swallows everything without an event. */
 export class Proxy {
-  mode: 'pass' | 'delay' | 'refuse' | 'swallow' = 'pass';
+  mode: 'pass' | 'refuse' | 'swallow' = 'pass';
   private readonly sockets = new Set<Socket>();
   private readonly server;
 
@@ -49,7 +47,6 @@ export class Proxy {
     this.sockets.add(from);
     from.on('data', (chunk) => {
       if (this.mode === 'pass') to.write(chunk);
-      else if (this.mode === 'delay') setTimeout(() => to.write(chunk), DELAY_MS);
     });
     from.on('error', () => undefined);
     from.on('close', () => {

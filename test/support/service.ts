@@ -120,13 +120,6 @@ export class RunningService {
     return series.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
   }
 
-  /** How many requests it has counted, whatever they were. */
-  async requestsCounted(): Promise<number> {
-    const text = await (await fetch(`${this.managementUrl}/metrics`)).text();
-    const counts = text.matchAll(/^order_lookup_http_requests_total\{.*\} (\d+)$/gm);
-    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
-  }
-
   signal(name: NodeJS.Signals): void {
     this.child.kill(name);
   }
