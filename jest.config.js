@@ -22,5 +22,5 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testTimeout: 120_000,
-  maxWorkers: 3,
+  maxWorkers: 4,
 };

@@ -5,7 +5,7 @@ import { beginOfRecord, readPast } from '../../codes/read-past.js';
 import { AdministrationError, FLAG, TEXT, command } from '../frame/command.js';
 import { withDatabase, withReading } from '../frame/connect.js';
 import { parseTime } from '../frame/time.js';
-import { LISTS, type ListTable, readRows, toCsv } from '../lists/list-tables.js';
+import { LISTS, type Table, readRows, toCsv } from '../lists/list-tables.js';
 
 const OPERATIONS = [...AREAS, 'order-scheduling'] as const;
 
@@ -61,7 +61,7 @@ export const exportCommand = command({
   operands: [1, 1],
   options: { excel: FLAG },
   run: async ({ excel }, [name = '']) => {
-    const list = Object.entries<ListTable>(LISTS).find(([known]) => known === name)?.[1];
+    const list = Object.entries<Table>(LISTS).find(([known]) => known === name)?.[1];
     if (!list)
       throw new AdministrationError(`Which list? ${Object.keys(LISTS).join(' or ')} is needed.`);
     const rows = await withDatabase((client) => readRows(client, list));

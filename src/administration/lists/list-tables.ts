@@ -10,10 +10,9 @@ export interface Table {
   readonly key: readonly string[];
   /** All columns, those of the key first. */
   readonly columns: readonly string[];
+  /** Of the rows `t`; the key by default. A bare name would mean a text that is selected: as texts 10 comes before 2. */
+  readonly order?: string;
 }
-
-/** A table that is exported, with the order of its rows `t`. A bare name would mean a text that is selected: as texts 10 comes before 2. */
-export type ListTable = Table & { readonly order: string };
 
 export const MOMENTS = ['valid_from', 'valid_until'];
 
@@ -32,19 +31,19 @@ export const LISTS = {
     order: `coalesce((select min(case p.area when 'order-update' then 0 else 1000 end + p.position)
       from public.area_property p where p.code_list = t.code_list), 1000000), t.code_list, t.position`,
   },
-} satisfies Record<string, ListTable>;
+} satisfies Record<string, Table>;
 
 export const keyOf = ({ key }: Table, row: Row): string => key.map((name) => row[name]).join('\0');
 
 /** All rows, in the order of the answers. */
-export async function readRows(client: Client, list: ListTable): Promise<Row[]> {
+export async function readRows(client: Client, list: Table): Promise<Row[]> {
   const columns = list.columns.map((name) =>
     MOMENTS.includes(name)
       ? `coalesce(regexp_replace(to_char(t.${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '\\.?0*$', 'Z'), '') as ${name}`
       : `t.${name}::text`,
   );
   const { rows } = await client.query<Row>(
-    `select ${columns.join(', ')} from public.${list.table} t order by ${list.order}`,
+    `select ${columns.join(', ')} from public.${list.table} t order by ${list.order ?? list.key.join(', ')}`,
   );
   return rows;
 }

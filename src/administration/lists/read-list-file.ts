@@ -4,7 +4,7 @@ import { parse } from 'csv-parse/sync';
 import { MAX_CODE_CHARACTERS, MAX_DESCRIPTION_CHARACTERS } from '../../problems/limits.js';
 import { AdministrationError, typed } from '../frame/command.js';
 import { parseTime } from '../frame/time.js';
-import { LISTS, type ListTable, MOMENTS, type Row, keyOf } from './list-tables.js';
+import { LISTS, type Table, MOMENTS, type Row, keyOf } from './list-tables.js';
 
 const MOST_ROWS = 100_000;
 /** How many faults of a file are told. */
@@ -13,7 +13,7 @@ const TOLD = 20;
 const CLEAN = /^(?!\s)[^\p{Cc}\u2028\u2029]+(?<!\s)$/u;
 
 export interface ListFile {
-  readonly list: ListTable;
+  readonly list: Table;
   /** In the order of the file. The member `line` is the line, from 1, on which the row begins. */
   readonly rows: readonly Row[];
 }
@@ -83,9 +83,9 @@ function recordsOf(text: string, faults: Fault[]) {
   return found;
 }
 
-function listOf(path: string, names: readonly string[]): ListTable {
+function listOf(path: string, names: readonly string[]): Table {
   const given = names.toSorted().join();
-  for (const list of Object.values<ListTable>(LISTS))
+  for (const list of Object.values<Table>(LISTS))
     for (const wanted of [list.columns, list.columns.filter((name) => name !== 'position')])
       if (wanted.toSorted().join() === given) return list;
   const needed = Object.values(LISTS).map(({ columns }) => columns.join());
@@ -98,7 +98,7 @@ function listOf(path: string, names: readonly string[]): ListTable {
  * Shortens the moments of a row as well.
  * @param former the rows before by their keys, and the last one with a position of each list by its name
  */
-function* faultsOf(list: ListTable, row: Record<string, string>, former: Map<string, Row>) {
+function* faultsOf(list: Table, row: Record<string, string>, former: Map<string, Row>) {
   for (const name of list.columns) {
     const text = row[name] ?? '';
     const shown = `${name} is ${JSON.stringify(text.slice(0, 60))}`;

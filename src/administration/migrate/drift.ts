@@ -4,7 +4,7 @@ import { withDatabase } from '../frame/connect.js';
 import { parseTime } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
 import { migrationText } from '../lists/list-migration.js';
-import { LISTS, type Row, type Table, keyOf } from '../lists/list-tables.js';
+import { LISTS, type Row, type Table, keyOf, readRows } from '../lists/list-tables.js';
 import { createMigration } from './migration-files.js';
 
 /** A row as JSON, without the hash of a key. */
@@ -24,7 +24,9 @@ export const drift = command({
         throw new AdministrationError(`--since is "${since}", not a date such as 2027-01-01.`);
       const changes = await foreignChanges(client, time);
       if (name !== undefined)
-        return { text: `created ${await createMigration(name, migrationOf(changes))}` };
+        return {
+          text: `created ${await createMigration(name, await migrationOf(client, changes))}`,
+        };
       const lines = changes.map(({ said }) => said);
       for (const said of await triggerFaults(client))
         lines.push(`${said}: the record lacks what was changed since then`);
@@ -74,28 +76,27 @@ const TABLES: readonly Table[] = [
 ];
 
 /**
- * The migration that changes by hand should have been, with its way back. Where the changes were made it changes nothing. Keys are left out:
- * the record does not hold their hashes.
+ * The migration that changes by hand should have been, with its way back. It writes the present rows, so it changes nothing where the changes were
+ * made, whatever migrations changed later. Keys are left out: the record does not hold their hashes.
  */
-function migrationOf(changes: readonly ForeignChange[]): string {
-  const states = TABLES.map((table) => {
-    const [first, last] = [new Map<string, Row>(), new Map<string, Row>()];
-    const known = new Set<string>();
-    const note = (row: Kept, isThere: boolean): void => {
+async function migrationOf(client: Client, changes: readonly ForeignChange[]): Promise<string> {
+  const states = [];
+  for (const table of TABLES) {
+    const rows = await readRows(client, table);
+    const former = new Map<string, Row | undefined>();
+    const note = (row: Kept, wasThere: boolean): void => {
       if (!row) return;
       const texts = Object.fromEntries(table.columns.map((name) => [name, `${row[name] ?? ''}`]));
       const key = keyOf(table, texts);
-      if (!isThere && !known.has(key)) first.set(key, texts);
-      known.add(key);
-      if (isThere) last.set(key, texts);
-      else last.delete(key);
+      if (!former.has(key)) former.set(key, wasThere ? texts : undefined);
     };
     for (const { before, after } of changes.filter((one) => one.table === table.table)) {
-      note(before, false);
-      note(after, true);
+      note(before, true);
+      note(after, false);
     }
-    return { table, before: [...first.values()], after: [...last.values()] };
-  });
+    const before = [...former.values()].filter((row) => row !== undefined);
+    states.push({ table, before, after: rows.filter((row) => former.has(keyOf(table, row))) });
+  }
   if (states.every(({ before, after }) => before.length + after.length === 0))
     throw new AdministrationError('No code was changed by hand. Nothing was written.');
   return migrationText('What was changed by hand', states);

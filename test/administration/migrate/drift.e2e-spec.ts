@@ -90,10 +90,12 @@ it('becomes a migration, which changes nothing here and everything elsewhere, an
      insert into area_property (area, property, code_list) values ('order-update', 'byHand', 'byHand');
      update code_list_value set position = position + 100 where code_list = 'byHand'; delete from code_list_value where value = 'Two';
      update communication_code set description = 'it''s y', valid_from = '2027-01-01T00:00Z' where code = 'a';
-     insert into communication_code values ('T', 'b', 'in vain'); delete from communication_code where code = 'b'`,
+     insert into communication_code values ('T', 'b', 'in vain'), ('T', 'c', 'by hand'); delete from communication_code where code = 'b'`,
   );
+  copy.add('0103_later', `update communication_code set description = 'later' where code = 'c';`);
+  expect(await copy.migrate('up')).toMatchObject({ status: 0 });
   const created = await drift('--to-migration', 'keep_what_was_changed');
-  expect(created.stdout).toMatch(/^created .*\/0103_keep_what_was_changed\.sql\n$/);
+  expect(created.stdout).toMatch(/^created .*\/0104_keep_what_was_changed\.sql\n$/);
   const elsewhere = await createDatabase();
   const contents = (where: TestDatabase) =>
     where.query(
@@ -109,7 +111,7 @@ it('becomes a migration, which changes nothing here and everything elsewhere, an
   expect(await drift()).toEqual(NOTHING);
   expect(await copy.migrate('down', '--yes')).toMatchObject({ status: 0, stderr: '' });
   expect(await contents(elsewhere)).toEqual(original);
-  expect(readFileSync(`${copy.migrations}/0103_keep_what_was_changed.sql`, 'utf8')).not.toContain(
+  expect(readFileSync(`${copy.migrations}/0104_keep_what_was_changed.sql`, 'utf8')).not.toContain(
     'in vain',
   );
   await elsewhere.drop();
@@ -120,7 +122,7 @@ it('names triggers that are missing or off', async () => {
   await database.query(
     `alter table code_list disable trigger record_insert; drop trigger record_delete on code_list`,
   );
-  copy.add('0104_more', 'select 1;');
+  copy.add('0105_more', 'select 1;');
   expect((await copy.migrate('up')).stdout).toContain('\nThere is drift (');
   const lines = (await drift()).stdout.split('\n').slice(-3);
   expect(lines).toEqual([
