@@ -1,5 +1,5 @@
 import './configuration/supported-node.js';
-const { runProgram } = await import('./administration/frame/run-program.js');
+const { runProgram } = await import('./administration/frame/command.js');
 const { exportCommand, show } = await import('./administration/codes/codes.js');
 
 await runProgram(

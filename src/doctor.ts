@@ -1,7 +1,6 @@
 import './configuration/supported-node.js';
 import 'reflect-metadata';
-const { typed } = await import('./administration/frame/command.js');
-const { runProgram } = await import('./administration/frame/run-program.js');
+const { runProgram, typed } = await import('./administration/frame/command.js');
 const { doctor } = await import('./administration/doctor/doctor.js');
 
 await runProgram(

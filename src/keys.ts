@@ -1,5 +1,5 @@
 import './configuration/supported-node.js';
-const { runProgram } = await import('./administration/frame/run-program.js');
+const { runProgram } = await import('./administration/frame/command.js');
 const { issue, list, revoke, rotate } = await import('./administration/keys/keys.js');
 
 await runProgram(

@@ -1,9 +1,9 @@
 import './configuration/supported-node.js';
-const { runProgram } = await import('./administration/frame/run-program.js');
-const { check, create, renumber } = await import('./administration/migrate/files.commands.js');
+const { runProgram } = await import('./administration/frame/command.js');
 const { drift } = await import('./administration/migrate/drift.js');
-const { plan } = await import('./administration/migrate/plan/plan.command.js');
-const { up, down, status } = await import('./administration/migrate/run.commands.js');
+const { plan } = await import('./administration/migrate/plan/plan.js');
+const { check, create, down, renumber, status, up } =
+  await import('./administration/migrate/commands.js');
 
 await runProgram(
   'migrate',

@@ -16,25 +16,19 @@ beforeAll(async () => {
 afterAll(() => Promise.all([issuer.close(), database.drop()]));
 
 /** The doctor with a surrounding in which everything is right, but for what `environment` changes. */
-async function doctor(input = '', environment: Record<string, string> = {}, ...words: string[]) {
+async function doctor(input = '', environment: Record<string, string> = {}) {
   const DATABASE_URL = database.urlOf('order_lookup_service');
-  const right = { DATABASE_URL, ...issuer.environment };
-  const { status, stdout, stderr } = await run(
-    'doctor.js',
-    words,
-    { ...right, ...environment },
-    input,
-  );
+  const all = { DATABASE_URL, ...issuer.environment, ...environment };
+  const { status, stdout, stderr } = await run('doctor.js', [], all, input);
   expect({ status, stderr }).toEqual({ status: /^fault/m.test(stdout) ? 2 : 0, stderr: '' });
   return stdout;
 }
 
 it('finds no fault where there is none, and shows no byte of a credential', async () => {
   const token = await issuer.token();
-  const stdout = await doctor(`${key.key}\nAuthorization: Bearer ${token}\n`, {}, '--json');
-  const found = JSON.parse(stdout) as { subject: string; state: string }[];
-  expect(found.map(({ subject, state }) => `${state} ${subject}`).join()).toBe(
-    'ok configuration,ok database,ok migrations,ok role,ok contents,ok triggers,ok API key,ok issuer,ok access token',
+  const stdout = await doctor(`${key.key}\nAuthorization: Bearer ${token}\n`);
+  expect(stdout.match(/^\w+ +\w+( \w+)?(?=  )/gm)?.join()).toBe(
+    'ok       configuration,ok       database,ok       migrations,ok       role,ok       contents,ok       triggers,ok       API key,ok       issuer,ok       access token',
   );
   for (const secret of [key.key, ...token.split('.'), 'tests-only'])
     expect(stdout).not.toContain(secret);

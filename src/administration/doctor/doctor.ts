@@ -11,7 +11,7 @@ import type { Configuration } from '../../configuration/configuration.js';
 import { transportWarning } from '../../configuration/database-url.js';
 import { readConfiguration } from '../../configuration/read-configuration.js';
 import { describe } from '../../telemetry/repeated-failure.js';
-import { FLAG, command, typed } from '../frame/command.js';
+import { command, typed } from '../frame/command.js';
 import { withDatabase, withReading } from '../frame/connect.js';
 import { readState } from '../migrate/applied-migrations.js';
 import { triggerFaults } from '../migrate/drift.js';
@@ -25,22 +25,18 @@ const WAY = 'Check the way to it. By itself Node.js ignores HTTPS_PROXY: set NOD
 type Finding = Readonly<{ said: string; fault?: string; warning?: string }>;
 
 export const doctor = command({
-  usage: '[--json]',
   summary: 'checks configuration, database and issuer, and says what to do',
-  options: { json: FLAG },
   run: async () => {
-    const found: Record<string, string | undefined>[] = [];
     const lines: string[] = [];
+    let faults = 0;
     for await (const [subject, { said, fault, warning }] of examine()) {
       const state = fault ? 'fault' : warning ? 'warning' : 'ok';
-      const remedy = fault ?? warning;
-      found.push({ subject, state, said, remedy });
       lines.push(`${state.padEnd(7)}  ${subject.padEnd(13)}  ${said}`);
-      if (remedy) lines.push(`${' '.repeat(24)}→ ${remedy}`);
+      if (fault ?? warning) lines.push(`${' '.repeat(24)}→ ${fault ?? warning}`);
+      if (fault) faults++;
     }
-    const count = found.filter(({ state }) => state === 'fault').length;
-    lines.push('', `Things that keep the service from working: ${count || 'none'}.`);
-    return { text: lines.join('\n'), json: found, found: count > 0 };
+    lines.push('', `Things that keep the service from working: ${faults || 'none'}.`);
+    return { text: lines.join('\n'), status: faults > 0 ? 2 : 0 };
   },
 });
 

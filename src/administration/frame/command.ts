@@ -1,22 +1,12 @@
-import type { ParseArgsConfig, parseArgs } from 'node:util';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { DatabaseError } from 'pg';
+import { describe } from '../../telemetry/repeated-failure.js';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 type Values<O extends Options> = ReturnType<typeof parseArgs<{ options: O }>>['values'];
 
 /** A fault in the operator's environment or input. Its message says what was found and how to correct it. */
 export class AdministrationError extends Error {}
-
-export interface Outcome {
-  /** For people, without a final newline; with `exact` it is written byte for byte. */
-  readonly text: string;
-  readonly exact?: boolean;
-  /** For programs, if the command has the option `json`. */
-  readonly json?: unknown;
-  /** Status 2: the command did its work, and found something that its caller should stop for. */
-  readonly found?: boolean;
-  /** Status 1: the command printed its result, and the result is a failure. */
-  readonly failed?: boolean;
-}
 
 interface Definition<O extends Options> {
   /** Its operands and options, such as `NAME [--from FILE.csv]`. */
@@ -27,12 +17,22 @@ interface Definition<O extends Options> {
   readonly operands?: readonly [number, number];
   run(values: Values<O>, operands: readonly string[]): Promise<Outcome>;
 }
-export type Command = Required<Definition<Options>>;
+type Command = Required<Definition<Options>>;
+
+interface Outcome {
+  /** For people, without a final newline; with `exact` it is written byte for byte. */
+  readonly text: string;
+  readonly exact?: boolean;
+  /** For programs, if the command has the option `json`. */
+  readonly json?: unknown;
+  /** 2: the command found something that its caller should stop for; 1: what it printed is a failure. */
+  readonly status?: 0 | 1 | 2;
+}
 
 export const TEXT = { type: 'string' } as const;
 export const FLAG = { type: 'boolean' } as const;
 
-/** Options are those of parseArgs; `run` gets their typed values. Every command has `--help`. */
+/** Options are those of parseArgs; `run` gets their typed values. */
 export const command = <const O extends Options>(definition: Definition<O>): Command =>
   ({ usage: '', options: {}, operands: [0, 0], ...definition }) as unknown as Command;
 
@@ -42,4 +42,58 @@ export function typed(program: string, ...words: readonly string[]): string {
   if (process.env['npm_lifecycle_event'] === undefined)
     return `node dist/${program}.js ${rest}`.trim();
   return `npm run ${program}${rest && ` -- ${rest}`}`;
+}
+
+/**
+ * Runs the command that the arguments of the process name. A failure is one sentence on standard error, and status 1.
+ * @param commands by the word that follows the name; a program without such words has one command, named ''
+ */
+export async function runProgram(name: string, commands: Record<string, Command>, notes: string) {
+  // The reader of the output may close it early, as `head` does
+  process.stdout.on('error', ({ message }) => process.exit(message.includes('EPIPE') ? 0 : 1));
+  const words = process.argv.slice(2);
+  if (words.includes('--help')) {
+    const lines = Object.entries(commands).map(
+      ([word, { usage, summary }]) => `  ${typed(name, word, usage)}\n      ${summary}\n`,
+    );
+    process.stdout.write(`Usage:\n${lines.join('')}${notes}\n`);
+    return;
+  }
+  try {
+    const word = '' in commands ? '' : (words.shift() ?? '');
+    const chosen = Object.hasOwn(commands, word) ? commands[word] : undefined;
+    if (!chosen)
+      throw new AdministrationError(
+        `"${word}" is not a command of ${name}: ${Object.keys(commands).join(', ')}. To explain them: ${typed(name, '--help')}`,
+      );
+    const { values, positionals } = parsed(name, word, chosen, words);
+    const { text, json, exact, status = 0 } = await chosen.run(values, positionals);
+    process.stdout.write(values['json'] ? `${JSON.stringify(json)}\n` : exact ? text : `${text}\n`);
+    process.exitCode = status;
+  } catch (error) {
+    const said = error instanceof DatabaseError ? 'PostgreSQL refused this: ' : '';
+    const isTableMissing = error instanceof DatabaseError && error.code === '42P01';
+    const remedy = isTableMissing ? `. Apply the migrations first: ${typed('migrate', 'up')}` : '';
+    process.stderr.write(`${said}${describe(error)}${remedy}\n`);
+    process.exitCode = 1;
+  }
+}
+
+function parsed(name: string, word: string, { options, operands, usage }: Command, args: string[]) {
+  const { env } = process;
+  try {
+    // Without `--`, npm takes options for its own: it passes the other words, and sets a variable for each option
+    const lost = Object.keys(options)
+      .filter((option) => env[`npm_config_${option.replaceAll('-', '_')}`] !== undefined)
+      .filter((option) => !args.some((arg) => arg.split('=')[0] === `--${option}`));
+    if (env['npm_lifecycle_event'] === name && lost.length > 0)
+      throw new Error(`npm took --${lost.join(', --')}: write "--" before the command`);
+    const found = parseArgs({ args, options, allowPositionals: true });
+    const { length } = found.positionals;
+    if (length >= operands[0] && length <= operands[1]) return found;
+    throw new Error('There are too few words, or too many');
+  } catch (error) {
+    const said = describe(error).split(/\.(?: |$)/)[0];
+    throw new AdministrationError(`${said}. Usage: ${typed(name, word, usage)}`);
+  }
 }

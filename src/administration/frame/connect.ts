@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
-import { databaseAddressFault } from '../../configuration/database-url.js';
+import { connectionString } from '../../configuration/database-url.js';
 import { poolOptions } from '../../database/connections.js';
 import { Session, readTransaction, withSession } from '../../database/session.js';
 import { describe } from '../../telemetry/repeated-failure.js';
@@ -13,8 +13,7 @@ const NAME = 'order-lookup-administration';
  * @throws AdministrationError that says what is wrong with the variable, the server or its version
  */
 export async function connect(address: NodeJS.ProcessEnv = process.env): Promise<Client> {
-  const fault = databaseAddressFault(address);
-  if (fault) throw new AdministrationError(`${fault}.`);
+  connectionString(address); // it says what is wrong with the variable
   // A command does not try again, so it waits longer than the service
   const client = new Session({ address, application_name: NAME, connectionTimeoutMillis: 10_000 });
   try {
@@ -45,14 +44,14 @@ export async function withDatabase<T>(work: (client: Client) => Promise<T>): Pro
 
 /** A session that the service's own readers can use. */
 export async function withManager<T>(
-  work: (session: Session, manager: EntityManager) => Promise<T>,
+  work: (manager: EntityManager, session: Session) => Promise<T>,
 ): Promise<T> {
   await (await connect()).end(); // it says what is wrong with the variable or the server
   const options = poolOptions(process.env);
   const extra = { ...options.extra, query_timeout: 0, application_name: NAME };
   const source = new DataSource({ ...options, extra });
   try {
-    return await withSession(source, (manager, session) => work(session, manager));
+    return await withSession(source, work);
   } finally {
     await source.destroy().catch(() => undefined);
   }
@@ -60,4 +59,4 @@ export async function withManager<T>(
 
 /** Does the work in one transaction that reads, with the service's own readers. */
 export const withReading = <T>(work: (manager: EntityManager) => Promise<T>): Promise<T> =>
-  withManager((_session, manager) => readTransaction(manager, work));
+  withManager((manager) => readTransaction(manager, work));

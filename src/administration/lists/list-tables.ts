@@ -1,5 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
-import type { Client } from 'pg';
+import { type Client, escapeLiteral } from 'pg';
+import { groupBy } from '../../codes/group-by.js';
 
 /** A row as it stands in a file: null is empty. Moments are as short as RFC 3339 permits, in UTC. */
 export type Row = Readonly<Record<string, string>>;
@@ -33,6 +34,9 @@ export const LISTS = {
   },
 } satisfies Record<string, Table>;
 
+/** The rows of a table that differ, as they are and as they will be. */
+type Changes = Readonly<{ table: Table; before: readonly Row[]; after: readonly Row[] }>;
+
 export const keyOf = ({ key }: Table, row: Row): string => key.map((name) => row[name]).join('\0');
 
 /** All rows, in the order of the answers. */
@@ -51,3 +55,39 @@ export async function readRows(client: Client, list: Table): Promise<Row[]> {
 /** CSV by RFC 4180, with a header. */
 export const toCsv = ({ columns }: Table, rows: readonly Row[], delimiter = ','): string =>
   stringify([...rows], { columns, header: true, record_delimiter: 'windows', delimiter });
+
+/** A migration with its way back. Tables that others refer to come first: rows are written in this order, and deleted in the other one. */
+export function migrationText(title: string, changes: readonly Changes[]): string {
+  const back = changes.map(({ table, before, after }) => ({ table, before: after, after: before }));
+  const [up, down] = [changes, back].map((ways) => statements(ways).join('\n'));
+  return `-- ${title}\n\n-- Up Migration\n\n${up}\n-- Down Migration\n\n${down}`;
+}
+
+function statements(changes: readonly Changes[]): string[] {
+  const written = changes.flatMap(({ table: { table, key, columns }, after }) => {
+    const others = columns.filter((name) => !key.includes(name));
+    const assigned = others.map((name) => `${name} = excluded.${name}`).join(', ');
+    const action = assigned ? `update set ${assigned}` : 'nothing'; // where the row is there already
+    return inParts(after, columns).map(
+      (tuples) =>
+        `insert into ${table} (${columns.join(', ')}) values\n${tuples}\non conflict (${key.join(', ')}) do ${action};\n`,
+    );
+  });
+  const removed = changes.toReversed().flatMap(({ table, before, after }) => {
+    const stays = new Set(after.map((row) => keyOf(table, row)));
+    const gone = before.filter((row) => !stays.has(keyOf(table, row)));
+    return inParts(gone, table.key).map(
+      (tuples) => `delete from ${table.table} where (${table.key.join(', ')}) in (\n${tuples});\n`,
+    );
+  });
+  return [...written, ...removed];
+}
+
+/** A thousand rows for each statement: so many are planned at once. */
+function inParts(rows: readonly Row[], columns: readonly string[]): string[] {
+  // A text with backslashes becomes E'…', with a space before it
+  const constant = (text = ''): string => (text ? escapeLiteral(text).trimStart() : 'null');
+  const tuples = rows.map((row) => `  (${columns.map((name) => constant(row[name])).join(', ')})`);
+  const parts = groupBy(tuples.entries(), ([at]) => Math.floor(at / 1_000));
+  return [...parts.values()].map((part) => part.map(([, tuple]) => tuple).join(',\n'));
+}

@@ -6,7 +6,6 @@ import { AdministrationError, typed } from '../frame/command.js';
 import { parseTime } from '../frame/time.js';
 import { LISTS, type Table, MOMENTS, type Row, keyOf } from './list-tables.js';
 
-const MOST_ROWS = 100_000;
 /** How many faults of a file are told. */
 const TOLD = 20;
 /** No space at the ends, no line break or control character. */
@@ -54,8 +53,6 @@ export async function readListFile(path: string): Promise<ListFile> {
     else for (const said of faultsOf(list, row, former)) faults.push([line, said]);
     return row;
   });
-  const [excess] = records[MOST_ROWS] ?? [];
-  if (excess) faults.push([excess, `there are more than ${MOST_ROWS} rows. Split the file.`]);
   assertNone(path, faults);
   return { list, rows };
 }

@@ -3,8 +3,14 @@ import { AdministrationError, TEXT, command, typed } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 import { parseTime } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
-import { migrationText } from '../lists/list-migration.js';
-import { LISTS, type Row, type Table, keyOf, readRows } from '../lists/list-tables.js';
+import {
+  LISTS,
+  type Row,
+  type Table,
+  keyOf,
+  migrationText,
+  readRows,
+} from '../lists/list-tables.js';
 import { createMigration } from './migration-files.js';
 
 /** A row as JSON, without the hash of a key. */
@@ -24,14 +30,12 @@ export const drift = command({
         throw new AdministrationError(`--since is "${since}", not a date such as 2027-01-01.`);
       const changes = await foreignChanges(client, time);
       if (name !== undefined)
-        return {
-          text: `created ${await createMigration(name, await migrationOf(client, changes))}`,
-        };
+        return { text: await createMigration(name, await migrationOf(client, changes)) };
       const lines = changes.map(({ said }) => said);
       for (const said of await triggerFaults(client))
         lines.push(`${said}: the record lacks what was changed since then`);
       const text = lines.join('\n') || 'Only migrations and the key commands changed something.';
-      return { text, found: lines.length > 0 };
+      return { text, status: lines.length > 0 ? 2 : 0 };
     }),
 });
 
@@ -82,18 +86,14 @@ const TABLES: readonly Table[] = [
 async function migrationOf(client: Client, changes: readonly ForeignChange[]): Promise<string> {
   const states = [];
   for (const table of TABLES) {
+    const former = new Map<string, Row | undefined>(); // undefined where there was none
+    for (const change of changes.filter((one) => one.table === table.table))
+      for (const row of [change.before, change.after].filter((one) => one !== null)) {
+        const texts = Object.fromEntries(table.columns.map((name) => [name, `${row[name] ?? ''}`]));
+        const key = keyOf(table, texts);
+        if (!former.has(key)) former.set(key, row === change.before ? texts : undefined);
+      }
     const rows = await readRows(client, table);
-    const former = new Map<string, Row | undefined>();
-    const note = (row: Kept, wasThere: boolean): void => {
-      if (!row) return;
-      const texts = Object.fromEntries(table.columns.map((name) => [name, `${row[name] ?? ''}`]));
-      const key = keyOf(table, texts);
-      if (!former.has(key)) former.set(key, wasThere ? texts : undefined);
-    };
-    for (const { before, after } of changes.filter((one) => one.table === table.table)) {
-      note(before, true);
-      note(after, false);
-    }
     const before = [...former.values()].filter((row) => row !== undefined);
     states.push({ table, before, after: rows.filter((row) => former.has(keyOf(table, row))) });
   }

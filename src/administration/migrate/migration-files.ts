@@ -67,7 +67,7 @@ function faultOf(bytes: Uint8Array): string | undefined {
     : `, line ${bare.slice(0, index).split('\n').length}: "${words.toLowerCase()}" begins or ends a transaction, and each migration runs in one already. Take the statement out.`;
 }
 
-/** Creates the next migration and gives its path. */
+/** Creates the next migration, and says so. */
 export async function createMigration(subject: string, text: string): Promise<string> {
   if (!/^[a-z0-9_]+$/.test(subject))
     throw new AdministrationError(`"${subject}" is not a name such as add_order_type.`);
@@ -75,7 +75,7 @@ export async function createMigration(subject: string, text: string): Promise<st
   const path = join(MIGRATIONS, `${name}.sql`);
   await writeFile(path, text, { flag: 'wx' });
   await noteLast();
-  return path;
+  return `created ${path}`;
 }
 
 // The name of the last migration is kept in a file of its own. Two branches that both add a migration change the same line, so the conflict

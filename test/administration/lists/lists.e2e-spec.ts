@@ -5,8 +5,12 @@ import { stringify } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
 import { Client } from 'pg';
 import { compareList } from '../../../src/administration/lists/compare-list.js';
-import { migrationText } from '../../../src/administration/lists/list-migration.js';
-import { LISTS, readRows, toCsv } from '../../../src/administration/lists/list-tables.js';
+import {
+  LISTS,
+  migrationText,
+  readRows,
+  toCsv,
+} from '../../../src/administration/lists/list-tables.js';
 import { readListFile } from '../../../src/administration/lists/read-list-file.js';
 import { type TestDatabase, createDatabase } from '../../support/database.js';
 import { NAMES, ProgramCopy } from '../../support/program-copy.js';
@@ -151,12 +155,11 @@ describe('migrate new --from', () => {
     ]);
   });
 
-  it('takes many rows, in statements of a thousand, and no more than 100,000', async () => {
+  it('takes many rows, in statements of a thousand', async () => {
     const rows = (count: number): string =>
       `${CODES}\r\n${Array.from({ length: count }, (_, at) => `SAMPLE,C${at},x,,\r\n`).join('')}`;
     expect((await compared(rows(2_500))).sql.match(/^insert/gm)).toHaveLength(3);
     expect((await compared(rows(100_000))).changes.after).toHaveLength(100_000);
-    await expect(compared(rows(100_001))).rejects.toThrow(/line 100002: there are more than/);
   });
 });
 

@@ -36,7 +36,7 @@ export async function rehearse<T>(work: Work<T>): Promise<T> {
   for (let number = 1; ; number++) {
     const watch = (await connect()) as Session;
     try {
-      return await withManager((session, manager) =>
+      return await withManager((manager, session) =>
         Promise.race([tooLong(), attempt(watch, session, () => work(session, manager))]),
       );
     } catch (error) {

@@ -1,17 +1,66 @@
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { KEY_STATE } from '../../../auth/api-keys/key-state.js';
-import type { CodeRows } from '../../../codes/code-rows.js';
 import { readCodes } from '../../../codes/read-codes.js';
 import { describe } from '../../../telemetry/repeated-failure.js';
-import { AdministrationError } from '../../frame/command.js';
-import { type MigrationState, takeState } from '../applied-migrations.js';
+import { AdministrationError, FLAG, command } from '../../frame/command.js';
+import { type MigrationState, pendingOf, takeState } from '../applied-migrations.js';
 import { readMigrations } from '../migration-files.js';
 import { runFile } from '../run-migrations.js';
-import { changesBetween } from './changes.js';
+import { type Change, changesBetween } from './changes.js';
 import { limitsOf, rehearse } from './rehearse.js';
 
-export type Plan = Awaited<ReturnType<typeof planMigrations>>;
+export const plan = command({
+  usage: '[--json]',
+  summary:
+    'shows what callers would see change, and changes nothing; status 2 where it can break clients',
+  options: { json: FLAG },
+  run: async () => {
+    const json = await planMigrations('up', pendingOf);
+    if (json.migrations.length === 0) return { text: 'No migration is pending.', json };
+    const isUnsafe = json.canBreakClients;
+    const lines = [
+      `Pending: ${json.migrations.join(', ')}`,
+      ...describeEffects(json),
+      ...json.wayBack.map((said) => `\nThe way back: ${said}.`),
+      '',
+      isUnsafe
+        ? 'WARNING: this can break clients (lines with "!").'
+        : 'Nothing here breaks clients.',
+      'Nothing was changed: this was a plan.',
+    ];
+    return { text: lines.join('\n'), json, status: isUnsafe ? 2 : 0 };
+  },
+});
+
+const SIGNS = { added: '+', removed: '-', moved: '↕', changed: '~' };
+
+/** Lines, moment by moment and area by area. */
+export function describeEffects({ changes, refusals }: Plan): string[] {
+  const lines: string[] = [];
+  let group = '';
+  for (const change of changes) {
+    const title = change.at ? `at ${change.at}, ${change.area}` : change.area;
+    if (title !== group) lines.push('', (group = title));
+    lines.push(describeChange(change));
+  }
+  if (changes.length + refusals.length === 0) lines.push('', 'Callers see no difference.');
+  if (refusals.length > 0) lines.push('', ...refusals.map((said) => `! ${said}`));
+  return lines;
+}
+
+function describeChange(change: Change): string {
+  const { kind, what, property, name, description, former, after, withdrawn, breaks } = change;
+  const texts = [former, description].flatMap((text) => (text ? JSON.stringify(text) : []));
+  const shown = property
+    ? `${property}: ${name}`
+    : [name, texts.join(' → ') || []].flat().join(': ');
+  const place = after === undefined ? '' : after === null ? ' at the beginning' : ` after ${after}`;
+  const said = `${SIGNS[kind]} ${what} ${shown} ${withdrawn ? 'no longer ' : ''}${kind}${place}`;
+  return breaks ? `  ! ${said} (${breaks})` : `    ${said}`;
+}
+
+type Plan = Awaited<ReturnType<typeof planMigrations>>;
 
 /** What callers would see change if these migrations were applied or undone. None is. */
 export async function planMigrations(
@@ -112,9 +161,8 @@ async function viewOf(manager: EntityManager) {
     manager.query<{ key: string; client: string }[]>(KEYS),
   );
   await manager.query('rollback to savepoint service_view');
-  const none: CodeRows = { properties: [], values: [], records: [] };
   return {
-    codes: codes ?? none,
+    codes: codes ?? { properties: [], values: [], records: [] },
     /** Clients of the keys in force, by id and hash. */
     keys: new Map(keys?.map(({ key, client }) => [key, client])),
     refusals,

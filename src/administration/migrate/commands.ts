@@ -1,0 +1,169 @@
+import { execFile } from 'node:child_process';
+import { readFile, rename } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { promisify } from 'node:util';
+import { connectionString } from '../../configuration/database-url.js';
+import { AdministrationError, FLAG, TEXT, command, typed } from '../frame/command.js';
+import { withDatabase } from '../frame/connect.js';
+import { compareList } from '../lists/compare-list.js';
+import { migrationText } from '../lists/list-tables.js';
+import { readListFile } from '../lists/read-list-file.js';
+import { lastOf, readState } from './applied-migrations.js';
+import { driftInOneLine } from './drift.js';
+import * as files from './migration-files.js';
+import { describeEffects, planMigrations } from './plan/plan.js';
+import { applyMigrations, undoMigrations } from './run-migrations.js';
+
+/** Written by the demo: it holds the connection string of its database. */
+const DEMO = join(files.MIGRATIONS, '..', '.data', 'demo.env');
+
+export const up = command({
+  summary: 'applies the migrations that are pending',
+  run: async () => {
+    const names = await applyMigrations();
+    const drift = await withDatabase(driftInOneLine);
+    const lines = names.length > 0 ? names.map((name) => `applied  ${name}`) : ['Nothing to do.'];
+    return { text: [...lines, ...drift].join('\n') };
+  },
+});
+
+export const status = command({
+  summary:
+    'lists the migrations and whether they were applied; status 1 where an applied file is gone',
+  run: () =>
+    withDatabase(async (client) => {
+      const { applied, pending, gone } = await readState(client, await files.readMigrations());
+      const lines = applied.map(({ name, appliedAs, isGone }) => {
+        const former = name === appliedAs ? '' : ` (as ${appliedAs})`;
+        return `${isGone ? 'gone   ' : 'applied'}  ${name}${former}`;
+      });
+      lines.push(...pending.map((name) => `pending  ${name}`), ...gone);
+      return { text: lines.join('\n'), status: gone.length > 0 ? 1 : 0 };
+    }),
+});
+
+export const down = command({
+  usage: '[COUNT] [--yes]',
+  summary:
+    'shows what it undoes, asks, and undoes the last migration, or the last COUNT; where nobody can be asked it wants --yes, except on the database of the demo',
+  operands: [0, 1],
+  options: { yes: FLAG },
+  run: async ({ yes = false }, [count = '1']) => {
+    if (!/^[1-9]\d{0,3}$/.test(count))
+      throw new AdministrationError(`"${count}" is not a number of migrations to undo.`);
+    const plan = await planMigrations('down', lastOf(Number(count)));
+    if (plan.migrations.length === 0) return { text: 'Nothing to do.' };
+    const url = connectionString(process.env);
+    const { host, pathname } = new URL(url);
+    process.stdout.write(
+      `To undo in the database ${pathname.slice(1)} at ${host}: ${plan.migrations.join(', ')}\n${describeEffects(plan).join('\n')}\n\n`,
+    );
+    const demo = await readFile(DEMO, 'utf8').catch(() => '');
+    if (!yes && !demo.includes(`DATABASE_URL='${url}'`) && (await answer()) !== 'yes')
+      throw new AdministrationError('Nothing was undone. Where nobody can be asked, add --yes');
+    const undone = await undoMigrations(plan.migrations);
+    return { text: undone.map((name) => `undone  ${name}`).join('\n') };
+  },
+});
+
+async function answer(): Promise<string> {
+  if (!process.stdin.isTTY) return '';
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  const said = await terminal.question('Undo this? Type "yes": ');
+  terminal.close();
+  return said.trim().toLowerCase();
+}
+
+const TEMPLATE = `-- Up Migration
+
+-- for example: insert into code_list_value (code_list, value) values ('orderType', 'Transfer');
+
+-- Down Migration
+
+-- for example: delete from code_list_value where code_list = 'orderType' and value = 'Transfer';
+`;
+
+export const create = command({
+  usage: 'NAME [--from FILE.csv [--complete]]',
+  summary:
+    'creates the next migration: an empty one, or one that brings the table to what the file says; with --complete rows that the file lacks are deleted',
+  operands: [1, 1],
+  options: { from: TEXT, complete: FLAG },
+  run: async ({ from, complete = false }, [name = '']) => {
+    if (from === undefined) return { text: await files.createMigration(name, TEMPLATE) };
+    const file = await readListFile(from);
+    const changes = await withDatabase((client) => compareList(client, from, file, complete));
+    if (changes.before.length + changes.after.length === 0)
+      return { text: `The database already holds what ${from} says. Nothing was written.` };
+    const title = `Written from ${JSON.stringify(basename(from))}${complete ? ', which is complete' : ''}`;
+    return {
+      text: await files.createMigration(name, migrationText(title, [changes])),
+    };
+  },
+});
+
+export const check = command({
+  usage: '[--base REF]',
+  summary:
+    'checks names, numbers and markers of all files; with --base also that no file of that git revision was changed, and that new numbers come after its last',
+  options: { base: TEXT },
+  run: async ({ base }) => {
+    const names = await files.readMigrations();
+    const { theirs = [], altered = [] } = base === undefined ? {} : await readBase(base);
+    const last = theirs.at(-1);
+    const faults = altered.map(
+      (name) =>
+        `${name}.sql of ${base} was changed or removed. Restore it, and write a new migration for what is to change.`,
+    );
+    const own = names.filter((name) => !theirs.includes(name));
+    for (const name of own.filter((one) => last && files.numberOf(one) <= files.numberOf(last)))
+      faults.push(
+        `${name}.sql does not come after ${last}.sql of ${base}: ${typed('migrate', `renumber --base ${base}`)}`,
+      );
+    if ((await files.readLast()) !== names.at(-1))
+      faults.push(`last-migration.txt does not hold the last name: ${names.at(-1)}`);
+    if (faults.length > 0) throw new AdministrationError(faults.join('\n'));
+    return { text: `${names.length} migrations are in order.` };
+  },
+});
+
+export const renumber = command({
+  usage: '--base REF',
+  summary:
+    'gives the files that are not in that git revision the next free numbers, in their order',
+  options: { base: TEXT },
+  run: async ({ base = '' }) => {
+    const { theirs } = await readBase(base);
+    const next = files.numberOf(theirs.at(-1)) + 1;
+    const moves = (await files.migrationNames())
+      .filter((name) => !theirs.includes(name))
+      .map((name, at) => [name, files.nameOf(next + at, files.subjectOf(name))] as const)
+      .filter(([name, to]) => name !== to);
+    const pathOf = (file: string): string => join(files.MIGRATIONS, `${file}.sql`);
+    // In two steps, so that none overwrites another
+    for (const [name, to] of moves) await rename(pathOf(name), pathOf(`.${to}`));
+    for (const [, to] of moves) await rename(pathOf(`.${to}`), pathOf(to));
+    await files.noteLast();
+    return { text: moves.map((names) => names.join(' → ')).join('\n') || 'Nothing to do.' };
+  },
+});
+
+/** The migrations of a git revision in their order, and those that were changed or removed since the branch left it. */
+async function readBase(base: string): Promise<{ theirs: string[]; altered: string[] }> {
+  const git = async (...words: string[]): Promise<string[]> => {
+    const { stdout } = await promisify(execFile)('git', [...words, base, '--', '.'], {
+      cwd: files.MIGRATIONS,
+    });
+    return stdout.match(/[^/\n]+(?=\.sql$)/gm) ?? [];
+  };
+  try {
+    const altered = ['diff', '--merge-base', '--name-only', '--no-renames', '--diff-filter=MTD'];
+    return { theirs: await git('ls-tree', '-r', '--name-only'), altered: await git(...altered) };
+  } catch (error) {
+    const { stderr, message } = error as Error & { stderr?: string };
+    throw new AdministrationError(
+      `git cannot tell what "${base}" holds: ${(stderr || message).split('\n')[0]}. --base needs a revision that this clone has, such as origin/main.`,
+    );
+  }
+}
