@@ -60,8 +60,8 @@ export class LastGoodService implements OnApplicationBootstrap {
       }
       for (const { name, fetchedAt, jwks } of lastGood.issuers)
         this.issuers.get(name)?.restore(jwks, ageOf(fetchedAt));
-      const away = [...(lacksData ? ['database'] : []), ...issuers.map(({ name }) => name)];
-      this.log.warn({ away, age }, 'LAST_GOOD_FILE is served');
+      const missing = [...(lacksData ? ['codes, keys'] : []), ...issuers.map(({ name }) => name)];
+      this.log.warn({ missing, ageSeconds: age }, 'LAST_GOOD_FILE is served');
     } catch (error) {
       this.log.warn({ path, reason: describe(error) }, 'LAST_GOOD_FILE is ignored');
     }

@@ -19,8 +19,9 @@ export class RepeatedFailure {
     const outcome = isRefusing ? 'callers are refused' : 'trying on';
     const reason = describe(error);
     const failures = ++this.failures;
-    if (this.said === outcome + reason && Date.now() - this.saidAt < SUMMARY_MS) return;
-    [this.said, this.saidAt] = [outcome + reason, Date.now()];
+    const saying = `${outcome}, ${callersRefusedAt !== undefined}, ${reason}`;
+    if (this.said === saying && Date.now() - this.saidAt < SUMMARY_MS) return;
+    [this.said, this.saidAt] = [saying, Date.now()];
     const line = { reason, failures, callersRefusedAt };
     this.log[isRefusing ? 'error' : 'warn'](line, `${this.subject}: failed, ${outcome}`);
   }

@@ -160,7 +160,9 @@ async function examineToken(token: string, configuration: Configuration, keySets
   const held = JSON.stringify({ alg, typ, kid, iss, aud, exp, nbf, iat }).slice(0, 500);
   const reason = faultOf(decoded, configuration);
   if (reason) throw new Error(`refused for the reason "${reason}": it holds ${held}`);
-  await jwtVerify(token, createLocalJWKSet(keySets.get(iss) ?? { keys: [] })).catch((error) => {
+  const keys = keySets.get(iss);
+  if (!keys) return { said: 'its signature was not checked: there are no keys of its issuer' };
+  await jwtVerify(token, createLocalJWKSet(keys)).catch((error) => {
     throw new Error(`its signature is not one of its issuer: ${describe(error)}: ${held}`);
   });
   const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
