@@ -5,9 +5,12 @@ import { Reflector } from '@nestjs/core';
 import type { ServiceResponse } from '../http/service-request.js';
 import { AccessTokensService } from './access-tokens/access-tokens.service.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
+import type { Fault } from './fault.js';
 import { PUBLIC } from './public.decorator.js';
 import { RateLimitInterceptor } from './rate-limit.interceptor.js';
 import { Refusals } from './refusals.js';
+
+const REPEATED: Fault = { reason: 'repeated' };
 
 @Injectable()
 export class CredentialsGuard implements CanActivate {
@@ -24,14 +27,14 @@ export class CredentialsGuard implements CanActivate {
     const response = context.getArgByIndex<ServiceResponse>(1);
     const { req: request } = response;
     const { 'api-key': keys = [], authorization: tokens = [] } = request.headersDistinct;
-    const [twiceKey, twiceToken] = [keys, tokens].map(({ length }) =>
-      length > 1 ? { reason: 'repeated' } : undefined,
-    );
-    if (twiceKey ?? twiceToken) throw this.refusals.of(request, twiceKey, twiceToken);
-    const key = this.apiKeys.verify(keys[0]);
-    if ('reason' in key) throw this.refusals.of(request, key, this.accessTokens.inspect(tokens[0]));
+    const isTwice = tokens.length > 1;
+    const key = keys.length > 1 ? REPEATED : this.apiKeys.verify(keys[0]);
+    if ('reason' in key) {
+      const token = isTwice ? REPEATED : this.accessTokens.inspect(tokens[0]);
+      throw this.refusals.of(request, key, token);
+    }
     request.caller = key;
-    const fault = await this.accessTokens.verify(tokens[0]);
+    const fault = isTwice ? REPEATED : await this.accessTokens.verify(tokens[0]);
     if (!fault) return true;
     await this.rateLimit?.count(response);
     throw this.refusals.of(request, undefined, fault);

@@ -48,6 +48,7 @@ it('finds the key of the request, whatever it looks like', () => {
   const own = 'a Key of another System';
   for (const text of [own, `x${own.toUpperCase()}y`, encodeURIComponent(own), `${own}%zz`])
     expect(looksLikeCredential(text, own)).toBe(true);
+  expect(looksLikeCredential('x Zm9v YmFy/QUJD', 'Zm9v+YmFy/QUJD')).toBe(true);
   expect(looksLikeCredential('another', own)).toBe(false);
 });
 

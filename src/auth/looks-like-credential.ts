@@ -15,10 +15,10 @@ const MOST_LAYERS = 4;
  * lower case, percent-encoded or not, also in a text whose encoding is broken.
  */
 export function looksLikeCredential(text: string, own: string): boolean {
-  let decoded = text.toLowerCase();
+  let decoded = text.toLowerCase().replaceAll('+', ' '); // as in forms
   for (let layer = 0; layer <= MOST_LAYERS; layer++) {
     if (BEGINNING.test(decoded) || hasRandomRun(decoded)) return true;
-    if (own !== '' && decoded.includes(own.toLowerCase())) return true;
+    if (own !== '' && decoded.includes(own.toLowerCase().replaceAll('+', ' '))) return true;
     const next = decoded.replaceAll(ENCODED, (_, hex: string) =>
       String.fromCharCode(Number.parseInt(hex, 16)).toLowerCase(),
     );

@@ -46,8 +46,12 @@ export class RateLimitInterceptor implements NestInterceptor {
       .consume(response.req.caller?.keyId ?? '')
       .catch((exceeded: RateLimiterRes) => exceeded);
     const seconds = String(Math.ceil(msBeforeNext / 1000));
-    response.setHeader('RateLimit-Policy', `"key";q=${points};w=${WINDOW_SECONDS}`);
-    response.setHeader('RateLimit', `"key";r=${remainingPoints};t=${seconds}`);
+    response.req.fields = [
+      'RateLimit-Policy',
+      `"key";q=${points};w=${WINDOW_SECONDS}`,
+      'RateLimit',
+      `"key";r=${remainingPoints};t=${seconds}`,
+    ];
     if (consumedPoints > points)
       throw new Problem('too-many-requests', {
         detail: `The limit of ${points} requests a minute for this key is used up.`,

@@ -36,11 +36,13 @@ export class Refusals {
     const all: Refused[] = [];
     if (key) all.push({ ...key, ...API_KEY });
     if (token) all.push({ ...token, ...ACCESS_TOKEN });
-    // A missing credential is told in any case. Otherwise 503 and never 401, if one cannot be checked
+    // A header that is missing or repeated is told in any case. Otherwise 503 and never 401, if a credential cannot be checked
+    const repeated = all.filter(({ reason }) => reason === 'repeated');
     const isMissing = all.some(({ reason }) => reason === 'missing');
     const undecided = all.filter((fault) => fault.undecided !== undefined);
     const decided = all.filter((fault) => fault.undecided === undefined);
-    const faults = isMissing || undecided.length === 0 ? decided : undecided;
+    const told = isMissing || undecided.length === 0 ? decided : undecided;
+    const faults = repeated.length > 0 ? repeated : told;
     for (const { credential, reason } of faults)
       this.metrics.credentialsRefused.inc({ credential, reason });
     request.refusal = {

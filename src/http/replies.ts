@@ -74,7 +74,7 @@ export class Replies implements BeforeApplicationShutdown {
     // Requests that wait on the connection are answered first, so that a client that pipelines loses none
     if (this.isDraining && responses.at(-1) === response) response.shouldKeepAlive = false;
     const { CORS_ORIGINS: origins } = this.configuration;
-    response.writeHead(status, [...fields, ...corsFields(origins, request)]);
+    response.writeHead(status, [...fields, ...request.fields, ...corsFields(origins, request)]);
     // Node sends no body in answer to HEAD
     for (const part of parts.slice(0, -1)) response.write(part);
     response.end(parts.at(-1));
@@ -98,7 +98,7 @@ export class Replies implements BeforeApplicationShutdown {
 
   /** The client's address: the entry of X-Forwarded-For that the outermost of our own proxies has written, or the peer's. */
   private addressOf(request: ServiceRequest): string | undefined {
-    const address = proxyAddr(request, (_, hop) => hop < this.configuration.TRUSTED_PROXY_HOPS);
+    const address = proxyAddr.all(request)[this.configuration.TRUSTED_PROXY_HOPS] ?? '';
     return isIP(address) > 0 ? address : request.socket.remoteAddress; // anything else is free text of the client
   }
 }

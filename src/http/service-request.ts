@@ -26,6 +26,8 @@ export class ServiceRequest extends IncomingMessage {
   route: { path: string } | undefined = undefined;
   caller: Caller | undefined = undefined;
   refusal: Refusal | undefined = undefined;
+  /** Further header fields of its answer, names and values in turn. */
+  fields: readonly string[] = [];
 
   /**
    * Node.js reads a packet only up to a request that changes the protocol. So nothing more is read from a connection that has been cut: a packet

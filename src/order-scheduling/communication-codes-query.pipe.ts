@@ -54,16 +54,16 @@ function decode(text: string): string | undefined {
   }
 }
 
+const BROKEN = 'The percent-encoding is broken or is not UTF-8.';
+
 /** @param given the parameters before this one */
 function faultsOf({ name, value }: Parameter, given: Partial<Record<string, string>>): string[] {
-  if (name === undefined || value === undefined)
-    return ['The percent-encoding is broken or is not UTF-8.'];
-  if (!PARAMETERS.includes(name)) return [unknown(name)];
+  if (name === undefined) return [BROKEN];
+  if (!PARAMETERS.includes(name)) return [value === undefined ? BROKEN : unknown(name)];
+  const twice = given[name] === undefined ? [] : [`${name} is given more than once.`];
+  if (value === undefined) return [...twice, BROKEN];
   const faults = validateSync(Object.assign(new CommunicationCodesQuery(), { [name]: value }));
-  return [
-    ...(given[name] === undefined ? [] : [`${name} is given more than once.`]),
-    ...faults.flatMap(({ constraints = {} }) => Object.values(constraints)),
-  ];
+  return [...twice, ...faults.flatMap(({ constraints = {} }) => Object.values(constraints))];
 }
 
 function unknown(name: string): string {

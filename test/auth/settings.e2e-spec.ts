@@ -70,7 +70,8 @@ it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, whatever its an
   const first = await expectLeft(LIMIT - 1, 200);
   expect(first.get('ratelimit-policy')).toBe(`"key";q=${LIMIT};w=60`);
   await expectLeft(undefined, 304, ...same);
-  await expectLeft(LIMIT - 2, 401, 'Bearer a.b.c');
+  const refused = await expectLeft(LIMIT - 2, 401, 'Bearer a.b.c');
+  expect(refused.get('www-authenticate')).toMatch(/^ApiKey .*, Bearer /);
   await expectLeft(LIMIT - 3, 400, good, {}, `${PATHS.communicationCodes}?x=1`);
   await expectLeft(LIMIT - 4, 403, world.token);
   for (let left = LIMIT - 5; left >= 0; left--) await expectLeft(left, 200);

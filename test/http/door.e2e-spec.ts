@@ -112,6 +112,7 @@ describe('the limits', () => {
   it.each<[string, ProblemSlug, string]>([
     ['a target of 8,001 bytes', 'uri-too-long', request(`GET /${'x'.repeat(8_000)}`)],
     ['a target of 20,000 bytes', 'uri-too-long', request(`GET /${'x'.repeat(20_000)}`)],
+    ['a target of 40,000 bytes', 'uri-too-long', request(`GET /${'x'.repeat(40_000)}`)],
     ['a target without an end', 'uri-too-long', `GET /${'x'.repeat(60_000)}`],
     ['a header over 16 KiB', 'headers-too-large', request('GET /', line(16_400))],
     ['a header of 80 KiB', 'headers-too-large', request('GET /', line(80_000))],
@@ -281,11 +282,17 @@ describe('probes', () => {
   });
 });
 
+it('Upgrade is ignored, and the connection closes, since Node.js reads no request behind it', async () => {
+  const upgrade = good(undefined, 'Connection: Upgrade\r\nUpgrade: h2c\r\n');
+  const found = await send(upgrade + good());
+  expect([statusesOf(found), found.closed]).toEqual([[200], true]);
+});
+
 describe('the address in the line of a request', () => {
   it.each<[hops: string, forwarded: string | undefined, address: string]>([
     ['0', '192.0.2.1', '127.0.0.1'],
     ['2', undefined, '127.0.0.1'],
-    ['2', '192.0.2.1', '192.0.2.1'],
+    ['2', '192.0.2.1', '127.0.0.1'],
     ['2', '203.0.113.9, 198.51.100.7, 2001:db8::1', '198.51.100.7'],
     ['2', 'a secret', '127.0.0.1'],
   ])('with TRUSTED_PROXY_HOPS=%s and %s is %s', async (hops, forwarded, address) => {

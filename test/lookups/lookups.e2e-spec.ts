@@ -69,6 +69,7 @@ describe(`GET ${CODES}`, () => {
     ['?codeType=', ['codeType']],
     ['?codeType', ['codeType']],
     ['?codeType=a&codeType=a', ['codeType']],
+    ['?codeType=a&codeType=%zz', ['codeType', 'codeType']],
     [`?code=${'x'.repeat(257)}`, ['code']],
     ['?code=a%00b', ['code']],
     ['?code=%zz', ['code']],

@@ -52,7 +52,8 @@ export class ApiKeysService {
     const listed = this.followed.current?.get(hashApiKey(key));
     if (!listed && !hasValidChecksum(key)) return { reason: 'malformed' };
     const { obstacle } = this;
-    if (obstacle !== undefined) return { reason: 'no-key-list', undecided: obstacle };
+    if (obstacle !== undefined)
+      return { reason: 'no-key-list', undecided: obstacle, ...(listed && { owner: listed }) };
     if (!listed) return { reason: 'unknown' };
     const now = this.clock.now();
     if (listed.revokedAt <= now) return { reason: 'revoked', owner: listed };

@@ -23,8 +23,8 @@ const COOLDOWN_MS = 30_000;
 /** How long a request with an unknown key id waits for a fetch. */
 const WAIT_MS = 800;
 const MOST_UNKNOWN = 1_000;
-/** What an issuer could use as a key id: no path upwards, no space, no quotes. Others are refused without a fetch. */
-const KEY_ID = /^(?!.*\.\.)[\w.~:@/+=|-]{1,256}$/;
+/** What an issuer could use as a key id: visible ASCII, no path upwards, no quotes, semicolon or backslash. Others are refused without a fetch. */
+const KEY_ID = /^(?!.*\.\.)(?!.*["';\\])[!-~]{1,256}$/;
 
 /** One of the issuers in OAUTH_ISSUER. It shares nothing with the others. */
 export class Issuer {
@@ -78,7 +78,7 @@ export class Issuer {
   }
 
   start(): void {
-    void this.follow();
+    void this.refresh();
   }
 
   stop(): void {
@@ -117,15 +117,15 @@ export class Issuer {
     await this.refresh();
   }
 
-  private async follow(): Promise<void> {
-    await this.refresh();
-    if (this.isStopped) return;
-    const pauseMs = this.failures > 0 ? RETRY_MS * 2 ** (this.failures - 1) : REFRESH_MS;
-    this.timer = setTimeout(() => void this.follow(), Math.min(pauseMs, REFRESH_MS)).unref();
-  }
-
+  /** Fetches the keys, once at a time, and again after a pause. */
   private refresh(): Promise<void> {
-    this.refreshing ??= this.fetch().finally(() => (this.refreshing = undefined));
+    clearTimeout(this.timer);
+    this.refreshing ??= this.fetch().finally(() => {
+      this.refreshing = undefined;
+      if (this.isStopped) return;
+      const pauseMs = this.failures > 0 ? RETRY_MS * 2 ** (this.failures - 1) : REFRESH_MS;
+      this.timer = setTimeout(() => void this.refresh(), Math.min(pauseMs, REFRESH_MS)).unref();
+    });
     return this.refreshing;
   }
 

@@ -33,8 +33,9 @@ export function guard(server: Server, replies: Replies, metrics: Metrics, handle
       const isChunked = request.field('transfer-encoding') !== undefined;
       const hasBody = isChunked || Number(request.field('content-length') ?? 0) > 0;
       const problem = framingProblem(request, event);
-      // An expectation announces a body. Without 100 (Continue) it is unknown whether it follows
-      const mayBeFollowed = event === 'request' && (!hasBody || isBodiless(method));
+      // An expectation announces a body. Without 100 (Continue) it is unknown whether it follows. Behind Upgrade Node.js reads no further request
+      const isUpgrade = request.field('upgrade') !== undefined;
+      const mayBeFollowed = event === 'request' && (!hasBody || isBodiless(method)) && !isUpgrade;
       if (problem || !mayBeFollowed || httpVersion === '1.0') response.shouldKeepAlive = false;
       if (problem) return replies.sendProblem(response, problem);
       request.url = toOriginForm(request.url ?? '');

@@ -67,9 +67,12 @@ type ParserError = Error & { readonly code?: string; readonly rawPacket?: Buffer
 
 /** The problem that the parser found, or undefined if the error is one of the connection. */
 export function parserProblem({ code = '', rawPacket }: ParserError): Problem | undefined {
-  // The parser shows only the packet in which the limit was exceeded. One with a method and without a line end was still in the target.
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return /^[A-Z]+ [^\r\n]*$/.test(rawPacket?.toString('latin1') ?? '') ? TOO_LONG : TOO_LARGE;
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    // The parser shows only the packet in which the limit was exceeded: it may begin with a target that is too long
+    const packet = rawPacket?.toString('latin1') ?? '';
+    const [all, target = ''] = /^[A-Z]+ ([^\r\n]*)/.exec(packet) ?? [];
+    return all === packet || target.length > MAX_TARGET_BYTES ? TOO_LONG : TOO_LARGE;
+  }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return TIMEOUT;
   const isFromParser = code.startsWith('HPE_');
   return isFromParser ? malformed('The request breaks the rules of HTTP (RFC 9112).') : undefined;
