@@ -118,7 +118,7 @@ describe('codes show', () => {
   });
 
   it.each([
-    [['--at', 'yesterday'], '--at is "yesterday": a date-time of RFC 3339 is needed'],
+    [['--at', 'yesterday'], '--at is "yesterday", no date-time of RFC 3339'],
     [['--at', '2000-01-01T00:00:00Z'], 'the record of changes begins at 20'],
     [['--area', 'orders'], '--area is "orders": order-update, order-capture-v2, order-scheduling'],
   ])('refuses %j in one sentence', async (words, sentence) => {

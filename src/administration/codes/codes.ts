@@ -2,7 +2,7 @@ import { AREAS } from '../../codes/code-rows.js';
 import { CodesSnapshot } from '../../codes/codes-snapshot.js';
 import { lockTables, readCodes } from '../../codes/read-codes.js';
 import { beginOfRecord, readPast } from '../../codes/read-past.js';
-import { AdministrationError, FLAG, TEXT, command } from '../frame/command.js';
+import { FLAG, TEXT, command, refuse } from '../frame/command.js';
 import { withDatabase, withReading } from '../frame/connect.js';
 import { parseTime } from '../frame/time.js';
 import { LISTS, type Table, readRows, toCsv } from '../lists/list-tables.js';
@@ -15,12 +15,9 @@ export const show = command({
   options: { at: TEXT, area: TEXT },
   run: async ({ at, area }) => {
     if (at !== undefined && parseTime(at) === undefined)
-      throw new AdministrationError(
-        `--at is "${at}": a date-time of RFC 3339 is needed, with its offset, such as 2027-01-01T00:00:00Z or 2027-01-01T00:00:00+01:00.`,
-      );
+      refuse(`--at is "${at}", no date-time of RFC 3339 such as 2027-01-01T00:00:00+01:00.`);
     const wanted = OPERATIONS.filter((operation) => area === undefined || area === operation);
-    if (wanted.length === 0)
-      throw new AdministrationError(`--area is "${area}": ${OPERATIONS.join(', ')} are known.`);
+    if (wanted.length === 0) refuse(`--area is "${area}": ${OPERATIONS.join(', ')} are known.`);
     const snapshot = await snapshotAt(at);
     const texts: string[] = [];
     for (const operation of wanted) {
@@ -46,7 +43,7 @@ const snapshotAt = (at?: string): Promise<CodesSnapshot> =>
     if (moment >= now) return new CodesSnapshot(await readCodes(manager), moment);
     const begin = (await beginOfRecord(manager)) ?? now;
     if (moment < begin)
-      throw new AdministrationError(
+      refuse(
         `--at is ${at}: the record of changes begins at ${new Date(begin).toISOString()}, and what was answered before is not known.`,
       );
     return new CodesSnapshot(await readPast(manager, moment), moment);
@@ -62,8 +59,7 @@ export const exportCommand = command({
   options: { excel: FLAG },
   run: async ({ excel }, [name = '']) => {
     const list = Object.entries<Table>(LISTS).find(([known]) => known === name)?.[1];
-    if (!list)
-      throw new AdministrationError(`Which list? ${Object.keys(LISTS).join(' or ')} is needed.`);
+    if (!list) refuse(`Which list? ${Object.keys(LISTS).join(' or ')} is needed.`);
     const rows = await withDatabase((client) => readRows(client, list));
     const formulas = rows.flatMap((row) =>
       list.columns

@@ -13,9 +13,8 @@ import { readConfiguration } from '../../configuration/read-configuration.js';
 import { describe } from '../../telemetry/repeated-failure.js';
 import { command, typed } from '../frame/command.js';
 import { withDatabase, withReading } from '../frame/connect.js';
-import { readState } from '../migrate/applied-migrations.js';
 import { triggerFaults } from '../migrate/drift.js';
-import { readMigrations } from '../migrate/migration-files.js';
+import { readMigrations, readState } from '../migrate/migration-files.js';
 
 const ISSUE = `Copy the whole key, or issue one: ${typed('keys', 'issue --client NAME')}`;
 const ASK = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
@@ -107,9 +106,9 @@ const DATABASE: Readonly<Record<string, (client: Client) => Promise<Finding>>> =
     const { role, unread, writes } = rows[0] ?? {};
     const grant = `As the owner: grant select on ${unread} to ${role};`;
     if (unread) return { said: `${role} may not read ${unread}`, fault: grant };
-    const said = `${role} may read all that the service needs, and`;
-    if (!writes) return { said: `${said} write nothing` };
-    return { said: `${said} may write too`, warning: 'Right for migrations, not for the service.' };
+    const said = `${role} may read all that the service needs`;
+    if (!writes) return { said };
+    return { said: `${said}, and may write too`, warning: 'Right for migrations alone.' };
   },
   contents: () =>
     withReading(async (manager) => {
@@ -127,7 +126,8 @@ const DATABASE: Readonly<Record<string, (client: Client) => Promise<Finding>>> =
   },
 };
 
-/** @throws Error that says why it does not pass. The service itself never tells a caller */
+// What follows says why a credential does not pass. The service itself never tells a caller
+
 async function examineKey(client: Client, key: string): Promise<Finding> {
   const { rows } = await client.query<{ whose: string; state: KeyState }>(
     `select id || ' of ' || client as whose, ${KEY_STATE} as state from public.api_key where key_hash = decode($1, 'hex')`,
@@ -151,7 +151,6 @@ async function examineIssuer(name: string, configuration: Configuration, keySets
   return jwks.keys.length > 0 ? { said } : { said, fault: 'It has to publish keys (RFC 7517).' };
 }
 
-/** @throws Error that says why it does not pass. The service itself never tells a caller */
 async function examineToken(token: string, configuration: Configuration, keySets: KeySets) {
   const decoded = decodeToken(token);
   if (!decoded) throw new Error(`it is no signed JWT of 3 parts: ${token.split('.').length} parts`);

@@ -7,6 +7,9 @@ type Values<O extends Options> = ReturnType<typeof parseArgs<{ options: O }>>['v
 
 /** A fault in the operator's environment or input. Its message says what was found and how to correct it. */
 export class AdministrationError extends Error {}
+export function refuse(said: string): never {
+  throw new AdministrationError(said);
+}
 
 interface Definition<O extends Options> {
   /** Its operands and options, such as `NAME [--from FILE.csv]`. */
@@ -63,9 +66,7 @@ export async function runProgram(name: string, commands: Record<string, Command>
     const word = '' in commands ? '' : (words.shift() ?? '');
     const chosen = Object.hasOwn(commands, word) ? commands[word] : undefined;
     if (!chosen)
-      throw new AdministrationError(
-        `"${word}" is not a command of ${name}: ${Object.keys(commands).join(', ')}. To explain them: ${typed(name, '--help')}`,
-      );
+      refuse(`"${word}" is not a command of ${name}: ${Object.keys(commands).join(', ')}, --help.`);
     const { values, positionals } = parsed(name, word, chosen, words);
     const { text, json, exact, status = 0 } = await chosen.run(values, positionals);
     process.stdout.write(values['json'] ? `${JSON.stringify(json)}\n` : exact ? text : `${text}\n`);
@@ -94,6 +95,6 @@ function parsed(name: string, word: string, { options, operands, usage }: Comman
     throw new Error('There are too few words, or too many');
   } catch (error) {
     const said = describe(error).split(/\.(?: |$)/)[0];
-    throw new AdministrationError(`${said}. Usage: ${typed(name, word, usage)}`);
+    return refuse(`${said}. Usage: ${typed(name, word, usage)}`);
   }
 }

@@ -4,7 +4,7 @@ import { connectionString } from '../../configuration/database-url.js';
 import { poolOptions } from '../../database/connections.js';
 import { Session, readTransaction, withSession } from '../../database/session.js';
 import { describe } from '../../telemetry/repeated-failure.js';
-import { AdministrationError } from './command.js';
+import { refuse } from './command.js';
 
 const NAME = 'order-lookup-administration';
 
@@ -26,7 +26,7 @@ export async function connect(address: NodeJS.ProcessEnv = process.env): Promise
     return client;
   } catch (error) {
     await client.end().catch(() => undefined);
-    throw new AdministrationError(
+    return refuse(
       `The database ${client.database} at ${client.host}:${client.port} cannot be used: ${describe(error)}. Check DATABASE_URL and that the server runs.`,
     );
   }

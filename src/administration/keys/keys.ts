@@ -2,7 +2,7 @@
 import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { KEY_STATE, type KeyState } from '../../auth/api-keys/key-state.js';
-import { AdministrationError, FLAG, TEXT, command } from '../frame/command.js';
+import { FLAG, TEXT, command, refuse } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 
 /** The record of changes tells by this name what the key commands changed. */
@@ -23,48 +23,44 @@ const changeKeys = <T>(work: (client: Client) => Promise<T>): Promise<T> =>
 /** A duration such as 90d: PostgreSQL takes it for an interval. */
 function duration(text?: string): string | undefined {
   if (text === undefined || /^[1-9]\d{0,3}[mhdwy]$/.test(text)) return text;
-  throw new AdministrationError(
-    `"${text}" is no duration: a number of up to four digits and a unit (m, h, d, w or y) are needed, such as 90d.`,
-  );
+  return refuse(`"${text}" is no duration such as 90d: the units are m, h, d, w and y.`);
 }
 
-type Moments<Name extends string> = Readonly<Record<Name, Date | null>>;
 interface Key {
   readonly id: string;
   readonly client: string;
+  readonly state: KeyState;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+  readonly lastUsedAt: Date | null;
 }
-type NewKey = Key & Moments<'expiresAt'> & { readonly key: string };
 
 /** Makes a key, which ends after an interval or not at all, and stores its hash. */
-export async function issueKey(database: Client, client: string, lifetime?: string | null) {
+async function issueKey(database: Client, title: string, client: string, lifetime?: string | null) {
   const key = generateApiKey();
-  const { rows } = await database.query<Omit<NewKey, 'key'>>(
+  const { rows } = await database.query<Pick<Key, 'id' | 'client' | 'expiresAt'>>(
     `insert into api_key (client, key_hash, expires_at)
      values ($1, decode($2, 'hex'), case when $3::interval is not null then least(now() + $3::interval, '9999-12-31Z') end)
      returning id, client, expires_at as "expiresAt"`,
     [client, hashApiKey(key), lifetime],
   );
-  return { ...rows[0], key } as NewKey;
+  const { id, expiresAt } = rows[0] ?? {};
+  const end = expiresAt ? `expires at ${expiresAt.toISOString()}` : 'does not expire';
+  const text = `${title} of ${client}, shown this once:\n\n  ${key}\n\nIts id is ${id}; it ${end}.`;
+  return { text, json: { ...rows[0], key } };
 }
-
-const describeKey = (title: string, { id, client, key, expiresAt }: NewKey): string =>
-  `${title} of ${client}, shown this once:\n\n  ${key}\n\nIts id is ${id}; it ${expiresAt ? `expires at ${expiresAt.toISOString()}` : 'does not expire'}.`;
 
 export const issue = command({
   usage: '--client NAME [--expires-in 90d] [--json]',
   summary: 'makes a key, stores its hash and prints the key once',
   options: { client: TEXT, 'expires-in': TEXT, json: FLAG },
   run: async ({ client: name, 'expires-in': expiresIn }) => {
-    if (!name)
-      throw new AdministrationError('--client is missing: whose key is it? --client "Acme TMS"');
+    if (!name) refuse('--client is missing: whose key is it? --client "Acme TMS"');
     const lifetime = duration(expiresIn);
-    const issued = await changeKeys((client) => issueKey(client, name, lifetime));
-    return { text: describeKey('Key', issued), json: issued };
+    return changeKeys((client) => issueKey(client, 'Key', name, lifetime));
   },
 });
-
-type ListedKey = Key & { readonly state: KeyState } & Moments<(typeof MOMENTS)[number]>;
-const MOMENTS = ['createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'] as const;
 
 export const list = command({
   usage: '[--expiring 30d] [--json]',
@@ -72,19 +68,18 @@ export const list = command({
   options: { expiring: TEXT, json: FLAG },
   run: ({ expiring }) =>
     withDatabase(async (client) => {
-      const { rows } = await client.query<ListedKey>(
+      const { rows } = await client.query<Key>(
         `select id, client, ${KEY_STATE} as state, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt"
          from api_key left join api_key_use on key_id = id
          where $1::interval is null or (least(expires_at, revoked_at) > now() and least(expires_at, revoked_at) <= now() + $1)
          order by client, created_at`,
         [duration(expiring)],
       );
-      const lines = rows.map((key) => {
-        const [created, expires, revoked, used] = MOMENTS.map((name) =>
-          (key[name]?.toISOString() ?? 'never').padEnd(24),
-        );
-        return `${key.id}  ${key.state.padEnd(8)}  created ${created}  expires ${expires}  revoked ${revoked}  used ${used}  ${key.client}`;
-      });
+      const shown = (moment: Date | null): string => (moment?.toISOString() ?? 'never').padEnd(24);
+      const lines = rows.map(
+        (key) =>
+          `${key.id}  ${key.state.padEnd(8)}  created ${shown(key.createdAt)}  expires ${shown(key.expiresAt)}  revoked ${shown(key.revokedAt)}  used ${shown(key.lastUsedAt)}  ${key.client}`,
+      );
       return { text: lines.join('\n') || 'There are none.', json: rows };
     }),
 });
@@ -96,15 +91,12 @@ export const revoke = command({
   operands: [1, 1],
   run: (_values, [word]) =>
     changeKeys(async (client) => {
-      const { rows } = await client.query<Key & { revokedAt: Date }>(
+      const { rows } = await client.query<{ text: string }>(
         `update api_key set revoked_at = least(revoked_at, now()) where id::text = lower($1)
-         returning id, client, revoked_at as "revokedAt"`,
+         returning format('The key %s of %s is revoked since %s.', id, client, to_char(revoked_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as text`,
         [word],
       );
-      if (!rows[0])
-        throw new AdministrationError('There is no key of this id: keys list shows the ids.');
-      const { id, client: name, revokedAt } = rows[0];
-      return { text: `The key ${id} of ${name} is revoked since ${revokedAt.toISOString()}.` };
+      return rows[0] ?? refuse('There is no key of this id: keys list shows the ids.');
     }),
 });
 
@@ -115,20 +107,18 @@ export const rotate = command({
   options: { overlap: { ...TEXT, default: '7d' }, json: FLAG },
   run: ({ overlap }, [word]) =>
     changeKeys(async (client) => {
-      const { rows } = await client.query<Key & { lifetime: string | null; endsAt: Date }>(
+      const { rows } = await client.query<{ lifetime: string | null; endsAt: Date } & Key>(
         `update api_key set revoked_at = now() + $2::interval where id::text = lower($1) and ${KEY_STATE} = 'in force'
          returning id, client, (expires_at - created_at)::text as lifetime, least(revoked_at, expires_at) as "endsAt"`,
         [word, duration(overlap)],
       );
       if (!rows[0])
-        throw new AdministrationError(
-          'There is no key of this id, or it has ended, or is being rotated: keys list shows the states, keys issue makes another key.',
-        );
+        refuse('There is no key of this id, or it has ended, or is being rotated: see keys list.');
       const { id, client: name, lifetime, endsAt } = rows[0];
-      const second = await issueKey(client, name, lifetime);
+      const { text, json } = await issueKey(client, 'Second key', name, lifetime);
       return {
-        text: `${describeKey('Second key', second)}\nThe first one, ${id}, ends at ${endsAt.toISOString()}.`,
-        json: { ...second, former: { id, endsAt } },
+        text: `${text}\nThe first one, ${id}, ends at ${endsAt.toISOString()}.`,
+        json: { ...json, former: { id, endsAt } },
       };
     }),
 });

@@ -3,17 +3,17 @@ import { readFile, rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { promisify } from 'node:util';
+import { readCodes } from '../../codes/read-codes.js';
 import { connectionString } from '../../configuration/database-url.js';
-import { AdministrationError, FLAG, TEXT, command, typed } from '../frame/command.js';
-import { withDatabase } from '../frame/connect.js';
-import { compareList } from '../lists/compare-list.js';
+import { describe } from '../../telemetry/repeated-failure.js';
+import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
+import { withDatabase, withReading } from '../frame/connect.js';
+import { compareList, readListFile } from '../lists/list-file.js';
 import { migrationText } from '../lists/list-tables.js';
-import { readListFile } from '../lists/read-list-file.js';
-import { lastOf, readState } from './applied-migrations.js';
-import { driftInOneLine } from './drift.js';
+import { countDrift } from './drift.js';
 import * as files from './migration-files.js';
 import { describeEffects, planMigrations } from './plan/plan.js';
-import { applyMigrations, undoMigrations } from './run-migrations.js';
+import { applyMigrations, runMigrations } from './run-migrations.js';
 
 /** Written by the demo: it holds the connection string of its database. */
 const DEMO = join(files.MIGRATIONS, '..', '.data', 'demo.env');
@@ -22,18 +22,27 @@ export const up = command({
   summary: 'applies the migrations that are pending',
   run: async () => {
     const names = await applyMigrations();
-    const drift = await withDatabase(driftInOneLine);
     const lines = names.length > 0 ? names.map((name) => `applied  ${name}`) : ['Nothing to do.'];
-    return { text: [...lines, ...drift].join('\n') };
+    await withReading(readCodes).catch((error: unknown) =>
+      lines.push(`The codes in the database cannot be served: ${describe(error)}.`),
+    );
+    const drift = await withDatabase(countDrift);
+    if (drift > 0)
+      lines.push(
+        `There is drift (${drift}): a change by hand, or a trigger that is missing or off. See: ${typed('migrate', 'drift')}`,
+      );
+    return { text: lines.join('\n') };
   },
 });
 
 export const status = command({
-  summary:
-    'lists the migrations and whether they were applied; status 1 where an applied file is gone',
+  summary: 'lists what is applied and pending; status 1 where an applied file is gone',
   run: () =>
     withDatabase(async (client) => {
-      const { applied, pending, gone } = await readState(client, await files.readMigrations());
+      const { applied, pending, gone } = await files.readState(
+        client,
+        await files.readMigrations(),
+      );
       const lines = applied.map(({ name, appliedAs, isGone }) => {
         const former = name === appliedAs ? '' : ` (as ${appliedAs})`;
         return `${isGone ? 'gone   ' : 'applied'}  ${name}${former}`;
@@ -50,9 +59,8 @@ export const down = command({
   operands: [0, 1],
   options: { yes: FLAG },
   run: async ({ yes = false }, [count = '1']) => {
-    if (!/^[1-9]\d{0,3}$/.test(count))
-      throw new AdministrationError(`"${count}" is not a number of migrations to undo.`);
-    const plan = await planMigrations('down', lastOf(Number(count)));
+    if (!/^[1-9]\d{0,3}$/.test(count)) refuse(`"${count}" is not a number of migrations to undo.`);
+    const plan = await planMigrations('down', files.lastOf(Number(count)));
     if (plan.migrations.length === 0) return { text: 'Nothing to do.' };
     const url = connectionString(process.env);
     const { host, pathname } = new URL(url);
@@ -60,29 +68,22 @@ export const down = command({
       `To undo in the database ${pathname.slice(1)} at ${host}: ${plan.migrations.join(', ')}\n${describeEffects(plan).join('\n')}\n\n`,
     );
     const demo = await readFile(DEMO, 'utf8').catch(() => '');
-    if (!yes && !demo.includes(`DATABASE_URL='${url}'`) && (await answer()) !== 'yes')
-      throw new AdministrationError('Nothing was undone. Where nobody can be asked, add --yes');
-    const undone = await undoMigrations(plan.migrations);
+    if (!yes && !demo.includes(`DATABASE_URL='${url}'`) && !(await isAgreed()))
+      refuse('Nothing was undone. Where nobody can be asked, add --yes');
+    const undone = await runMigrations('down', () => plan.migrations);
     return { text: undone.map((name) => `undone  ${name}`).join('\n') };
   },
 });
 
-async function answer(): Promise<string> {
-  if (!process.stdin.isTTY) return '';
+async function isAgreed(): Promise<boolean> {
+  if (!process.stdin.isTTY) return false;
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const said = await terminal.question('Undo this? Type "yes": ');
   terminal.close();
-  return said.trim().toLowerCase();
+  return said.trim().toLowerCase() === 'yes';
 }
 
-const TEMPLATE = `-- Up Migration
-
--- for example: insert into code_list_value (code_list, value) values ('orderType', 'Transfer');
-
--- Down Migration
-
--- for example: delete from code_list_value where code_list = 'orderType' and value = 'Transfer';
-`;
+const EMPTY = '-- Up Migration\n\n\n-- Down Migration\n\n';
 
 export const create = command({
   usage: 'NAME [--from FILE.csv [--complete]]',
@@ -91,7 +92,7 @@ export const create = command({
   operands: [1, 1],
   options: { from: TEXT, complete: FLAG },
   run: async ({ from, complete = false }, [name = '']) => {
-    if (from === undefined) return { text: await files.createMigration(name, TEMPLATE) };
+    if (from === undefined) return { text: await files.createMigration(name, EMPTY) };
     const file = await readListFile(from);
     const changes = await withDatabase((client) => compareList(client, from, file, complete));
     if (changes.before.length + changes.after.length === 0)
@@ -123,15 +124,14 @@ export const check = command({
       );
     if ((await files.readLast()) !== names.at(-1))
       faults.push(`last-migration.txt does not hold the last name: ${names.at(-1)}`);
-    if (faults.length > 0) throw new AdministrationError(faults.join('\n'));
+    if (faults.length > 0) refuse(faults.join('\n'));
     return { text: `${names.length} migrations are in order.` };
   },
 });
 
 export const renumber = command({
   usage: '--base REF',
-  summary:
-    'gives the files that are not in that git revision the next free numbers, in their order',
+  summary: 'gives the files that are not in that git revision the next free numbers',
   options: { base: TEXT },
   run: async ({ base = '' }) => {
     const { theirs } = await readBase(base);
@@ -152,9 +152,8 @@ export const renumber = command({
 /** The migrations of a git revision in their order, and those that were changed or removed since the branch left it. */
 async function readBase(base: string): Promise<{ theirs: string[]; altered: string[] }> {
   const git = async (...words: string[]): Promise<string[]> => {
-    const { stdout } = await promisify(execFile)('git', [...words, base, '--', '.'], {
-      cwd: files.MIGRATIONS,
-    });
+    const cwd = files.MIGRATIONS;
+    const { stdout } = await promisify(execFile)('git', [...words, base, '--', '.'], { cwd });
     return stdout.match(/[^/\n]+(?=\.sql$)/gm) ?? [];
   };
   try {
@@ -162,7 +161,7 @@ async function readBase(base: string): Promise<{ theirs: string[]; altered: stri
     return { theirs: await git('ls-tree', '-r', '--name-only'), altered: await git(...altered) };
   } catch (error) {
     const { stderr, message } = error as Error & { stderr?: string };
-    throw new AdministrationError(
+    return refuse(
       `git cannot tell what "${base}" holds: ${(stderr || message).split('\n')[0]}. --base needs a revision that this clone has, such as origin/main.`,
     );
   }

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { AdministrationError, TEXT, command, typed } from '../frame/command.js';
+import { TEXT, command, refuse } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 import { parseTime } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
@@ -27,7 +27,7 @@ export const drift = command({
     withDatabase(async (client) => {
       const time = since && parseTime(since.replace(/^[-\d]{10}$/, '$&T00:00:00Z'));
       if (since !== undefined && !time)
-        throw new AdministrationError(`--since is "${since}", not a date such as 2027-01-01.`);
+        refuse(`--since is "${since}", not a date such as 2027-01-01.`);
       const changes = await foreignChanges(client, time);
       if (name !== undefined)
         return { text: await createMigration(name, await migrationOf(client, changes)) };
@@ -63,12 +63,9 @@ export async function triggerFaults(client: Client): Promise<string[]> {
   return rows.map(({ said }) => said);
 }
 
-/** One line where there is drift. */
-export async function driftInOneLine(client: Client): Promise<string[]> {
-  const { length } = [...(await foreignChanges(client)), ...(await triggerFaults(client))];
-  const said = `There is drift (${length}): a change by hand, or a trigger that is missing or off. See: ${typed('migrate', 'drift')}`;
-  return length > 0 ? [said] : [];
-}
+/** How many changes and triggers `drift` would show. */
+export const countDrift = async (client: Client): Promise<number> =>
+  (await foreignChanges(client)).length + (await triggerFaults(client)).length;
 
 /** The tables of codes, those that others refer to first. */
 const PROPERTY = ['area', 'property'];
@@ -98,6 +95,6 @@ async function migrationOf(client: Client, changes: readonly ForeignChange[]): P
     states.push({ table, before, after: rows.filter((row) => former.has(keyOf(table, row))) });
   }
   if (states.every(({ before, after }) => before.length + after.length === 0))
-    throw new AdministrationError('No code was changed by hand. Nothing was written.');
+    refuse('No code was changed by hand. Nothing was written.');
   return migrationText('What was changed by hand', states);
 }

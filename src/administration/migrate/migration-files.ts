@@ -1,9 +1,10 @@
-// The files of migrations and what can be checked of them without a database. node-pg-migrate runs them; it takes a misspelt marker for a comment,
+// The files of migrations, what can be checked of them without a database, and what of them is applied. node-pg-migrate runs them; it takes a misspelt marker for a comment,
 // so that a way back would run on the way up. So every line that resembles a marker has to be one.
 import { isUtf8 } from 'node:buffer';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { AdministrationError, typed } from '../frame/command.js';
+import type { Client } from 'pg';
+import { typed, refuse } from '../frame/command.js';
 
 /** The folder of migrations, beside dist/ or src/. It does not depend on the current folder. */
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migrations');
@@ -27,8 +28,7 @@ export const nameOf = (number: number, subject: string): string =>
 export async function migrationNames(folder = MIGRATIONS): Promise<string[]> {
   const files = (await readdir(folder)).filter((file) => !file.startsWith('.')).sort();
   const wrong = files.find((file) => !/^\d{4}_[a-z0-9_]+\.sql$/.test(file));
-  if (wrong)
-    throw new AdministrationError(`${wrong} is not a name such as 0042_add_order_type.sql.`);
+  if (wrong) refuse(`${wrong} is not a name such as 0042_add_order_type.sql.`);
   return files.map((file) => basename(file, '.sql'));
 }
 
@@ -40,12 +40,12 @@ export async function readMigrations(folder = MIGRATIONS): Promise<string[]> {
   const names = await migrationNames(folder);
   const at = names.findIndex((name, index) => names[index + 1]?.slice(0, 4) === name.slice(0, 4));
   if (at >= 0)
-    throw new AdministrationError(
+    refuse(
       `${names[at]}.sql and ${names[at + 1]}.sql have the same number. Give those that are not on the main branch the next free ones: ${typed('migrate', 'renumber --base main')}`,
     );
   for (const name of names) {
     const fault = faultOf(await readFile(join(folder, `${name}.sql`)));
-    if (fault) throw new AdministrationError(`${name}.sql${fault}`);
+    if (fault) refuse(`${name}.sql${fault}`);
   }
   return names;
 }
@@ -69,8 +69,7 @@ function faultOf(bytes: Uint8Array): string | undefined {
 
 /** Creates the next migration, and says so. */
 export async function createMigration(subject: string, text: string): Promise<string> {
-  if (!/^[a-z0-9_]+$/.test(subject))
-    throw new AdministrationError(`"${subject}" is not a name such as add_order_type.`);
+  if (!/^[a-z0-9_]+$/.test(subject)) refuse(`"${subject}" is not a name such as add_order_type.`);
   const name = nameOf(numberOf((await migrationNames()).at(-1)) + 1, subject);
   const path = join(MIGRATIONS, `${name}.sql`);
   await writeFile(path, text, { flag: 'wx' });
@@ -86,3 +85,59 @@ export const noteLast = async (): Promise<void> =>
   writeFile(LAST, `${(await migrationNames()).at(-1)}\n`);
 export const readLast = async (): Promise<string> =>
   (await readFile(LAST, 'utf8').catch(() => '')).trim();
+
+const GONE = 'was applied, and its file is gone. Restore it, or use the release of it.';
+const LOW = 'is pending, and later ones are applied. Give it the next free number:';
+
+/** The files compared with the table of node-pg-migrate. */
+export type MigrationState = Awaited<ReturnType<typeof readState>>;
+
+export async function readState(client: Client, files: readonly string[]) {
+  const table = await client.query(`select where to_regclass('public.pgmigrations') is not null`);
+  const { rows } = await client.query<{ name: string }>(
+    `select name from ${table.rowCount ? 'public.pgmigrations order by id' : "(values ('')) none (name) where false"}`,
+  );
+  const names = rows.map(({ name }) => name);
+  const fresh = files.filter((file) => !names.includes(file));
+  const applied = names.map((appliedAs) => {
+    const isSame = (file: string): boolean => subjectOf(file) === subjectOf(appliedAs);
+    const name = files.includes(appliedAs) ? appliedAs : fresh.find(isSame);
+    return { name: name ?? appliedAs, appliedAs, isGone: name === undefined };
+  });
+  return {
+    /** In the order in which they were applied; a name may be other than before `renumber`. */
+    applied,
+    pending: fresh.filter((file) => applied.every(({ name }) => name !== file)),
+    /** A sentence for each applied file that is gone. */
+    gone: applied.flatMap(({ name, isGone }) => (isGone ? `${name}.sql ${GONE}` : [])),
+  };
+}
+
+/** As above, for a transaction that changes something: node-pg-migrate knows a migration by its name alone. */
+export async function takeState(client: Client, files: readonly string[]): Promise<MigrationState> {
+  const state = await readState(client, files);
+  const update = 'update public.pgmigrations set name = $1 where name = $2';
+  for (const { name, appliedAs } of state.applied)
+    if (name !== appliedAs) await client.query(update, [name, appliedAs]);
+  return state;
+}
+
+/** @throws AdministrationError that names each applied file that is gone, and each pending one whose number is too low */
+export function pendingOf({ applied, pending, gone }: MigrationState): string[] {
+  const inOrder = applied.filter(({ name, appliedAs }) => name === appliedAs);
+  const highest = Math.max(0, ...inOrder.map(({ name }) => numberOf(name)));
+  const low = pending
+    .filter((name) => numberOf(name) < highest)
+    .map((name) => `${name}.sql ${LOW} ${typed('migrate', 'renumber --base main')}`);
+  if (gone.length + low.length > 0) refuse([...gone, ...low].join('\n'));
+  return pending;
+}
+
+/** The last `count` migrations, the last one first. */
+export const lastOf =
+  (count: number) =>
+  ({ applied, gone }: MigrationState): string[] => {
+    const last = applied.slice(-count).reverse();
+    if (last.some(({ isGone }) => isGone)) refuse(gone.join('\n'));
+    return last.map(({ name }) => name);
+  };

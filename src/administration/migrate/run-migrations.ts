@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { runner } from 'node-pg-migrate';
 import type { Client, DatabaseError } from 'pg';
 import { describe } from '../../telemetry/repeated-failure.js';
-import { AdministrationError, typed } from '../frame/command.js';
+import { AdministrationError, refuse, typed } from '../frame/command.js';
 import { connect } from '../frame/connect.js';
-import { type MigrationState, pendingOf, takeState } from './applied-migrations.js';
-import { MIGRATIONS, readMigrations } from './migration-files.js';
+import * as files from './migration-files.js';
 
 const LIMITS = `set local lock_timeout = '30s'; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
 /** What a file may depend on, whatever role, database, connection string and former files say. The server notices during a statement that the client is gone; not every platform can. */
@@ -21,33 +20,33 @@ const GUARD = '"the transaction, which a migration must not end"';
 type Direction = 'up' | 'down';
 
 /** Applies the pending migrations, after all files were checked. Gives the names of what this run applied. */
-export const applyMigrations = (open = connect): Promise<string[]> => run(open, 'up', pendingOf);
+export const applyMigrations = (open = connect): Promise<string[]> =>
+  runMigrations('up', files.pendingOf, open);
 
-/** Undoes these migrations, whatever was applied meanwhile. */
-export const undoMigrations = (names: readonly string[]): Promise<string[]> =>
-  run(connect, 'down', ({ applied }) =>
-    names.filter((name) => applied.some((one) => one.name === name)),
-  );
-
-/** @throws AdministrationError that names file, line and what PostgreSQL said, and what this run did before */
-async function run(
-  open: () => Promise<Client>,
+/**
+ * Applies or undoes the migrations that `namesOf` chooses at the beginning, but for those that others apply or undo meanwhile.
+ * @throws AdministrationError that names file, line and what PostgreSQL said, and what this run did before
+ */
+export async function runMigrations(
   direction: Direction,
-  namesOf: (state: MigrationState, isFirst: boolean) => string[],
+  namesOf: (state: files.MigrationState) => string[],
+  open = connect,
 ): Promise<string[]> {
-  const files = await readMigrations();
+  const all = await files.readMigrations();
   const done: string[] = [];
+  let names: string[] | undefined;
   let lost = ''; // a migration whose COMMIT had no answer
   try {
-    for (let isFirst = true; ; isFirst = false) {
+    for (;;) {
       const client = await open();
       try {
         await begin(client, `set local lock_timeout = '120s'`);
         await client.query('select pg_advisory_xact_lock(7651, 1)');
-        const [name] = namesOf(await takeState(client, files), isFirst);
+        const state = await files.takeState(client, all);
+        names ??= namesOf(state);
+        const name = names.find((one) => state.pending.includes(one) === (direction === 'up'));
         // The lock is free, so the transaction of a lost COMMIT has ended
-        if (lost && name === lost)
-          throw new AdministrationError('It was not committed: nothing of it remains.');
+        if (lost && name === lost) refuse('It was not committed: nothing of it remains.');
         if (lost) {
           process.stderr.write('It was committed.\n');
           done.push(lost);
@@ -68,7 +67,7 @@ async function run(
     const said = [describe(error)];
     if (lost) said.push(`See what is applied: ${typed('migrate', 'status')}`);
     if (done.length > 0) said.push(`Done in this run: ${done.join(', ')}.`);
-    throw new AdministrationError(said.join('\n'));
+    return refuse(said.join('\n'));
   }
 }
 
@@ -94,10 +93,10 @@ export async function runFile(
   direction: Direction,
   limits: (length: number) => string,
 ): Promise<void> {
-  const content = await readFile(join(MIGRATIONS, `${name}.sql`), 'utf8');
+  const content = await readFile(join(files.MIGRATIONS, `${name}.sql`), 'utf8');
   const [, up, down = ''] = content.split(/^\ufeff?-- (?:Up|Down) Migration/m);
   if (!/^\s*(?!--)[^\s;]/m.test((direction === 'up' ? up : down) ?? ''))
-    throw new AdministrationError(`${name}.sql has no statement on the way ${direction}.`);
+    refuse(`${name}.sql has no statement on the way ${direction}.`);
   // The record of changes holds the name
   const settings = `${SETTINGS}; ${limits(content.length)}; set local order_lookup.migration = '${name}'`;
   let script = '';
@@ -115,7 +114,7 @@ export async function runFile(
   try {
     await runner({
       dbClient: { query } as unknown as Client,
-      dir: MIGRATIONS,
+      dir: files.MIGRATIONS,
       file: name,
       direction,
       migrationsTable: 'pgmigrations',

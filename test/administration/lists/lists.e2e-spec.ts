@@ -4,14 +4,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { stringify } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
 import { Client } from 'pg';
-import { compareList } from '../../../src/administration/lists/compare-list.js';
+import { compareList, readListFile } from '../../../src/administration/lists/list-file.js';
 import {
   LISTS,
   migrationText,
   readRows,
   toCsv,
 } from '../../../src/administration/lists/list-tables.js';
-import { readListFile } from '../../../src/administration/lists/read-list-file.js';
 import { type TestDatabase, createDatabase } from '../../support/database.js';
 import { NAMES, ProgramCopy } from '../../support/program-copy.js';
 

@@ -69,6 +69,20 @@ it('applies each migration to an empty database once, though three run at once, 
   await empty.drop();
 });
 
+it('says what the service would refuse, in its words', async () => {
+  copy.add(
+    '0100_empty',
+    `create table kept as select * from area_property; delete from area_property where area = 'order-update'`,
+    `insert into area_property select * from kept where area = 'order-update'; drop table kept`,
+  );
+  expect(await migrate('up')).toEqual({
+    ...GOOD,
+    stdout:
+      'applied  0100_empty\nThe codes in the database cannot be served: the area order-update has no property: area_property needs a row for each.\n',
+  });
+  expect(await migrate('down --yes')).toMatchObject(GOOD);
+});
+
 it('leaves nothing half done and no lock when it is killed', async () => {
   copy.add('0100_take_long', `create table half_done (x int);\nselect pg_sleep(60);`);
   const { child, ended } = copy.start('migrate', 'up');

@@ -25,7 +25,7 @@ export interface Change extends Seen {
   readonly breaks?: string | undefined;
 }
 
-type List = readonly (Validity & { readonly seen: Seen })[];
+type List = readonly { readonly validity: Validity; readonly seen: Seen }[];
 
 /** An end that is as far away counts as announced. */
 const NOTICE_MS = 30 * 86_400_000;
@@ -63,26 +63,23 @@ function danger({ kind, what, after, withdrawn }: Change): string | undefined {
 function listsOf({ properties, values, records }: CodeRows): Map<string, List> {
   const valuesOf = groupBy(values, ({ codeList }) => codeList);
   const entries: List[0][] = [];
-  const add = ({ validFrom, validUntil }: Validity, seen: Seen): void =>
-    void entries.push({ validFrom, validUntil, seen });
+  const validity = { validFrom: -Infinity, validUntil: Infinity }; // of a property
   for (const area of AREAS)
     for (const { property, codeList } of properties.filter((row) => row.area === area)) {
-      add(
-        { validFrom: -Infinity, validUntil: Infinity },
-        { what: 'property', area, name: property },
-      );
+      entries.push({ validity, seen: { what: 'property', area, name: property } });
       for (const row of valuesOf.get(codeList) ?? [])
-        add(row, { what: 'value', area, property, name: row.value });
+        entries.push({ validity: row, seen: { what: 'value', area, property, name: row.value } });
     }
-  for (const { codeType, code, json, validity } of records) {
+  for (const { codeType, code, json, ...row } of records) {
     const name = `codeType ${JSON.stringify(codeType)}, code ${JSON.stringify(code)}`;
     const { description } = JSON.parse(json) as { description: string };
-    add(validity, { what: 'record', area: 'order-scheduling', name, description });
+    entries.push({ ...row, seen: { what: 'record', area: 'order-scheduling', name, description } });
   }
   return groupBy(entries, ({ seen: { area, property } }) => `${area} ${property}`);
 }
 
-const inForce = (list: List, moment: number): List => list.filter((one) => isInForce(one, moment));
+const inForce = (list: List, moment: number): List =>
+  list.filter(({ validity }) => isInForce(validity, moment));
 
 function compare(former: List, present: List): Change[] {
   const places = new Map(former.map(({ seen }, at) => [seen.name, at]));
@@ -127,10 +124,11 @@ const placed = (list: List, at: number, isOld: (one: List[0]) => boolean) =>
 function scheduleOf(list: List, now: number): Map<string, Change> {
   const changes: Change[] = [];
   for (const entry of list) {
-    const { seen, validFrom, validUntil } = entry;
+    const { seen, validity } = entry;
+    const { validFrom, validUntil } = validity;
     if (validFrom > now) {
       const then = inForce(list, validFrom);
-      const after = placed(then, then.indexOf(entry), (one) => one.validFrom < validFrom);
+      const after = placed(then, then.indexOf(entry), (one) => one.validity.validFrom < validFrom);
       changes.push({ ...seen, kind: 'added', at: new Date(validFrom).toISOString(), after });
     }
     if (validUntil > now && validUntil < Infinity)

@@ -3,17 +3,15 @@ import type { EntityManager } from 'typeorm';
 import { KEY_STATE } from '../../../auth/api-keys/key-state.js';
 import { readCodes } from '../../../codes/read-codes.js';
 import { describe } from '../../../telemetry/repeated-failure.js';
-import { AdministrationError, FLAG, command } from '../../frame/command.js';
-import { type MigrationState, pendingOf, takeState } from '../applied-migrations.js';
-import { readMigrations } from '../migration-files.js';
+import { FLAG, command, refuse } from '../../frame/command.js';
+import { type MigrationState, pendingOf, readMigrations, takeState } from '../migration-files.js';
 import { runFile } from '../run-migrations.js';
 import { type Change, changesBetween } from './changes.js';
 import { limitsOf, rehearse } from './rehearse.js';
 
 export const plan = command({
   usage: '[--json]',
-  summary:
-    'shows what callers would see change, and changes nothing; status 2 where it can break clients',
+  summary: 'shows what callers would see change; status 2 where it can break clients',
   options: { json: FLAG },
   run: async () => {
     const json = await planMigrations('up', pendingOf);
@@ -76,9 +74,7 @@ export async function planMigrations(
       const former = await fingerprint(client);
       await runFile(client, name, direction, limitsOf).catch((error: Error & { code?: string }) => {
         if (error.code !== '55P04') throw error; // the value of an enum is used before it is committed
-        throw new AdministrationError(
-          `The plan cannot tell what callers would see: ${error.message}`,
-        );
+        refuse(`The plan cannot tell what callers would see: ${error.message}`);
       });
       if (direction === 'up') faults.push(...(await tryWayBack(client, name, former)));
     }

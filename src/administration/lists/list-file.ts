@@ -1,32 +1,34 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';
+import type { Client } from 'pg';
+import { groupBy } from '../../codes/group-by.js';
 import { MAX_CODE_CHARACTERS, MAX_DESCRIPTION_CHARACTERS } from '../../problems/limits.js';
-import { AdministrationError, typed } from '../frame/command.js';
+import { typed, refuse } from '../frame/command.js';
 import { parseTime } from '../frame/time.js';
-import { LISTS, type Table, MOMENTS, type Row, keyOf } from './list-tables.js';
+import { LISTS, MOMENTS, type Row, type Table, keyOf, readRows } from './list-tables.js';
 
 /** How many faults of a file are told. */
 const TOLD = 20;
 /** No space at the ends, no line break or control character. */
 const CLEAN = /^(?!\s)[^\p{Cc}\u2028\u2029]+(?<!\s)$/u;
 
-export interface ListFile {
+interface ListFile {
   readonly list: Table;
   /** In the order of the file. The member `line` is the line, from 1, on which the row begins. */
   readonly rows: readonly Row[];
 }
 
 /** What is wrong with a line of a file, and how to correct it. */
-export type Fault = readonly [line: number, said: string];
+type Fault = readonly [line: number, said: string];
 
 /** @throws AdministrationError with the first faults, each with its line */
-export function assertNone(path: string, faults: readonly Fault[]): void {
+function assertNone(path: string, faults: readonly Fault[]): void {
   if (faults.length === 0) return;
   const sorted = faults.toSorted(([one], [other]) => one - other).slice(0, TOLD);
   const told = sorted.map(([line, said]) => `${path}, line ${line}: ${said}`);
   if (faults.length > TOLD) told.push(`… and ${faults.length - TOLD} more`);
-  throw new AdministrationError(`${told.join('\n')}\nNothing was written.`);
+  refuse(`${told.join('\n')}\nNothing was written.`);
 }
 
 /**
@@ -35,7 +37,7 @@ export function assertNone(path: string, faults: readonly Fault[]): void {
  */
 export async function readListFile(path: string): Promise<ListFile> {
   const bytes = await readFile(path).catch((error: Error) => {
-    throw new AdministrationError(`${path} cannot be read: ${error.message}.`);
+    refuse(`${path} cannot be read: ${error.message}.`);
   });
   // Without a byte order mark. Exported lines end with CRLF, and lines that somebody appends may end with LF
   const text = new TextDecoder().decode(bytes).replace(/\r\n?/g, '\n');
@@ -86,7 +88,7 @@ function listOf(path: string, names: readonly string[]): Table {
     for (const wanted of [list.columns, list.columns.filter((name) => name !== 'position')])
       if (wanted.toSorted().join() === given) return list;
   const needed = Object.values(LISTS).map(({ columns }) => columns.join());
-  throw new AdministrationError(
+  return refuse(
     `${path}, line 1: the columns are "${names.join()}". Needed are ${needed.join(', or ')}, as this writes them: ${typed('codes', 'export')}\nNothing was written.`,
   );
 }
@@ -119,4 +121,57 @@ function* faultsOf(list: Table, row: Record<string, string>, former: Map<string,
   if (/^[1-9]\d{0,8}$/.test(position) && Number(position) > Number(last)) former.set(name, row);
   else
     yield `position ${position} is no number above ${last}, that of line ${line}. The order of the lines counts: sort them, or leave positions empty.`;
+}
+
+/**
+ * What brings the table to what the file says: the rows that differ, as they are and as they will be.
+ * @param complete whether rows that the file lacks go
+ * @throws AdministrationError with the lines whose list is unknown, or whose position is not the one that their place gives them
+ */
+export async function compareList(client: Client, path: string, file: ListFile, complete: boolean) {
+  const { list, rows } = file;
+  const key = (row: Row): string => keyOf(list, row);
+  const present = new Map((await readRows(client, list)).map((row) => [key(row), row]));
+  const named = new Set(rows.map(key));
+  const isGone = (row: Row): boolean => complete && !named.has(key(row));
+  let wanted = rows;
+  if (list.columns.includes('position')) {
+    const lists = await client.query<{ name: string }>('select name::text from public.code_list');
+    const known = new Set(lists.rows.map(({ name }) => name));
+    const stays = [...present.values()].filter((row) => !isGone(row));
+    const former = groupBy(stays, ({ code_list: name }) => name);
+    const faults: Fault[] = rows
+      .filter(({ code_list: name = '' }) => !known.has(name))
+      .map(({ line, code_list: name }) => [Number(line), `there is no list "${name}".`]);
+    wanted = [...groupBy(rows, ({ code_list: name }) => name)].flatMap(([name, own]) =>
+      arranged(former.get(name) ?? [], own, faults),
+    );
+    assertNone(path, faults);
+  }
+  const after = wanted.filter((row) =>
+    list.columns.some((name) => present.get(key(row))?.[name] !== (row[name] ?? '')),
+  );
+  const changed = new Set(after.map(key));
+  const before = [...present.values()].filter((row) => isGone(row) || changed.has(key(row)));
+  return { table: list, before, after };
+}
+
+/** One list in the order of the file, with its present positions, and new ones behind them. What the file lacks stays behind what it stands behind now. */
+function arranged(old: readonly Row[], own: readonly Row[], faults: Fault[]): Row[] {
+  const rows = new Map([...old, ...own].map((row) => [row['value'], row]));
+  const before = new Map(old.map(({ value, position }) => [value, position]));
+  const order = own.map(({ value }) => value);
+  for (const [at, { value }] of old.entries())
+    if (!order.includes(value)) order.splice(order.indexOf(old[at - 1]?.['value']) + 1, 0, value);
+  const next = Number(old.at(-1)?.['position'] ?? 0) + 1 - old.length;
+  return order.map((value, at) => {
+    const place = old[at]?.['position'] ?? String(next + at);
+    const { line, position = '' } = rows.get(value) ?? {};
+    // In a file with all values of a list their order says everything
+    if (line && order.length > own.length && !['', place, before.get(value)].includes(position)) {
+      const said = `position ${position} contradicts the order of the lines, which gives it ${place}, since the file lacks values of the list. Write all of them, or leave the position empty.`;
+      faults.push([Number(line), said]);
+    }
+    return { ...rows.get(value), position: place };
+  });
 }
