@@ -8,7 +8,6 @@ import { ExpressRouterAdapter } from '../http/server/express-router.adapter.js';
 import { LOG, nestLogger } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
 
-/** The complete Nest application, not yet listening. */
 export async function createApplication(
   configuration: Configuration,
 ): Promise<NestExpressApplication> {

@@ -35,7 +35,6 @@ export async function startService(configuration: Configuration) {
   }
 }
 
-/** Gives the address of the server on this machine. */
 async function listen(
   server: Server,
   variable: 'PORT' | 'MANAGEMENT_PORT',

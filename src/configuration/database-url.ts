@@ -55,7 +55,6 @@ function checked(subject: string, text: string): string {
   }
 }
 
-/** The fault of the two variables, as a sentence. */
 export function databaseAddressFault(address: DatabaseAddress): string | undefined {
   try {
     connectionString(address);

@@ -13,7 +13,6 @@ export class ConfigurationError extends StartError {
   }
 }
 
-/** The names of all variables that the service reads. */
 export const variableNames = Object.keys(new Configuration());
 
 /**

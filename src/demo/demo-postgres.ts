@@ -11,12 +11,10 @@ import { StartError } from '../configuration/start-error.js';
 // The package's own signal handlers would stop the database before the service has drained, so the demo stops it itself
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeAllListeners(signal);
 
-/** What the demo keeps between its starts. */
 export const DATA = join(import.meta.dirname, '..', '..', '.data');
 const FOLDER = join(DATA, 'postgres');
 const PASSWORD_FILE = join(DATA, 'postgres-password');
 
-/** The PostgreSQL of the demo. */
 export class DemoPostgres {
   private server: EmbeddedPostgres | undefined;
 

@@ -27,7 +27,6 @@ const SAMPLES = `
     ('SAMPLE-USAGE', 'EMAIL', 'Sample: the code is used in messages by email')
   on conflict do nothing`;
 
-/** Starts database, issuer and service on the loopback address, and prints commands to paste. */
 export async function startDemo(): Promise<void> {
   const postgres = new DemoPostgres();
   try {

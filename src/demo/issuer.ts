@@ -12,12 +12,10 @@ const TOKEN_SECONDS = 8 * 3600;
 const ACCOUNT = 'demo-user';
 
 interface IssuerOptions {
-  /** The exact value of `iss`. */
   readonly url: string;
   readonly host: string;
   readonly port: number;
   readonly audience: string;
-  /** The scopes of the tokens, separated by spaces. */
   readonly scopes: string;
   readonly redirectUris: readonly string[];
   /** Keeps the signing key, so that tokens remain valid after a restart. Without it each start makes a new one. */

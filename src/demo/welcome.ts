@@ -6,7 +6,6 @@ type Demo = Readonly<
   >
 >;
 
-/** The file in `.data` that holds the variables. */
 export const VARIABLES = 'demo.env';
 
 /** What `npm start` prints: where everything is, calls to paste, and a first change of the codes. */

@@ -32,7 +32,6 @@ export class AnswerKind {
     this.fields = Object.entries({ ...common, ...rest }).flat();
   }
 
-  /** A public page. `policy` is its Content-Security-Policy. */
   static page(type: string, policy = "default-src 'none'"): AnswerKind {
     const fields = { 'Content-Security-Policy': policy, 'Referrer-Policy': 'no-referrer' };
     return new AnswerKind(type, 'no-cache', fields);
@@ -46,7 +45,6 @@ export const COMMUNICATION_CODES = new AnswerKind(...LOOKUP, { Vary: 'Accept-Enc
 
 /** A 200 answer as bytes that are ready to be sent. It is created once, shared by all callers, and never changed. */
 export class Answer {
-  /** Header fields of 200 only, as a flat list of names and values. */
   readonly content: readonly string[];
   private readonly isNegotiated: boolean;
   private readonly coded = new Map<string, Answer>();

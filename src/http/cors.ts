@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The methods of every path. */
 export const METHODS = 'GET, HEAD, OPTIONS';
 const VARY = ['Vary', 'Origin'];
 const EXPOSED = [

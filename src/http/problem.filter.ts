@@ -22,11 +22,9 @@ export class ProblemFilter implements ExceptionFilter {
     this.answer(exception, host.switchToHttp().getResponse<ServiceResponse>());
   }
 
-  /** @param error none if no route matches */
   answer(error: unknown, response: ServiceResponse): void {
     if (error instanceof Problem) return this.replies.sendProblem(response, error);
     if (!error) return this.replies.sendProblem(response, NOT_FOUND);
-    // Thrown by the router
     if (error instanceof URIError && 'status' in error)
       return this.replies.sendProblem(response, BAD_PATH);
     this.replies.sendProblem(response, INTERNAL_ERROR, error);

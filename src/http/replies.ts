@@ -40,7 +40,6 @@ export class Replies implements BeforeApplicationShutdown {
     if (signal !== undefined) await pause(DRAIN_MS);
   }
 
-  /** 200 with the bytes of the answer, or 304 if the caller already has them. */
   sendAnswer(response: ServiceResponse, answer: Answer): void {
     const { req: request } = response;
     const known = answer.tagIn(request.field('if-none-match'));
@@ -50,7 +49,6 @@ export class Replies implements BeforeApplicationShutdown {
     else this.send(response, 200, [...fields, ...content], parts);
   }
 
-  /** 204 with the allowed methods. */
   sendOptions(response: ServiceResponse): void {
     this.send(response, 204, ['X-Request-Id', response.req.requestId, ...ALLOW], []);
   }
@@ -75,7 +73,6 @@ export class Replies implements BeforeApplicationShutdown {
     if (this.isDraining && responses.at(-1) === response) response.shouldKeepAlive = false;
     const { CORS_ORIGINS: origins } = this.configuration;
     response.writeHead(status, [...fields, ...request.fields, ...corsFields(origins, request)]);
-    // Node sends no body in answer to HEAD
     for (const part of parts.slice(0, -1)) response.write(part);
     response.end(parts.at(-1));
     this.countAndLog(request, status, details);

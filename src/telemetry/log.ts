@@ -7,7 +7,6 @@ import type { Metrics } from './metrics.js';
 const MAX_QUEUED_BYTES = 1024 * 1024;
 
 export type Log = Logger;
-/** Injection token of the log. */
 export const LOG = Symbol('log');
 
 /** The log of the process. Fields of a line: level (a word), time (ISO 8601), msg, and what the call adds. */

@@ -6,7 +6,6 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 const MOST_CLIENTS = 1_000;
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 
-/** Measures a gauge at each scrape. */
 export function measureOnScrape<Label extends string>(
   gauge: Gauge<Label>,
   measure: () => void,
@@ -80,7 +79,6 @@ export class Metrics implements OnModuleInit {
 
   private readonly clients = new Set<string>();
 
-  /** Adds the metrics of the process. */
   onModuleInit(): void {
     // The delay of the event loop is sampled by a timer of this many milliseconds: a shorter one costs an idle process a third of a percent of a core
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 20 });

@@ -51,7 +51,6 @@ export class OpenTelemetry {
     log.info({ sampler: OTEL_TRACES_SAMPLER }, 'traces are on');
   }
 
-  /** Records the span when the reply is sent, with the start time of the request. */
   request(request: TracedRequest, status: number, milliseconds: number): object {
     const { operation, requestId } = request;
     const [traceparent, tracestate] = ['traceparent', 'tracestate'].map((name) =>

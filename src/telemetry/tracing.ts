@@ -7,10 +7,8 @@ import type { OpenTelemetry } from './open-telemetry.js';
 /** What a span records about a request: never its query, a header, or a path that is not a route of the service. */
 export interface TracedRequest {
   readonly method?: string | null;
-  /** The pattern of the route that matched; `none` if none did. */
   readonly operation: string;
   readonly requestId: string;
-  /** The value of a header. */
   field(name: string): string | undefined;
 }
 
@@ -19,7 +17,6 @@ const TRACEPARENT = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/;
 
 @Injectable()
 export class Tracing implements OnApplicationShutdown {
-  /** @param tracer undefined if traces are off */
   constructor(private readonly tracer?: OpenTelemetry) {}
 
   static async create(configuration: Configuration, log: Log): Promise<Tracing> {
@@ -35,7 +32,6 @@ export class Tracing implements OnApplicationShutdown {
     return { trace_id, ...this.tracer?.request(request, status, milliseconds) };
   }
 
-  /** Sends the last spans to the collector, if it accepts them in time. */
   async onApplicationShutdown(): Promise<void> {
     await this.tracer?.stop();
   }

@@ -17,7 +17,6 @@ const CSS = 'text/css; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';
 
-/** @param policy Content-Security-Policy */
 const page = (type: string, body: string | Buffer, policy?: string): Answer =>
   Answer.of(Buffer.from(body), AnswerKind.page(type, policy));
 const fromPackage = (name: string, type: string): [string, Answer] => {

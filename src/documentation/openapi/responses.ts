@@ -25,7 +25,6 @@ const ERROR_HEADERS: Readonly<Record<number, readonly Header[]>> = {
   429: ['RateLimit', 'RateLimit-Policy', 'Retry-After'],
   503: ['Retry-After'],
 };
-/** Problem types that no operation answers with. */
 const ELSEWHERE: readonly ProblemSlug[] = ['not-found', 'request-timeout', 'method-not-allowed'];
 
 /** The responses of an operation, by status; those of errors with an example of each of their problem types. */

@@ -17,7 +17,6 @@ const LINGER_MS = 1_000;
 
 type Handler = (request: ServiceRequest, response: ServiceResponse) => void;
 
-/** Makes `server` pass correct requests to `handler`, and answer everything else with a problem document. */
 export function guard(server: Server, replies: Replies, metrics: Metrics, handler: Handler): void {
   guardConnections(server, metrics);
   for (const event of ['request', 'checkContinue', 'checkExpectation'])
@@ -81,7 +80,6 @@ export function guard(server: Server, replies: Replies, metrics: Metrics, handle
     else refuse(socket, problem);
   });
   server.on('connect', (request: ServiceRequest, socket: ServiceSocket) => {
-    // Node no longer handles this socket
     socket.on('error', () => socket.destroy()).setTimeout(server.timeout, () => socket.destroy());
     refuse(socket.pause(), NOT_ALLOWED, request);
   });

@@ -45,7 +45,6 @@ export class ExpressRouterAdapter extends ExpressAdapter {
   connect(replies: Replies, metrics: Metrics, filter: ProblemFilter): void {
     this.replies = replies;
     const { router } = this.getInstance<Express>();
-    // The router passes on the objects that Node created, without Express's methods
     guard(this.httpServer, replies, metrics, (request, response) =>
       router(request as unknown as Request, response as unknown as Response, (error?: unknown) =>
         filter.answer(error, response),
@@ -53,7 +52,6 @@ export class ExpressRouterAdapter extends ExpressAdapter {
     );
   }
 
-  /** The router answers HEAD on every GET route. OPTIONS gets 204, any other method 405. */
   override get(...route: unknown[]): unknown {
     const [path, handler] = route as [string, RequestHandler];
     return this.getInstance<Express>()
@@ -67,7 +65,6 @@ export class ExpressRouterAdapter extends ExpressAdapter {
     this.replies.sendAnswer(response, answer);
   }
 
-  /** Does nothing: the status is set when the reply is sent. */
   override status(): void {}
 
   /** Requests without a route and errors of the router go to the callback of the router. */

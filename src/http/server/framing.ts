@@ -32,7 +32,6 @@ const ORIGIN = new RegExp(String.raw`^https?:\/\/(?![/?:])${HOST}(?=[/?]|$)`, 'i
 /** Visible ASCII without `#`, in origin form or `*` (RFC 9112 section 3.2). */
 const TARGET = /^(?:\/[!"$-~]*|\*)$/;
 
-/** The path and query of a target. The host in an absolute target is ignored. */
 export const toOriginForm = (target: string): string =>
   target.startsWith('/') ? target : target.replace(ORIGIN, '').replace(/^(?=\?|$)/, '/');
 
