@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
+import { Test } from '@nestjs/testing';
 import * as fc from 'fast-check';
 import { usedHeap } from '../../test/support/heap.js';
-import type { DatabaseClock } from '../database/database-clock.js';
+import { DatabaseClock } from '../database/database-clock.js';
 import { Answer } from '../http/answer.js';
-import type { SnapshotsService } from '../snapshots/snapshots.service.js';
-import { createLog } from '../telemetry/log.js';
+import { SnapshotsService } from '../snapshots/snapshots.service.js';
+import { LOG, createLog } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { AREAS, type CodeRecord, type CodeRows, recordOf } from './code-rows.js';
 import { CodesSnapshot } from './codes-snapshot.js';
@@ -21,15 +22,19 @@ const FILTERS: Filters[] = [undefined, 'T', 'none'].flatMap((codeType) =>
 );
 
 /** The service with rows and a clock of the database that the test sets. */
-function begin() {
+async function begin() {
   const clock = { time: START, now: () => clock.time };
   const followed: { current: CodesSnapshot | undefined } = { current: undefined };
-  const service = new CodesService(
-    clock as unknown as DatabaseClock,
-    { follow: () => followed } as unknown as SnapshotsService,
-    new Metrics(),
-    createLog('silent'),
-  );
+  const module = await Test.createTestingModule({
+    providers: [
+      CodesService,
+      Metrics,
+      { provide: DatabaseClock, useValue: clock },
+      { provide: SnapshotsService, useValue: { follow: () => followed } },
+      { provide: LOG, useValue: createLog('silent') },
+    ],
+  }).compile();
+  const service = module.get(CodesService);
   const read = (rows: CodeRows): void => {
     followed.current = new CodesSnapshot(rows, clock.time);
   };
@@ -95,7 +100,7 @@ describe('the codes that are served', () => {
   it('are those of the rows and of the moment at each access, whatever the clock of the database does', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
-        const { clock, service, read } = begin();
+        const { clock, service, read } = await begin();
         let given: Given = new Map();
         read(rowsOf(given));
         for (const next of steps) {
@@ -118,8 +123,8 @@ describe('the codes that are served', () => {
     );
   });
 
-  it('are not there before the first reading', () => {
-    const { service } = begin();
+  it('are not there before the first reading', async () => {
+    const { service } = await begin();
     expect(service.obstacle).toBe('The codes have not been read from the database yet.');
     expect(() => service.communicationCodes({})).toThrow();
   });
@@ -137,7 +142,7 @@ function manyRecords(types: number, ofEach: number, size: number): CodeRows {
 
 describe('answers', () => {
   it('to 20,000 different filters and to 100 large code types are kept in bounded memory', async () => {
-    const { service, read } = begin();
+    const { service, read } = await begin();
     read(manyRecords(100, 1_000, 1_000));
     await service.communicationCodes({ code: 'none' });
     const before = usedHeap();
@@ -153,7 +158,7 @@ describe('answers', () => {
   });
 
   it('of very many records are made once, in pieces, between which others have their turn', async () => {
-    const { service, read } = begin();
+    const { service, read } = await begin();
     const rows = manyRecords(2, 10_000, 10);
     read(rows);
     const answers = Array.from({ length: 10 }, async () => service.communicationCodes({}));
