@@ -7,7 +7,7 @@ const { describeStartFailure } = await import('./configuration/start-error.js');
 const { startService } = await import('./bootstrap/start-service.js');
 const { endOn } = await import('./bootstrap/signals.js');
 
-// By default V8 lets garbage grow to a multiple of the live data before it collects the old generation. A third keeps memory flat; a smaller
+// By default V8 lets garbage grow to a multiple of the live data before it collects the old generation. At 33 % memory stays flat; a smaller
 // share collects so often that requests wait while all codes are read.
 setFlagsFromString('--heap-growing-percent=33');
 

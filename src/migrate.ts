@@ -8,5 +8,5 @@ const { check, create, down, renumber, status, up } =
 await runProgram(
   'migrate',
   { up, down, status, new: create, plan, drift, check, renumber },
-  'The database is the one at DATABASE_URL; new, check and renumber need none.',
+  'The database is the one at DATABASE_URL; check, renumber and new without --from need none.',
 );

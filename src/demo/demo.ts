@@ -77,7 +77,7 @@ export async function startDemo(): Promise<void> {
     };
     endOn({ log: service.log, stop });
     while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
-    const body = new URLSearchParams({ grant_type: 'client_credentials', scope });
+    const body = new URLSearchParams({ grant_type: 'client_credentials', ...(scope && { scope }) });
     const credentials = `${machine.id}:${machine.secret}`;
     const headers = { Authorization: `Basic ${btoa(credentials)}` };
     const granted = await fetch(`${issuerUrl}/token`, { method: 'POST', headers, body });

@@ -26,14 +26,14 @@ export class Problem extends Error {
     readonly circumstances: Circumstances,
   ) {
     const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0; // an error of the caller needs no stack: this saves 5 µs, a seventh of the CPU time of its answer
+    Error.stackTraceLimit = 0; // an error of the caller needs no stack: this saves 5 µs, 14 % of the CPU time of its answer
     super(circumstances.detail);
     Error.stackTraceLimit = stackTraceLimit;
     this.name = 'Problem';
   }
 }
 
-/** A Retry-After field of `seconds` plus a random part of up to half, so that callers do not all return at the same time. */
+/** A Retry-After field of `seconds` plus a random part of up to 50 %, so that callers do not all return at the same time. */
 export const retryAfter = (seconds: number): string[] => [
   'Retry-After',
   String(Math.ceil(seconds * (1 + Math.random() / 2))),

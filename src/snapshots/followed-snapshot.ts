@@ -8,7 +8,7 @@ import type { SnapshotsService } from './snapshots.service.js';
 import { RefusedSnapshot, type Source, type Topic } from './source.js';
 
 const EVERY_MS = 250;
-/** Everything is read once in this time, less a random part of up to a quarter, so that replicas do it at different times. */
+/** Everything is read once in this time, less a random part of up to 25 %, so that replicas do it at different times. */
 const WHOLE_MS = 10 * 60_000;
 
 export class FollowedSnapshot<T> {
@@ -59,6 +59,7 @@ export class FollowedSnapshot<T> {
         await withSession(this.near.dataSource, (manager) => this.look(manager, startedAt));
         this.failure.succeeded();
       } catch (error) {
+        if (signal.aborted) return;
         this.near.metrics.databaseUp.set(0);
         this.failure.failed(error, this.source.callersRefusedAt?.());
       }

@@ -80,7 +80,7 @@ export class Metrics implements OnModuleInit {
   private readonly clients = new Set<string>();
 
   onModuleInit(): void {
-    // The delay of the event loop is sampled by a timer of this many milliseconds: a shorter one costs an idle process a third of a percent of a core
+    // The delay of the event loop is sampled by a timer of this many milliseconds: a shorter one costs an idle process 0.3 % of a core
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 20 });
   }
 

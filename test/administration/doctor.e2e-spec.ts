@@ -60,17 +60,15 @@ it.each<[() => Record<string, string>, RegExp, RegExp]>([
 });
 
 it.each([
-  ['down', /^fault {4}issuer .*does not answer/m],
-  ['html', /^fault {4}issuer .*is not valid JSON/m],
-  ['empty set', /^fault {4}issuer .* 0 signing keys/m],
-] as const)('tells of an issuer that fails: %s', async (fault, said) => {
+  ['down', /^fault {4}issuer .*does not answer/m, /^ok {7}access token .*was not checked/m],
+  ['html', /^fault {4}issuer .*is not valid JSON/m, /^ok {7}access token .*was not checked/m],
+  ['empty set', /^fault {4}issuer .* 0 signing keys/m, /^fault {4}access token .*no key of its/m],
+] as const)('tells of an issuer that fails: %s', async (fault, said, ofToken) => {
   issuer.fault = fault;
   const stdout = await doctor(await issuer.token());
   issuer.fault = 'none';
   expect(stdout).toMatch(said);
-  expect(stdout).toMatch(
-    /^(fault {4}access token .*no applicable key|ok {7}access token .*not checked)/m,
-  );
+  expect(stdout).toMatch(ofToken);
 });
 
 it('names pending migrations, what the role may not read, and what the service would refuse or not notice', async () => {
@@ -107,8 +105,8 @@ it('says in one sentence why a credential does not pass', async () => {
   const tokens: [string, RegExp][] = [
     [await issuer.token({ claims: { exp: 1e9 } }), /reason "expired".*"exp":1000000000/],
     [await issuer.token({ claims: { aud: ['a'] } }), /reason "audience".*"aud":\["a"\]/],
-    [await signedBy('ES256', 'other'), /no applicable key.*"kid":"other"/],
-    [await signedBy('RS256', 'rsa-1'), /signature verification failed/],
+    [await signedBy('ES256', 'other'), /no key of its issuer verifies .*"kid":"other"/],
+    [await signedBy('RS256', 'rsa-1'), /no key of its issuer verifies .*"kid":"rsa-1"/],
     ['a.b.c.d.e', /of 3 parts: 5 parts/],
     [await issuer.token(), /it lacks the scope lookups.read: 403/],
   ];

@@ -68,7 +68,10 @@ it.each([
   [['issue', '--client', 'c', '--expires-in', '0d'], /"0d" is no duration/],
   [['issue', '--client', 'c', '--expires-in', '90'], /"90" is no duration/],
   [['list', '--expiring', 'soon'], /"soon" is no duration/],
-  [['revoke', '00000000-0000-4000-8000-000000000000'], /^There is no key of this id: keys list/],
+  [
+    ['revoke', '00000000-0000-4000-8000-000000000000'],
+    /^There is no key of this id\. To see the ids: node dist\/keys\.js list\n$/,
+  ],
   [['revoke', 'ols_x'], /^(?!.*ols_x)There is no key/],
 ])(
   'keys refuses %j with status 1 and says why, but not the word that could be a key',

@@ -1,4 +1,4 @@
-// A load generator that costs a third of what general ones do, so that it is not the bottleneck on two cores: keep-alive connections with one
+// A load generator that costs 30 % of what general ones do, so that it is not the bottleneck on two cores: keep-alive connections with one
 // request each under way, written as ready bytes, and answers counted by their Content-Length. Runs in a thread of its own.
 import { connect } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';

@@ -1,11 +1,10 @@
 import { text as readAll } from 'node:stream/consumers';
-import { type JSONWebKeySet, createLocalJWKSet, jwtVerify } from 'jose';
 import type { Client } from 'pg';
 import { decodeToken, faultOf, hasScope } from '../../auth/access-tokens/token-faults.js';
 import { hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { KEY_STATE, type KeyState } from '../../auth/api-keys/key-state.js';
 import { discover } from '../../auth/issuers/discovery.js';
-import { fetchKeySet } from '../../auth/issuers/key-set.js';
+import { type KeySet, fetchKeySet, isSigned } from '../../auth/issuers/key-set.js';
 import { readCodes } from '../../codes/read-codes.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { transportWarning } from '../../configuration/database-url.js';
@@ -140,15 +139,16 @@ async function examineKey(client: Client, key: string): Promise<Finding> {
   return { said: `${row.whose} is in force` };
 }
 
-/** Usable keys of each issuer whose keys can be fetched. */
-type KeySets = Map<unknown, JSONWebKeySet>;
+/** Of each issuer whose keys could be fetched, by its name. */
+type KeySets = Map<unknown, KeySet>;
 
 async function examineIssuer(name: string, configuration: Configuration, keySets: KeySets) {
   const address = configuration.OAUTH_JWKS_URI || (await discover(name, configuration)).jwks_uri;
-  const { jwks } = await fetchKeySet(address);
-  keySets.set(name, jwks);
-  const said = `${name}: ${jwks.keys.length} signing keys at ${address}`;
-  return jwks.keys.length > 0 ? { said } : { said, fault: 'It has to publish keys (RFC 7517).' };
+  const keySet = await fetchKeySet(address);
+  keySets.set(name, keySet);
+  const { length } = keySet.jwks.keys;
+  const said = `${name}: ${length} signing keys at ${address}`;
+  return length > 0 ? { said } : { said, fault: 'It has to publish keys (RFC 7517).' };
 }
 
 async function examineToken(token: string, configuration: Configuration, keySets: KeySets) {
@@ -161,9 +161,10 @@ async function examineToken(token: string, configuration: Configuration, keySets
   if (reason) throw new Error(`refused for the reason "${reason}": it holds ${held}`);
   const keys = keySets.get(iss);
   if (!keys) return { said: 'its signature was not checked: there are no keys of its issuer' };
-  await jwtVerify(token, createLocalJWKSet(keys)).catch((error) => {
-    throw new Error(`its signature is not one of its issuer: ${describe(error)}: ${held}`);
-  });
+  if (kid === undefined && keys.jwks.keys.length > 1)
+    throw new Error(`it names no key (kid), and its issuer has several: it holds ${held}`);
+  if (!(await isSigned(token, keys)))
+    throw new Error(`no key of its issuer verifies its signature: it holds ${held}`);
   const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
   if (scope !== '' && !hasScope(decoded.claims, scope))
     throw new Error(`it lacks the scope ${scope}: 403`);

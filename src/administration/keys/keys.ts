@@ -2,11 +2,12 @@
 import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { KEY_STATE, type KeyState } from '../../auth/api-keys/key-state.js';
-import { FLAG, TEXT, command, refuse } from '../frame/command.js';
+import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 
 /** The record of changes tells by this name what the key commands changed. */
 export const KEYS_APPLICATION = 'order-lookup-keys';
+const LIST = typed('keys', 'list');
 
 /** Commits all of the work or nothing. */
 const changeKeys = <T>(work: (client: Client) => Promise<T>): Promise<T> =>
@@ -96,7 +97,7 @@ export const revoke = command({
          returning format('The key %s of %s is revoked since %s.', id, client, to_char(revoked_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as text`,
         [word],
       );
-      return rows[0] ?? refuse('There is no key of this id: keys list shows the ids.');
+      return rows[0] ?? refuse(`There is no key of this id. To see the ids: ${LIST}`);
     }),
 });
 
@@ -113,7 +114,9 @@ export const rotate = command({
         [word, duration(overlap)],
       );
       if (!rows[0])
-        refuse('There is no key of this id, or it has ended, or is being rotated: see keys list.');
+        refuse(
+          `There is no key of this id, or it has ended, or is being rotated. To see it: ${LIST}`,
+        );
       const { id, client: name, lifetime, endsAt } = rows[0];
       const { text, json } = await issueKey(client, 'Second key', name, lifetime);
       return {

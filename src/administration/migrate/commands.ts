@@ -123,7 +123,7 @@ export const check = command({
         `${name}.sql does not come after ${last}.sql of ${base}: ${typed('migrate', `renumber --base ${base}`)}`,
       );
     if ((await files.readLast()) !== names.at(-1))
-      faults.push(`last-migration.txt does not hold the last name: ${names.at(-1)}`);
+      faults.push(`last-migration.txt has to hold ${names.at(-1)}: write that name into it.`);
     if (faults.length > 0) refuse(faults.join('\n'));
     return { text: `${names.length} migrations are in order.` };
   },

@@ -67,8 +67,8 @@ export async function triggerFaults(client: Client): Promise<string[]> {
 export const countDrift = async (client: Client): Promise<number> =>
   (await foreignChanges(client)).length + (await triggerFaults(client)).length;
 
-/** The tables of codes, those that others refer to first. */
 const PROPERTY = ['area', 'property'];
+/** The tables of codes, those that others refer to first. */
 const TABLES: readonly Table[] = [
   { table: 'code_list', key: ['name'], columns: ['name'] },
   LISTS['code-lists'],

@@ -1,5 +1,5 @@
-// The files of migrations, what can be checked of them without a database, and what of them is applied. node-pg-migrate runs them; it takes a misspelt marker for a comment,
-// so that a way back would run on the way up. So every line that resembles a marker has to be one.
+// The files of migrations, what can be checked of them without a database, and what of them is applied. node-pg-migrate takes a misspelt marker
+// for a comment, so that a way back would run on the way up. So every line that resembles a marker has to be one.
 import { isUtf8 } from 'node:buffer';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';

@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { compactVerify, errors } from 'jose';
 import { Configuration } from '../../configuration/configuration.js';
 import { Metrics } from '../../telemetry/metrics.js';
 import type { Fault } from '../fault.js';
 import type { Issuer } from '../issuers/issuer.js';
 import { IssuersService, NO_KEYS } from '../issuers/issuers.service.js';
-import { ALGORITHMS, type KeySet } from '../issuers/key-set.js';
+import { type KeySet, isSigned } from '../issuers/key-set.js';
 import { CLOCK_SKEW_SECONDS, decodeToken, faultOf, hasScope } from './token-faults.js';
 
 /** Longest token that is accepted, in bytes. */
@@ -24,7 +23,7 @@ interface AccessToken {
   readonly keys: KeySet;
 }
 
-/** Checks access tokens. It remembers those that were verified, by their text: this saves four fifths of the CPU time of a request. */
+/** Checks access tokens. It remembers those that were verified, by their text: this saves 80 % of the CPU time of a request. */
 @Injectable()
 export class AccessTokensService {
   private readonly remembered = new Map<string, AccessToken>();
@@ -41,7 +40,7 @@ export class AccessTokensService {
   inspect(authorization: string | undefined): Fault | undefined {
     const text = textOf(authorization);
     if (typeof text !== 'string') return text;
-    // A caller whose key was revoked goes on to send a good token. To decode it takes a fifth of the CPU time of the 401
+    // A caller whose key was revoked goes on to send a good token. To decode it takes 20 % of the CPU time of the 401
     const known = this.remembered.get(text);
     if (known && isInForce(known)) return undefined;
     const decoded = this.decode(text);
@@ -101,17 +100,3 @@ function textOf(authorization = ''): string | Fault {
 
 const isInForce = ({ expiresAt }: AccessToken): boolean =>
   Date.now() / 1000 < expiresAt + CLOCK_SKEW_SECONDS;
-
-/** Whether one of the keys verifies the signature. The claims were checked before. */
-async function isSigned(token: string, { select }: KeySet): Promise<boolean> {
-  const options = { algorithms: ALGORITHMS };
-  try {
-    await compactVerify(token, select, options);
-    return true;
-  } catch (error) {
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) return false;
-    for await (const key of error)
-      if (await compactVerify(token, key, options).catch(() => undefined)) return true;
-    return false;
-  }
-}

@@ -1,8 +1,10 @@
 import {
   type CompactVerifyGetKey,
   type JSONWebKeySet,
+  compactVerify,
   createRemoteJWKSet,
   customFetch,
+  errors,
 } from 'jose';
 import { fetchJson } from './fetch-json.js';
 
@@ -26,4 +28,18 @@ export async function fetchKeySet(address: string): Promise<KeySet> {
   });
   await select.reload();
   return { jwks: select.jwks() ?? { keys: [] }, select };
+}
+
+/** Whether one of the keys verifies the signature. Nothing else of the token is checked. */
+export async function isSigned(token: string, { select }: KeySet): Promise<boolean> {
+  const options = { algorithms: ALGORITHMS };
+  try {
+    await compactVerify(token, select, options);
+    return true;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) return false;
+    for await (const key of error)
+      if (await compactVerify(token, key, options).catch(() => undefined)) return true;
+    return false;
+  }
 }

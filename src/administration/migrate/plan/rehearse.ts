@@ -1,6 +1,6 @@
 // Runs work in one transaction that is never committed. It promises: changes of others never appear in it, since the tables are locked before the
 // first reading; no session waits for it longer than a second, since another session looks for those that wait, and the connection is closed
-// as soon as one has waited for half a second; it ends within half a minute, whatever happens, and leaves no lock.
+// as soon as one has waited for half a second; it ends within 30 s, whatever happens, and leaves no lock.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client, DatabaseError } from 'pg';
 import type { EntityManager } from 'typeorm';
@@ -10,7 +10,9 @@ import { AdministrationError } from '../../frame/command.js';
 import { connect, withManager } from '../../frame/connect.js';
 import { begin } from '../run-migrations.js';
 
-const ATTEMPTS = 5;
+/** No attempt begins after this time. */
+const BEGIN_MS = 10_000;
+/** The longest attempt. */
 const LIMIT_S = 20;
 
 /** The server ends what the limit does not reach: a lost connection, a statement that never ends. A large file takes time to be sent. */
@@ -33,7 +35,8 @@ type Work<T> = (client: Client, manager: EntityManager) => Promise<T>;
 
 /** @throws what `work` threw, or an AdministrationError if no attempt came to its end */
 export async function rehearse<T>(work: Work<T>): Promise<T> {
-  for (let number = 1; ; number++) {
+  const startedAt = performance.now();
+  for (;;) {
     const watch = (await connect()) as Session;
     try {
       return await withManager((manager, session) =>
@@ -42,7 +45,7 @@ export async function rehearse<T>(work: Work<T>): Promise<T> {
     } catch (error) {
       const isBusy = WORTH_ANOTHER.includes((error as DatabaseError).code ?? '');
       const said = `The plan came to no end, and nothing was changed: ${describe(error)}. If others write meanwhile, choose a quieter time, or a copy of the database.`;
-      if (number === ATTEMPTS || !isBusy)
+      if (!isBusy || performance.now() > startedAt + BEGIN_MS)
         throw error instanceof AdministrationError ? error : new AdministrationError(said);
     } finally {
       watch.destroy();
