@@ -12,6 +12,7 @@ let key: IssuedKey;
 beforeAll(async () => {
   [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
   key = await issueKey(database);
+  issuer.published.push(issuer.signer.jwk); // twice, which the service accepts
 });
 afterAll(() => Promise.all([issuer.close(), database.drop()]));
 
@@ -107,6 +108,7 @@ it('says in one sentence why a credential does not pass', async () => {
     [await issuer.token({ claims: { aud: ['a'] } }), /reason "audience".*"aud":\["a"\]/],
     [await signedBy('ES256', 'other'), /no key of its issuer verifies .*"kid":"other"/],
     [await signedBy('RS256', 'rsa-1'), /no key of its issuer verifies .*"kid":"rsa-1"/],
+    [await issuer.token({ header: { kid: undefined } }), /names no key \(kid\).*several/],
     ['a.b.c.d.e', /of 3 parts: 5 parts/],
     [await issuer.token(), /it lacks the scope lookups.read: 403/],
   ];
