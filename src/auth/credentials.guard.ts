@@ -26,15 +26,17 @@ export class CredentialsGuard implements CanActivate {
     if (this.reflector.get<boolean>(PUBLIC, context.getClass())) return true;
     const response = context.getArgByIndex<ServiceResponse>(1);
     const { req: request } = response;
-    const { 'api-key': keys = [], authorization: tokens = [] } = request.headersDistinct;
-    const isTwice = tokens.length > 1;
-    const key = keys.length > 1 ? REPEATED : this.apiKeys.verify(keys[0]);
+    const { authorization } = request.headers;
+    const isTwice = request.isRepeated('authorization');
+    const key = request.isRepeated('api-key')
+      ? REPEATED
+      : this.apiKeys.verify(request.field('api-key'));
     if ('reason' in key) {
-      const token = isTwice ? REPEATED : this.accessTokens.inspect(tokens[0]);
+      const token = isTwice ? REPEATED : this.accessTokens.inspect(authorization);
       throw this.refusals.of(request, key, token);
     }
     request.caller = key;
-    const fault = isTwice ? REPEATED : await this.accessTokens.verify(tokens[0]);
+    const fault = isTwice ? REPEATED : await this.accessTokens.verify(authorization);
     if (!fault) return true;
     await this.rateLimit?.count(response);
     throw this.refusals.of(request, undefined, fault);

@@ -79,7 +79,7 @@ export class Answer {
   /** The first tag of the content, in any coding, that If-None-Match names: weak comparison, lists and `*` (RFC 9110 section 13.1.2). */
   tagIn(ifNoneMatch: string | undefined): string | undefined {
     if (ifNoneMatch === undefined) return undefined;
-    if (ifNoneMatch === '*') return this.etag;
+    if (ifNoneMatch === '*' || ifNoneMatch === this.etag) return this.etag;
     const named = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
     const etags = this.isNegotiated ? CODINGS.map((coding) => this.etagOf(coding)) : [];
     return [this.etag, ...etags].find((etag) => named.includes(etag));

@@ -42,13 +42,18 @@ export class ServiceRequest extends IncomingMessage {
   /** Called once, before anything else. `instance` is `urn:uuid:<request id>`, so X-Request-Id is used only if it is a UUID. */
   open(): void {
     this.startedAt = performance.now();
-    const [id = ''] = this.headersDistinct['x-request-id'] ?? [];
+    const id = this.field('x-request-id') ?? '';
     this.requestId = UUID.test(id) ? id : randomUUID();
   }
 
-  /** The value of a header, in which the lines of a list are joined (RFC 9110 section 5.2). Node's `headers` drops some repeated lines. */
+  /** The value of a header. The server's option joinDuplicateHeaders joins its lines with commas (RFC 9110 section 5.2). */
   field(name: string): string | undefined {
-    return this.headersDistinct[name]?.join(', ');
+    return this.headers[name]?.toString();
+  }
+
+  /** Whether a header, whose values hold no comma, was sent in more than one line. */
+  isRepeated(name: string): boolean {
+    return this.field(name)?.includes(',') === true && this.headersDistinct[name]?.length !== 1;
   }
 
   /** The pattern of the route that matched: one of a fixed set, so it can be a label of metrics. */

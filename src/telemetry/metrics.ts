@@ -70,11 +70,7 @@ export class Metrics implements OnModuleInit {
   readonly jwksAge = this.gauge('jwks_age_seconds', 'Since the keys were fetched', 'issuer');
   readonly jwksKeys = this.gauge('jwks_keys', 'Keys in the key set', 'issuer');
   readonly nextKeyExpiry = this.gauge('next_key_expiry_seconds', 'Until an API key ends, or +Inf');
-  readonly tokenCacheLookups = this.counter(
-    'token_cache_lookups_total',
-    'Look-ups of access tokens that were verified before: hit or miss',
-    'result',
-  );
+  readonly tokensVerified = this.counter('tokens_verified_total', 'Signatures that were verified');
   readonly logLinesDropped = this.counter('log_lines_dropped_total', 'Lines lost to a slow reader');
 
   private readonly clients = new Set<string>();

@@ -215,8 +215,8 @@ describe('a token beside a wrong key', () => {
 
   it('costs no signature check and no question to the issuer, also in thousands: new tokens are served, and a rotation is found', async () => {
     const { issuer, service } = world;
-    const lookups = () => service.metric('order_lookup_token_cache_lookups_total');
-    const [looked, hits] = [await lookups(), issuer.jwksHits];
+    const verified = () => service.metric('order_lookup_tokens_verified_total');
+    const [before, hits] = [await verified(), issuer.jwksHits];
     const over = new AbortController();
     let count = 0;
     const statuses = new Set<number>();
@@ -232,7 +232,7 @@ describe('a token beside a wrong key', () => {
     for (let at = 0; at < 50; at++)
       expect(await statusOf({ Authorization: await issuer.token() })).toBe(200);
     await until(async () => count > 2_000);
-    expect((await lookups()) - looked).toBe(50);
+    expect((await verified()) - before).toBe(50);
     expect(issuer.jwksHits - hits).toBeLessThanOrEqual(1); // the service itself asks once a minute
     await issuer.rotate('real');
     expect(await statusOf({ Authorization: await issuer.token() })).toBe(200);

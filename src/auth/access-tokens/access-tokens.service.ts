@@ -32,9 +32,7 @@ export class AccessTokensService {
     private readonly configuration: Configuration,
     private readonly issuers: IssuersService,
     private readonly metrics: Metrics,
-  ) {
-    for (const result of ['hit', 'miss']) metrics.tokenCacheLookups.inc({ result }, 0); // so that both are there from the first scrape on
-  }
+  ) {}
 
   /** The fault that can be seen without the signature, for a caller without a valid API key. */
   inspect(authorization: string | undefined): Fault | undefined {
@@ -53,7 +51,6 @@ export class AccessTokensService {
     if (typeof text !== 'string') return text;
     const known = this.remembered.get(text);
     const isCurrent = known !== undefined && known.issuer.keys === known.keys;
-    this.metrics.tokenCacheLookups.inc({ result: isCurrent ? 'hit' : 'miss' });
     const token = isCurrent ? known : await this.verifyNew(text);
     if ('reason' in token) return token;
     if (!isInForce(token)) return { reason: 'expired' };
@@ -71,6 +68,7 @@ export class AccessTokensService {
     if (isKnown === undefined)
       return { reason: 'signing-keys-not-fetched', undecided: NOT_FETCHED };
     if (!isKnown) return { reason: 'unknown-key' };
+    this.metrics.tokensVerified.inc();
     if (!(await isSigned(text, keys))) return { reason: 'signature' };
     const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
     const isInScope = scope === '' || hasScope(claims, scope);

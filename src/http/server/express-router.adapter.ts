@@ -35,6 +35,7 @@ export class ExpressRouterAdapter extends ExpressAdapter {
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      joinDuplicateHeaders: true,
       requireHostHeader: false, // Node would answer without a body, so the admission checks the Host header
     });
     server.maxHeadersCount = 0; // Node would drop further headers silently, so the admission counts them

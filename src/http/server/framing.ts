@@ -41,7 +41,7 @@ export const toOriginForm = (target: string): string =>
  */
 export function framingProblem(request: ServiceRequest, event: string): Problem | undefined {
   const { url = '', rawHeaders, httpVersion, method } = request;
-  const { host: hosts = [], 'content-length': [length = 0] = [] } = request.headersDistinct;
+  const { host, 'content-length': length = 0 } = request.headers;
   const coding = request.field('transfer-encoding');
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return malformed('The version of HTTP has to be 1.1 or 1.0.');
@@ -49,8 +49,8 @@ export function framingProblem(request: ServiceRequest, event: string): Problem 
   // Each name and each value is followed by two bytes: a colon and a space, or CRLF
   const bytes = rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
   if (rawHeaders.length > 2 * MAX_HEADERS || bytes > MAX_HEADER_BYTES) return TOO_LARGE;
-  const isAbsent = hosts.length === 0 && httpVersion === '1.1';
-  if (isAbsent || hosts.length > 1 || !HOST_FIELD.test(hosts[0] ?? ''))
+  // Two hosts would be joined with a space, which no host holds
+  if ((host === undefined && httpVersion === '1.1') || !HOST_FIELD.test(host ?? ''))
     return malformed('The request has to carry one Host header that holds a host (RFC 9112).');
   if (!TARGET.test(toOriginForm(url)))
     return malformed('The request target has to be visible ASCII in origin or absolute form.');
