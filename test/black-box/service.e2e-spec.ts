@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-keys/api-key.js';
+import { queryAt } from '../support/database.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { until } from '../support/service.js';
@@ -22,14 +22,11 @@ let good: Record<string, string>;
 /** Samples, a key and a token for the service of docker-compose. */
 async function prepare(environment: NodeJS.ProcessEnv): Promise<Record<string, string>> {
   const key = generateApiKey();
-  const client = new Client(environment['E2E_DATABASE_URL']);
-  await client.connect();
-  await client.query(`${SAMPLES} on conflict do nothing`);
-  await client.query(
-    `insert into api_key (client, key_hash) values ('end-to-end tests', decode($1, 'hex'))`,
-    [hashApiKey(key)],
+  await queryAt(
+    environment['E2E_DATABASE_URL'] ?? '',
+    `${SAMPLES} on conflict do nothing;
+     insert into api_key (client, key_hash) values ('end-to-end tests', decode('${hashApiKey(key)}', 'hex'))`,
   );
-  await client.end();
   const credentials = `${environment['E2E_CLIENT_ID']}:${environment['E2E_CLIENT_SECRET']}`;
   const response = await fetch(`${environment['E2E_ISSUER_URL']}/token`, {
     method: 'POST',

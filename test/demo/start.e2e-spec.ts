@@ -1,12 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { copyOfProject } from '../support/page-walk.js';
-import { freePort } from '../support/postgres-server.js';
-import { cleanEnvironment } from '../support/program.js';
+import { freePort, isFree } from '../support/postgres-server.js';
+import { begin, cleanEnvironment } from '../support/program.js';
 import { until } from '../support/service.js';
 
 const folder = copyOfProject();
@@ -26,27 +24,19 @@ afterAll(() => {
 
 /** Starts the demo, and waits until it runs or has ended. */
 async function start(environment: Record<string, string> = {}) {
-  const env = cleanEnvironment({ ...ports, ...environment });
-  const child = spawn(process.execPath, ['dist/demo/main.js'], { cwd: folder, env });
+  const words = [process.execPath, 'dist/demo/main.js'];
+  const { child, output, ended } = begin(words, folder, { ...ports, ...environment });
   children.push(child);
-  const demo = { child, out: '', err: '', status: undefined as unknown, end };
-  const ended = once(child, 'close').then(([status]) => (demo.status = status));
-  async function end(signal: NodeJS.Signals) {
+  let status: unknown;
+  void ended.then((outcome) => (status = outcome.status));
+  await until(async () => output.stdout.includes('Ctrl-C stops') || status !== undefined);
+  const end = async (signal: NodeJS.Signals): Promise<unknown> => {
     child.kill(signal);
-    await ended;
-    return demo.status;
-  }
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (demo.err += text));
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (demo.out += text));
-  await until(async () => demo.out.includes('Ctrl-C stops') || demo.status !== undefined);
-  return demo;
+    return (await ended).status;
+  };
+  return { out: output.stdout, err: output.stderr, status, end };
 }
 
-const isFree = (port: string | undefined): Promise<boolean> =>
-  new Promise((resolve) => {
-    const probe = createServer().once('error', () => resolve(false));
-    probe.listen(Number(port), '127.0.0.1', () => probe.close(() => resolve(true)));
-  });
 const databasePort = (output: string) => /@127\.0\.0\.1:(\d+)\/postgres/.exec(output)?.[1];
 const keyIn = (output: string) => /ols_\S+/.exec(output)?.[0];
 
@@ -99,7 +89,7 @@ describe('npm start', () => {
     expect(keyIn(again.out)).toBe(keyIn(demo.out));
     expect(await again.end('SIGINT')).toBe(0);
     for (const port of [...Object.values(ports), databasePort(demo.out), databasePort(again.out)])
-      expect(await isFree(port)).toBe(true);
+      expect(await isFree(Number(port))).toBe(true);
   });
 
   it('says that another branch has changed its data', async () => {

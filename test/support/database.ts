@@ -12,7 +12,13 @@ export interface TestDatabase {
     sql: string,
     parameters?: unknown[],
   ): Promise<Row[]>;
-  /** Ends its sessions, so that it can be copied. */
+  /** One more session as the superuser, until the database is closed or dropped. */
+  session(): Promise<Client>;
+  /** Adds a value at the end of a list. */
+  addValue(value: string, list?: string): Promise<unknown>;
+  /** Adds so many codes, CODE-1 and so on, of the types TYPE-0 to TYPE-99. */
+  addCodes(count: number): Promise<unknown>;
+  /** Ends its sessions. */
   close(): Promise<void>;
   drop(): Promise<void>;
 }
@@ -21,15 +27,24 @@ export interface TestDatabase {
 export const PASSWORD = 'tests-only';
 const LOCK = 'select pg_advisory_lock(20251)';
 
-async function atServer<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+/** Works with a session that is ended afterwards. */
+export async function withSession<T>(
+  url: string,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
   const client = new Client(url);
-  await client.connect();
+  client.on('error', () => undefined); // what is under way fails
   try {
+    await client.connect();
     return await work(client);
   } finally {
     await client.end();
   }
 }
+
+/** Runs SQL in a session of its own. */
+export const queryAt = async (url: string, sql: string): Promise<Record<string, unknown>[]> =>
+  (await withSession(url, (client) => client.query<Record<string, unknown>>(sql))).rows;
 
 /** A copy of the migrated template, or an empty database, at the server of all test files or another one. PostgreSQL copies a template for one session at a time: the lock makes the workers take turns. */
 export async function createDatabase({
@@ -37,7 +52,7 @@ export async function createDatabase({
   name = `test_${randomUUID().replaceAll('-', '')}`,
   server = process.env['TEST_POSTGRES_URL'] ?? '',
 } = {}): Promise<TestDatabase> {
-  await atServer(server, async (client) => {
+  await withSession(server, async (client) => {
     await client.query(LOCK);
     await client.query(
       `create database ${name} template ${migrated ? 'template_orders' : 'template1'}`,
@@ -46,18 +61,33 @@ export async function createDatabase({
   const url = Object.assign(new URL(server), { pathname: `/${name}` }).href;
   const pool = new Pool({ connectionString: url, max: 4, application_name: 'tests' });
   pool.on('error', () => undefined);
+  const sessions: Client[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(sessions.splice(0).map((client) => client.end()));
+    if (!pool.ended) await pool.end();
+  };
   return {
     url,
     name,
     urlOf: (username) => Object.assign(new URL(url), { username, password: PASSWORD }).href,
     query: async <Row extends QueryResultRow>(sql: string, parameters?: unknown[]) =>
       (await pool.query<Row>(sql, parameters)).rows,
-    close: () => pool.end(),
+    session: async () => {
+      const client = new Client(url);
+      sessions.push(client);
+      await client.connect();
+      return client;
+    },
+    addValue: (value, list = 'orderType') =>
+      pool.query('insert into code_list_value (code_list, value) values ($1, $2)', [list, value]),
+    addCodes: (count) =>
+      pool.query(
+        `insert into communication_code select 'TYPE-' || n % 100, 'CODE-' || n, rpad('Description of code ' || n, 50, '.') from generate_series(1, ${count}) as n`,
+      ),
+    close,
     async drop() {
-      if (!pool.ended) await pool.end();
-      await atServer(server, (client) =>
-        client.query(`drop database if exists ${name} with (force)`),
-      );
+      await close();
+      await queryAt(server, `drop database if exists ${name} with (force)`);
     },
   };
 }

@@ -1,50 +1,30 @@
 // Pages of the documentation as their readers use them: their commands are run as they stand there, in order, in a copy of the project, and
 // have to print what the page shows.
-import {
-  chmodSync,
-  cpSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
-import { Client } from 'pg';
+import { queryAt } from './database.js';
 import { type Block, asPrinted, dialogue, remarkOf } from './documentation.js';
-import { type Outcome, PROJECT, shell } from './program.js';
+import { type Outcome, shell } from './program.js';
+import { ProgramCopy, copyOf } from './program-copy.js';
 import { World } from './world.js';
 
-const COPIED = [
-  'src',
-  'dist',
-  'migrations',
-  'scripts',
-  'deploy',
-  'package.json',
-  'package-lock.json',
-  'last-migration.txt',
-];
 const SAMPLES = `insert into communication_code (code_type, code, description) values
   ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed'),
   ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day')`;
 
 /** A copy of the project, with nothing to install and nothing to build. */
 export function copyOfProject(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'copy-'));
-  chmodSync(folder, 0o755); // root runs PostgreSQL as another user
-  for (const name of COPIED) cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
+  const names = ['src', 'dist', 'migrations', 'last-migration.txt', 'scripts', 'deploy'];
+  const folder = copyOf(...names, 'package.json', 'package-lock.json');
   utimesSync(join(folder, 'package-lock.json'), 0, 0);
   utimesSync(join(folder, 'dist', 'main.js'), new Date(), new Date());
-  symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
   return folder;
 }
 
 export class PageWalk {
-  readonly folder = copyOfProject();
+  readonly copy = new ProgramCopy(copyOfProject());
+  readonly folder = this.copy.folder;
   private readonly environment: Record<string, string>;
   /** Ids that a page shows, with the real ones. */
   private readonly realIds = new Map<string, string>();
@@ -67,15 +47,8 @@ export class PageWalk {
   }
 
   async close(): Promise<void> {
-    rmSync(this.folder, { recursive: true, force: true });
+    this.copy.remove();
     await this.world.close();
-  }
-
-  /** Files of migrations that a page left and nobody applied go. */
-  reset(): void {
-    rmSync(join(this.folder, 'migrations'), { recursive: true });
-    for (const name of ['migrations', 'last-migration.txt'])
-      cpSync(join(PROJECT, name), join(this.folder, name), { recursive: true });
   }
 
   /** Does what a reader does with a block. */
@@ -87,12 +60,8 @@ export class PageWalk {
     else if (text.startsWith('-- Up Migration')) {
       writeFileSync(this.created ?? this.nextMigration(), text);
       this.created = undefined;
-    } else if (language === 'sql') {
-      const client = new Client(this.urlOf(role));
-      await client.connect();
-      await client.query(text);
-      await client.end();
-    } else if (language === 'sh') expect(await this.run(text, role)).toMatchObject({ status: 0 });
+    } else if (language === 'sql') await queryAt(this.urlOf(role), text);
+    else if (language === 'sh') expect(await this.run(text, role)).toMatchObject({ status: 0 });
     else await this.followDialogue(block, role);
   }
 
@@ -102,10 +71,10 @@ export class PageWalk {
   }
 
   private nextMigration(): string {
-    const folder = join(this.folder, 'migrations');
-    const files = readdirSync(folder).filter((name) => /^\d{4}_/.test(name));
+    const { migrations } = this.copy;
+    const files = readdirSync(migrations).filter((name) => /^\d{4}_/.test(name));
     const next = String(files.length + 1).padStart(4, '0');
-    return join(folder, `${next}_follow_recipe.sql`);
+    return join(migrations, `${next}_follow_recipe.sql`);
   }
 
   private async followDialogue(block: Block, role: string): Promise<void> {

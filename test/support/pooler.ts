@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
-import { PASSWORD } from './database.js';
+import { PASSWORD, queryAt } from './database.js';
 import { freePort } from './postgres-server.js';
 import { until } from './service.js';
 
@@ -51,16 +50,7 @@ default_pool_size = 1
   }
 
   /** Runs a query as one more client. */
-  async query(sql: string): Promise<Record<string, unknown>[]> {
-    const client = new Client(this.url);
-    client.on('error', () => undefined);
-    await client.connect();
-    try {
-      return (await client.query<Record<string, unknown>>(sql)).rows;
-    } finally {
-      await client.end();
-    }
-  }
+  query = (sql: string): Promise<Record<string, unknown>[]> => queryAt(this.url, sql);
 
   async stop(): Promise<void> {
     const exited = once(this.child, 'exit');

@@ -5,8 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { Client } from 'pg';
-import { PASSWORD } from './database.ts';
+import { PASSWORD, queryAt, withSession } from './database.ts';
 
 /** A real PostgreSQL server of its own, in a folder that goes with it. */
 export interface PostgresServer {
@@ -32,17 +31,17 @@ let candidate = 10_000 + ((process.pid * 101) % 20_000);
 /** A port of the loopback address that nobody listens on. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const server = createServer();
     const port = candidate++;
-    const free = await new Promise<boolean>((resolve) => {
-      server.once('error', () => resolve(false));
-      server.listen(port, '127.0.0.1', () => resolve(true));
-    });
-    if (!free) continue;
-    await new Promise((resolve) => void server.close(resolve));
-    return port;
+    if (await isFree(port)) return port;
   }
 }
+
+/** Whether nobody listens on a port of the loopback address. */
+export const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = createServer().once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
 
 /** @param primary the address and the data of the server that this one follows */
 export async function startPostgres(primary?: {
@@ -118,14 +117,11 @@ export async function startPostgres(primary?: {
 
 /** Copies the data of a running server for a standby. */
 async function copy(primary: { url: string; data: string }, data: string): Promise<void> {
-  const client = new Client(primary.url);
-  await client.connect();
-  await client.query(`select pg_backup_start('standby', true)`);
-  await promisify(execFile)('cp', ['-a', primary.data, data]);
-  const { rows } = await client.query<{ label: string }>(
-    'select labelfile as label from pg_backup_stop(false)',
-  );
-  await client.end();
+  const { rows } = await withSession(primary.url, async (client) => {
+    await client.query(`select pg_backup_start('standby', true)`);
+    await promisify(execFile)('cp', ['-a', primary.data, data]);
+    return client.query('select labelfile as label from pg_backup_stop(false)');
+  });
   await rm(join(data, 'postmaster.pid'));
   await appendFile(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${primary.url}'\n`);
   const { uid, gid } = await stat(data);
@@ -137,28 +133,14 @@ async function copy(primary: { url: string; data: string }, data: string): Promi
 
 /** Waits until a server answers. */
 async function answer(url: string): Promise<void> {
-  for (;;) {
-    const client = new Client(url);
-    client.on('error', () => undefined);
-    const connected = await client.connect().then(
-      () => true,
-      () => false,
-    );
-    await client.end();
-    if (connected) return;
+  while (!(await queryAt(url, 'select').catch(() => undefined)))
     await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 /** The processes of the server's sessions and its own workers. */
 async function processes(url: string): Promise<number[]> {
-  const client = new Client(url);
-  await client.connect();
-  const { rows } = await client.query<{ pid: number }>(
-    'select pid from pg_stat_activity where pid <> pg_backend_pid()',
-  );
-  await client.end();
-  return rows.map(({ pid }) => pid);
+  const others = 'select pid from pg_stat_activity where pid <> pg_backend_pid()';
+  return (await queryAt(url, others)).map(({ pid }) => Number(pid));
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

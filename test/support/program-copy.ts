@@ -1,9 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
-  copyFileSync,
+  chmodSync,
   cpSync,
-  existsSync,
   mkdtempSync,
   readdirSync,
   rmSync,
@@ -12,12 +9,22 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Outcome, PROJECT, cleanEnvironment } from './program.js';
+import { type Outcome, PROJECT, type Running, begin } from './program.js';
 
 /** The migrations of the project, without .sql. */
 export const NAMES = readdirSync(join(PROJECT, 'migrations')).map((file) =>
   file.replace('.sql', ''),
 );
+const MIGRATIONS = ['migrations', 'last-migration.txt'];
+
+/** A folder with copies of these parts of the project, and nothing to install. */
+export function copyOf(...names: string[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'copy-'));
+  chmodSync(folder, 0o755); // root runs PostgreSQL as another user
+  for (const name of names) cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
+  symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
 
 /** A copy of the program with migrations of its own, so that a test can add some. */
 export class ProgramCopy {
@@ -25,20 +32,15 @@ export class ProgramCopy {
   /** What the commands see of the environment. */
   environment: Record<string, string> = {};
 
-  constructor(readonly folder = mkdtempSync(join(tmpdir(), 'administration-'))) {
+  constructor(readonly folder = copyOf('dist', 'package.json', ...MIGRATIONS)) {
     this.migrations = join(folder, 'migrations');
-    if (existsSync(this.migrations)) return; // a clone of another copy
-    cpSync(join(PROJECT, 'dist'), join(this.folder, 'dist'), { recursive: true });
-    symlinkSync(join(PROJECT, 'node_modules'), join(this.folder, 'node_modules'));
-    writeFileSync(join(this.folder, 'package.json'), '{"type":"module"}');
-    this.reset();
   }
 
   /** Only the migrations of the project. */
   reset(): void {
     rmSync(this.migrations, { recursive: true, force: true });
-    cpSync(join(PROJECT, 'migrations'), this.migrations, { recursive: true });
-    copyFileSync(join(PROJECT, 'last-migration.txt'), join(this.folder, 'last-migration.txt'));
+    for (const name of MIGRATIONS)
+      cpSync(join(PROJECT, name), join(this.folder, name), { recursive: true });
   }
 
   write(name: string, text: string): void {
@@ -49,20 +51,8 @@ export class ProgramCopy {
     this.write(name, `-- Up Migration\n${up}\n-- Down Migration\n${down}\n`);
   }
 
-  start(program: string, ...words: string[]): { child: ChildProcess; ended: Promise<Outcome> } {
-    const child = spawn(process.execPath, [join(this.folder, 'dist', `${program}.js`), ...words], {
-      env: cleanEnvironment(this.environment),
-      cwd: this.folder,
-    });
-    const output = { stdout: '', stderr: '' };
-    for (const name of ['stdout', 'stderr'] as const)
-      child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text));
-    const ended = once(child, 'close').then(([status]) => ({
-      status: status as number | null,
-      ...output,
-    }));
-    return { child, ended };
-  }
+  start = (program: string, ...words: string[]): Running =>
+    begin([process.execPath, `dist/${program}.js`, ...words], this.folder, this.environment);
 
   migrate = (...words: string[]): Promise<Outcome> => this.start('migrate', ...words).ended;
 

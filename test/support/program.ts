@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
+import { type ChildProcess, spawn } from 'node:child_process';
 
 /** The folder of the project. */
 export const PROJECT = process.cwd();
@@ -16,42 +15,45 @@ export interface Outcome {
   readonly stderr: string;
 }
 
+/** A program that runs. */
+export interface Running {
+  readonly child: ChildProcess;
+  /** What it has printed so far. */
+  readonly output: { stdout: string; stderr: string };
+  readonly ended: Promise<Outcome>;
+}
+
+/** @param input what it reads from its standard input, which ends with it */
+export function begin(
+  [program = '', ...words]: readonly string[],
+  cwd: string,
+  environment: Record<string, string>,
+  input = '',
+): Running {
+  const child = spawn(program, words, { env: cleanEnvironment(environment), cwd });
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const)
+    child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text));
+  child.stdin.once('error', () => undefined).end(input); // it may end without reading
+  const ended = new Promise<Outcome>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status) => resolve({ status, ...output }));
+  });
+  return { child, output, ended };
+}
+
 /** Runs a program of dist/ to its end. */
 export const run = (
   program: string,
   words: string[],
   environment: Record<string, string>,
-  input = '',
+  input?: string,
 ): Promise<Outcome> =>
-  toItsEnd(
-    process.execPath,
-    [join(PROJECT, 'dist', program), ...words],
-    PROJECT,
-    environment,
-    input,
-  );
+  begin([process.execPath, `dist/${program}`, ...words], PROJECT, environment, input).ended;
 
 /** Runs a command as a person types it. */
 export const shell = (
   command: string,
   folder: string,
   environment: Record<string, string>,
-): Promise<Outcome> => toItsEnd('sh', ['-c', command], folder, environment);
-
-function toItsEnd(
-  program: string,
-  words: string[],
-  cwd: string,
-  environment: Record<string, string>,
-  input = '',
-): Promise<Outcome> {
-  const child = spawn(program, words, { env: cleanEnvironment(environment), cwd });
-  const output = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const)
-    child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text));
-  child.stdin.once('error', () => undefined).end(input); // it may end without reading
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (status) => resolve({ status, ...output }));
-  });
-}
+): Promise<Outcome> => begin(['sh', '-c', command], folder, environment).ended;

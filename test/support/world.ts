@@ -18,65 +18,62 @@ export interface Reply {
   readonly text: string;
 }
 
+type Prepare = (database: TestDatabase) => Promise<unknown>;
+
 /** A database, an issuer, a key and ready replicas: all that a test of the running program needs. */
 export class World {
   readonly replicas: RunningService[] = [];
   private readonly others: RunningService[] = [];
+  database: TestDatabase;
+  issuer: Issuer;
+  key: IssuedKey;
+  token: string;
   private held: Contract | undefined;
+  private server: PostgresServer | undefined;
 
-  private constructor(
-    readonly database: TestDatabase,
-    readonly issuer: Issuer,
-    readonly key: IssuedKey,
-    readonly token: string,
-    private readonly environment: Record<string, string>,
-    private readonly server: PostgresServer | undefined,
+  /** @param apart how many replicas on a PostgreSQL of their own that can be stopped; otherwise one, on that of all test files */
+  constructor(
+    private readonly environment: Record<string, string> = {},
+    private readonly prepare?: Prepare,
+    private readonly apart?: number,
   ) {}
 
-  /** One replica, on the PostgreSQL of all test files. */
-  static async create(
-    environment: Record<string, string> = {},
-    prepare?: (database: TestDatabase) => Promise<unknown>,
-  ): Promise<World> {
-    const world = await World.prepare(environment, prepare);
-    world.replicas.push(await world.replica());
-    world.held = await Contract.of(world.service.url + (environment['BASE_PATH'] ?? ''));
-    return world;
+  static create(environment: Record<string, string> = {}, prepare?: Prepare): Promise<World> {
+    return new World(environment, prepare).open();
   }
 
-  /** So many replicas, on a PostgreSQL of their own that can be stopped. */
-  static async apart(count: number): Promise<World> {
-    const world = await World.prepare({}, undefined, await startMigratedPostgres());
-    for (let at = 0; at < count; at++) world.replicas.push(await world.replica());
-    return world;
+  static apart(count: number): Promise<World> {
+    return new World({}, undefined, count).open();
   }
 
-  private static async prepare(
-    environment: Record<string, string>,
-    prepare?: (database: TestDatabase) => Promise<unknown>,
-    server?: PostgresServer,
-  ): Promise<World> {
-    const [database, issuer] = await Promise.all([
-      createDatabase(server ? { server: server.url } : {}),
+  async open(): Promise<this> {
+    const { apart, environment } = this;
+    if (apart !== undefined) this.server = await startMigratedPostgres();
+    [this.database, this.issuer] = await Promise.all([
+      createDatabase(this.server ? { server: this.server.url } : {}),
       Issuer.start(),
     ]);
-    const key = await issueKey(database);
-    await database.query(SAMPLES);
-    await prepare?.(database);
+    this.key = await issueKey(this.database);
+    await this.database.query(SAMPLES);
+    await this.prepare?.(this.database);
     const now = Math.floor(Date.now() / 1000);
     // Long enough for long runs, and for replicas whose clocks are minutes apart
-    const token = await issuer.token({ claims: { iat: now - 600, exp: now + TOKEN_SECONDS } });
-    return new World(database, issuer, key, token, environment, server);
+    const claims = { iat: now - 600, exp: now + TOKEN_SECONDS };
+    this.token = await this.issuer.token({ claims });
+    for (let at = 0; at < (apart ?? 1); at++) this.replicas.push(await this.replica());
+    if (apart === undefined)
+      this.held = await Contract.of(this.service.url + (environment['BASE_PATH'] ?? ''));
+    return this;
   }
 
   /** One more replica, which listens and need not be ready. It is not in the list. */
-  async start(environment: Record<string, string> = {}): Promise<RunningService> {
-    const service = await RunningService.start({
-      DATABASE_URL: this.database.urlOf('order_lookup_service'),
-      ...this.issuer.environment,
-      ...this.environment,
-      ...environment,
-    });
+  async start(
+    environment: Record<string, string> = {},
+    options?: { descriptors: number },
+  ): Promise<RunningService> {
+    const DATABASE_URL = this.database.urlOf('order_lookup_service');
+    const all = { DATABASE_URL, ...this.issuer.environment, ...this.environment, ...environment };
+    const service = await RunningService.start(all, options);
     this.others.push(service);
     return service;
   }
@@ -138,11 +135,11 @@ export class World {
     return reply;
   }
 
+  /** Also of a world that could not be opened wholly. */
   async close(): Promise<void> {
     await Promise.all([...this.replicas, ...this.others].map((replica) => replica.kill()));
-    await this.issuer.close();
-    if (!this.server) return this.database.drop();
-    await this.database.close();
-    await this.server.remove();
+    await this.issuer?.close();
+    await (this.server ? this.database?.close() : this.database?.drop());
+    await this.server?.remove();
   }
 }
