@@ -1,34 +1,29 @@
 // A service with a scope, a token type and a rate limit; and what its log says of refusals. "Our call got 401, id X": whoever has only the
 // `instance` finds in one line which credential was refused, why, and whose key it was.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { type IssuedKey, issueKey } from '../support/keys.js';
 import { PATHS } from '../support/paths.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
 const PATH: string = PATHS.orderUpdate;
 const LIMIT = 40;
-let world: World;
 const keys: Record<string, IssuedKey> = {};
-beforeAll(async () => {
-  world = await World.create(
-    {
-      OAUTH_REQUIRED_SCOPE: 'lookups.read',
-      OAUTH_TOKEN_TYPE: 'at+jwt',
-      RATE_LIMIT_PER_MINUTE: String(LIMIT),
-    },
-    async (database) => {
-      const past = new Date(Date.now() - 3_600_000).toISOString();
-      keys['Revoked Inc'] = await issueKey(database, { client: 'Revoked Inc', revokedAt: past });
-      keys['Expired Ltd'] = await issueKey(database, { client: 'Expired Ltd', expiresAt: past });
-      for (const client of ['Scopes', 'Limited'])
-        keys[client] = await issueKey(database, { client });
-    },
-  );
-  keys['test'] = world.key;
-});
-afterAll(() => world?.close());
+const world = testWorld(
+  {
+    OAUTH_REQUIRED_SCOPE: 'lookups.read',
+    OAUTH_TOKEN_TYPE: 'at+jwt',
+    RATE_LIMIT_PER_MINUTE: String(LIMIT),
+  },
+  async (database) => {
+    const past = new Date(Date.now() - 3_600_000).toISOString();
+    keys['Revoked Inc'] = await issueKey(database, { client: 'Revoked Inc', revokedAt: past });
+    keys['Expired Ltd'] = await issueKey(database, { client: 'Expired Ltd', expiresAt: past });
+    for (const client of ['Scopes', 'Limited']) keys[client] = await issueKey(database, { client });
+    keys['test'] = world.key;
+  },
+);
 
 const token = (claims: object = {}, header = {}): Promise<string> =>
   world.issuer.token({ claims: { scope: 'lookups.read', ...claims }, header });

@@ -1,15 +1,15 @@
 import { KeyObject, createHmac, sign } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { type CryptoKey, exportSPKI, importJWK } from 'jose';
 import { AUDIENCE, type SigningKey, signingKey } from '../support/issuer.js';
 import { expectProblem } from '../support/problem.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { until } from '../support/service.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
-let world: World;
+const world = testWorld();
 let hits = 0;
 let asked = 0;
 const stranger = await signingKey('RS256', 'stranger');
@@ -20,13 +20,7 @@ const elsewhere = createServer((_request, response) => {
 await new Promise<void>((resolve) => void elsewhere.listen(0, '127.0.0.1', resolve));
 const address = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/jwks`;
 
-beforeAll(async () => {
-  world = await World.create();
-});
-afterAll(async () => {
-  elsewhere.close();
-  await world?.close();
-});
+afterAll(() => void elsewhere.close());
 
 /** What a token has that differs from a valid one; undefined leaves a member out. */
 interface Parts {

@@ -1,17 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { watchMoments } from '../support/moments.js';
 import { PATHS } from '../support/paths.js';
 import { until } from '../support/service.js';
 import { skewedClock } from '../support/skewed-clock.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
 describe('a moment', () => {
-  let world: World;
-  beforeAll(async () => {
-    world = await World.create();
-  });
-  afterAll(() => world?.close());
+  const world = testWorld();
   afterEach(async () => {
     await world.database.query(
       `delete from code_list_value where value like 'Test%'; delete from communication_code where code_type = 'TEST'`,
@@ -170,13 +166,11 @@ describe('a moment', () => {
 });
 
 describe('three replicas whose clocks are minutes apart', () => {
-  let stage: World;
+  const stage = testWorld({}, undefined, 0);
   beforeAll(async () => {
-    stage = await World.apart(0);
     for (const ahead of [-90_000, 0, 90_000])
       stage.replicas.push(await stage.replica(skewedClock(ahead)));
   });
-  afterAll(() => stage?.close());
 
   it('switch at the moments of the database, also while it is away', async () => {
     const plan = { count: 4, apartMs: 300, everyMs: 20 };

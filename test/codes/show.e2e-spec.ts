@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Client } from 'pg';
+import { describe, expect, it } from '@jest/globals';
 import { show as command } from '../../src/administration/codes/codes.js';
 import { PATHS } from '../support/paths.js';
 import { type Outcome, run } from '../support/program.js';
 import { until } from '../support/service.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
-let world: World;
-beforeAll(async () => {
-  world = await World.create();
-});
-afterAll(() => world?.close());
+const world = testWorld();
 
 const show = (...words: string[]): Promise<Outcome> =>
   run('codes.js', ['show', ...words], { DATABASE_URL: world.database.urlOf('order_lookup_owner') });
@@ -50,9 +45,7 @@ const CHANGES = [
 /** Commits a change, and then a value that tells when the service has read both. */
 async function commit(change: string, value: string): Promise<void> {
   await world.database.query(change);
-  await world.database.query(
-    `insert into code_list_value (code_list, value) values ('orderStatus', '${value}')`,
-  );
+  await world.database.addValue(value, 'orderStatus');
   await until(async () => (await world.get(PATHS.orderUpdate)).text.includes(value));
 }
 
@@ -155,17 +148,15 @@ describe('codes show', () => {
   });
 
   it('undoes the changes of one transaction, and of transactions that began in another order, as they were made', async () => {
-    const [early, late] = [new Client(world.database.url), new Client(world.database.url)];
-    await Promise.all([early.connect(), late.connect()]);
+    const early = await world.database.session();
     await early.query('begin; select now()');
-    await late.query(
+    await world.database.query(
       `insert into communication_code (code_type, code, description) values ('ORDER', 'a', 'First')`,
     );
     await early.query(
       `update communication_code set code = 'b', description = 'Second' where code_type = 'ORDER'; delete from communication_code where code_type = 'ORDER';
        insert into communication_code (code_type, code, description) values ('ORDER', 'a', 'Third'), ('ORDER', 'b', 'Third'); commit`,
     );
-    await Promise.all([early.end(), late.end()]);
     await commit('select', 'Mark of two');
     const then = { time: new Date().toISOString(), text: await answers() };
     expect(then.text).toContain('"Third"');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 
 let database: TestDatabase;
@@ -7,13 +7,9 @@ let client: Client;
 
 beforeAll(async () => {
   database = await createDatabase();
-  client = new Client(database.url);
-  await client.connect();
+  client = await database.session();
 });
-afterAll(async () => {
-  await client.end();
-  await database.drop();
-});
+afterAll(() => database.drop());
 
 type Row = Readonly<Record<string, unknown>>;
 /** The constraint that the statement violates, or what else it says. Nothing of it stays. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 
 let database: TestDatabase;
@@ -17,18 +17,14 @@ const stamps = async (): Promise<Record<string, string>> =>
   );
 beforeAll(async () => {
   database = await createDatabase();
-  other = new Client(database.url);
-  await other.connect();
+  other = await database.session();
 });
 beforeEach(async () => {
   await database.query('truncate communication_code, api_key');
   const [row] = await database.query('select coalesce(max(id), 0) as max from history');
   since = String(row?.['max']);
 });
-afterAll(async () => {
-  await other.end();
-  await database.drop();
-});
+afterAll(() => database.drop());
 
 const code = (name: string, description: string) => ({
   code_type: 'T',

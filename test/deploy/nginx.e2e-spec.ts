@@ -36,11 +36,7 @@ function refusalIn(responses: readonly RawResponse[]): object {
 
 describeWithNginx('replicas behind deploy/nginx, one of them never ready', () => {
   beforeAll(async () => {
-    world = await World.create({}, (database) =>
-      database.query(
-        `insert into communication_code select 'SAMPLE-' || n % 10, 'C' || n, 'Sample: a description of ordinary length ' || n from generate_series(1, ${CODES}) as n`,
-      ),
-    );
+    world = await World.create({}, (database) => database.addCodes(CODES));
     port = String(await freePort());
     restarted = await world.replica({ PORT: port });
     neverReady = await world.start({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });

@@ -1,24 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { problemTypes } from '../../src/problems/problem-types.js';
-import type { OpenApiDocument } from '../support/contract.js';
 import { ALL_PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
-import { type Reply, World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
+import type { Reply } from '../support/world.js';
 
-let world: World;
-let document: OpenApiDocument;
 const OPEN = { 'Api-Key': undefined, Authorization: undefined };
 
-beforeAll(async () => {
-  world = await World.create({ OAUTH_REQUIRED_SCOPE: 'lookups.read' });
-  ({ document } = world.contract);
-});
-afterAll(() => world?.close());
+const world = testWorld({ OAUTH_REQUIRED_SCOPE: 'lookups.read' });
 
 const open = (path: string): Promise<Reply> => world.get(path, { headers: OPEN });
 
 describe('GET /openapi.json', () => {
   it('describes the three operations and where to sign in', () => {
+    const { document } = world.contract;
     expect(Object.keys(document.paths)).toEqual(ALL_PATHS);
     const [authorizationUrl, tokenUrl] = [`${world.issuer.url}/auth`, `${world.issuer.url}/token`];
     const scopes = { 'lookups.read': 'Needed for all operations' };

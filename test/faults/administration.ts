@@ -1,34 +1,26 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createDatabase, type TestDatabase } from '../support/database.js';
-import { startMigratedPostgres } from '../support/migrated-postgres.js';
+import type { TestDatabase } from '../support/database.js';
 import { ProgramCopy } from '../support/program-copy.js';
+import type { World } from '../support/world.js';
 import { quantiles } from './figures.js';
 
 const ROWS = 20_000;
 
 /** Plans beside a writer, plans that would hold their locks for three seconds, and a file of many rows. */
-export async function administration(plans = 100): Promise<string> {
-  const server = await startMigratedPostgres();
-  const database = await createDatabase({ server: server.url });
+export async function administration({ database }: World, plans = 100): Promise<string> {
   const copy = new ProgramCopy();
   copy.environment = { DATABASE_URL: database.urlOf('order_lookup_owner') };
+  const locked = 'lock table code_list_value in access exclusive mode; select pg_sleep(3)';
   try {
     return [
       await besideWriter(database, copy, plans, 'select 1'),
-      await besideWriter(
-        database,
-        copy,
-        1,
-        'lock table code_list_value in access exclusive mode; select pg_sleep(3)',
-      ),
+      await besideWriter(database, copy, 1, locked),
       await fromFile(database, copy),
     ].join('\n');
   } finally {
     copy.remove();
-    await database.drop();
-    await server.remove();
   }
 }
 
@@ -75,6 +67,7 @@ async function besideWriter(
 
 async function fromFile(database: TestDatabase, copy: ProgramCopy): Promise<string> {
   copy.reset();
+  await database.query('truncate communication_code');
   const rows = Array.from(
     { length: ROWS },
     (_, at) => `SAMPLE,C${at},Sample: the code with the number ${at},,\r\n`,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import type { RunningService } from '../support/service.js';
 import { until } from '../support/service.js';
-import { type Reply, World } from '../support/world.js';
+import type { Reply, World } from '../support/world.js';
 import { quantiles } from './figures.js';
 
 const REPLICAS = 3;
@@ -13,8 +13,7 @@ const CODES = 20_000;
 const PATIENCE = { timeoutMs: 120_000, everyMs: 10 };
 
 /** Three replicas are killed and started again, one by one and all at once, while PostgreSQL and the issuer are away; then PostgreSQL returns with a change. */
-export async function coldStart(): Promise<string> {
-  const world = await World.apart(0);
+export async function coldStart(world: World): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
   const { database, postgres, issuer, replicas, headers } = world;
   const ask = (service: RunningService): Promise<Reply> =>
@@ -27,9 +26,7 @@ export async function coldStart(): Promise<string> {
       ALL_PATHS.map(async (path) => (await fetch(url + path, { headers })).headers.get('etag')),
     );
   try {
-    await database.query(
-      `insert into communication_code select 'TYPE-' || n % 100, 'CODE-' || n, rpad('Description of code ' || n, 50, '.') from generate_series(1, ${CODES}) as n`,
-    );
+    await database.addCodes(CODES);
     for (let at = 0; at < REPLICAS; at++) {
       const replica = await world.replica(environment(at));
       const written = (): Promise<number> => replica.metric('order_lookup_last_good_writes_total');
@@ -57,9 +54,7 @@ export async function coldStart(): Promise<string> {
       together.push(...(await Promise.all(replicas.map((_, at) => restart(at)))));
     }
     await postgres.start();
-    await database.query(
-      `insert into code_list_value (code_list, value) values ('orderType', 'Returned')`,
-    );
+    await database.addValue('Returned');
     const committedAt = performance.now();
     for (const replica of replicas)
       await until(async () => (await ask(replica)).text.includes('"Returned"'), PATIENCE);
@@ -69,7 +64,6 @@ export async function coldStart(): Promise<string> {
       `PostgreSQL returned with a change: every replica served it ${Math.round(performance.now() - committedAt)} ms after the commit`,
     ].join('\n');
   } finally {
-    await world.close();
     await rm(folder, { recursive: true, force: true });
   }
 }

@@ -1,3 +1,5 @@
+import type { TrafficReport } from '../support/traffic.js';
+
 /** Median, p99 and largest of times in milliseconds, in words. */
 export function quantiles(milliseconds: readonly number[]): string {
   const sorted = milliseconds.toSorted((a, b) => a - b);
@@ -15,3 +17,6 @@ export async function timed(work: () => Promise<unknown>): Promise<string> {
   await work();
   return `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
 }
+
+export const failuresIn = ({ asked, failed, p99, largest }: TrafficReport): string =>
+  `${failed} of ${asked} requests failed (p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms)`;

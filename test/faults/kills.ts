@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readLastGood } from '../../src/last-good/last-good-file.js';
-import { RunningService } from '../support/service.js';
-import { World } from '../support/world.js';
+import type { World } from '../support/world.js';
 
 const CODES = 50_000;
 const CHANGE_MS = 100;
@@ -13,19 +12,11 @@ const CHANGE_MS = 100;
 const LONGEST_MS = 6_000;
 
 /** A replica is killed at so many random times while codes change. After each, LAST_GOOD_FILE has to be readable. */
-export async function kills(count = 200): Promise<string> {
-  const stage = await World.apart(0);
+export async function kills(world: World, count = 200): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
   const path = join(folder, 'last-good');
-  const { database, issuer } = stage;
-  const environment = {
-    ...issuer.environment,
-    DATABASE_URL: database.urlOf('order_lookup_service'),
-    LAST_GOOD_FILE: path,
-  };
-  await database.query(
-    `insert into communication_code select 'TYPE-' || n % 100, 'CODE-' || n, 'Description of code ' || n from generate_series(1, ${CODES}) as n`,
-  );
+  const { database } = world;
+  await database.addCodes(CODES);
   const [{ all } = { all: 0 }] = await database.query<{ all: number }>(
     'select count(*)::int as "all" from communication_code',
   );
@@ -42,7 +33,7 @@ export async function kills(count = 200): Promise<string> {
   let lastConfirmedAt = 0;
   try {
     for (let kill = 0; kill < count; kill++) {
-      const replica = await RunningService.start(environment);
+      const replica = await world.start({ LAST_GOOD_FILE: path });
       await pause(Math.random() ** 2 * LONGEST_MS); // more often soon, when the first write falls due
       await replica.kill();
       const temporary = new Set((await readdir(folder)).filter((name) => name.endsWith('-tmp')));
@@ -66,7 +57,6 @@ export async function kills(count = 200): Promise<string> {
     ].join('\n');
   } finally {
     clearInterval(changing);
-    await stage.close();
     await rm(folder, { recursive: true, force: true });
   }
 }

@@ -3,26 +3,24 @@ import { generate } from '../bench/generate.js';
 import { residentMebibytes } from '../support/linux-process.js';
 import { requestTo } from '../support/reader.js';
 import { ALL_PATHS } from '../support/paths.js';
-import { World } from '../support/world.js';
+import type { World } from '../support/world.js';
 
 /** Requests of one step, after which memory is read. */
 const STEP = 100_000;
 
 /** Resident memory of the service while it answers as many requests with one token, and then as many with a token of their own each. */
-export async function memory(requests = 1_000_000): Promise<string> {
-  const stage = await World.apart(0);
-  const service = await stage.replica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
-  stage.replicas.push(service);
-  const [, ec] = stage.issuer.keys;
+export async function memory(world: World, requests = 1_000_000): Promise<string> {
+  const service = await world.replica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
+  const [, ec] = world.issuer.keys;
   if (!ec) throw new Error('no key');
   const privateKey = KeyObject.from(ec.privateKey);
   const base64 = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
   const head = base64({ alg: ec.alg, kid: ec.kid, typ: 'at+jwt' });
   const newToken = (): string => {
-    const signed = `${head}.${base64({ ...stage.issuer.claims, exp: Math.floor(Date.now() / 1000) + 3600, jti: randomUUID() })}`;
+    const signed = `${head}.${base64({ ...world.issuer.claims, exp: Math.floor(Date.now() / 1000) + 3600, jti: randomUUID() })}`;
     return `${signed}.${sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
   };
-  const { key, token } = stage.credentials;
+  const { key, token } = world.credentials;
   const request = (bearer: string, at: number): string =>
     requestTo(ALL_PATHS[at % ALL_PATHS.length] as string, {
       'Api-Key': key,
@@ -41,29 +39,25 @@ export async function memory(requests = 1_000_000): Promise<string> {
       throw new Error(`not all were answered 200: ${Object.keys(tally).join()}`);
   };
   const lines = [`at the start ${Math.round(residentMebibytes(service.pid))} MiB`];
-  try {
-    for (const [name, packets] of [
-      [
-        'with one token',
-        (size: number) => Array.from({ length: size }, (_, at) => request(token, at)),
-      ],
-      [
-        'each with a token of its own',
-        (size: number) => Array.from({ length: size }, (_, at) => request(newToken(), at)),
-      ],
-    ] as const) {
-      const found: number[] = [];
-      for (let done = 0; done < requests; done += STEP) {
-        for (let part = 0; part < STEP; part += STEP / 10) await send(packets(STEP / 10));
-        found.push(residentMebibytes(service.pid));
-      }
-      const [first = NaN, last = NaN] = [found[0], found.at(-1)];
-      lines.push(
-        `${requests} requests ${name}: ${found.map((mebibytes) => Math.round(mebibytes)).join(', ')} MiB after each ${STEP}; ${(100 * (last / first - 1)).toFixed(1)} % over the first`,
-      );
+  for (const [name, packets] of [
+    [
+      'with one token',
+      (size: number) => Array.from({ length: size }, (_, at) => request(token, at)),
+    ],
+    [
+      'each with a token of its own',
+      (size: number) => Array.from({ length: size }, (_, at) => request(newToken(), at)),
+    ],
+  ] as const) {
+    const found: number[] = [];
+    for (let done = 0; done < requests; done += STEP) {
+      for (let part = 0; part < STEP; part += STEP / 10) await send(packets(STEP / 10));
+      found.push(residentMebibytes(service.pid));
     }
-    return lines.join('\n');
-  } finally {
-    await stage.close();
+    const [first = NaN, last = NaN] = [found[0], found.at(-1)];
+    lines.push(
+      `${requests} requests ${name}: ${found.map((mebibytes) => Math.round(mebibytes)).join(', ')} MiB after each ${STEP}; ${(100 * (last / first - 1)).toFixed(1)} % over the first`,
+    );
   }
+  return lines.join('\n');
 }

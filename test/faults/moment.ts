@@ -1,24 +1,19 @@
 import { watchMoments } from '../support/moments.js';
 import { skewedClock } from '../support/skewed-clock.js';
-import { World } from '../support/world.js';
+import type { World } from '../support/world.js';
 import { quantiles } from './figures.js';
 
 /** Three replicas whose clocks are minutes apart, at moments that come while the database is there, and while it is away. */
-export async function moment(count = 50): Promise<string> {
-  const stage = await World.apart(0);
-  try {
-    for (const ahead of [-90_000, 0, 90_000])
-      stage.replicas.push(await stage.replica(skewedClock(ahead)));
-    const watched = await watchMoments(stage, { count, apartMs: 500 }, () => stage.postgres.stop());
-    const { replies, spreads, late, mixed, early } = watched;
-    return [
-      `${count} moments on ${stage.replicas.length} replicas whose clocks are 90 s apart, the later half with PostgreSQL stopped; ${replies} replies`,
-      `between the first and the last replica: ${quantiles(spreads)}`,
-      `after the moment: ${quantiles(late)}`,
-      `${mixed.length} mixed, ${early.length} early`,
-      ...[...mixed, ...early].slice(0, 5),
-    ].join('\n');
-  } finally {
-    await stage.close();
-  }
+export async function moment(world: World, count = 50): Promise<string> {
+  for (const ahead of [-90_000, 0, 90_000])
+    world.replicas.push(await world.replica(skewedClock(ahead)));
+  const watched = await watchMoments(world, { count, apartMs: 500 }, () => world.postgres.stop());
+  const { replies, spreads, late, mixed, early } = watched;
+  return [
+    `${count} moments on ${world.replicas.length} replicas whose clocks are 90 s apart, the later half with PostgreSQL stopped; ${replies} replies`,
+    `between the first and the last replica: ${quantiles(spreads)}`,
+    `after the moment: ${quantiles(late)}`,
+    `${mixed.length} mixed, ${early.length} early`,
+    ...[...mixed, ...early].slice(0, 5),
+  ].join('\n');
 }

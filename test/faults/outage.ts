@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { outlive } from '../support/outage.js';
-import { World } from '../support/world.js';
+import type { World } from '../support/world.js';
+import { failuresIn } from './figures.js';
 import { WITHIN_A_SECOND } from '../support/traffic.js';
 
 const OPTIONS = { ...WITHIN_A_SECOND, perSecond: 500 };
@@ -9,9 +10,8 @@ const OPTIONS = { ...WITHIN_A_SECOND, perSecond: 500 };
  * The real server is stopped, killed, restarted and paused under 500 requests a second. Gives what failed, and how soon changes were there again.
  * @param only a part of the name of the fault that alone is tried
  */
-export async function outage(seconds = 60, only = ''): Promise<string> {
-  const stage = await World.apart(2);
-  const { postgres } = stage;
+export async function outage(world: World, seconds = 60, only = ''): Promise<string> {
+  const { postgres } = world;
   const away = async (
     leave: () => Promise<void>,
     come: () => Promise<void> | void,
@@ -27,19 +27,13 @@ export async function outage(seconds = 60, only = ''): Promise<string> {
     restarted: () => postgres.stop().then(postgres.start),
     [`paused by SIGSTOP for ${seconds} s`]: () => away(postgres.pause, postgres.resume),
   };
-  try {
-    const lines: string[] = [];
-    for (const [name, fault] of Object.entries(faults).filter(([said]) => said.includes(only))) {
-      const { traffic, readiness, fresh } = await outlive(stage, fault, OPTIONS);
-      const { asked, failed, failures, p99, largest } = traffic;
-      lines.push(
-        `PostgreSQL ${name}: ${failed} of ${asked} requests failed (p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms); /health/ready was not 200 ` +
-          `${readiness.not200} of ${readiness.asked} times; a change right after its return was served after ${Math.round(fresh)} ms`,
-        ...failures.slice(0, 3),
-      );
-    }
-    return lines.join('\n');
-  } finally {
-    await stage.close();
+  const lines: string[] = [];
+  for (const [name, fault] of Object.entries(faults).filter(([said]) => said.includes(only))) {
+    const { traffic, readiness, fresh } = await outlive(world, fault, OPTIONS);
+    lines.push(
+      `PostgreSQL ${name}: ${failuresIn(traffic)}; /health/ready was not 200 ${readiness.not200} of ${readiness.asked} times; a change right after its return was served after ${Math.round(fresh)} ms`,
+      ...traffic.failures.slice(0, 3),
+    );
   }
+  return lines.join('\n');
 }

@@ -1,8 +1,9 @@
+import { failuresIn } from './figures.js';
 import { Balancer } from '../support/balancer.js';
 import { Nginx } from '../support/nginx.js';
 import type { RunningService } from '../support/service.js';
 import { Traffic, WITHIN_A_SECOND } from '../support/traffic.js';
-import { World } from '../support/world.js';
+import type { World } from '../support/world.js';
 
 const ROUNDS = 10;
 const REQUESTS = 100_000;
@@ -10,27 +11,15 @@ const REQUESTS = 100_000;
 const PROBE_MS = 500;
 
 /** Restarts each of three replicas ten times behind a balancer that asks for readiness, under 500 requests a second. Gives what failed. */
-export async function rollingRestart(requests = REQUESTS): Promise<string> {
-  const world = await World.apart(3);
+export async function rollingRestart(world: World, requests = REQUESTS): Promise<string> {
   const balancer = new Balancer(world.replicas, PROBE_MS);
-  try {
-    return await restartUnderTraffic(world, balancer.target, requests);
-  } finally {
-    balancer.stop();
-    await world.close();
-  }
+  return restartUnderTraffic(world, balancer.target, requests).finally(() => balancer.stop());
 }
 
 /** The same behind nginx with deploy/nginx. */
-export async function gateway(requests = REQUESTS): Promise<string> {
-  const world = await World.apart(3);
+export async function gateway(world: World, requests = REQUESTS): Promise<string> {
   const nginx = await Nginx.start(world.replicas.map(({ port }) => port));
-  try {
-    return await restartUnderTraffic(world, () => nginx.url, requests);
-  } finally {
-    await nginx.stop();
-    await world.close();
-  }
+  return restartUnderTraffic(world, () => nginx.url, requests).finally(() => nginx.stop());
 }
 
 /** Restarts the replicas in turn, each on its port, ten times and until so many requests were sent. */
@@ -53,10 +42,10 @@ async function restartUnderTraffic(
       replicas[at] = await world.replica({ PORT: String(old.port) });
     }
   }
-  const { asked, failed, failures, p99, largest } = await traffic.stop();
+  const report = await traffic.stop();
   return [
-    `${ends.length} restarts of ${replicas.length} replicas: ${failed} of ${asked} requests failed (p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms);`,
+    `${ends.length} restarts of ${replicas.length} replicas: ${failuresIn(report)};`,
     `every exit status 0: ${statuses.every((status) => status === 0) ? 'yes' : `no: ${statuses.join()}`}; longest end ${Math.round(Math.max(...ends))} ms`,
-    ...failures.slice(0, 5),
+    ...report.failures.slice(0, 5),
   ].join('\n');
 }

@@ -1,28 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { answersByQuery } from '../support/answers-by-query.js';
-import { ALL_PATHS } from '../support/paths.js';
+import { answersByQuery, answersOf } from '../support/answers-by-query.js';
 import { type RunningService, until } from '../support/service.js';
-import { World } from '../support/world.js';
+import type { World } from '../support/world.js';
 import { Traffic } from '../support/traffic.js';
+import { failuresIn } from './figures.js';
 
-const REPLICAS = 5;
 const PER_SECOND = 250;
 const CHANGES_PER_SECOND = 5;
 
 /** Ends all sessions of five replicas every 200 to 600 ms, under 250 requests and five changes a second. */
-export async function sessions(seconds = 300): Promise<string> {
-  const stage = await World.apart(REPLICAS);
-  const { replicas, credentials, database } = stage;
+export async function sessions(world: World, seconds = 300): Promise<string> {
+  const { replicas, credentials, database, headers } = world;
   let exits = 0;
   for (const replica of replicas) void replica.exited().then(() => exits++);
-  const headers = { 'Api-Key': credentials.key, Authorization: `Bearer ${credentials.token}` };
-  const answersOf = async (url: string): Promise<Record<string, string>> =>
-    Object.fromEntries(
-      await Promise.all(
-        ALL_PATHS.map(async (path) => [path, await (await fetch(url + path, { headers })).text()]),
-      ),
-    ) as Record<string, string>;
-
   const counts = { ended: 0, rounds: 0, changes: 0 };
   const end = performance.now() + seconds * 1000;
   const endSessions = async (): Promise<void> => {
@@ -45,31 +35,25 @@ export async function sessions(seconds = 300): Promise<string> {
     }
   };
   let next = 0;
-  const traffic = new Traffic(() => replicas[next++ % REPLICAS]?.url ?? '', credentials, {
+  const traffic = new Traffic(() => replicas[next++ % replicas.length]?.url ?? '', credentials, {
     perSecond: PER_SECOND,
   });
-  try {
-    await Promise.all([endSessions(), change()]);
-    const { asked, failed, failures, p99, largest } = await traffic.stop();
-    const endedAt = performance.now();
-    const wanted = JSON.stringify(await answersByQuery(database));
-    let behind: RunningService[] = [];
-    await until(async () => {
-      const answers = await Promise.all(replicas.map(({ url }) => answersOf(url)));
-      behind = replicas.filter((_, at) => JSON.stringify(answers[at]) !== wanted);
-      return behind.length === 0;
-    }).catch(() => undefined);
-    return [
-      `${counts.ended} sessions of ${REPLICAS} replicas ended in ${counts.rounds} rounds of ${seconds} s, under ${counts.changes} changes: ${exits} exits, ` +
-        `${failed} of ${asked} requests failed (p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms); ${behind.length} replicas did not answer what a query said ` +
-        `${Math.round(performance.now() - endedAt)} ms after the end`,
-      ...behind.map(({ lines }) =>
-        JSON.stringify(lines.filter(({ msg }) => msg !== 'request').slice(-10)),
-      ),
-      ...failures.slice(0, 5),
-    ].join('\n');
-  } finally {
-    await traffic.stop();
-    await stage.close();
-  }
+  await Promise.all([endSessions(), change()]);
+  const report = await traffic.stop();
+  const endedAt = performance.now();
+  const wanted = JSON.stringify(await answersByQuery(database));
+  let behind: RunningService[] = [];
+  await until(async () => {
+    const answers = await Promise.all(replicas.map(({ url }) => answersOf(url, headers)));
+    behind = replicas.filter((_, at) => JSON.stringify(answers[at]) !== wanted);
+    return behind.length === 0;
+  }).catch(() => undefined);
+  return [
+    `${counts.ended} sessions of ${replicas.length} replicas ended in ${counts.rounds} rounds of ${seconds} s, under ${counts.changes} changes: ${exits} exits, ` +
+      `${failuresIn(report)}; ${behind.length} replicas did not answer what a query said ${Math.round(performance.now() - endedAt)} ms after the end`,
+    ...behind.map(({ lines }) =>
+      JSON.stringify(lines.filter(({ msg }) => msg !== 'request').slice(-10)),
+    ),
+    ...report.failures.slice(0, 5),
+  ].join('\n');
 }

@@ -5,7 +5,7 @@ import { cpuSeconds, peakMebibytes, residentMebibytes } from '../support/linux-p
 import { PATHS } from '../support/paths.js';
 import { requestTo } from '../support/reader.js';
 import { type RunningService, until } from '../support/service.js';
-import { World } from '../support/world.js';
+import type { World } from '../support/world.js';
 import { median, timed } from './figures.js';
 
 const CHANGES = 10;
@@ -14,25 +14,19 @@ const SOON = { timeoutMs: 120_000, everyMs: 2 };
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 
 /** What a replica needs, and how soon a change and a revoked key count, with so many codes: the program in dist/ of the current folder. */
-export async function sizes(count?: number): Promise<string> {
+export async function sizes(world: World, count?: number): Promise<string> {
   const lines: string[] = [];
   for (const codes of count === undefined ? [1_000, 20_000, 100_000] : [count]) {
-    const world = await World.apart(0);
-    try {
-      lines.push(`${codes} codes: ${(await ofSize(world, codes)).join('; ')}`);
-      console.error(lines.at(-1)); // for a run that is broken off
-    } finally {
-      await world.close();
-    }
+    lines.push(`${codes} codes: ${(await ofSize(world, codes)).join('; ')}`);
+    console.error(lines.at(-1)); // for a run that is broken off
   }
   return lines.join('\n');
 }
 
 async function ofSize(world: World, codes: number): Promise<string[]> {
   const { database, headers } = world;
-  await database.query(
-    `insert into communication_code select 'TYPE-' || n % 100, 'CODE-' || n, rpad('Description of code ' || n, 50, '.') from generate_series(1, ${codes}) as n`,
-  );
+  await database.query('truncate communication_code');
+  await database.addCodes(codes);
   let service = undefined as unknown as RunningService;
   const ready = await timed(async () => (service = await world.replica()));
   const found = [
@@ -91,5 +85,6 @@ async function ofSize(world: World, codes: number): Promise<string[]> {
     const cpu = (cpuSeconds(service.pid) - before) / (tally['200']?.length ?? NaN);
     found.push(`${name} ${Math.round(cpu * 1e6)} µs of CPU`);
   }
+  await service.kill();
   return [...found, `at most ${Math.round(peakMebibytes(service.pid))} MiB`];
 }

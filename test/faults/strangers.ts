@@ -10,8 +10,7 @@ import { Nginx } from '../support/nginx.js';
 import { PATHS } from '../support/paths.js';
 import { exchange } from '../support/raw.js';
 import { Reader, requestTo } from '../support/reader.js';
-import { RunningService } from '../support/service.js';
-import { World } from '../support/world.js';
+import type { World } from '../support/world.js';
 import type { Attack } from './attacker.js';
 
 const DESCRIPTORS = 6_000;
@@ -24,32 +23,17 @@ const NEVER = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' });
  * and memory notice: directly, and behind the nginx of deploy/nginx.
  * @param only a part of the names of the attacks that are tried
  */
-export async function strangers(seconds = 12, only = ''): Promise<string> {
-  const world = await World.apart(0);
+export async function strangers(world: World, seconds = 12, only = ''): Promise<string> {
   const { issuer, credentials, database } = world;
-  const service = await RunningService.start(
-    {
-      DATABASE_URL: database.urlOf('order_lookup_service'),
-      TRUSTED_PROXY_HOPS: '1',
-      ...issuer.environment,
-    },
-    { descriptors: DESCRIPTORS },
-  );
-  world.replicas.push(service);
+  const environment = { TRUSTED_PROXY_HOPS: '1' };
+  const service = await world.start(environment, { descriptors: DESCRIPTORS });
   await service.ready();
   service.ignoreLog();
   const nginx = await Nginx.start([service.port]);
-  const good = requestTo(PATHS.orderUpdate, {
-    'Api-Key': credentials.key,
-    Authorization: credentials.token,
-  });
-  const large = requestTo(PATHS.communicationCodes, {
-    'Api-Key': credentials.key,
-    Authorization: credentials.token,
-  });
-  await database.query(
-    `insert into communication_code select 'TYPE', 'CODE-' || n, rpad('Description', 100, '.') from generate_series(1, 20000) as n`,
-  );
+  const caller = { 'Api-Key': credentials.key, Authorization: credentials.token };
+  const good = requestTo(PATHS.orderUpdate, caller);
+  const large = requestTo(PATHS.communicationCodes, caller);
+  await database.addCodes(30_000);
 
   const sent =
     (count: number, bytes: string, isReading: boolean) =>
@@ -140,9 +124,9 @@ export async function strangers(seconds = 12, only = ''): Promise<string> {
     ].filter(([, , name]) => name.includes(only));
     for (const [where, url, name, attack] of runs) {
       const port = Number(new URL(url).port);
-      const caller = await Reader.to(url);
+      const established = await Reader.to(url);
       const stop = [
-        watch(async () => (await caller.ask(good)).status === 200, 5),
+        watch(async () => (await established.ask(good)).status === 200, 5),
         watch(
           async () => (await exchange(port, good, { answers: 1 })).responses[0]?.status === 200,
           200,
@@ -154,10 +138,10 @@ export async function strangers(seconds = 12, only = ''): Promise<string> {
       let most = before;
       const timer = setInterval(() => (most = Math.max(most, residentMebibytes(service.pid))), 50);
       const outcome = await attack(port).finally(() => clearInterval(timer));
-      const [established, newcomers, health] = stop.map((end) => end());
-      caller.close();
+      const [former, newcomers, health] = stop.map((end) => end());
+      established.close();
       lines.push(
-        `${where}, ${name} (${outcome}): the established caller ${established}; newcomers ${newcomers}; /health/live ${health}; memory ${Math.round(before)} MiB, at most ${Math.round(most)}`,
+        `${where}, ${name} (${outcome}): the established caller ${former}; newcomers ${newcomers}; /health/live ${health}; memory ${Math.round(before)} MiB, at most ${Math.round(most)}`,
       );
       console.error(lines.at(-1)); // for a run that is broken off
       await pause(3_000);
@@ -165,6 +149,5 @@ export async function strangers(seconds = 12, only = ''): Promise<string> {
     return lines.join('\n');
   } finally {
     await nginx.stop();
-    await world.close();
   }
 }

@@ -1,18 +1,12 @@
 import { randomInt } from 'node:crypto';
-import { startMigratedPostgres } from '../support/migrated-postgres.js';
 import { randomTransactions } from '../support/random-transactions.js';
+import type { World } from '../support/world.js';
 
 /** Random transactions of four writers. Gives what happened how often, and the first difference. */
-export async function transactions(steps = 1_000): Promise<string> {
-  const server = await startMigratedPostgres();
-  process.env['TEST_POSTGRES_URL'] = server.url;
+export async function transactions(world: World, steps = 1_000): Promise<string> {
   const seed = Number(process.env['SEED'] ?? randomInt(2 ** 31));
   console.log(`seed ${seed}`); // also of a run that does not end
-  try {
-    const { counts, difference } = await randomTransactions(steps, seed);
-    const said = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
-    return `seed ${seed}, ${steps} steps (${said.join(', ')}): ${difference ?? '0 differences'}`;
-  } finally {
-    await server.remove();
-  }
+  const { counts, difference } = await randomTransactions(world, steps, seed);
+  const said = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
+  return `seed ${seed}, ${steps} steps (${said.join(', ')}): ${difference ?? '0 differences'}`;
 }

@@ -1,17 +1,13 @@
 // Requests between right and wrong, by a grammar: most parts are good, each may be spoiled, and several requests may stand in one packet.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import type { ProblemBody } from '../support/problem.js';
 import { exchange } from '../support/raw.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
 const BASE = '/base';
-let world: World;
-beforeAll(async () => {
-  world = await World.create({ BASE_PATH: BASE, CORS_ORIGINS: 'https://portal.example.com' });
-});
-afterAll(() => world?.close());
+const world = testWorld({ BASE_PATH: BASE, CORS_ORIGINS: 'https://portal.example.com' });
 
 /** One of the words, half of the time the first. */
 const oneOf = (first: string, ...others: string[]): fc.Arbitrary<string> =>

@@ -10,14 +10,14 @@ import { Proxy } from '../support/proxy.js';
 import { type RunningService, until } from '../support/service.js';
 import { skewedClock } from '../support/skewed-clock.js';
 import { entityTagOf } from '../support/traffic.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 /** When codes begin and end, after the start of the test. */
 const MOMENT_SECONDS = 3_600;
 const A_DAY = { API_KEY_MAX_AGE_SECONDS: '86400' };
 
-let world: World;
+const world = testWorld();
 let proxy: Proxy;
 let folder: string;
 let file: string;
@@ -56,7 +56,6 @@ function leave(): void {
 }
 
 beforeAll(async () => {
-  world = await World.create();
   revoked = await issueKey(world.database, { revokedAt: new Date().toISOString() });
   proxy = await Proxy.before(Number(new URL(world.database.url).port));
   folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
@@ -82,7 +81,6 @@ afterEach(async () => {
 });
 afterAll(async () => {
   proxy?.close();
-  await world?.close();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -147,9 +145,7 @@ describe('LAST_GOOD_FILE', () => {
     expect(await service.metric('order_lookup_served_from_file')).toBe(3);
     expect((await ask(service, UPDATE, { 'Api-Key': revoked.key })).status).toBe(401);
 
-    await world.database.query(
-      `insert into code_list_value (code_list, value) values ('orderType', 'Returned')`,
-    );
+    await world.database.addValue('Returned');
     proxy.mode = 'pass';
     await until(async () => (await ask(service)).text.includes('"Returned"'));
     await becomes(',"fromFile":["signing-keys"]');

@@ -2,11 +2,11 @@
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { PATHS } from '../support/paths.js';
 import { until } from '../support/service.js';
 import { entityTagOf } from '../support/traffic.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
 const LIST = PATHS.communicationCodes;
 const CODINGS = ['gzip', 'br'];
@@ -37,16 +37,12 @@ function recordsOf(bytes: number): string {
     .join();
 }
 
-let world: World;
-beforeAll(async () => {
-  world = await World.create({}, (database) =>
-    database.query(
-      `insert into communication_code select 'LARGE', 'C' || n, 'Sample: code number ' || n from generate_series(1, 1000) as n;
-       insert into communication_code values ${recordsOf(16_384)}, ${recordsOf(16_383)}`,
-    ),
-  );
-});
-afterAll(() => world?.close());
+const world = testWorld({}, (database) =>
+  database.query(
+    `insert into communication_code select 'LARGE', 'C' || n, 'Sample: code number ' || n from generate_series(1, 1000) as n;
+     insert into communication_code values ${recordsOf(16_384)}, ${recordsOf(16_383)}`,
+  ),
+);
 
 async function ask(
   path: string,

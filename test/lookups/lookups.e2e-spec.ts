@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { issueKey } from '../support/keys.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { until } from '../support/service.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
 const fixture = (name: string): string =>
   readFileSync(join(import.meta.dirname, '..', 'fixtures', name), 'utf8');
@@ -13,11 +13,7 @@ const CODES = PATHS.communicationCodes;
 /** A key that does not look like one. */
 const FOREIGN = 'Key-Of-Another-System-7';
 
-let world: World;
-beforeAll(async () => {
-  world = await World.create({}, (database) => issueKey(database, { key: FOREIGN }));
-});
-afterAll(() => world?.close());
+const world = testWorld({}, (database) => issueKey(database, { key: FOREIGN }));
 
 const RECORDS = [
   { codeType: 'SAMPLE-STATUS', code: 'S1', description: 'Sample: order received' },

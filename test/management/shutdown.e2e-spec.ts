@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Balancer } from '../support/balancer.js';
 import { PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { exchange } from '../support/raw.js';
 import { type LogLine, type RunningService, until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
-let world: World;
-beforeAll(async () => {
-  world = await World.create();
-});
-afterAll(() => world?.close());
+const world = testWorld();
 
 const hasBegun = ({ msg }: LogLine): boolean => msg === 'stopping';
 

@@ -1,17 +1,16 @@
 // Whatever happened to the database, a few seconds after the last commit the service answers exactly what a query says.
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Client } from 'pg';
-import { answersByQuery } from '../support/answers-by-query.js';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { queryAt } from '../support/database.js';
+import { answersByQuery, answersOf } from '../support/answers-by-query.js';
 import { fastClock } from '../support/fast-clock.js';
 import { issueKey } from '../support/keys.js';
-import { ALL_PATHS, PATHS } from '../support/paths.js';
+import { PATHS } from '../support/paths.js';
 import { run } from '../support/program.js';
 import { until } from '../support/service.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
-let world: World;
-let server: Client;
+const world = testWorld();
 /** What a test has to undo, whether it passes or not. */
 const ends: (() => Promise<unknown>)[] = [];
 
@@ -38,10 +37,7 @@ const endSessions = (): Promise<unknown> =>
 
 /** Waits until the service answers what a query says. */
 async function expectServed(): Promise<void> {
-  const served = async (): Promise<Record<string, string>> =>
-    Object.fromEntries(
-      await Promise.all(ALL_PATHS.map(async (path) => [path, (await world.get(path)).text])),
-    ) as Record<string, string>;
+  const served = () => answersOf(world.service.url, world.headers);
   const isServed = async (): Promise<boolean> =>
     JSON.stringify(await served()) === JSON.stringify(await answersByQuery(world.database));
   await until(isServed).catch(() => undefined); // the comparison says more
@@ -51,10 +47,11 @@ async function expectServed(): Promise<void> {
 const expectStatus = (key: string, status: number): Promise<void> =>
   until(async () => (await world.get(UPDATE, { headers: { 'Api-Key': key } })).status === status);
 
+/** Beside the database of this file. */
+const atServer = (text: string): Promise<unknown> =>
+  queryAt(Object.assign(new URL(world.database.url), { pathname: '/postgres' }).href, text);
+
 beforeAll(async () => {
-  world = await World.create();
-  server = new Client(Object.assign(new URL(world.database.url), { pathname: '/postgres' }).href);
-  await server.connect();
   await sql(
     `insert into communication_code select 'T', 'C' || n, 'Code ' || n from generate_series(1, 500) as n`,
   );
@@ -62,10 +59,6 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
-});
-afterAll(async () => {
-  await server?.end();
-  await world?.close();
 });
 
 it('a copy that lost the last commits takes the place of the database, and gets as many others: the lost content is not served', async () => {
@@ -78,7 +71,7 @@ it('a copy that lost the last commits takes the place of the database, and gets 
       ...work,
       `alter database ${name} allow_connections true`,
     ])
-      await server.query(statement);
+      await atServer(statement);
   };
   const change = (code: string, { id }: { id: string }): Promise<unknown> =>
     sql(
@@ -96,7 +89,7 @@ it('a copy that lost the last commits takes the place of the database, and gets 
   await expectServed();
   await expectStatus(keys[0].key, 200);
   await expectStatus(keys[1].key, 401);
-  await server.query(`drop database ${name}_lost`);
+  await atServer(`drop database ${name}_lost`);
 });
 
 describe('an older dump is restored into the live database', () => {
@@ -119,7 +112,7 @@ describe('an older dump is restored into the live database', () => {
     );
     ends.push(() => sql(TABLES.map((table) => `drop table older_${table}`).join('; ')));
     await sql(setCode('C1', 'Newer'));
-    await sql(`insert into code_list_value (code_list, value) values ('orderType', 'Newer')`);
+    await world.database.addValue('Newer');
     await expectServed();
     await sql(`begin; ${how}; commit`);
     await expectServed();

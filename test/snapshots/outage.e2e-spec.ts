@@ -1,14 +1,10 @@
 // The real server stopped, killed, restarted and paused under traffic; `npm run faults -- outage` does it for as long as you like.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { outlive } from '../support/outage.js';
 import { until } from '../support/service.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
-let stage: World;
-beforeAll(async () => {
-  stage = await World.apart(2);
-});
-afterAll(() => stage?.close());
+const stage = testWorld({}, undefined, 2);
 
 const noticed = (): Promise<void> =>
   until(async () => {

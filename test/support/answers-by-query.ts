@@ -1,5 +1,5 @@
 import type { TestDatabase } from './database.js';
-import { PATHS } from './paths.js';
+import { ALL_PATHS, PATHS } from './paths.js';
 
 const IN_FORCE = 'coalesce(valid_from <= now(), true) and coalesce(valid_until > now(), true)';
 
@@ -26,3 +26,14 @@ export async function answersByQuery({
     [PATHS.communicationCodes]: JSON.stringify({ communicationRecords: records }),
   };
 }
+
+/** What a replica answers to them. */
+export const answersOf = async (
+  url: string,
+  headers: Record<string, string>,
+): Promise<Record<string, string>> =>
+  Object.fromEntries(
+    await Promise.all(
+      ALL_PATHS.map(async (path) => [path, await (await fetch(url + path, { headers })).text()]),
+    ),
+  ) as Record<string, string>;

@@ -13,7 +13,7 @@ export interface Outage {
 
 /** Has the replicas answer mixed traffic while `fault` takes the database away and gives it back, and for two seconds before. */
 export async function outlive(
-  { replicas, credentials, database }: World,
+  { replicas, credentials, database, headers }: World,
   fault: () => Promise<unknown>,
   options: TrafficOptions,
 ): Promise<Outage> {
@@ -33,12 +33,8 @@ export async function outlive(
   try {
     await fault();
     const value = `Outage ${Date.now()}`;
-    await database.query(
-      `insert into code_list_value (code_list, value) values ('orderType', $1)`,
-      [value],
-    );
+    await database.addValue(value);
     const committedAt = performance.now();
-    const headers = { 'Api-Key': credentials.key, Authorization: `Bearer ${credentials.token}` };
     await until(async () => {
       const bodies = await Promise.all(
         replicas.map(async ({ url }) => (await fetch(url + PATHS.orderUpdate, { headers })).text()),

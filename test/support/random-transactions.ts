@@ -1,11 +1,11 @@
 // Random transactions of four writers. After each step the service has to answer what a query says.
 import * as fc from 'fast-check';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { answersByQuery } from './answers-by-query.js';
 import { issueKey } from './keys.js';
 import { PATHS } from './paths.js';
 import { until } from './service.js';
-import { World } from './world.js';
+import type { World } from './world.js';
 
 const WRITERS = 4;
 const KEYS = 4;
@@ -65,71 +65,67 @@ const statement = fc
   );
 const step = fc.record({ writer: fc.nat(WRITERS - 1), sql: statement });
 
-export async function randomTransactions(steps: number, seed: number): Promise<RandomTransactions> {
-  const world = await World.create();
+export async function randomTransactions(
+  world: World,
+  steps: number,
+  seed: number,
+): Promise<RandomTransactions> {
   const { database } = world;
   const clients: Client[] = [];
   const counts: Record<string, number> = {};
   const done: string[] = [];
-  try {
-    const keys = await Promise.all(
-      Array.from({ length: KEYS }, (_, at) => issueKey(database, { client: `key ${at}` })),
-    );
-    for (let writer = 0; writer < WRITERS; writer++) {
-      const client = new Client(database.url);
-      clients.push(client);
-      await client.connect();
-      await client.query(`set lock_timeout = '100ms'`); // whoever waits for another writer fails
-    }
-    const ask = (path: string, key = world.key.key): Promise<Response> =>
-      fetch(world.service.url + path, {
-        headers: { 'Api-Key': key, Authorization: `Bearer ${world.token}` },
-      });
-    /** How the answers differ from what a query says. */
-    const difference = async (): Promise<string | undefined> => {
-      const wanted = await answersByQuery(database);
-      const revoked = await database.query('select client from api_key where revoked_at <= now()');
-      for (const [path, body] of Object.entries(wanted)) {
-        const given = await (await ask(path)).text();
-        if (given !== body)
-          return `${path} gives ${given.slice(0, 300)}, not ${body.slice(0, 300)}`;
-      }
-      for (const [at, { key }] of keys.entries()) {
-        const status = revoked.some(({ client }) => client === `key ${at}`) ? 401 : 200;
-        const { status: given } = await ask(PATHS.orderUpdate, key);
-        if (given !== status) return `key ${at} gets ${given}, not ${status}`;
-      }
-      return undefined;
-    };
-    /** Whether they agree, or a writer holds a lock that lets nobody ask. */
-    const agrees = async (): Promise<boolean> => {
-      const locked = await database.query(
-        `select from pg_locks where mode = 'AccessExclusiveLock' and granted and relation is not null and database = (select oid from pg_database where datname = current_database())`,
-      );
-      return locked.length > 0 || (await difference()) === undefined;
-    };
-    for (const { writer, sql } of fc.sample(step, { numRuns: steps, seed })) {
-      const client = clients[writer] as Client;
-      const outcome = await client.query(sql).then(
-        () => sql.split(' ', 1)[0] as string,
-        async ({ code: state }: { code?: string }) => {
-          await client.query('rollback');
-          return state === LOCK_NOT_AVAILABLE ? 'waited' : 'failed';
-        },
-      );
-      counts[outcome] = (counts[outcome] ?? 0) + 1;
-      done.push(`${writer}: ${sql} (${outcome})`);
-      const isRight = await until(agrees, { timeoutMs: 20_000 }).then(
-        () => true,
-        () => false,
-      );
-      if (isRight) continue;
-      const said = `seed ${seed}, step ${done.length}: ${await difference()}\n${done.slice(-20).join('\n')}`;
-      return { counts, difference: said };
-    }
-    return { counts, difference: undefined };
-  } finally {
-    await Promise.all(clients.map((client) => client.end()));
-    await world.close();
+  const keys = await Promise.all(
+    Array.from({ length: KEYS }, (_, at) => issueKey(database, { client: `key ${at}` })),
+  );
+  for (let writer = 0; writer < WRITERS; writer++) {
+    const client = await database.session();
+    clients.push(client);
+    await client.query(`set lock_timeout = '100ms'`); // whoever waits for another writer fails
   }
+  const ask = (path: string, key = world.key.key): Promise<Response> =>
+    fetch(world.service.url + path, {
+      headers: { 'Api-Key': key, Authorization: `Bearer ${world.token}` },
+    });
+  /** How the answers differ from what a query says. */
+  const difference = async (): Promise<string | undefined> => {
+    const wanted = await answersByQuery(database);
+    const revoked = await database.query('select client from api_key where revoked_at <= now()');
+    for (const [path, body] of Object.entries(wanted)) {
+      const given = await (await ask(path)).text();
+      if (given !== body) return `${path} gives ${given.slice(0, 300)}, not ${body.slice(0, 300)}`;
+    }
+    for (const [at, { key }] of keys.entries()) {
+      const status = revoked.some(({ client }) => client === `key ${at}`) ? 401 : 200;
+      const { status: given } = await ask(PATHS.orderUpdate, key);
+      if (given !== status) return `key ${at} gets ${given}, not ${status}`;
+    }
+    return undefined;
+  };
+  /** Whether they agree, or a writer holds a lock that lets nobody ask. */
+  const agrees = async (): Promise<boolean> => {
+    const locked = await database.query(
+      `select from pg_locks where mode = 'AccessExclusiveLock' and granted and relation is not null and database = (select oid from pg_database where datname = current_database())`,
+    );
+    return locked.length > 0 || (await difference()) === undefined;
+  };
+  for (const { writer, sql } of fc.sample(step, { numRuns: steps, seed })) {
+    const client = clients[writer] as Client;
+    const outcome = await client.query(sql).then(
+      () => sql.split(' ', 1)[0] as string,
+      async ({ code: state }: { code?: string }) => {
+        await client.query('rollback');
+        return state === LOCK_NOT_AVAILABLE ? 'waited' : 'failed';
+      },
+    );
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
+    done.push(`${writer}: ${sql} (${outcome})`);
+    const isRight = await until(agrees, { timeoutMs: 20_000 }).then(
+      () => true,
+      () => false,
+    );
+    if (isRight) continue;
+    const said = `seed ${seed}, step ${done.length}: ${await difference()}\n${done.slice(-20).join('\n')}`;
+    return { counts, difference: said };
+  }
+  return { counts, difference: undefined };
 }

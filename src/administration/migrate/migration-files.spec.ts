@@ -13,36 +13,19 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const read = (...lines: string[]) => {
-  writeFileSync(join(folder, '0001_x.sql'), lines.join('\n'));
+const read = (text: string) => {
+  writeFileSync(join(folder, '0001_x.sql'), text);
   return readMigrations(folder);
 };
 
 describe('a file of migrations', () => {
   it.each([
-    [['-- why', UP, 'a;', `${DOWN}  `, 'c']],
-    [['\ufeff-- Up Migration\r', 'a\r', `${DOWN}\r`, '-- what the migration does']],
-    [
-      [
-        UP,
-        'savepoint s; rollback to s;',
-        'do $$ begin',
-        'commit;',
-        'end; $$;',
-        `select '`,
-        `end;'`,
-      ],
-    ],
-    [
-      [
-        UP,
-        'create function f() returns int begin atomic select 1; end;',
-        'select case when a',
-        'end;',
-      ],
-    ],
-  ])('is taken: %j', async (lines) => {
-    expect(await read(...lines)).toEqual(['0001_x']);
+    `-- why\n${UP}\na;\n${DOWN}  \nc`,
+    `\ufeff${UP}\r\na\r\n${DOWN}\r\n-- what the migration does`,
+    `${UP}\nsavepoint s; rollback to s;\ndo $$ begin\ncommit;\nend; $$;\nselect '\nend;'`,
+    `${UP}\ncreate function f() returns int begin atomic select 1; end;\nselect case when a\nend;`,
+  ])('is taken: %j', async (text) => {
+    expect(await read(text)).toEqual(['0001_x']);
   });
 
   it.each([
@@ -50,7 +33,7 @@ describe('a file of migrations', () => {
     ...['-- Up  Migration', '-- Up Migrations', '-- Up Migraton', '-- Dwon Migration'],
     ...['--- Down Migration', '/* Down Migration */', 'Down Migration', UP],
   ])('may not hold %j on its third line', async (line) => {
-    await expect(read(UP, 'select 1;', line, DOWN)).rejects.toThrow(
+    await expect(read(`${UP}\nselect 1;\n${line}\n${DOWN}`)).rejects.toThrow(
       /^0001_x\.sql, line 3: a file has one line "-- Up Migration", and .*"-- Down Migration"/,
     );
   });
@@ -60,13 +43,13 @@ describe('a file of migrations', () => {
     await expect(readMigrations(folder)).rejects.toThrow('0001_x.sql is not in UTF-8. ');
   });
 
-  it.each<[string[], string]>([
-    [['select 1;'], '1: a file has one line "-- Up Migration"'],
-    [[DOWN, 'a', UP, 'b'], '1: a file has one line'],
-    [[UP, 'a', DOWN, 'b', DOWN], '5: a file has one line'],
-    [[UP, 'select 1;', 'COMMIT and chain;'], '3: "commit" begins or ends a transaction'],
-    [[UP, 'a', DOWN, '', '/**/ end;'], '5: "end" begins or ends a transaction'],
-  ])('is refused where it is wrong: %j', async (lines, said) => {
-    await expect(read(...lines)).rejects.toThrow(`0001_x.sql, line ${said}`);
+  it.each([
+    ['select 1;', '1: a file has one line "-- Up Migration"'],
+    [`${DOWN}\na\n${UP}\nb`, '1: a file has one line'],
+    [`${UP}\na\n${DOWN}\nb\n${DOWN}`, '5: a file has one line'],
+    [`${UP}\nselect 1;\nCOMMIT and chain;`, '3: "commit" begins or ends a transaction'],
+    [`${UP}\na\n${DOWN}\n\n/**/ end;`, '5: "end" begins or ends a transaction'],
+  ])('is refused where it is wrong: %j', async (text, said) => {
+    await expect(read(text)).rejects.toThrow(`0001_x.sql, line ${said}`);
   });
 });

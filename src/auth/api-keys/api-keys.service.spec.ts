@@ -36,34 +36,13 @@ it.each([
   expect('reason' in verdict ? verdict.reason : undefined).toBe(reason);
 });
 
-it.each<[string, [expires: number, revoked: number][], number]>([
-  [
-    'the first end of a key in force',
-    [
-      [9_000, Infinity],
-      [5_000, Infinity],
-      [8_000, 6_000],
-    ],
-    5,
-  ],
-  [
-    'a rotation',
-    [
-      [9_000, Infinity],
-      [8_000, 2_000],
-    ],
-    2,
-  ],
-  [
-    'no key that has ended',
-    [
-      [-1_000, Infinity],
-      [9_000, -1],
-      [7_000, Infinity],
-    ],
-    7,
-  ],
-  ['nothing, where no key ends', [[Infinity, Infinity]], Infinity],
+const end = (expires: number, revoked = Infinity) => [expires, revoked] as const;
+
+it.each<[string, ReturnType<typeof end>[], number]>([
+  ['the first end of a key in force', [end(9_000), end(5_000), end(8_000, 6_000)], 5],
+  ['a rotation', [end(9_000), end(8_000, 2_000)], 2],
+  ['no key that has ended', [end(-1_000), end(9_000, -1), end(7_000)], 7],
+  ['nothing, where no key ends', [end(Infinity)], Infinity],
 ])('the metric of the next expiry tells of %s', async (_, ends, seconds) => {
   const { values } = await begin(ends).metrics.nextKeyExpiry.get();
   expect(values.map(({ value }) => value)).toEqual([seconds]);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { compareList, readListFile } from '../../../src/administration/lists/list-file.js';
 import {
   LISTS,
@@ -23,15 +23,13 @@ let client: Client;
 beforeAll(async () => {
   [copy, database] = [new ProgramCopy(), await createDatabase()];
   copy.environment = { DATABASE_URL: database.url };
-  client = new Client(database.url);
-  await client.connect();
+  client = await database.session();
 });
 afterEach(async () => {
   copy.reset();
   await database.query('truncate communication_code');
 });
 afterAll(async () => {
-  await client.end();
   await database.drop();
   copy.remove();
 });
