@@ -44,14 +44,6 @@ it('finds keys and tokens at any position, in any case, without their beginning 
   );
 });
 
-it('finds the key of the request, whatever it looks like', () => {
-  const own = 'a Key of another System';
-  for (const text of [own, `x${own.toUpperCase()}y`, encodeURIComponent(own), `${own}%zz`])
-    expect(looksLikeCredential(text, own)).toBe(true);
-  expect(looksLikeCredential('x Zm9v YmFy/QUJD', 'Zm9v+YmFy/QUJD')).toBe(true);
-  expect(looksLikeCredential('another', own)).toBe(false);
-});
-
 it('treats a text as a credential if it is still encoded after several decodings', () => {
   expect(looksLikeCredential(`%${'25'.repeat(2_000)}6f`, '')).toBe(true);
 });

@@ -244,9 +244,9 @@ it('API_KEY_MAX_AGE_SECONDS is how long keys count while the database is away: t
     const reply = await world.get(PATH, { service });
     expectProblem(reply, 'cannot-verify-credentials');
     expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
-    const ready = await fetch(`${service.managementUrl}/health/ready`);
-    expect(ready.status).toBe(503);
-    expect(await ready.text()).toContain('The list of API keys is too old.');
+    const { status, text } = await service.readiness();
+    expect(status).toBe(503);
+    expect(text).toContain('The list of API keys is too old.');
     const told = await service.waitForLog(({ msg }) => msg.endsWith('callers are refused'));
     const first = service.lines.find(({ msg }) => msg === 'database (keys): failed, trying on');
     for (const line of [told, first])

@@ -61,6 +61,7 @@ describe('the running service', () => {
   it.each([
     [UPDATE, fixture('order-update')],
     [CAPTURE, fixture('order-capture-v2')],
+    [`${CAPTURE}?codeType=x&unknown=%zz`, fixture('order-capture-v2')],
     [
       `${CODES}?codeType=SAMPLE-USAGE&code=S1`,
       '{"communicationRecords":[{"codeType":"SAMPLE-USAGE","code":"S1","description":"Sample: same code, other type"}]}',
@@ -69,6 +70,7 @@ describe('the running service', () => {
   ])('answers %s byte for byte, and 304 to its entity tag', async (path, text) => {
     const answer = await get(path);
     expect(answer).toMatchObject({ status: 200, text });
+    expect(answer.headers.get('content-type')).toBe('application/json');
     const known = { ...good, 'If-None-Match': answer.headers.get('etag') ?? '' };
     expect(await get(path, known)).toMatchObject({ status: 304, text: '' });
   });

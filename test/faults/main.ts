@@ -34,7 +34,12 @@ const [replicas, , load] = entry;
 const run = await load();
 const world = await World.apart(replicas);
 const number = amount === undefined ? undefined : Number(amount);
-const found = await run(world, number, part).finally(() => world.close());
-console.log(found);
-saveResult('test/faults/RESULTS.md', `npm run faults -- ${process.argv.slice(2).join(' ')}`, found);
+try {
+  const found = await run(world, number, part);
+  console.log(found);
+  const command = `npm run faults -- ${process.argv.slice(2).join(' ')}`;
+  saveResult('test/faults/RESULTS.md', command, found);
+} finally {
+  await world.close();
+}
 process.exit(0);

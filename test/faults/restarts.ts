@@ -19,7 +19,11 @@ export async function rollingRestart(world: World, requests = REQUESTS): Promise
 /** The same behind nginx with deploy/nginx. */
 export async function gateway(world: World, requests = REQUESTS): Promise<string> {
   const nginx = await Nginx.start(world.replicas.map(({ port }) => port));
-  return restartUnderTraffic(world, () => nginx.url, requests).finally(() => nginx.stop());
+  try {
+    return await restartUnderTraffic(world, () => nginx.url, requests);
+  } finally {
+    await nginx.stop();
+  }
 }
 
 /** Restarts the replicas in turn, each on its port, ten times and until so many requests were sent. */

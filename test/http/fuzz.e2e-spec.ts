@@ -12,30 +12,10 @@ const world = testWorld({ BASE_PATH: BASE, CORS_ORIGINS: 'https://portal.example
 /** One of the words, half of the time the first. */
 const oneOf = (first: string, ...others: string[]): fc.Arbitrary<string> =>
   fc.oneof(fc.constant(first), fc.constantFrom(...others));
-const ORIGINS = [
-  'http://x',
-  'https://[::1]:443',
-  'http://[::1',
-  'http://a b',
-  'http://',
-  'ftp://x',
-];
+const ORIGINS = 'http://x https://[::1]:443 http://[::1 http:// ftp://x'.split(' ');
 const METHODS = ['OPTIONS', 'POST', 'DELETE', 'TRACE', 'get', 'G ET', 'CONNECT', 'PROPFIND', ''];
 const PAGES = ['/docs', '/openapi.json', '/problems/not-found', '/', '*', '/nothing', '/%zz'];
-const PIECES = [
-  '?',
-  '%',
-  '%zz',
-  '%00',
-  '%C3',
-  '&',
-  '=',
-  '#',
-  '//',
-  '../',
-  'codeType',
-  'x'.repeat(99),
-];
+const PIECES = '? % %zz %00 %C3 & = # // ../ codeType'.split(' ').concat('x'.repeat(99));
 const LINES = [
   ...['Api-Key: wrong', 'Authorization: Basic x', 'Content-Length: 0', 'Content-Length: 3'],
   ...['Content-Length: x', 'Transfer-Encoding: chunked', 'Transfer-Encoding: gzip', 'Host: y'],
@@ -47,7 +27,7 @@ const text = fc.string({ maxLength: 30, unit: 'binary' });
 const request = fc
   .record({
     method: oneOf('GET', ...METHODS),
-    origin: oneOf('', ...ORIGINS),
+    origin: oneOf('', ...ORIGINS, 'http://a b'),
     base: oneOf(BASE, ''),
     path: fc.constantFrom(...ALL_PATHS, ...PAGES),
     query: fc.oneof(

@@ -45,10 +45,6 @@ const answers = async (service: RunningService): Promise<unknown> =>
       return { path, status, etag: headers.get('etag'), text };
     }),
   );
-const readiness = async ({ managementUrl }: RunningService): Promise<[number, string]> => {
-  const response = await fetch(`${managementUrl}/health/ready`);
-  return [response.status, await response.text()];
-};
 function leave(): void {
   proxy.mode = 'refuse';
   proxy.cut();
@@ -70,7 +66,7 @@ beforeAll(async () => {
   );
   const writer = await start();
   await writer.ready();
-  expect(await readiness(writer)).toEqual([200, '{"status":"ok"}']);
+  expect(await writer.readiness()).toEqual({ status: 200, text: '{"status":"ok"}' });
   await until(async () => (await writer.metric('order_lookup_last_good_writes_total')) > 0);
   before = await answers(writer);
   leave();
@@ -92,9 +88,9 @@ describe('LAST_GOOD_FILE', () => {
   ])('%s', async (_, aheadSeconds, environment, counts) => {
     const service = await start({ ...skewedClock(aheadSeconds * 1000), ...environment });
     await service.waitForLog(({ msg }) => msg === 'LAST_GOOD_FILE is served');
-    const [ready, said] = await readiness(service);
+    const { status, text: said } = await service.readiness();
     const reply = await ask(service);
-    expect([ready, reply.status]).toEqual(counts ? [200, 200] : [503, 503]);
+    expect([status, reply.status]).toEqual(counts ? [200, 200] : [503, 503]);
     if (counts) {
       expect(reply.text).toContain('"After"');
       const { text, headers } = await ask(service, CODES);
@@ -129,7 +125,7 @@ describe('LAST_GOOD_FILE', () => {
     const service = await start(await spoil());
     const isLine = ({ msg }: { msg: string }): boolean => msg === 'LAST_GOOD_FILE is ignored';
     expect((await service.waitForLog(isLine))['reason']).toMatch(fault);
-    expect((await readiness(service))[0]).toBe(503);
+    expect(await service.readiness()).toMatchObject({ status: 503 });
     expectProblem(await ask(service), 'cannot-verify-credentials');
     expect(service.lines.filter(isLine)).toHaveLength(1);
   });
@@ -140,7 +136,10 @@ describe('LAST_GOOD_FILE', () => {
     await service.ready();
     expect(await answers(service)).toEqual(before);
     const becomes = (said: string): Promise<void> =>
-      until(async () => (await readiness(service)).join() === `200,{"status":"ok"${said}}`);
+      until(async () => {
+        const { status, text } = await service.readiness();
+        return `${status} ${text}` === `200 {"status":"ok"${said}}`;
+      });
     await becomes(',"fromFile":["codes","keys","signing-keys"]');
     expect(await service.metric('order_lookup_served_from_file')).toBe(3);
     expect((await ask(service, UPDATE, { 'Api-Key': revoked.key })).status).toBe(401);

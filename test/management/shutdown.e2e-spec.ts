@@ -23,9 +23,9 @@ describe('a signal to end', () => {
   it('turns readiness off at once; requests are answered on with Connection: close; the status is 0', async () => {
     const stops = async (signal: NodeJS.Signals): Promise<void> => {
       const service = await ending(signal);
-      const ready = await fetch(`${service.managementUrl}/health/ready`);
       const detail = 'The service is shutting down.';
-      expect(await ready.json()).toMatchObject({ status: 503, detail });
+      const { status: readiness, text } = await service.readiness();
+      expect([readiness, JSON.parse(text)]).toEqual([503, expect.objectContaining({ detail })]);
       for (let count = 0; count < 10; count++) {
         const { status, headers } = await world.get(PATHS.orderUpdate, { service });
         expect([status, headers.get('connection')]).toEqual([200, 'close']);
@@ -48,11 +48,9 @@ describe('a signal to end', () => {
 
   it('serves committed changes until the process ends, which a second signal does at once', async () => {
     const service = await ending('SIGTERM');
-    await world.database.query(
-      `insert into communication_code (code_type, code, description) values ('LATE', 'L1', 'Late')`,
-    );
+    await world.database.addValue('Late');
     await until(async () =>
-      (await world.get(PATHS.communicationCodes, { service })).text.includes('LATE'),
+      (await world.get(PATHS.orderUpdate, { service })).text.includes('Late'),
     );
     service.signal('SIGTERM');
     expect(await service.exited()).toBe(130);
@@ -74,9 +72,7 @@ describe('a signal to end', () => {
   });
 
   it('cuts no answer that is being read before the closing time is over', async () => {
-    await world.database.query(
-      `insert into communication_code select 'TYPE', lpad(n::text, 6, '0'), rpad('long ', 200, '.') from generate_series(1, 50000) as n`,
-    );
+    await world.database.addCodes(120_000);
     const service = await world.replica();
     const headers = { ...world.headers, 'Accept-Encoding': 'identity' };
     const response = await fetch(service.url + PATHS.communicationCodes, { headers });

@@ -48,8 +48,6 @@ const statusOf = async (key: string): Promise<number> =>
   (await world.get(UPDATE, { headers: { 'Api-Key': key } })).status;
 const reloads = (result: string): Promise<number> =>
   world.service.metric(`order_lookup_snapshot_reloads_total{topic="codes",result="${result}"}`);
-const readiness = async ({ managementUrl }: RunningService): Promise<number> =>
-  (await fetch(`${managementUrl}/health/ready`)).status;
 
 /** What happens while 200 mixed requests a second, whose answers are all checked, go to `service`. */
 async function underTraffic({ url }: RunningService, work: () => Promise<unknown>): Promise<void> {
@@ -115,7 +113,7 @@ describe('a committed change', () => {
     await sql(`begin; ${bad}; commit`);
     await until(async () => (await reloads('refused')) === before[1] + 1);
     expect((await world.get(UPDATE)).text).toBe(before[0]);
-    expect(await readiness(world.service)).toBe(200);
+    expect(await world.service.readiness()).toMatchObject({ status: 200 });
     const next = await commitValue(`${good}; `);
     await until(() => serves(world.service, next));
     expect(await reloads('refused')).toBe(before[1] + 1);
@@ -143,7 +141,7 @@ describe('the database', () => {
     await until(async () => (await service.metric('order_lookup_jwks_keys')) > 0);
     expect((await world.get(UPDATE, { service })).status).toBe(503);
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
-    expect(await readiness(service)).toBe(503);
+    expect(await service.readiness()).toMatchObject({ status: 503 });
     proxy.mode = 'pass';
     await until(async () => (await world.get(UPDATE, { service })).status === 200);
     await service.kill();
@@ -158,7 +156,7 @@ describe('the database', () => {
       proxy.mode = 'swallow';
       await holder.query('rollback');
       await until(async () => (await behind.metric('order_lookup_database_up')) === 0);
-      expect(await readiness(behind)).toBe(200);
+      expect(await behind.readiness()).toMatchObject({ status: 200 });
       await until(() => serves(world.service, value)); // the answers to the other one are lost
       proxy.mode = 'pass';
       await until(() => serves(behind, value));

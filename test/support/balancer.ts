@@ -29,8 +29,8 @@ export class Balancer {
   }
 }
 
-const isReady = ({ managementUrl }: RunningService): Promise<boolean> =>
-  fetch(`${managementUrl}/health/ready`).then(
+const isReady = (service: RunningService): Promise<boolean> =>
+  service.readiness().then(
     ({ status }) => status === 200,
     () => false,
   );

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
@@ -56,9 +57,7 @@ export class Issuer {
     readonly keys: SigningKey[],
   ) {
     this.published = keys.map(({ jwk }) => jwk);
-    server.on('request', (request: IncomingMessage, response: ServerResponse) =>
-      this.answer(request, response),
-    );
+    server.on('request', (request, response) => this.answer(request, response));
   }
 
   static async start(): Promise<Issuer> {
@@ -67,10 +66,9 @@ export class Issuer {
       await signingKey('ES256', 'ec-1'),
       await signingKey('EdDSA', 'ed-1'),
     ];
-    const server = createServer();
-    const issuer = new Issuer(server, keys);
-    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-    return issuer;
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new Issuer(server, keys);
   }
 
   get url(): string {

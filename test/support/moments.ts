@@ -28,13 +28,11 @@ export interface Watched {
  * @param away called in good time before the moment in the middle; everything from then on is served without it
  */
 export async function watchMoments(
-  { database, replicas, credentials: { key, token } }: World,
+  { database, replicas, headers }: World,
   { count, apartMs, everyMs = 5 }: { count: number; apartMs: number; everyMs?: number },
   away: () => Promise<unknown> = () => Promise.resolve(),
 ): Promise<Watched> {
-  const requests = TARGETS.map((path) =>
-    requestTo(path, { 'Api-Key': key, Authorization: `Bearer ${token}` }),
-  );
+  const requests = TARGETS.map((path) => requestTo(path, headers));
   const middle = count >> 1;
   const outageMs = 3_000;
   const base = Date.now() + LEAD_MS;
@@ -45,18 +43,13 @@ export async function watchMoments(
       number === count ? 'null' : `to_timestamp(${momentOf(number + 1) / 1000})`
     })`;
   const numbers = Array.from({ length: count + 1 }, (_, number) => number);
+  const values = numbers.map((number) => `('orderType', '${ofNumber(number)}`);
+  const codes = numbers.flatMap((number) =>
+    Array.from({ length: CODES }, (_, at) => `('MOMENT', 'C${at}-${number}', '${ofNumber(number)}`),
+  );
   await database.query(
-    `insert into code_list_value (code_list, value, valid_from, valid_until) values ${numbers
-      .map((number) => `('orderType', '${ofNumber(number)}`)
-      .join(',')};
-     insert into communication_code (code_type, code, description, valid_from, valid_until) values ${numbers
-       .flatMap((number) =>
-         Array.from(
-           { length: CODES },
-           (_, at) => `('MOMENT', 'C${at}-${number}', '${ofNumber(number)}`,
-         ),
-       )
-       .join(',')}`,
+    `insert into code_list_value (code_list, value, valid_from, valid_until) values ${values.join()};
+     insert into communication_code (code_type, code, description, valid_from, valid_until) values ${codes.join()}`,
   );
   const seen = replicas.map(() => new Map<number, number>());
   const state = { replies: 0, mixed: [] as string[], early: [] as string[] };

@@ -1,4 +1,4 @@
-import { until } from './service.js';
+import { type RunningService, until } from './service.js';
 import type { World } from './world.js';
 import { Traffic, type TrafficOptions, type TrafficReport } from './traffic.js';
 import { PATHS } from './paths.js';
@@ -21,15 +21,12 @@ export async function outlive(
   const target = (): string => replicas[next++ % replicas.length]?.url ?? '';
   const traffic = new Traffic(target, credentials, options);
   const readiness = { asked: 0, not200: 0 };
-  const probe = async (managementUrl: string): Promise<void> => {
-    const { status } = await fetch(`${managementUrl}/health/ready`);
+  const probe = async (service: RunningService): Promise<void> => {
+    const { status } = await service.readiness();
     readiness.asked++;
     if (status !== 200) readiness.not200++;
   };
-  const probes = setInterval(
-    () => void Promise.all(replicas.map(({ managementUrl }) => probe(managementUrl))),
-    500,
-  );
+  const probes = setInterval(() => void Promise.all(replicas.map(probe)), 500);
   try {
     await fault();
     const value = `Outage ${Date.now()}`;

@@ -83,9 +83,7 @@ export async function randomTransactions(
     await client.query(`set lock_timeout = '100ms'`); // whoever waits for another writer fails
   }
   const ask = (path: string, key = world.key.key): Promise<Response> =>
-    fetch(world.service.url + path, {
-      headers: { 'Api-Key': key, Authorization: `Bearer ${world.token}` },
-    });
+    fetch(world.service.url + path, { headers: { ...world.headers, 'Api-Key': key } });
   /** How the answers differ from what a query says. */
   const difference = async (): Promise<string | undefined> => {
     const wanted = await answersByQuery(database);

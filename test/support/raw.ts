@@ -70,15 +70,7 @@ function parse(bytes: Buffer): { responses: RawResponse[]; whole: number; rest: 
     const end = bytes.indexOf('\r\n\r\n', at);
     if (end < 0) break;
     const [statusLine = '', ...lines] = bytes.subarray(at, end).toString('latin1').split('\r\n');
-    const headers = new Headers(
-      lines.map(
-        (line) =>
-          [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as [
-            string,
-            string,
-          ],
-      ),
-    );
+    const headers = new Headers(lines.map((line) => line.split(/:(.*)/, 2) as [string, string]));
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
     const length = status === 304 || status === 204 ? 0 : Number(headers.get('content-length'));
     at = end + 4 + length;

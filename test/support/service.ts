@@ -106,10 +106,13 @@ export class RunningService {
     });
   }
 
-  /** Resolves when the service says that it is ready. */
-  async ready(): Promise<void> {
-    await until(async () => (await fetch(`${this.managementUrl}/health/ready`)).status === 200);
+  async readiness(): Promise<{ readonly status: number; readonly text: string }> {
+    const response = await fetch(`${this.managementUrl}/health/ready`);
+    return { status: response.status, text: await response.text() };
   }
+
+  /** Resolves when the service says that it is ready. */
+  ready = (): Promise<void> => until(async () => (await this.readiness()).status === 200);
 
   /** @param name of a metric, for the sum of its series, or of one series with its labels */
   async metric(name: string): Promise<number> {

@@ -12,24 +12,15 @@ interface Call {
   readonly problem?: string;
 }
 
+const INVALID = { status: 401, problem: 'invalid-credentials' };
 /** Every kind of answer that callers are used to. */
 const MIX: readonly Call[] = [
   ...ALL_PATHS.map((path) => ({ path, status: 200 })),
   { path: `${PATHS.communicationCodes}?codeType=SAMPLE-STATUS&code=S1`, status: 200 },
   { path: PATHS.orderUpdate, method: 'HEAD', status: 200 },
   { path: PATHS.orderCaptureV2, headers: { 'If-None-Match': '*' }, status: 304 },
-  {
-    path: PATHS.orderUpdate,
-    headers: { 'Api-Key': 'wrong' },
-    status: 401,
-    problem: 'invalid-credentials',
-  },
-  {
-    path: PATHS.orderCaptureV2,
-    headers: { Authorization: 'Bearer a.b.c' },
-    status: 401,
-    problem: 'invalid-credentials',
-  },
+  { path: PATHS.orderUpdate, headers: { 'Api-Key': 'wrong' }, ...INVALID },
+  { path: PATHS.orderCaptureV2, headers: { Authorization: 'Bearer a.b.c' }, ...INVALID },
   { path: `${PATHS.communicationCodes}?codetype=x`, status: 400, problem: 'invalid-query' },
   { path: '/nothing', status: 404, problem: 'not-found' },
 ];
