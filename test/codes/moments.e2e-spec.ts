@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { watchMoments } from '../support/moments.js';
 import { PATHS } from '../support/paths.js';
 import { until } from '../support/service.js';
-import { skewedClock } from '../support/skewed-clock.js';
+import { skewedClock } from '../support/clocks.js';
 import { testWorld } from '../support/test-world.js';
 
 describe('a moment', () => {

@@ -4,7 +4,6 @@ import { connect } from '../../src/administration/frame/connect.js';
 import { transportWarning } from '../../src/configuration/database-url.js';
 import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
 import { run } from '../support/program.js';
-import { RunningService } from '../support/service.js';
 import { World } from '../support/world.js';
 
 let ours: CertificateAuthority;
@@ -26,8 +25,6 @@ const verified = (): Record<string, string> => ({
   sslmode: 'verify-full',
   sslrootcert: ours.cert,
 });
-const start = (environment: Record<string, string>): Promise<RunningService> =>
-  RunningService.start({ ...stage.issuer.environment, ...environment });
 
 (hasOpenSsl ? describe : describe.skip)('TLS to PostgreSQL', () => {
   beforeAll(async () => {
@@ -67,31 +64,26 @@ const start = (environment: Record<string, string>): Promise<RunningService> =>
     const [ca, file] = [ours.file('rotated.pem'), ours.file('database-url')];
     writeFileSync(ca, readFileSync(ours.cert));
     writeFileSync(file, address({ ...verified(), sslrootcert: ca }));
-    const service = await start({ DATABASE_URL_FILE: file });
+    const service = await stage.start({ DATABASE_URL: '', DATABASE_URL_FILE: file });
     const says = (fault: RegExp) => service.waitForLog(({ reason }) => fault.test(String(reason)));
-    try {
-      await service.ready();
-      const sessions = `from pg_stat_ssl join pg_stat_activity using (pid) where usename = 'order_lookup_service'`;
-      expect(await stage.database.query(`select distinct ssl ${sessions}`)).toEqual([
-        { ssl: true },
-      ]);
-      expect(service.output).not.toContain('is not encrypted');
-      rmSync(ca);
-      await stage.database.query(`select pg_terminate_backend(pid) ${sessions}`);
-      await says(/names the file .*rotated\.pem, which cannot be read \(ENOENT\)/);
-      writeFileSync(ca, readFileSync(other.cert));
-      await says(/the CA of the server's certificate is not known here/);
-      writeFileSync(ca, readFileSync(ours.cert));
-      await service.waitForLog(({ msg }) => msg === 'database (keys): works again');
-    } finally {
-      await service.kill();
-    }
+    await service.ready();
+    const sessions = `from pg_stat_ssl join pg_stat_activity using (pid) where usename = 'order_lookup_service'`;
+    expect(await stage.database.query(`select distinct ssl ${sessions}`)).toEqual([{ ssl: true }]);
+    expect(service.output).not.toContain('is not encrypted');
+    rmSync(ca);
+    await stage.database.query(`select pg_terminate_backend(pid) ${sessions}`);
+    await says(/names the file .*rotated\.pem, which cannot be read \(ENOENT\)/);
+    writeFileSync(ca, readFileSync(other.cert));
+    await says(/the CA of the server's certificate is not known here/);
+    writeFileSync(ca, readFileSync(ours.cert));
+    await service.waitForLog(({ msg }) => msg === 'database (keys): works again');
+    await service.kill();
   });
 
   it('is reported as missing, at the start and by the doctor, if the database is on another machine and sslmode is not set', async () => {
     const host = '0.0.0.0'; // leads to this machine, and does not look like it
     const exposed = { DATABASE_URL: address({}, host) };
-    const service = await start(exposed);
+    const service = await stage.start(exposed);
     await service.kill();
     const warning = /at 0\.0\.0\.0 is not encrypted: add sslmode=verify-full/;
     const line = service.lines.find(({ msg }) => warning.test(msg));

@@ -1,5 +1,5 @@
 import { watchMoments } from '../support/moments.js';
-import { skewedClock } from '../support/skewed-clock.js';
+import { skewedClock } from '../support/clocks.js';
 import type { World } from '../support/world.js';
 import { quantiles } from './figures.js';
 

@@ -85,6 +85,7 @@ async function ofSize(world: World, codes: number): Promise<string[]> {
     const cpu = (cpuSeconds(service.pid) - before) / (tally['200']?.length ?? NaN);
     found.push(`${name} ${Math.round(cpu * 1e6)} µs of CPU`);
   }
+  found.push(`at most ${Math.round(peakMebibytes(service.pid))} MiB`);
   await service.kill();
-  return [...found, `at most ${Math.round(peakMebibytes(service.pid))} MiB`];
+  return found;
 }

@@ -8,7 +8,7 @@ import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { Proxy } from '../support/proxy.js';
 import { type RunningService, until } from '../support/service.js';
-import { skewedClock } from '../support/skewed-clock.js';
+import { skewedClock } from '../support/clocks.js';
 import { entityTagOf } from '../support/traffic.js';
 import { testWorld } from '../support/test-world.js';
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { queryAt } from '../support/database.js';
 import { answersByQuery, answersOf } from '../support/answers-by-query.js';
-import { fastClock } from '../support/fast-clock.js';
+import { fastClock } from '../support/clocks.js';
 import { issueKey } from '../support/keys.js';
 import { PATHS } from '../support/paths.js';
 import { run } from '../support/program.js';

@@ -17,12 +17,10 @@ it.each<[string, () => Promise<unknown>]>([
   ['killed', () => stage.postgres.kill().then(noticed).then(stage.postgres.start)],
   ['restarted', () => stage.postgres.stop().then(stage.postgres.start)],
   ['paused by SIGSTOP', () => stage.postgres.pause().then(noticed).then(stage.postgres.resume)],
-])(
-  'no request fails while PostgreSQL is %s, and a change at its return is served',
-  async (_, fault) => {
-    const { traffic, readiness } = await outlive(stage, fault, { perSecond: 100 });
-    expect(traffic.failures).toEqual([]);
-    expect(traffic.asked).toBeGreaterThan(20);
-    expect(readiness.not200).toBe(0);
-  },
-);
+])('no request fails while PostgreSQL is %s, and then a change is served', async (_, fault) => {
+  const { traffic, readiness } = await outlive(stage, fault, { perSecond: 100 });
+  expect(traffic.failures).toEqual([]);
+  expect(traffic.asked).toBeGreaterThan(20);
+  expect(readiness.asked).toBeGreaterThan(0);
+  expect(readiness.not200).toBe(0);
+});
