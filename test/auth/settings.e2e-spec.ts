@@ -119,7 +119,7 @@ it.each<Refusal>([
     expect(line).toMatchObject({ status, credential, reason, address: '127.0.0.1' });
     const keyId = client === undefined ? undefined : keys[client]?.id;
     expect([reply.status, line['client'], line['keyId']]).toEqual([status, client, keyId]);
-    const secrets = [key, authorization].filter((sent = '') => sent.length > 20) as string[];
+    const secrets = [key, authorization].filter((one = '') => one.length > 20) as string[];
     for (const part of secrets.flatMap((secret) => [secret.slice(-20), secret.slice(0, 20)]))
       expect(`${world.service.output}${reply.text}`).not.toContain(part);
   },
