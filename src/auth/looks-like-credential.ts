@@ -15,10 +15,10 @@ const MOST_LAYERS = 4;
  * lower case, percent-encoded or not, also in a text whose encoding is broken.
  */
 export function looksLikeCredential(text: string, own: string): boolean {
-  let decoded = text.toLowerCase().replaceAll('+', ' '); // as in forms
+  let decoded = text.toLowerCase();
   for (let layer = 0; layer <= MOST_LAYERS; layer++) {
     if (BEGINNING.test(decoded) || hasRandomRun(decoded)) return true;
-    if (own !== '' && decoded.includes(own.toLowerCase().replaceAll('+', ' '))) return true;
+    if (own !== '' && asInForms(decoded).includes(asInForms(own.toLowerCase()))) return true;
     const next = decoded.replaceAll(ENCODED, (_, hex: string) =>
       String.fromCharCode(Number.parseInt(hex, 16)).toLowerCase(),
     );
@@ -27,6 +27,8 @@ export function looksLikeCredential(text: string, own: string): boolean {
   }
   return true;
 }
+
+const asInForms = (text: string): string => text.replaceAll('+', ' ');
 
 const hasRandomRun = (text: string): boolean =>
   (text.match(LONG_RUN) ?? []).some((run) => new Set(run).size >= MANY);
