@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { connect } from '../administration/frame/connect.js';
+import { withDatabase } from '../administration/frame/connect.js';
 import { applyMigrations } from '../administration/migrate/run-migrations.js';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
 import { endOn } from '../bootstrap/signals.js';
@@ -44,16 +44,13 @@ export async function startDemo(): Promise<void> {
     const { PORT, BASE_PATH, OAUTH_REQUIRED_SCOPE: scope } = readConfiguration(environment);
     mkdirSync(DATA, { recursive: true });
     const databaseUrl = await postgres.start();
-    const open = (): Promise<Client> => connect({ DATABASE_URL: databaseUrl });
-    await applyMigrations(open).catch(({ message }: Error) => {
+    const address = { DATABASE_URL: databaseUrl };
+    await applyMigrations(address).catch(({ message }: Error) => {
       throw new StartError(
         `${message}\nThe data in .data may be that of another branch: go back to it, or delete the folder .data to start afresh.`,
       );
     });
-    const client = await open();
-    await client.query(SAMPLES);
-    const key = await demoKey(client);
-    await client.end();
+    const key = await withDatabase(demoKey, address);
     const machine = { id: 'demo-program', secret: randomBytes(12).toString('hex') };
     const issuer = await startIssuer({
       url: issuerUrl,
@@ -67,9 +64,7 @@ export async function startDemo(): Promise<void> {
       ),
       keyFile: join(DATA, 'issuer-key.json'),
     });
-    const service = await startService(
-      readConfiguration({ ...environment, DATABASE_URL: databaseUrl }),
-    );
+    const service = await startService(readConfiguration({ ...environment, ...address }));
     const stop = async (): Promise<void> => {
       await service.stop();
       issuer.close();
@@ -101,8 +96,9 @@ export DATABASE_URL='${databaseUrl}'
   }
 }
 
-/** The key of the client "demo". It stays the same from one start to the next, and is in force again if it was revoked. */
+/** Loads the samples, and gives the key of the client "demo". It stays the same from one start to the next, and is in force again if it was revoked. */
 async function demoKey(client: Client): Promise<string> {
+  await client.query(SAMPLES);
   const file = join(DATA, 'api-key');
   if (!existsSync(file)) writeFileSync(file, generateApiKey(), { mode: 0o600 });
   const key = readFileSync(file, 'utf8');

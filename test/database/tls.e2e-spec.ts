@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { connect } from '../../src/administration/frame/connect.js';
+import { withDatabase } from '../../src/administration/frame/connect.js';
 import { transportWarning } from '../../src/configuration/database-url.js';
 import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
 import { run } from '../support/program.js';
@@ -45,18 +45,19 @@ const verified = (): Record<string, string> => ({
     'verifies certificate and name with sslmode=%s',
     async (sslmode) => {
       const parameters = { ...verified(), sslmode };
-      const session = await connect({ DATABASE_URL: address(parameters) });
-      const { rows } = await session.query(
-        'select ssl from pg_stat_ssl where pid = pg_backend_pid()',
-      );
-      await session.end();
+      const look = (url: string) =>
+        withDatabase(
+          (session) => session.query('select ssl from pg_stat_ssl where pid = pg_backend_pid()'),
+          { DATABASE_URL: url },
+        );
+      const { rows } = await look(address(parameters));
       expect(rows).toEqual([{ ssl: true }]);
       for (const where of [
         address({ sslmode }),
         address({ ...parameters, sslrootcert: other.cert }),
         address(parameters, 'localhost'),
       ])
-        await expect(connect({ DATABASE_URL: where })).rejects.toThrow(/certificate/);
+        await expect(look(where)).rejects.toThrow(/certificate/);
     },
   );
 

@@ -4,9 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runner } from 'node-pg-migrate';
 import type { Client, DatabaseError } from 'pg';
+import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { describe } from '../../telemetry/repeated-failure.js';
 import { AdministrationError, refuse, typed } from '../frame/command.js';
-import { connect } from '../frame/connect.js';
+import { withDatabase } from '../frame/connect.js';
 import * as files from './migration-files.js';
 
 const LIMITS = `set local lock_timeout = '30s'; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
@@ -20,8 +21,8 @@ const GUARD = '"the transaction, which a migration must not end"';
 type Direction = 'up' | 'down';
 
 /** Applies the pending migrations, after all files were checked. Gives the names of what this run applied. */
-export const applyMigrations = (open = connect): Promise<string[]> =>
-  runMigrations('up', files.pendingOf, open);
+export const applyMigrations = (address?: DatabaseAddress): Promise<string[]> =>
+  runMigrations('up', files.pendingOf, address);
 
 /**
  * Applies or undoes the migrations that `namesOf` chooses at the beginning, but for those that others apply or undo meanwhile.
@@ -30,39 +31,38 @@ export const applyMigrations = (open = connect): Promise<string[]> =>
 export async function runMigrations(
   direction: Direction,
   namesOf: (state: files.MigrationState) => string[],
-  open = connect,
+  address?: DatabaseAddress,
 ): Promise<string[]> {
   const all = await files.readMigrations();
   const done: string[] = [];
   let names: string[] | undefined;
   let lost = ''; // a migration whose COMMIT had no answer
-  try {
-    for (;;) {
-      const client = await open();
-      try {
-        await begin(client, `set local lock_timeout = '120s'`);
-        await client.query('select pg_advisory_xact_lock(7651, 1)');
-        const state = await files.takeState(client, all);
-        names ??= namesOf(state);
-        const name = names.find((one) => state.pending.includes(one) === (direction === 'up'));
-        // The lock is free, so the transaction of a lost COMMIT has ended
-        if (lost && name === lost) refuse('It was not committed: nothing of it remains.');
-        if (lost) {
-          process.stderr.write('It was committed.\n');
-          done.push(lost);
-          lost = '';
-        }
-        if (!name) return done;
-        await runFile(client, name, direction, () => LIMITS);
-        await client.query(`close ${GUARD}; commit`).catch(() => {
-          lost = name;
-          process.stderr.write(`The connection was lost while ${name} was committed.\n`);
-        });
-        if (!lost) done.push(name);
-      } finally {
-        await client.end().catch(() => undefined); // this also ends the transaction
-      }
+  const runNext = async (client: Client): Promise<string | undefined> => {
+    await begin(client, `set local lock_timeout = '120s'`);
+    await client.query('select pg_advisory_xact_lock(7651, 1)');
+    const state = await files.takeState(client, all);
+    names ??= namesOf(state);
+    const name = names.find((one) => state.pending.includes(one) === (direction === 'up'));
+    if (lost) {
+      // The lock is free, so the transaction of a lost COMMIT has ended
+      if (name === lost) refuse('It was not committed: nothing of it remains.');
+      process.stderr.write('It was committed.\n');
+      done.push(lost);
+      lost = '';
     }
+    if (!name) return undefined;
+    await runFile(client, name, direction, () => LIMITS);
+    await client.query(`close ${GUARD}; commit`).catch(() => {
+      lost = name;
+      process.stderr.write(`The connection was lost while ${name} was committed.\n`);
+    });
+    if (!lost) done.push(name);
+    return name;
+  };
+  try {
+    // The end of its session ends a transaction, too
+    while (await withDatabase(runNext, address)) continue;
+    return done;
   } catch (error) {
     const said = [describe(error)];
     if (lost) said.push(`See what is applied: ${typed('migrate', 'status')}`);

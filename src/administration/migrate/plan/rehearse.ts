@@ -4,10 +4,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client, DatabaseError } from 'pg';
 import type { EntityManager } from 'typeorm';
-import type { Session } from '../../../database/session.js';
 import { describe } from '../../../telemetry/repeated-failure.js';
 import { AdministrationError } from '../../frame/command.js';
-import { connect, withManager } from '../../frame/connect.js';
+import { withDatabase } from '../../frame/connect.js';
 import { begin } from '../run-migrations.js';
 
 /** No attempt begins after this time. */
@@ -37,18 +36,17 @@ type Work<T> = (client: Client, manager: EntityManager) => Promise<T>;
 export async function rehearse<T>(work: Work<T>): Promise<T> {
   const startedAt = performance.now();
   for (;;) {
-    const watch = (await connect()) as Session;
     try {
-      return await withManager((manager, session) =>
-        Promise.race([tooLong(), attempt(watch, session, () => work(session, manager))]),
+      return await withDatabase((watch) =>
+        withDatabase((session, manager) =>
+          Promise.race([tooLong(), attempt(watch, session, () => work(session, manager))]),
+        ),
       );
     } catch (error) {
       const isBusy = WORTH_ANOTHER.includes((error as DatabaseError).code ?? '');
       const said = `The plan came to no end, and nothing was changed: ${describe(error)}. If others write meanwhile, choose a quieter time, or a copy of the database.`;
       if (!isBusy || performance.now() > startedAt + BEGIN_MS)
         throw error instanceof AdministrationError ? error : new AdministrationError(said);
-    } finally {
-      watch.destroy();
     }
     await pause(100 + Math.random() * 200);
   }
