@@ -63,7 +63,7 @@ export const exportCommand = command({
     const rows = await withDatabase((client) => readRows(client, list));
     const formulas = rows.flatMap((row) =>
       list.columns
-        .filter((column) => /^[=+\-@]/.test(row[column] ?? ''))
+        .filter((column) => /^[=+\-@]/.test(String(row[column])))
         .map((column) => `${column} ${JSON.stringify(row[column])}`),
     );
     if (formulas.length > 0)

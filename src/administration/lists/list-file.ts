@@ -6,18 +6,12 @@ import { groupBy } from '../../codes/group-by.js';
 import { MAX_CODE_CHARACTERS, MAX_DESCRIPTION_CHARACTERS } from '../../problems/limits.js';
 import { typed, refuse } from '../frame/command.js';
 import { parseTime } from '../frame/time.js';
-import { LISTS, MOMENTS, type Row, type Table, keyOf, readRows } from './list-tables.js';
+import { LISTS, MOMENTS, type Row, type Table, compare, keyOf, readRows } from './list-tables.js';
 
 /** How many faults of a file are told. */
 const TOLD = 20;
 /** No space at the ends, no line break or control character. */
 const CLEAN = /^(?!\s)[^\p{Cc}\u2028\u2029]+(?<!\s)$/u;
-
-interface ListFile {
-  readonly list: Table;
-  /** In the order of the file. The member `line` is the line, from 1, on which the row begins. */
-  readonly rows: readonly Row[];
-}
 
 /** What is wrong with a line of a file, and how to correct it. */
 type Fault = readonly [line: number, said: string];
@@ -32,10 +26,34 @@ function assertNone(path: string, faults: readonly Fault[]): void {
 }
 
 /**
- * Reads a file as `codes export` writes it, or a spreadsheet saves it.
+ * What brings a table to what a file says, which `codes export` wrote or a spreadsheet saved.
+ * @param complete whether rows that the file lacks go
  * @throws AdministrationError with the lines of the first faults and what to do; then nothing of the file counts
  */
-export async function readListFile(path: string): Promise<ListFile> {
+export async function changesFrom(client: Client, path: string, complete: boolean) {
+  const faults: Fault[] = [];
+  const { list, rows } = await readListFile(path, faults);
+  const present = await readRows(client, list);
+  const named = new Set(rows.map((row) => keyOf(list, row)));
+  const stays = present.filter((row) => !complete || named.has(keyOf(list, row)));
+  let wanted = rows;
+  if (list === LISTS['code-lists']) {
+    const known = await client.query<{ name: string }>('select name::text from public.code_list');
+    for (const { line, code_list: wrong } of rows)
+      if (!known.rows.some(({ name }) => name === wrong))
+        faults.push([Number(line), `there is no list "${wrong}".`]);
+    const former = groupBy(stays, ({ code_list: name }) => name);
+    wanted = [...groupBy(rows, ({ code_list: name }) => name)].flatMap(([name, own]) =>
+      arranged(former.get(name) ?? [], own, faults),
+    );
+  }
+  assertNone(path, faults);
+  const after = new Map([...stays, ...wanted].map((row) => [keyOf(list, row), row]));
+  return compare(list, present, [...after.values()]);
+}
+
+/** Its rows are in the order of the file. Their member `line` is the line, from 1, on which the row begins. */
+async function readListFile(path: string, faults: Fault[]): Promise<{ list: Table; rows: Row[] }> {
   const bytes = await readFile(path).catch((error: Error) => {
     refuse(`${path} cannot be read: ${error.message}.`);
   });
@@ -43,7 +61,6 @@ export async function readListFile(path: string): Promise<ListFile> {
   const text = new TextDecoder().decode(bytes).replace(/\r\n?/g, '\n');
   const { length } = text.split('\ufffd', 1)[0]?.split('\n') ?? [];
   if (!isUtf8(bytes)) assertNone(path, [[length, 'it is not in UTF-8. Save it as "CSV UTF-8".']]);
-  const faults: Fault[] = [];
   const [[, names] = [1, []], ...records] = recordsOf(text, faults);
   const list = listOf(path, names);
   const former = new Map<string, Row>();
@@ -55,19 +72,18 @@ export async function readListFile(path: string): Promise<ListFile> {
     else for (const said of faultsOf(list, row, former)) faults.push([line, said]);
     return row;
   });
-  assertNone(path, faults);
   return { list, rows };
 }
 
 /** The lines on which the records begin, and their fields. It ends at the first wrong quote: behind it nobody knows what is between quotes. */
 function recordsOf(text: string, faults: Fault[]) {
-  const above = text.startsWith('sep=') ? 1 : 0; // by this line Excel knows the separator
+  const first = text.startsWith('sep=') ? 2 : 1; // by this line Excel knows the separator
   const found: [line: number, fields: string[]][] = [];
-  let next = above + 1;
+  let next = first;
   try {
     parse(text, {
-      delimiter: text.split('\n')[above]?.includes(';') ? ';' : ',',
-      from_line: above + 1,
+      delimiter: /^.*;/.test(text) ? ';' : ',',
+      from_line: first,
       skip_empty_lines: true,
       relax_column_count: true,
       on_record: (fields: string[], { lines }) => {
@@ -93,10 +109,7 @@ function listOf(path: string, names: readonly string[]): Table {
   );
 }
 
-/**
- * Shortens the moments of a row as well.
- * @param former the rows before by their keys, and the last one with a position of each list by its name
- */
+/** Shortens the moments of a row as well, and adds the row to the former ones, by its key. */
 function* faultsOf(list: Table, row: Record<string, string>, former: Map<string, Row>) {
   for (const name of list.columns) {
     const text = row[name] ?? '';
@@ -109,69 +122,32 @@ function* faultsOf(list: Table, row: Record<string, string>, former: Map<string,
     } else if (name !== 'position' && (!CLEAN.test(text) || Array.from(text).length > most))
       yield `${shown}. 1 to ${most} characters are needed, no space at the ends, no line break or control character.`;
   }
-  const { valid_from: from = '', valid_until: until = '', code_list: name = '', position } = row;
+  const { valid_from: from = '', valid_until: until = '' } = row;
   if (from && (from === until || Date.parse(from) > Date.parse(until)))
     yield 'valid_until is not after valid_from. Swap or correct them.';
   const same = former.get(keyOf(list, row));
   if (same) yield `${list.key.join(' and ')} are those of line ${same['line']}. Take one line out.`;
   else former.set(keyOf(list, row), row);
-  // Positions may be left out. The order of the lines counts, so those that are there must not contradict it
-  if (!position) return;
-  const { position: last = 0, line = 1 } = former.get(name) ?? {};
-  if (/^[1-9]\d{0,8}$/.test(position) && Number(position) > Number(last)) former.set(name, row);
-  else
-    yield `position ${position} is no number above ${last}, that of line ${line}. The order of the lines counts: sort them, or leave positions empty.`;
 }
 
 /**
- * What brings the table to what the file says: the rows that differ, as they are and as they will be.
- * @param complete whether rows that the file lacks go
- * @throws AdministrationError with the lines whose list is unknown, or whose position is not the one that their place gives them
+ * The rows of one list in the order of the file, with their present positions, and new ones behind them. What the file lacks stays behind what it
+ * stands behind now. The order counts: positions may be left out, and those that are there must not contradict it.
  */
-export async function compareList(client: Client, path: string, file: ListFile, complete: boolean) {
-  const { list, rows } = file;
-  const key = (row: Row): string => keyOf(list, row);
-  const present = new Map((await readRows(client, list)).map((row) => [key(row), row]));
-  const named = new Set(rows.map(key));
-  const isGone = (row: Row): boolean => complete && !named.has(key(row));
-  let wanted = rows;
-  if (list.columns.includes('position')) {
-    const lists = await client.query<{ name: string }>('select name::text from public.code_list');
-    const known = new Set(lists.rows.map(({ name }) => name));
-    const stays = [...present.values()].filter((row) => !isGone(row));
-    const former = groupBy(stays, ({ code_list: name }) => name);
-    const faults: Fault[] = rows
-      .filter(({ code_list: name = '' }) => !known.has(name))
-      .map(({ line, code_list: name }) => [Number(line), `there is no list "${name}".`]);
-    wanted = [...groupBy(rows, ({ code_list: name }) => name)].flatMap(([name, own]) =>
-      arranged(former.get(name) ?? [], own, faults),
-    );
-    assertNone(path, faults);
-  }
-  const after = wanted.filter((row) =>
-    list.columns.some((name) => present.get(key(row))?.[name] !== (row[name] ?? '')),
-  );
-  const changed = new Set(after.map(key));
-  const before = [...present.values()].filter((row) => isGone(row) || changed.has(key(row)));
-  return { table: list, before, after };
-}
-
-/** One list in the order of the file, with its present positions, and new ones behind them. What the file lacks stays behind what it stands behind now. */
 function arranged(old: readonly Row[], own: readonly Row[], faults: Fault[]): Row[] {
-  const rows = new Map([...old, ...own].map((row) => [row['value'], row]));
-  const before = new Map(old.map(({ value, position }) => [value, position]));
-  const order = own.map(({ value }) => value);
-  for (const [at, { value }] of old.entries())
-    if (!order.includes(value)) order.splice(order.indexOf(old[at - 1]?.['value']) + 1, 0, value);
+  const order = [...own];
+  for (const [at, row] of old.entries())
+    if (!own.some(({ value }) => value === row['value']))
+      order.splice(order.findIndex(({ value }) => value === old[at - 1]?.['value']) + 1, 0, row);
+  const place = ({ position, line, value }: Row): string =>
+    `position ${position} of ${line ? `line ${line}` : `${value}, which the file lacks`}`;
+  let last: Row = { line: 1, position: 0 };
+  for (const row of order.filter(({ position }) => position)) {
+    const isAbove = Number(row['position']) > Number(last['position']);
+    const said = `${place(row)} is no number above ${place(last)}. The order of the lines counts: sort them, or leave positions empty.`;
+    if (!isAbove) faults.push([Number(row['line'] ?? last['line']), said]);
+    if (isAbove || !row['line']) last = row;
+  }
   const next = Number(old.at(-1)?.['position'] ?? 0) + 1 - old.length;
-  return order.map((value, at) => {
-    const place = old[at]?.['position'] ?? String(next + at);
-    const { line, position = '' } = rows.get(value) ?? {};
-    // In a file with all values of a list their order says everything
-    if (line && order.length > own.length && !['', place, before.get(value)].includes(position)) {
-      const said = `position ${position} contradicts the order of the lines, which gives it ${place}, since the file lacks values of the list. Write all of them, or leave the position empty.`;
-      faults.push([Number(line), said]);
-    }
-    return { ...rows.get(value), position: place };
-  });
+  return order.map((row, at) => ({ ...row, position: old[at]?.['position'] ?? String(next + at) }));
 }

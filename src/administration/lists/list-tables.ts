@@ -2,8 +2,8 @@ import { stringify } from 'csv-stringify/sync';
 import { type Client, escapeLiteral } from 'pg';
 import { groupBy } from '../../codes/group-by.js';
 
-/** A row as it stands in a file: null is empty. Moments are as short as RFC 3339 permits, in UTC. */
-export type Row = Readonly<Record<string, string>>;
+/** A row as it stands in a file or in the record of changes: null is also empty. Moments are in UTC, those of a file as short as RFC 3339 permits. */
+export type Row = Readonly<Record<string, string | number | null>>;
 
 /** A table that a migration can be written for. */
 export interface Table {
@@ -37,7 +37,17 @@ export const LISTS = {
 /** The rows of a table that differ, as they are and as they will be. */
 type Changes = Readonly<{ table: Table; before: readonly Row[]; after: readonly Row[] }>;
 
-export const keyOf = ({ key }: Table, row: Row): string => key.map((name) => row[name]).join('\0');
+const joined = (row: Row, names: readonly string[]): string =>
+  names.map((name) => row[name]).join('\0');
+export const keyOf = ({ key }: Table, row: Row): string => joined(row, key);
+
+export function compare(table: Table, before: readonly Row[], after: readonly Row[]): Changes {
+  const without = (rows: readonly Row[], others: readonly Row[]): Row[] => {
+    const same = new Set(others.map((row) => joined(row, table.columns)));
+    return rows.filter((row) => !same.has(joined(row, table.columns)));
+  };
+  return { table, before: without(before, after), after: without(after, before) };
+}
 
 /** All rows, in the order of the answers. */
 export async function readRows(client: Client, list: Table): Promise<Row[]> {
@@ -86,7 +96,8 @@ function statements(changes: readonly Changes[]): string[] {
 /** A thousand rows for each statement: so many are planned at once. */
 function inParts(rows: readonly Row[], columns: readonly string[]): string[] {
   // A text with backslashes becomes E'…', with a space before it
-  const constant = (text = ''): string => (text ? escapeLiteral(text).trimStart() : 'null');
+  const constant = (text: Row[string] = ''): string =>
+    text ? escapeLiteral(String(text)).trimStart() : 'null';
   const tuples = rows.map((row) => `  (${columns.map((name) => constant(row[name])).join(', ')})`);
   const parts = groupBy(tuples.entries(), ([at]) => Math.floor(at / 1_000));
   return [...parts.values()].map((part) => part.map(([, tuple]) => tuple).join(',\n'));

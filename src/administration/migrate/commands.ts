@@ -8,7 +8,7 @@ import { connectionString } from '../../configuration/database-url.js';
 import { describe } from '../../telemetry/repeated-failure.js';
 import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
 import { withDatabase, withReading } from '../frame/connect.js';
-import { compareList, readListFile } from '../lists/list-file.js';
+import { changesFrom } from '../lists/list-file.js';
 import { migrationText } from '../lists/list-tables.js';
 import { countDrift } from './drift.js';
 import * as files from './migration-files.js';
@@ -93,8 +93,7 @@ export const create = command({
   options: { from: TEXT, complete: FLAG },
   run: async ({ from, complete = false }, [name = '']) => {
     if (from === undefined) return { text: await files.createMigration(name, EMPTY) };
-    const file = await readListFile(from);
-    const changes = await withDatabase((client) => compareList(client, from, file, complete));
+    const changes = await withDatabase((client) => changesFrom(client, from, complete));
     if (changes.before.length + changes.after.length === 0)
       return { text: `The database already holds what ${from} says. Nothing was written.` };
     const title = `Written from ${JSON.stringify(basename(from))}${complete ? ', which is complete' : ''}`;

@@ -3,20 +3,16 @@ import { TEXT, command, refuse } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 import { parseTime } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
-import {
-  LISTS,
-  type Row,
-  type Table,
-  keyOf,
-  migrationText,
-  readRows,
-} from '../lists/list-tables.js';
+import * as lists from '../lists/list-tables.js';
 import { createMigration } from './migration-files.js';
 
-/** A row as JSON, without the hash of a key. */
-type Kept = Readonly<Record<string, string | number | null>> | null;
-/** A change of a code or a key that neither a migration nor a key command made. */
-type ForeignChange = Readonly<{ said: string; table: string; before: Kept; after: Kept }>;
+/** A change of a code or a key, without its hash, that neither a migration nor a key command made. */
+type ForeignChange = Readonly<{
+  said: string;
+  table: string;
+  before: lists.Row | null;
+  after: lists.Row | null;
+}>;
 
 export const drift = command({
   usage: '[--since DATE] [--to-migration NAME]',
@@ -69,11 +65,11 @@ export const countDrift = async (client: Client): Promise<number> =>
 
 const PROPERTY = ['area', 'property'];
 /** The tables of codes, those that others refer to first. */
-const TABLES: readonly Table[] = [
+const TABLES: readonly lists.Table[] = [
   { table: 'code_list', key: ['name'], columns: ['name'] },
-  LISTS['code-lists'],
+  lists.LISTS['code-lists'],
   { table: 'area_property', key: PROPERTY, columns: [...PROPERTY, 'position', 'code_list'] },
-  LISTS['communication-codes'],
+  lists.LISTS['communication-codes'],
 ];
 
 /**
@@ -83,18 +79,16 @@ const TABLES: readonly Table[] = [
 async function migrationOf(client: Client, changes: readonly ForeignChange[]): Promise<string> {
   const states = [];
   for (const table of TABLES) {
-    const former = new Map<string, Row | undefined>(); // undefined where there was none
-    for (const change of changes.filter((one) => one.table === table.table))
-      for (const row of [change.before, change.after].filter((one) => one !== null)) {
-        const texts = Object.fromEntries(table.columns.map((name) => [name, `${row[name] ?? ''}`]));
-        const key = keyOf(table, texts);
-        if (!former.has(key)) former.set(key, row === change.before ? texts : undefined);
-      }
-    const rows = await readRows(client, table);
-    const before = [...former.values()].filter((row) => row !== undefined);
-    states.push({ table, before, after: rows.filter((row) => former.has(keyOf(table, row))) });
+    const rows = await lists.readRows(client, table);
+    const former = new Map(rows.map((row) => [lists.keyOf(table, row), row]));
+    const own = changes.filter((change) => change.table === table.table);
+    for (const { before, after } of own.toReversed()) {
+      if (after) former.delete(lists.keyOf(table, after));
+      if (before) former.set(lists.keyOf(table, before), before);
+    }
+    states.push(lists.compare(table, [...former.values()], rows));
   }
   if (states.every(({ before, after }) => before.length + after.length === 0))
     refuse('No code was changed by hand. Nothing was written.');
-  return migrationText('What was changed by hand', states);
+  return lists.migrationText('What was changed by hand', states);
 }

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { stringify } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
 import type { Client } from 'pg';
-import { compareList, readListFile } from '../../../src/administration/lists/list-file.js';
+import { changesFrom } from '../../../src/administration/lists/list-file.js';
 import {
   LISTS,
   migrationText,
@@ -45,10 +45,8 @@ const written = (): string[] =>
 
 /** What the command does with a file, without a process of its own: for many files. */
 const compared = async (text: string | Uint8Array, complete = false) => {
-  const path = file(text);
-  const read = await readListFile(path);
-  const changes = await compareList(client, path, read, complete);
-  return { ...read, changes, sql: migrationText('Any', [changes]) };
+  const changes = await changesFrom(client, file(text), complete);
+  return { changes, sql: migrationText('Any', [changes]) };
 };
 
 describe('codes export', () => {
@@ -130,8 +128,13 @@ describe('migrate new --from', () => {
     [`${CODES}\nA,B,c,,\nA,C`, /line 3: it has more or fewer fields/],
     [`${CODES}\nA,B,c,1.1.2027,`, /line 2: valid_from is "1\.1\.2027"\. A moment such as/],
     [`${CODES}\nA,B,c,2027-01-02T00:00:00Z,2027-01-01T00:00:00Z`, /line 2: valid_until is not/],
-    [`${VALUES}\norderType,A,2,,\norderType,B,2,,`, /line 3: position 2 .* above 2, .* line 2/],
-    [`${VALUES}\norderType,A,1,,`, /line 2: position 1 contradicts .* gives it 3, since the file/],
+    [`${VALUES}\norderType,A,3,,\norderType,B,3,,`, /position 3 of line 3 .* 3 of line 2\./],
+    [`${VALUES}\norderType,A,1,,`, /line 2: position 1 .* 2 of Return, which the file lacks\./],
+    [
+      `${VALUES}\norderType,Standard,5,,`,
+      /line 2: position 2 of Return, .* above .* 5 of line 2\./,
+    ],
+    [`${VALUES}\norderType,Standard,x,,`, /line 2: position x of line 2 is no number above /],
     [`${VALUES}\norderTypo,A,,,`, /line 2: there is no list "orderTypo"/],
   ])('refuses %j', async (text, said) => {
     const error = (await compared(text).catch((fault: Error) => fault)) as Error;
