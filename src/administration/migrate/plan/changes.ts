@@ -55,11 +55,11 @@ export function changesBetween(before: CodeRows, after: CodeRows, now: number): 
 function danger({ kind, what, after, withdrawn }: Change): string | undefined {
   if (withdrawn) return undefined;
   if (kind === 'removed') return 'orders and clients may still hold it';
-  const isPlaced = what === 'value' && after !== undefined;
-  return isPlaced ? 'clients that go by position read another one' : undefined;
+  if (what !== 'value' || after === undefined) return undefined;
+  return 'clients that go by position read another one';
 }
 
-/** What callers see of all moments, in the order of the answers: the properties of each area, the values of each property, the records. */
+/** What callers see of all moments, in the order of the answers: the properties of each area, the values of each property, and each record, whose place does not count. */
 function listsOf({ properties, values, records }: CodeRows): Map<string, List> {
   const valuesOf = groupBy(values, ({ codeList }) => codeList);
   const entries: List[0][] = [];
@@ -75,7 +75,9 @@ function listsOf({ properties, values, records }: CodeRows): Map<string, List> {
     const { description } = JSON.parse(json) as { description: string };
     entries.push({ ...row, seen: { what: 'record', area: 'order-scheduling', name, description } });
   }
-  return groupBy(entries, ({ seen: { area, property } }) => `${area} ${property}`);
+  return groupBy(entries, ({ seen: { what, area, property, name } }) =>
+    what === 'record' ? name : `${area} ${property}`,
+  );
 }
 
 const inForce = (list: List, moment: number): List =>
@@ -114,11 +116,9 @@ function longestRun(places: readonly number[]): Set<number> {
   return run;
 }
 
-/** What an entry stands behind, if old ones come after it. Records are found by their names. */
+/** What an entry stands behind, if old ones come after it. */
 const placed = (list: List, at: number, isOld: (one: List[0]) => boolean) =>
-  list[at]?.seen.what !== 'record' && list.slice(at).some(isOld)
-    ? (list[at - 1]?.seen.name ?? null)
-    : undefined;
+  list.slice(at).some(isOld) ? (list[at - 1]?.seen.name ?? null) : undefined;
 
 /** Changes after `now`, by a text that identifies each. */
 function scheduleOf(list: List, now: number): Map<string, Change> {

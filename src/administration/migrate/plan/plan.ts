@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { KEY_STATE } from '../../../auth/api-keys/key-state.js';
+import { groupBy } from '../../../codes/group-by.js';
 import { readCodes } from '../../../codes/read-codes.js';
 import { describe } from '../../../telemetry/repeated-failure.js';
 import { FLAG, command, refuse } from '../../frame/command.js';
@@ -35,13 +36,8 @@ const SIGNS = { added: '+', removed: '-', moved: '↕', changed: '~' };
 
 /** Lines, moment by moment and area by area. */
 export function describeEffects({ changes, refusals }: Plan): string[] {
-  const lines: string[] = [];
-  let group = '';
-  for (const change of changes) {
-    const title = change.at ? `at ${change.at}, ${change.area}` : change.area;
-    if (title !== group) lines.push('', (group = title));
-    lines.push(describeChange(change));
-  }
+  const groups = groupBy(changes, ({ at, area }) => (at ? `at ${at}, ${area}` : area));
+  const lines = [...groups].flatMap(([title, own]) => ['', title, ...own.map(describeChange)]);
   if (changes.length + refusals.length === 0) lines.push('', 'Callers see no difference.');
   if (refusals.length > 0) lines.push('', ...refusals.map((said) => `! ${said}`));
   return lines;
@@ -50,9 +46,7 @@ export function describeEffects({ changes, refusals }: Plan): string[] {
 function describeChange(change: Change): string {
   const { kind, what, property, name, description, former, after, withdrawn, breaks } = change;
   const texts = [former, description].flatMap((text) => (text ? JSON.stringify(text) : []));
-  const shown = property
-    ? `${property}: ${name}`
-    : [name, texts.join(' → ') || []].flat().join(': ');
+  const shown = [property, name, texts.join(' → ')].filter(Boolean).join(': ');
   const place = after === undefined ? '' : after === null ? ' at the beginning' : ` after ${after}`;
   const said = `${SIGNS[kind]} ${what} ${shown} ${withdrawn ? 'no longer ' : ''}${kind}${place}`;
   return breaks ? `  ! ${said} (${breaks})` : `    ${said}`;
@@ -141,22 +135,19 @@ const AS_SERVICE = `savepoint service_view;
 /** As the transaction of `manager` sees it now, which stays as it is. */
 async function viewOf(manager: EntityManager) {
   const refusals: string[] = [];
-  const attempt = async <T>(refused: string, read: () => Promise<T>): Promise<T | undefined> => {
-    await manager.query('savepoint attempt');
-    try {
-      return await read();
-    } catch (error) {
-      await manager.query('rollback to savepoint attempt'); // fails if the connection is lost
+  const asService = async <T>(refused: string, read: () => Promise<T>): Promise<T | undefined> => {
+    await manager.query(AS_SERVICE);
+    const result = await read().catch((error: unknown) => {
       refusals.push(`${refused}: ${describe(error)}`);
       return undefined;
-    }
+    });
+    await manager.query('rollback to savepoint service_view'); // fails if the connection is lost
+    return result;
   };
-  await manager.query(AS_SERVICE);
-  const codes = await attempt('the service would not serve the codes', () => readCodes(manager));
-  const keys = await attempt('callers will be refused: the service could not read its keys', () =>
+  const codes = await asService('the service would not serve the codes', () => readCodes(manager));
+  const keys = await asService('callers will be refused: the service could not read its keys', () =>
     manager.query<{ key: string; client: string }[]>(KEYS),
   );
-  await manager.query('rollback to savepoint service_view');
   return {
     codes: codes ?? { properties: [], values: [], records: [] },
     /** Clients of the keys in force, by id and hash. */
