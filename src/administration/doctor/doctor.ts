@@ -15,6 +15,7 @@ import { withDatabase, withReading } from '../frame/connect.js';
 import { triggerFaults } from '../migrate/drift.js';
 import { readMigrations, readState } from '../migrate/migration-files.js';
 
+const FIRST = 'Correct this first: others may follow from it.';
 const ISSUE = `Copy the whole key, or issue one: ${typed('keys', 'issue --client NAME')}`;
 const ASK = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
 const WAY = 'Check the way to it. By itself Node.js ignores HTTPS_PROXY: set NODE_USE_ENV_PROXY=1.';
@@ -27,48 +28,42 @@ export const doctor = command({
   run: async () => {
     const lines: string[] = [];
     let faults = 0;
-    for await (const [subject, { said, fault, warning }] of examine()) {
+    /** Gives whether there is no fault. What fails is one, against which `remedy` helps, and the other checks go on. */
+    const examine = async (subject: string, remedy: string, check: () => Promise<Finding>) => {
+      const { said, fault, warning } = await check().catch((error: unknown): Finding => ({
+        said: describe(error).replace(/\n[ -]*/g, ' '),
+        fault: remedy,
+      }));
       const state = fault ? 'fault' : warning ? 'warning' : 'ok';
       lines.push(`${state.padEnd(7)}  ${subject.padEnd(13)}  ${said}`);
       if (fault ?? warning) lines.push(`${' '.repeat(24)}→ ${fault ?? warning}`);
       if (fault) faults++;
+      return !fault;
+    };
+    const given = await givenCredentials();
+    let complete: Configuration | undefined;
+    await examine('configuration', FIRST, async () => {
+      complete = readConfiguration(process.env);
+      return { said: 'complete' };
+    });
+    for (const [subject, check] of Object.entries(DATABASE)) {
+      const isGood = await examine(subject, FIRST, () => withDatabase(check));
+      if (subject === 'database' && !isGood) break; // the others would say the same
+    }
+    for (const key of given.filter((one) => !one.includes('.')))
+      await examine('API key', ISSUE, () => withDatabase((client) => examineKey(client, key)));
+    const configuration = complete;
+    if (configuration) {
+      const keySets: KeySets = new Map();
+      for (const name of configuration.OAUTH_ISSUER)
+        await examine('issuer', WAY, () => examineIssuer(name, configuration, keySets));
+      for (const token of given.filter((one) => one.includes('.')))
+        await examine('access token', ASK, () => examineToken(token, configuration, keySets));
     }
     lines.push('', `Things that keep the service from working: ${faults || 'none'}.`);
     return { text: lines.join('\n'), status: faults > 0 ? 2 : 0 };
   },
 });
-
-async function* examine(): AsyncGenerator<readonly [subject: string, Finding]> {
-  const given = await givenCredentials();
-  const configuration = await attempt(() => readConfiguration(process.env));
-  const isComplete = 'OAUTH_ISSUER' in configuration;
-  yield ['configuration', isComplete ? { said: 'complete' } : configuration];
-  for (const [subject, check] of Object.entries(DATABASE)) {
-    const finding = await attempt(() => withDatabase(check));
-    yield [subject, finding];
-    if (subject === 'database' && finding.fault) break; // the others would say the same
-  }
-  for (const key of given.filter((one) => !one.includes('.')))
-    yield ['API key', await attempt(() => withDatabase((one) => examineKey(one, key)), ISSUE)];
-  if (!isComplete) return;
-  const keySets: KeySets = new Map();
-  for (const name of configuration.OAUTH_ISSUER)
-    yield ['issuer', await attempt(() => examineIssuer(name, configuration, keySets), WAY)];
-  for (const token of given.filter((one) => one.includes('.')))
-    yield ['access token', await attempt(() => examineToken(token, configuration, keySets), ASK)];
-}
-
-/** What fails is a fault, and the other checks go on. */
-async function attempt<T>(
-  check: () => Promise<T> | T,
-  fault = 'Correct this first: others may follow from it.',
-): Promise<T | Finding> {
-  try {
-    return await check();
-  } catch (error) {
-    return { said: describe(error).replace(/\n[ -]*/g, ' '), fault };
-  }
-}
 
 /** What is piped in, a line each; a whole header line may be pasted. Nothing if standard input is a terminal or stays silent. */
 async function givenCredentials(): Promise<string[]> {
