@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { withDatabase } from '../administration/frame/connect.js';
-import { applyMigrations } from '../administration/migrate/run-migrations.js';
+import { runMigrations } from '../administration/migrate/run-migrations.js';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
 import { endOn } from '../bootstrap/signals.js';
 import { startService } from '../bootstrap/start-service.js';
@@ -45,7 +45,7 @@ export async function startDemo(): Promise<void> {
     mkdirSync(DATA, { recursive: true });
     const databaseUrl = await postgres.start();
     const address = { DATABASE_URL: databaseUrl };
-    await applyMigrations(address).catch(({ message }: Error) => {
+    await runMigrations('up', address).catch(({ message }: Error) => {
       throw new StartError(
         `${message}\nThe data in .data may be that of another branch: go back to it, or delete the folder .data to start afresh.`,
       );

@@ -55,7 +55,6 @@ const NO_SEPARATOR =
 export const exportCommand = command({
   usage: 'communication-codes|code-lists [--excel]',
   summary: 'prints CSV in the order of the answers; with --excel as a double click opens it',
-  operands: [1, 1],
   options: { excel: FLAG },
   run: async ({ excel }, [name = '']) => {
     const list = Object.entries<Table>(LISTS).find(([known]) => known === name)?.[1];

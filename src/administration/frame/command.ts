@@ -12,12 +12,10 @@ export function refuse(said: string): never {
 }
 
 interface Definition<O extends Options> {
-  /** Its operands and options, such as `NAME [--from FILE.csv]`. */
+  /** Its operand and its options, such as `NAME [--from FILE.csv]`. It says whether there is an operand, and in brackets that it may be left out. */
   readonly usage?: string;
   readonly summary: string;
   readonly options?: O;
-  /** The smallest and the largest number of words that are not options. */
-  readonly operands?: readonly [number, number];
   run(values: Values<O>, operands: readonly string[]): Promise<Outcome>;
 }
 type Command = Required<Definition<Options>>;
@@ -36,8 +34,8 @@ export const TEXT = { type: 'string' } as const;
 export const FLAG = { type: 'boolean' } as const;
 
 /** Options are those of parseArgs; `run` gets their typed values. */
-export const command = <const O extends Options>(definition: Definition<O>): Command =>
-  ({ usage: '', options: {}, operands: [0, 0], ...definition }) as unknown as Command;
+export const command = <const O extends Options>(definition: Definition<O>) =>
+  ({ usage: '', options: {}, ...definition }) as unknown as Command;
 
 /** A command line as a person types it: through npm in a clone, directly in the image. */
 export function typed(program: string, ...words: readonly string[]): string {
@@ -80,7 +78,7 @@ export async function runProgram(name: string, commands: Record<string, Command>
   }
 }
 
-function parsed(name: string, word: string, { options, operands, usage }: Command, args: string[]) {
+function parsed(name: string, word: string, { options, usage }: Command, args: string[]) {
   const { env } = process;
   try {
     // Without `--`, npm takes options for its own: it passes the other words, and sets a variable for each option
@@ -91,7 +89,8 @@ function parsed(name: string, word: string, { options, operands, usage }: Comman
       throw new Error(`npm took --${lost.join(', --')}: write "--" before the command`);
     const found = parseArgs({ args, options, allowPositionals: true });
     const { length } = found.positionals;
-    if (length >= operands[0] && length <= operands[1]) return found;
+    const most = /^\[?[^[-]/.test(usage) ? 1 : 0;
+    if (length <= most && (length === most || usage.startsWith('['))) return found;
     throw new Error('There are too few words, or too many');
   } catch (error) {
     const said = describe(error).split(/\.(?: |$)/)[0];

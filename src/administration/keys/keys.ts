@@ -27,20 +27,10 @@ function duration(text?: string): string | undefined {
   return refuse(`"${text}" is no duration such as 90d: the units are m, h, d, w and y.`);
 }
 
-interface Key {
-  readonly id: string;
-  readonly client: string;
-  readonly state: KeyState;
-  readonly createdAt: Date;
-  readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
-  readonly lastUsedAt: Date | null;
-}
-
 /** Makes a key, which ends after an interval or not at all, and stores its hash. */
 async function issueKey(database: Client, title: string, client: string, lifetime?: string | null) {
   const key = generateApiKey();
-  const { rows } = await database.query<Pick<Key, 'id' | 'client' | 'expiresAt'>>(
+  const { rows } = await database.query<{ id: string; expiresAt: Date | null }>(
     `insert into api_key (client, key_hash, expires_at)
      values ($1, decode($2, 'hex'), case when $3::interval is not null then least(now() + $3::interval, '9999-12-31Z') end)
      returning id, client, expires_at as "expiresAt"`,
@@ -63,13 +53,17 @@ export const issue = command({
   },
 });
 
+type Moments = Record<'createdAt' | 'expiresAt' | 'revokedAt' | 'lastUsedAt', Date | null>;
+
 export const list = command({
   usage: '[--expiring 30d] [--json]',
   summary: 'shows all keys, or those that end within a time: state, creation, end and last use',
   options: { expiring: TEXT, json: FLAG },
   run: ({ expiring }) =>
     withDatabase(async (client) => {
-      const { rows } = await client.query<Key>(
+      const { rows } = await client.query<
+        Moments & { id: string; client: string; state: KeyState }
+      >(
         `select id, client, ${KEY_STATE} as state, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt"
          from api_key left join api_key_use on key_id = id
          where $1::interval is null or (least(expires_at, revoked_at) > now() and least(expires_at, revoked_at) <= now() + $1)
@@ -89,7 +83,6 @@ export const list = command({
 export const revoke = command({
   usage: 'KEY_ID',
   summary: 'ends a key now, also one whose end is set for later',
-  operands: [1, 1],
   run: (_values, [word]) =>
     changeKeys(async (client) => {
       const { rows } = await client.query<{ text: string }>(
@@ -104,11 +97,15 @@ export const revoke = command({
 export const rotate = command({
   usage: 'KEY_ID [--overlap 7d] [--json]',
   summary: "issues a second key of the same client and lifetime, and sets the first one's end",
-  operands: [1, 1],
   options: { overlap: { ...TEXT, default: '7d' }, json: FLAG },
   run: ({ overlap }, [word]) =>
     changeKeys(async (client) => {
-      const { rows } = await client.query<{ lifetime: string | null; endsAt: Date } & Key>(
+      const { rows } = await client.query<{
+        id: string;
+        client: string;
+        lifetime: string | null;
+        endsAt: Date;
+      }>(
         `update api_key set revoked_at = now() + $2::interval where id::text = lower($1) and ${KEY_STATE} = 'in force'
          returning id, client, (expires_at - created_at)::text as lifetime, least(revoked_at, expires_at) as "endsAt"`,
         [word, duration(overlap)],

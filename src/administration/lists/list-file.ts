@@ -99,14 +99,11 @@ function recordsOf(text: string, faults: Fault[]) {
 }
 
 function listOf(path: string, names: readonly string[]): Table {
-  const given = names.toSorted().join();
-  for (const list of Object.values<Table>(LISTS))
-    for (const wanted of [list.columns, list.columns.filter((name) => name !== 'position')])
-      if (wanted.toSorted().join() === given) return list;
-  const needed = Object.values(LISTS).map(({ columns }) => columns.join());
-  return refuse(
-    `${path}, line 1: the columns are "${names.join()}". Needed are ${needed.join(', or ')}, as this writes them: ${typed('codes', 'export')}\nNothing was written.`,
-  );
+  const lists = Object.values<Table>(LISTS);
+  const list = lists.find(({ columns }) => columns.toSorted().join() === names.toSorted().join());
+  const needed = lists.map(({ columns }) => columns.join()).join(', or ');
+  const said = `${path}, line 1: the columns are "${names.join()}". Needed are ${needed}, as this writes them: ${typed('codes', 'export')}\nNothing was written.`;
+  return list ?? refuse(said);
 }
 
 /** Shortens the moments of a row as well, and adds the row to the former ones, by its key. */

@@ -13,7 +13,7 @@ import { migrationText } from '../lists/list-tables.js';
 import { countDrift } from './drift.js';
 import * as files from './migration-files.js';
 import { describeEffects, planMigrations } from './plan/plan.js';
-import { applyMigrations, runMigrations } from './run-migrations.js';
+import { runMigrations } from './run-migrations.js';
 
 /** Written by the demo: it holds the connection string of its database. */
 const DEMO = join(files.MIGRATIONS, '..', '.data', 'demo.env');
@@ -21,7 +21,7 @@ const DEMO = join(files.MIGRATIONS, '..', '.data', 'demo.env');
 export const up = command({
   summary: 'applies the migrations that are pending',
   run: async () => {
-    const names = await applyMigrations();
+    const names = await runMigrations('up');
     const lines = names.length > 0 ? names.map((name) => `applied  ${name}`) : ['Nothing to do.'];
     await withReading(readCodes).catch((error: unknown) =>
       lines.push(`The codes in the database cannot be served: ${describe(error)}.`),
@@ -39,16 +39,13 @@ export const status = command({
   summary: 'lists what is applied and pending; status 1 where an applied file is gone',
   run: () =>
     withDatabase(async (client) => {
-      const { applied, pending, gone } = await files.readState(
-        client,
-        await files.readMigrations(),
-      );
-      const lines = applied.map(({ name, appliedAs, isGone }) => {
+      const state = await files.readState(client, await files.readMigrations());
+      const lines = state.applied.map(({ name, appliedAs, isGone }) => {
         const former = name === appliedAs ? '' : ` (as ${appliedAs})`;
         return `${isGone ? 'gone   ' : 'applied'}  ${name}${former}`;
       });
-      lines.push(...pending.map((name) => `pending  ${name}`), ...gone);
-      return { text: lines.join('\n'), status: gone.length > 0 ? 1 : 0 };
+      lines.push(...state.pending.map((name) => `pending  ${name}`), ...state.gone);
+      return { text: lines.join('\n'), status: state.gone.length > 0 ? 1 : 0 };
     }),
 });
 
@@ -56,11 +53,12 @@ export const down = command({
   usage: '[COUNT] [--yes]',
   summary:
     'shows what it undoes, asks, and undoes the last migration, or the last COUNT; where nobody can be asked it wants --yes, except on the database of the demo',
-  operands: [0, 1],
   options: { yes: FLAG },
   run: async ({ yes = false }, [count = '1']) => {
     if (!/^[1-9]\d{0,3}$/.test(count)) refuse(`"${count}" is not a number of migrations to undo.`);
-    const plan = await planMigrations('down', files.lastOf(Number(count)));
+    const lastOf = ({ applied }: files.MigrationState): string[] =>
+      applied.map(({ name }) => name).slice(-Number(count));
+    const plan = await planMigrations('down', (state) => lastOf(state).reverse());
     if (plan.migrations.length === 0) return { text: 'Nothing to do.' };
     const url = connectionString(process.env);
     const { host, pathname } = new URL(url);
@@ -70,7 +68,7 @@ export const down = command({
     const demo = await readFile(DEMO, 'utf8').catch(() => '');
     if (!yes && !demo.includes(`DATABASE_URL='${url}'`) && !(await isAgreed()))
       refuse('Nothing was undone. Where nobody can be asked, add --yes');
-    const undone = await runMigrations('down', () => plan.migrations);
+    const undone = await runMigrations('down', process.env, () => plan.migrations);
     return { text: undone.map((name) => `undone  ${name}`).join('\n') };
   },
 });
@@ -89,7 +87,6 @@ export const create = command({
   usage: 'NAME [--from FILE.csv [--complete]]',
   summary:
     'creates the next migration: an empty one, or one that brings the table to what the file says; with --complete rows that the file lacks are deleted',
-  operands: [1, 1],
   options: { from: TEXT, complete: FLAG },
   run: async ({ from, complete = false }, [name = '']) => {
     if (from === undefined) return { text: await files.createMigration(name, EMPTY) };
@@ -97,9 +94,7 @@ export const create = command({
     if (changes.before.length + changes.after.length === 0)
       return { text: `The database already holds what ${from} says. Nothing was written.` };
     const title = `Written from ${JSON.stringify(basename(from))}${complete ? ', which is complete' : ''}`;
-    return {
-      text: await files.createMigration(name, migrationText(title, [changes])),
-    };
+    return { text: await files.createMigration(name, migrationText(title, [changes])) };
   },
 });
 

@@ -113,31 +113,25 @@ export async function readState(client: Client, files: readonly string[]) {
   };
 }
 
-/** As above, for a transaction that changes something: node-pg-migrate knows a migration by its name alone. */
+/**
+ * As above, for a transaction that changes something: node-pg-migrate knows a migration by its name alone.
+ * @throws AdministrationError that names each applied file that is gone
+ */
 export async function takeState(client: Client, files: readonly string[]): Promise<MigrationState> {
   const state = await readState(client, files);
+  if (state.gone.length > 0) refuse(state.gone.join('\n'));
   const update = 'update public.pgmigrations set name = $1 where name = $2';
   for (const { name, appliedAs } of state.applied)
     if (name !== appliedAs) await client.query(update, [name, appliedAs]);
   return state;
 }
 
-/** @throws AdministrationError that names each applied file that is gone, and each pending one whose number is too low */
-export function pendingOf({ applied, pending, gone }: MigrationState): string[] {
+/** @throws AdministrationError that names each pending file whose number is too low */
+export function pendingOf({ applied, pending }: MigrationState): string[] {
   const inOrder = applied.filter(({ name, appliedAs }) => name === appliedAs);
   const highest = Math.max(0, ...inOrder.map(({ name }) => numberOf(name)));
-  const low = pending
-    .filter((name) => numberOf(name) < highest)
-    .map((name) => `${name}.sql ${LOW} ${typed('migrate', 'renumber --base main')}`);
-  if (gone.length + low.length > 0) refuse([...gone, ...low].join('\n'));
+  const low = pending.filter((name) => numberOf(name) < highest);
+  const remedy = typed('migrate', 'renumber --base main');
+  if (low.length > 0) refuse(low.map((name) => `${name}.sql ${LOW} ${remedy}`).join('\n'));
   return pending;
 }
-
-/** The last `count` migrations, the last one first. */
-export const lastOf =
-  (count: number) =>
-  ({ applied, gone }: MigrationState): string[] => {
-    const last = applied.slice(-count).reverse();
-    if (last.some(({ isGone }) => isGone)) refuse(gone.join('\n'));
-    return last.map(({ name }) => name);
-  };

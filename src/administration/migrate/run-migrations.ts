@@ -20,18 +20,15 @@ const GUARD = '"the transaction, which a migration must not end"';
 
 type Direction = 'up' | 'down';
 
-/** Applies the pending migrations, after all files were checked. Gives the names of what this run applied. */
-export const applyMigrations = (address?: DatabaseAddress): Promise<string[]> =>
-  runMigrations('up', files.pendingOf, address);
-
 /**
- * Applies or undoes the migrations that `namesOf` chooses at the beginning, but for those that others apply or undo meanwhile.
+ * Applies or undoes the migrations that `namesOf` chooses at the beginning, after all files were checked, but for those that others apply or
+ * undo meanwhile. Gives the names of what this run applied or undid.
  * @throws AdministrationError that names file, line and what PostgreSQL said, and what this run did before
  */
 export async function runMigrations(
   direction: Direction,
-  namesOf: (state: files.MigrationState) => string[],
   address?: DatabaseAddress,
+  namesOf = files.pendingOf,
 ): Promise<string[]> {
   const all = await files.readMigrations();
   const done: string[] = [];
