@@ -60,11 +60,10 @@ export const exportCommand = command({
     const list = Object.entries<Table>(LISTS).find(([known]) => known === name)?.[1];
     if (!list) refuse(`Which list? ${Object.keys(LISTS).join(' or ')} is needed.`);
     const rows = await withDatabase((client) => readRows(client, list));
-    const formulas = rows.flatMap((row) =>
-      list.columns
-        .filter((column) => /^[=+\-@]/.test(String(row[column])))
-        .map((column) => `${column} ${JSON.stringify(row[column])}`),
+    const cells = rows.flatMap((row) =>
+      list.columns.map((column) => `${column} ${JSON.stringify(row[column])}`),
     );
+    const formulas = cells.filter((cell) => /^\w+ "[=+\-@]/.test(cell));
     if (formulas.length > 0)
       process.stderr.write(
         `A spreadsheet would run cells as formulas, and save what comes out (${formulas.length}): ${formulas.slice(0, 20).join('; ')}. Import these columns as text.\n`,

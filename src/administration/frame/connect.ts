@@ -44,3 +44,9 @@ export async function withDatabase<T>(
 /** Does the work in one transaction that reads, with the service's own readers. */
 export const withReading = <T>(work: (manager: EntityManager) => Promise<T>): Promise<T> =>
   withDatabase((_session, manager) => readTransaction(manager, work));
+
+/** The texts in the first column of what a query finds. */
+export async function textsOf(client: Client, text: string): Promise<string[]> {
+  const { rows } = await client.query<[string]>({ text, rowMode: 'array' });
+  return rows.map(([first]) => first);
+}

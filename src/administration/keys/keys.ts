@@ -27,10 +27,13 @@ function duration(text?: string): string | undefined {
   return refuse(`"${text}" is no duration such as 90d: the units are m, h, d, w and y.`);
 }
 
+type Moments = Record<'createdAt' | 'expiresAt' | 'revokedAt' | 'lastUsedAt', Date | null>;
+type Key = Readonly<{ id: string; client: string; state: KeyState } & Moments>;
+
 /** Makes a key, which ends after an interval or not at all, and stores its hash. */
 async function issueKey(database: Client, title: string, client: string, lifetime?: string | null) {
   const key = generateApiKey();
-  const { rows } = await database.query<{ id: string; expiresAt: Date | null }>(
+  const { rows } = await database.query<Key>(
     `insert into api_key (client, key_hash, expires_at)
      values ($1, decode($2, 'hex'), case when $3::interval is not null then least(now() + $3::interval, '9999-12-31Z') end)
      returning id, client, expires_at as "expiresAt"`,
@@ -53,17 +56,13 @@ export const issue = command({
   },
 });
 
-type Moments = Record<'createdAt' | 'expiresAt' | 'revokedAt' | 'lastUsedAt', Date | null>;
-
 export const list = command({
   usage: '[--expiring 30d] [--json]',
   summary: 'shows all keys, or those that end within a time: state, creation, end and last use',
   options: { expiring: TEXT, json: FLAG },
   run: ({ expiring }) =>
     withDatabase(async (client) => {
-      const { rows } = await client.query<
-        Moments & { id: string; client: string; state: KeyState }
-      >(
+      const { rows } = await client.query<Key>(
         `select id, client, ${KEY_STATE} as state, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt"
          from api_key left join api_key_use on key_id = id
          where $1::interval is null or (least(expires_at, revoked_at) > now() and least(expires_at, revoked_at) <= now() + $1)
@@ -71,11 +70,9 @@ export const list = command({
         [duration(expiring)],
       );
       const shown = (moment: Date | null): string => (moment?.toISOString() ?? 'never').padEnd(24);
-      const lines = rows.map(
-        (key) =>
-          `${key.id}  ${key.state.padEnd(8)}  created ${shown(key.createdAt)}  expires ${shown(key.expiresAt)}  revoked ${shown(key.revokedAt)}  used ${shown(key.lastUsedAt)}  ${key.client}`,
-      );
-      return { text: lines.join('\n') || 'There are none.', json: rows };
+      const lineOf = (key: Key): string =>
+        `${key.id}  ${key.state.padEnd(8)}  created ${shown(key.createdAt)}  expires ${shown(key.expiresAt)}  revoked ${shown(key.revokedAt)}  used ${shown(key.lastUsedAt)}  ${key.client}`;
+      return { text: rows.map(lineOf).join('\n') || 'There are none.', json: rows };
     }),
 });
 
@@ -100,12 +97,7 @@ export const rotate = command({
   options: { overlap: { ...TEXT, default: '7d' }, json: FLAG },
   run: ({ overlap }, [word]) =>
     changeKeys(async (client) => {
-      const { rows } = await client.query<{
-        id: string;
-        client: string;
-        lifetime: string | null;
-        endsAt: Date;
-      }>(
+      const { rows } = await client.query<{ lifetime: string | null; endsAt: Date } & Key>(
         `update api_key set revoked_at = now() + $2::interval where id::text = lower($1) and ${KEY_STATE} = 'in force'
          returning id, client, (expires_at - created_at)::text as lifetime, least(revoked_at, expires_at) as "endsAt"`,
         [word, duration(overlap)],

@@ -5,6 +5,7 @@ import type { Client } from 'pg';
 import { groupBy } from '../../codes/group-by.js';
 import { MAX_CODE_CHARACTERS, MAX_DESCRIPTION_CHARACTERS } from '../../problems/limits.js';
 import { typed, refuse } from '../frame/command.js';
+import { textsOf } from '../frame/connect.js';
 import { parseTime } from '../frame/time.js';
 import { LISTS, MOMENTS, type Row, type Table, compare, keyOf, readRows } from './list-tables.js';
 
@@ -34,16 +35,14 @@ export async function changesFrom(client: Client, path: string, complete: boolea
   const faults: Fault[] = [];
   const { list, rows } = await readListFile(path, faults);
   const present = await readRows(client, list);
-  const named = new Set(rows.map((row) => keyOf(list, row)));
-  const stays = present.filter((row) => !complete || named.has(keyOf(list, row)));
-  let wanted = rows;
+  const stays = present.filter((row) => !complete || rows.has(keyOf(list, row)));
+  let wanted = [...rows.values()];
   if (list === LISTS['code-lists']) {
-    const known = await client.query<{ name: string }>('select name::text from public.code_list');
-    for (const { line, code_list: wrong } of rows)
-      if (!known.rows.some(({ name }) => name === wrong))
-        faults.push([Number(line), `there is no list "${wrong}".`]);
+    const known = await textsOf(client, 'select name::text from public.code_list');
+    for (const { line, code_list: name } of wanted)
+      if (!known.includes(`${name}`)) faults.push([Number(line), `there is no list "${name}".`]);
     const former = groupBy(stays, ({ code_list: name }) => name);
-    wanted = [...groupBy(rows, ({ code_list: name }) => name)].flatMap(([name, own]) =>
+    wanted = [...groupBy(wanted, ({ code_list: name }) => name)].flatMap(([name, own]) =>
       arranged(former.get(name) ?? [], own, faults),
     );
   }
@@ -52,8 +51,8 @@ export async function changesFrom(client: Client, path: string, complete: boolea
   return compare(list, present, [...after.values()]);
 }
 
-/** Its rows are in the order of the file. Their member `line` is the line, from 1, on which the row begins. */
-async function readListFile(path: string, faults: Fault[]): Promise<{ list: Table; rows: Row[] }> {
+/** Its rows are by their keys, in the order of the file. Their member `line` is the line, from 1, on which the row begins. */
+async function readListFile(path: string, faults: Fault[]) {
   const bytes = await readFile(path).catch((error: Error) => {
     refuse(`${path} cannot be read: ${error.message}.`);
   });
@@ -63,15 +62,14 @@ async function readListFile(path: string, faults: Fault[]): Promise<{ list: Tabl
   if (!isUtf8(bytes)) assertNone(path, [[length, 'it is not in UTF-8. Save it as "CSV UTF-8".']]);
   const [[, names] = [1, []], ...records] = recordsOf(text, faults);
   const list = listOf(path, names);
-  const former = new Map<string, Row>();
-  const rows = records.map(([line, fields]) => {
+  const rows = new Map<string, Row>();
+  for (const [line, fields] of records) {
     const row = Object.fromEntries(names.map((name, at) => [name, fields[at] ?? '']));
     row['line'] = String(line);
     if (fields.length !== names.length)
       faults.push([line, 'it has more or fewer fields than the header. Are there quotes missing?']);
-    else for (const said of faultsOf(list, row, former)) faults.push([line, said]);
-    return row;
-  });
+    else for (const said of faultsOf(list, row, rows)) faults.push([line, said]);
+  }
   return { list, rows };
 }
 
@@ -106,7 +104,7 @@ function listOf(path: string, names: readonly string[]): Table {
   return list ?? refuse(said);
 }
 
-/** Shortens the moments of a row as well, and adds the row to the former ones, by its key. */
+/** Shortens the moments of a row as well, and adds the row to the former ones. */
 function* faultsOf(list: Table, row: Record<string, string>, former: Map<string, Row>) {
   for (const name of list.columns) {
     const text = row[name] ?? '';

@@ -22,15 +22,13 @@ export const LISTS = {
     table: 'communication_code',
     key: ['code_type', 'code'],
     columns: ['code_type', 'code', 'description', ...MOMENTS],
-    order: 't.code_type, t.code',
   },
   'code-lists': {
     table: 'code_list_value',
     key: ['code_list', 'value'],
     columns: ['code_list', 'value', 'position', ...MOMENTS],
     // As the answers have them: those of order-update, those of order-capture-v2 alone, those of no area
-    order: `coalesce((select min(case p.area when 'order-update' then 0 else 1000 end + p.position)
-      from public.area_property p where p.code_list = t.code_list), 1000000), t.code_list, t.position`,
+    order: `(select min(array[(p.area <> 'order-update')::int, p.position]) from public.area_property p where p.code_list = t.code_list), t.code_list, t.position`,
   },
 } satisfies Record<string, Table>;
 
@@ -56,8 +54,9 @@ export async function readRows(client: Client, list: Table): Promise<Row[]> {
       ? `coalesce(regexp_replace(to_char(t.${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '\\.?0*$', 'Z'), '') as ${name}`
       : `t.${name}::text`,
   );
+  const order = list.order ?? `t.${list.key.join(', t.')}`;
   const { rows } = await client.query<Row>(
-    `select ${columns.join(', ')} from public.${list.table} t order by ${list.order ?? list.key.join(', ')}`,
+    `select ${columns.join(', ')} from public.${list.table} t order by ${order}`,
   );
   return rows;
 }
@@ -66,11 +65,11 @@ export async function readRows(client: Client, list: Table): Promise<Row[]> {
 export const toCsv = ({ columns }: Table, rows: readonly Row[], delimiter = ','): string =>
   stringify([...rows], { columns, header: true, record_delimiter: 'windows', delimiter });
 
-/** A migration with its way back. Tables that others refer to come first: rows are written in this order, and deleted in the other one. */
+/** A migration with its way back, or nothing if no row differs. Tables that others refer to come first: rows are written in this order, and deleted in the other one. */
 export function migrationText(title: string, changes: readonly Changes[]): string {
   const back = changes.map(({ table, before, after }) => ({ table, before: after, after: before }));
-  const [up, down] = [changes, back].map((ways) => statements(ways).join('\n'));
-  return `-- ${title}\n\n-- Up Migration\n\n${up}\n-- Down Migration\n\n${down}`;
+  const [up = '', down = ''] = [changes, back].map((ways) => statements(ways).join('\n'));
+  return up && `-- ${title}\n\n-- Up Migration\n\n${up}\n-- Down Migration\n\n${down}`;
 }
 
 function statements(changes: readonly Changes[]): string[] {
@@ -95,9 +94,7 @@ function statements(changes: readonly Changes[]): string[] {
 
 /** A thousand rows for each statement: so many are planned at once. */
 function inParts(rows: readonly Row[], columns: readonly string[]): string[] {
-  // A text with backslashes becomes E'…', with a space before it
-  const constant = (text: Row[string] = ''): string =>
-    text ? escapeLiteral(String(text)).trimStart() : 'null';
+  const constant = (text: Row[string] = '') => (text ? escapeLiteral(String(text)) : 'null');
   const tuples = rows.map((row) => `  (${columns.map((name) => constant(row[name])).join(', ')})`);
   const parts = groupBy(tuples.entries(), ([at]) => Math.floor(at / 1_000));
   return [...parts.values()].map((part) => part.map(([, tuple]) => tuple).join(',\n'));

@@ -91,10 +91,10 @@ export const create = command({
   run: async ({ from, complete = false }, [name = '']) => {
     if (from === undefined) return { text: await files.createMigration(name, EMPTY) };
     const changes = await withDatabase((client) => changesFrom(client, from, complete));
-    if (changes.before.length + changes.after.length === 0)
-      return { text: `The database already holds what ${from} says. Nothing was written.` };
     const title = `Written from ${JSON.stringify(basename(from))}${complete ? ', which is complete' : ''}`;
-    return { text: await files.createMigration(name, migrationText(title, [changes])) };
+    const text = migrationText(title, [changes]);
+    if (text) return { text: await files.createMigration(name, text) };
+    return { text: `The database already holds what ${from} says. Nothing was written.` };
   },
 });
 

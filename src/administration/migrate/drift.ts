@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { TEXT, command, refuse } from '../frame/command.js';
-import { withDatabase } from '../frame/connect.js';
+import { textsOf, withDatabase } from '../frame/connect.js';
 import { parseTime } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
 import * as lists from '../lists/list-tables.js';
@@ -52,14 +52,12 @@ async function foreignChanges(client: Client, since?: string): Promise<ForeignCh
   return rows;
 }
 
-export async function triggerFaults(client: Client): Promise<string[]> {
-  const { rows } = await client.query<{ said: string }>(
-    `select format('the trigger %s of %s %s', trigger_name, table_name, fault) as said from public.trigger_fault`,
+export const triggerFaults = (client: Client): Promise<string[]> =>
+  textsOf(
+    client,
+    `select format('the trigger %s of %s %s', trigger_name, table_name, fault) from public.trigger_fault`,
   );
-  return rows.map(({ said }) => said);
-}
 
-/** How many changes and triggers `drift` would show. */
 export const countDrift = async (client: Client): Promise<number> =>
   (await foreignChanges(client)).length + (await triggerFaults(client)).length;
 
@@ -88,7 +86,6 @@ async function migrationOf(client: Client, changes: readonly ForeignChange[]): P
     }
     states.push(lists.compare(table, [...former.values()], rows));
   }
-  if (states.every(({ before, after }) => before.length + after.length === 0))
-    refuse('No code was changed by hand. Nothing was written.');
-  return lists.migrationText('What was changed by hand', states);
+  const text = lists.migrationText('What was changed by hand', states);
+  return text || refuse('No code was changed by hand. Nothing was written.');
 }

@@ -5,6 +5,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Client } from 'pg';
 import { typed, refuse } from '../frame/command.js';
+import { textsOf } from '../frame/connect.js';
 
 /** The folder of migrations, beside dist/ or src/. It does not depend on the current folder. */
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migrations');
@@ -62,9 +63,10 @@ function faultOf(bytes: Uint8Array): string | undefined {
     .replace(new RegExp(`^(?:${MARKERS.join('|')})`, 'gm'), ';')
     .replace(OPAQUE, (part) => part.replace(/[^\n]+/g, ' '));
   const { 0: words, index } = TRANSACTION_CONTROL.exec(bare) ?? {};
-  return words === undefined
-    ? undefined
-    : `, line ${bare.slice(0, index).split('\n').length}: "${words.toLowerCase()}" begins or ends a transaction, and each migration runs in one already. Take the statement out.`;
+  return (
+    words &&
+    `, line ${bare.slice(0, index).split('\n').length}: "${words.toLowerCase()}" begins or ends a transaction, and each migration runs in one already. Take the statement out.`
+  );
 }
 
 /** Creates the next migration, and says so. */
@@ -94,10 +96,8 @@ export type MigrationState = Awaited<ReturnType<typeof readState>>;
 
 export async function readState(client: Client, files: readonly string[]) {
   const table = await client.query(`select where to_regclass('public.pgmigrations') is not null`);
-  const { rows } = await client.query<{ name: string }>(
-    `select name from ${table.rowCount ? 'public.pgmigrations order by id' : "(values ('')) none (name) where false"}`,
-  );
-  const names = rows.map(({ name }) => name);
+  const query = 'select name from public.pgmigrations order by id';
+  const names = table.rowCount ? await textsOf(client, query) : [];
   const fresh = files.filter((file) => !names.includes(file));
   const applied = names.map((appliedAs) => {
     const isSame = (file: string): boolean => subjectOf(file) === subjectOf(appliedAs);

@@ -40,20 +40,17 @@ export async function runMigrations(
     const state = await files.takeState(client, all);
     names ??= namesOf(state);
     const name = names.find((one) => state.pending.includes(one) === (direction === 'up'));
-    if (lost) {
-      // The lock is free, so the transaction of a lost COMMIT has ended
-      if (name === lost) refuse('It was not committed: nothing of it remains.');
-      process.stderr.write('It was committed.\n');
-      done.push(lost);
-      lost = '';
-    }
+    // The lock is free, so the transaction of a lost COMMIT has ended
+    if (lost && name === lost) refuse('It was not committed: nothing of it remains.');
+    if (lost) process.stderr.write('It was committed.\n');
+    lost = '';
     if (!name) return undefined;
     await runFile(client, name, direction, () => LIMITS);
     await client.query(`close ${GUARD}; commit`).catch(() => {
       lost = name;
       process.stderr.write(`The connection was lost while ${name} was committed.\n`);
     });
-    if (!lost) done.push(name);
+    done.push(name);
     return name;
   };
   try {
@@ -63,7 +60,8 @@ export async function runMigrations(
   } catch (error) {
     const said = [describe(error)];
     if (lost) said.push(`See what is applied: ${typed('migrate', 'status')}`);
-    if (done.length > 0) said.push(`Done in this run: ${done.join(', ')}.`);
+    const known = done.filter((name) => name !== lost);
+    if (known.length > 0) said.push(`Done in this run: ${known.join(', ')}.`);
     return refuse(said.join('\n'));
   }
 }

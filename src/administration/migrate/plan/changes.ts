@@ -2,28 +2,27 @@ import { AREAS, type CodeRows, isInForce } from '../../../codes/code-rows.js';
 import { groupBy } from '../../../codes/group-by.js';
 import type { Validity } from '../../../database/entities/validity.js';
 
-interface Seen {
+/** One difference that callers see. */
+export interface Change {
+  readonly kind: 'added' | 'removed' | 'moved' | 'changed';
   readonly what: 'property' | 'value' | 'record';
   readonly area: string;
   /** Of a value. */
   readonly property?: string;
   readonly name: string;
-  /** Of a communication code. */
+  /** Of a communication code, now and before. */
   readonly description?: string;
-}
-
-/**
- * One difference that callers see: at a moment (RFC 3339), or at once. `after` is what a value or property stands behind, null at the beginning;
- * it is absent where the list only becomes longer. A change is withdrawn that was scheduled before. `breaks` says why it can break clients.
- */
-export interface Change extends Seen {
-  readonly kind: 'added' | 'removed' | 'moved' | 'changed';
   readonly former?: string | undefined;
+  /** What a value or property stands behind, null at the beginning; absent where the list only becomes longer. */
   readonly after?: string | null | undefined;
+  /** A moment (RFC 3339), or at once. */
   readonly at?: string;
+  /** It was scheduled before. */
   readonly withdrawn?: true;
+  /** Why it can break clients. */
   readonly breaks?: string | undefined;
 }
+type Seen = Pick<Change, 'what' | 'area' | 'property' | 'name' | 'description'>;
 
 type List = readonly { readonly validity: Validity; readonly seen: Seen }[];
 
