@@ -49,9 +49,6 @@ const snapshotAt = (at?: string): Promise<CodesSnapshot> =>
     return new CodesSnapshot(await readPast(manager, moment), moment);
   });
 
-const NO_SEPARATOR =
-  'There are letters outside ASCII, so the file begins with a byte order mark and not with "sep=;". An Excel whose separator is a comma opens it by Data > From Text/CSV.\n';
-
 export const exportCommand = command({
   usage: 'communication-codes|code-lists [--excel]',
   summary: 'prints CSV in the order of the answers; with --excel as a double click opens it',
@@ -78,6 +75,8 @@ export const exportCommand = command({
  */
 function forExcel(text: string): string {
   if (Buffer.byteLength(text) === text.length) return `sep=;\r\n${text}`;
-  process.stderr.write(NO_SEPARATOR);
+  process.stderr.write(
+    'There are letters outside ASCII, so the file begins with a byte order mark and not with "sep=;". An Excel whose separator is a comma opens it by Data > From Text/CSV.\n',
+  );
   return `\ufeff${text}`;
 }

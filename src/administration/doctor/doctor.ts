@@ -41,9 +41,8 @@ export const doctor = command({
       return !fault;
     };
     const given = await givenCredentials();
-    let complete: Configuration | undefined;
-    await examine('configuration', FIRST, async () => {
-      complete = readConfiguration(process.env);
+    const isComplete = await examine('configuration', FIRST, async () => {
+      readConfiguration(process.env);
       return { said: 'complete' };
     });
     for (const [subject, check] of Object.entries(DATABASE)) {
@@ -52,8 +51,8 @@ export const doctor = command({
     }
     for (const key of given.filter((one) => !one.includes('.')))
       await examine('API key', ISSUE, () => withDatabase((client) => examineKey(client, key)));
-    const configuration = complete;
-    if (configuration) {
+    if (isComplete) {
+      const configuration = readConfiguration(process.env);
       const keySets: KeySets = new Map();
       for (const name of configuration.OAUTH_ISSUER)
         await examine('issuer', WAY, () => examineIssuer(name, configuration, keySets));

@@ -40,8 +40,7 @@ export const command = <const O extends Options>(definition: Definition<O>) =>
 /** A command line as a person types it: through npm in a clone, directly in the image. */
 export function typed(program: string, ...words: readonly string[]): string {
   const rest = words.join(' ').trim();
-  if (process.env['npm_lifecycle_event'] === undefined)
-    return `node dist/${program}.js ${rest}`.trim();
+  if (!process.env['npm_lifecycle_event']) return `node dist/${program}.js ${rest}`.trim();
   return `npm run ${program}${rest && ` -- ${rest}`}`;
 }
 
@@ -79,13 +78,12 @@ export async function runProgram(name: string, commands: Record<string, Command>
 }
 
 function parsed(name: string, word: string, { options, usage }: Command, args: string[]) {
-  const { env } = process;
   try {
     // Without `--`, npm takes options for its own: it passes the other words, and sets a variable for each option
     const lost = Object.keys(options)
-      .filter((option) => env[`npm_config_${option.replaceAll('-', '_')}`] !== undefined)
+      .filter((option) => process.env[`npm_config_${option.replaceAll('-', '_')}`] !== undefined)
       .filter((option) => !args.some((arg) => arg.split('=')[0] === `--${option}`));
-    if (env['npm_lifecycle_event'] === name && lost.length > 0)
+    if (process.env['npm_lifecycle_event'] === name && lost.length > 0)
       throw new Error(`npm took --${lost.join(', --')}: write "--" before the command`);
     const found = parseArgs({ args, options, allowPositionals: true });
     const { length } = found.positionals;

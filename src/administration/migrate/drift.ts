@@ -7,12 +7,8 @@ import * as lists from '../lists/list-tables.js';
 import { createMigration } from './migration-files.js';
 
 /** A change of a code or a key, without its hash, that neither a migration nor a key command made. */
-type ForeignChange = Readonly<{
-  said: string;
-  table: string;
-  before: lists.Row | null;
-  after: lists.Row | null;
-}>;
+type ForeignChange = Record<'said' | 'table', string> &
+  Record<'before' | 'after', lists.Row | null>;
 
 export const drift = command({
   usage: '[--since DATE] [--to-migration NAME]',
@@ -52,11 +48,8 @@ async function foreignChanges(client: Client, since?: string): Promise<ForeignCh
   return rows;
 }
 
-export const triggerFaults = (client: Client): Promise<string[]> =>
-  textsOf(
-    client,
-    `select format('the trigger %s of %s %s', trigger_name, table_name, fault) from public.trigger_fault`,
-  );
+const TRIGGER_FAULTS = `select format('the trigger %s of %s %s', trigger_name, table_name, fault) from public.trigger_fault`;
+export const triggerFaults = (client: Client): Promise<string[]> => textsOf(client, TRIGGER_FAULTS);
 
 export const countDrift = async (client: Client): Promise<number> =>
   (await foreignChanges(client)).length + (await triggerFaults(client)).length;

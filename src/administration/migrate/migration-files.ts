@@ -63,10 +63,8 @@ function faultOf(bytes: Uint8Array): string | undefined {
     .replace(new RegExp(`^(?:${MARKERS.join('|')})`, 'gm'), ';')
     .replace(OPAQUE, (part) => part.replace(/[^\n]+/g, ' '));
   const { 0: words, index } = TRANSACTION_CONTROL.exec(bare) ?? {};
-  return (
-    words &&
-    `, line ${bare.slice(0, index).split('\n').length}: "${words.toLowerCase()}" begins or ends a transaction, and each migration runs in one already. Take the statement out.`
-  );
+  if (words === undefined) return undefined;
+  return `, line ${bare.slice(0, index).split('\n').length}: "${words.toLowerCase()}" begins or ends a transaction, and each migration runs in one already. Take the statement out.`;
 }
 
 /** Creates the next migration, and says so. */
@@ -89,7 +87,7 @@ export const readLast = async (): Promise<string> =>
   (await readFile(LAST, 'utf8').catch(() => '')).trim();
 
 const GONE = 'was applied, and its file is gone. Restore it, or use the release of it.';
-const LOW = 'is pending, and later ones are applied. Give it the next free number:';
+const LOW = `is pending, and later ones are applied. Give it the next free number: ${typed('migrate', 'renumber --base main')}`;
 
 /** The files compared with the table of node-pg-migrate. */
 export type MigrationState = Awaited<ReturnType<typeof readState>>;
@@ -131,7 +129,6 @@ export function pendingOf({ applied, pending }: MigrationState): string[] {
   const inOrder = applied.filter(({ name, appliedAs }) => name === appliedAs);
   const highest = Math.max(0, ...inOrder.map(({ name }) => numberOf(name)));
   const low = pending.filter((name) => numberOf(name) < highest);
-  const remedy = typed('migrate', 'renumber --base main');
-  if (low.length > 0) refuse(low.map((name) => `${name}.sql ${LOW} ${remedy}`).join('\n'));
+  if (low.length > 0) refuse(low.map((name) => `${name}.sql ${LOW}`).join('\n'));
   return pending;
 }

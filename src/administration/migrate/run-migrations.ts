@@ -77,17 +77,14 @@ export const begin = (client: Client, limits: string): Promise<unknown> =>
      declare ${GUARD} cursor with hold for select ('a migration must not end its transaction, ' || pg_current_xact_id())::int`,
   );
 
+/** Settings for a file, by its length: its time-outs. */
+type Limits = (length: number) => string;
+
 /**
  * Runs a file in the caller's transaction.
- * @param limits settings for the file, by its length: its time-outs
  * @throws AdministrationError that names the file, and the line if PostgreSQL knows it; `code` is the SQLSTATE
  */
-export async function runFile(
-  client: Client,
-  name: string,
-  direction: Direction,
-  limits: (length: number) => string,
-): Promise<void> {
+export async function runFile(client: Client, name: string, direction: Direction, limits: Limits) {
   const content = await readFile(join(files.MIGRATIONS, `${name}.sql`), 'utf8');
   const [, up, down = ''] = content.split(/^\ufeff?-- (?:Up|Down) Migration/m);
   if (!/^\s*(?!--)[^\s;]/m.test((direction === 'up' ? up : down) ?? ''))

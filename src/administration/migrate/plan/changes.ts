@@ -123,15 +123,14 @@ const placed = (list: List, at: number, isOld: (one: List[0]) => boolean) =>
 function scheduleOf(list: List, now: number): Map<string, Change> {
   const changes: Change[] = [];
   for (const entry of list) {
-    const { seen, validity } = entry;
-    const { validFrom, validUntil } = validity;
+    const { validFrom, validUntil } = entry.validity;
     if (validFrom > now) {
       const then = inForce(list, validFrom);
       const after = placed(then, then.indexOf(entry), (one) => one.validity.validFrom < validFrom);
-      changes.push({ ...seen, kind: 'added', at: new Date(validFrom).toISOString(), after });
+      changes.push({ ...entry.seen, kind: 'added', at: new Date(validFrom).toISOString(), after });
     }
     if (validUntil > now && validUntil < Infinity)
-      changes.push({ ...seen, kind: 'removed', at: new Date(validUntil).toISOString() });
+      changes.push({ ...entry.seen, kind: 'removed', at: new Date(validUntil).toISOString() });
   }
   return new Map(changes.map((one) => [JSON.stringify({ ...one, after: undefined }), one]));
 }

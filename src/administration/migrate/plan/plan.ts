@@ -6,7 +6,7 @@ import { readCodes } from '../../../codes/read-codes.js';
 import { describe } from '../../../telemetry/repeated-failure.js';
 import { FLAG, command, refuse } from '../../frame/command.js';
 import { textsOf } from '../../frame/connect.js';
-import { type MigrationState, pendingOf, readMigrations, takeState } from '../migration-files.js';
+import { pendingOf, readMigrations, takeState } from '../migration-files.js';
 import { runFile } from '../run-migrations.js';
 import { type Change, changesBetween } from './changes.js';
 import { limitsOf, rehearse } from './rehearse.js';
@@ -16,20 +16,19 @@ export const plan = command({
   summary: 'shows what callers would see change; status 2 where it can break clients',
   options: { json: FLAG },
   run: async () => {
-    const json = await planMigrations('up', pendingOf);
+    const json = await planMigrations('up');
     if (json.migrations.length === 0) return { text: 'No migration is pending.', json };
-    const isUnsafe = json.canBreakClients;
     const lines = [
       `Pending: ${json.migrations.join(', ')}`,
       ...describeEffects(json),
       ...json.wayBack.map((said) => `\nThe way back: ${said}.`),
       '',
-      isUnsafe
+      json.canBreakClients
         ? 'WARNING: this can break clients (lines with "!").'
         : 'Nothing here breaks clients.',
       'Nothing was changed: this was a plan.',
     ];
-    return { text: lines.join('\n'), json, status: isUnsafe ? 2 : 0 };
+    return { text: lines.join('\n'), json, status: json.canBreakClients ? 2 : 0 };
   },
 });
 
@@ -56,10 +55,7 @@ function describeChange(change: Change): string {
 type Plan = Awaited<ReturnType<typeof planMigrations>>;
 
 /** What callers would see change if these migrations were applied or undone. None is. */
-export async function planMigrations(
-  direction: 'up' | 'down',
-  namesOf: (state: MigrationState) => string[],
-) {
+export async function planMigrations(direction: 'up' | 'down', namesOf = pendingOf) {
   const files = await readMigrations();
   const { before, after, migrations, wayBack } = await rehearse(async (client, manager) => {
     const names = namesOf(await takeState(client, files));
