@@ -33,7 +33,7 @@ type Key = Readonly<{ id: string; client: string; state: KeyState } & Moments>;
 /** Makes a key, which ends after an interval or not at all, and stores its hash. */
 async function issueKey(database: Client, title: string, client: string, lifetime?: string | null) {
   const key = generateApiKey();
-  const { rows } = await database.query<Key>(
+  const { rows } = await database.query<Pick<Key, 'id' | 'client' | 'expiresAt'>>(
     `insert into api_key (client, key_hash, expires_at)
      values ($1, decode($2, 'hex'), case when $3::interval is not null then least(now() + $3::interval, '9999-12-31Z') end)
      returning id, client, expires_at as "expiresAt"`,
