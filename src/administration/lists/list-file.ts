@@ -135,7 +135,7 @@ function arranged(old: readonly Row[], own: readonly Row[], faults: Fault[]): Ro
     if (!own.some(({ value }) => value === row['value']))
       order.splice(order.findIndex(({ value }) => value === old[at - 1]?.['value']) + 1, 0, row);
   const place = ({ position, line, value }: Row): string =>
-    `position ${position} of ${line ? `line ${line}` : `${value}, which the file lacks`}`;
+    `position ${position} of ${line ? `line ${line}` : `${value} (the file lacks it)`}`;
   let last: Row = { line: 1, position: 0 };
   for (const row of order.filter(({ position }) => position)) {
     const isAbove = Number(row['position']) > Number(last['position']);

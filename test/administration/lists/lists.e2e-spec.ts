@@ -128,11 +128,17 @@ describe('migrate new --from', () => {
     [`${CODES}\nA,B,c,,\nA,C`, /line 3: it has more or fewer fields/],
     [`${CODES}\nA,B,c,1.1.2027,`, /line 2: valid_from is "1\.1\.2027"\. A moment such as/],
     [`${CODES}\nA,B,c,2027-01-02T00:00:00Z,2027-01-01T00:00:00Z`, /line 2: valid_until is not/],
-    [`${VALUES}\norderType,A,3,,\norderType,B,3,,`, /position 3 of line 3 .* 3 of line 2\./],
-    [`${VALUES}\norderType,A,1,,`, /line 2: position 1 .* 2 of Return, which the file lacks\./],
+    [
+      `${VALUES}\norderType,A,3,,\norderType,B,3,,`,
+      /line 3: position 3 of line 3 is no number above position 3 of line 2\./,
+    ],
+    [
+      `${VALUES}\norderType,A,1,,`,
+      /line 2: position 1 of line 2 is no number above position 2 of Return \(the file lacks it\)\./,
+    ],
     [
       `${VALUES}\norderType,Standard,5,,`,
-      /line 2: position 2 of Return, .* above .* 5 of line 2\./,
+      /line 2: position 2 of Return \(the file lacks it\) is no number above position 5 of line 2\./,
     ],
     [`${VALUES}\norderType,Standard,x,,`, /line 2: position x of line 2 is no number above /],
     [`${VALUES}\norderTypo,A,,,`, /line 2: there is no list "orderTypo"/],
