@@ -53,7 +53,9 @@ export class ServiceRequest extends IncomingMessage {
 
   /** Whether a header, whose values hold no comma, was sent in more than one line. */
   isRepeated(name: string): boolean {
-    return this.field(name)?.includes(',') === true && this.headersDistinct[name]?.length !== 1;
+    const isSent = (text: string, at: number): boolean =>
+      at % 2 === 0 && text.toLowerCase() === name;
+    return this.field(name)?.includes(',') === true && this.rawHeaders.filter(isSent).length > 1;
   }
 
   /** The pattern of the route that matched: one of a fixed set, so it can be a label of metrics. */

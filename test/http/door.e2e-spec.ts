@@ -170,6 +170,7 @@ describe('a problem document is the answer to', () => {
     [request(`TRACE ${PATH}`), 'method-not-allowed'],
     [request('CONNECT x:1', 'Content-Length: 3\r\n'), 'method-not-allowed'],
     [request(`GET ${PATH}`, 'Expect: x\r\n'), 'malformed-request', 417],
+    [request(`GET ${PATH}`, 'Expect: x, 100-continue\r\n'), 'malformed-request', 417],
     [request(`GET ${PATH}`), 'missing-credentials'],
   ])('%j', async (bytes, slug, ...[status]) => {
     const { responses } = await send(bytes, 1);

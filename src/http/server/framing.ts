@@ -59,7 +59,9 @@ export function framingProblem(request: ServiceRequest, event: string): Problem 
   // Chunks that wait for 100 (Continue) are not read
   if (isBodiless(method) && (Number(length) > 0 || (coding && event === 'checkContinue')))
     return BODY;
-  return event === 'checkExpectation' ? EXPECTATION : undefined;
+  // Node.js looks for 100-continue anywhere in the value. HTTP/1.0 knows no expectations: there the event is `request`
+  const isOther = event !== 'request' && !/^100-continue$/i.test(request.field('expect') ?? '');
+  return isOther ? EXPECTATION : undefined;
 }
 
 type ParserError = Error & { readonly code?: string; readonly rawPacket?: Buffer };
