@@ -42,10 +42,8 @@ const snapshotAt = (at?: string): Promise<CodesSnapshot> =>
     const moment = at === undefined ? now : Date.parse(at.toUpperCase());
     if (moment >= now) return new CodesSnapshot(await readCodes(manager), moment);
     const begin = (await beginOfRecord(manager)) ?? now;
-    if (moment < begin)
-      refuse(
-        `--at is ${at}: the record of changes begins at ${new Date(begin).toISOString()}, and what was answered before is not known.`,
-      );
+    const said = `--at is ${at}: the record of changes begins at ${new Date(begin).toISOString()}, and what was answered before is not known.`;
+    if (moment < begin) refuse(said);
     return new CodesSnapshot(await readPast(manager, moment), moment);
   });
 
@@ -75,8 +73,8 @@ export const exportCommand = command({
  */
 function forExcel(text: string): string {
   if (Buffer.byteLength(text) === text.length) return `sep=;\r\n${text}`;
-  process.stderr.write(
-    'There are letters outside ASCII, so the file begins with a byte order mark and not with "sep=;". An Excel whose separator is a comma opens it by Data > From Text/CSV.\n',
-  );
+  const said =
+    'There are letters outside ASCII, so the file begins with a byte order mark and not with "sep=;". An Excel whose separator is a comma opens it by Data > From Text/CSV.\n';
+  process.stderr.write(said);
   return `\ufeff${text}`;
 }

@@ -9,9 +9,10 @@ import { readCodes } from '../../codes/read-codes.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { transportWarning } from '../../configuration/database-url.js';
 import { readConfiguration } from '../../configuration/read-configuration.js';
+import { readTransaction } from '../../database/session.js';
 import { describe } from '../../telemetry/repeated-failure.js';
 import { command, typed } from '../frame/command.js';
-import { withDatabase, withReading } from '../frame/connect.js';
+import { textsOf, withDatabase } from '../frame/connect.js';
 import { triggerFaults } from '../migrate/drift.js';
 import { readMigrations, readState } from '../migrate/migration-files.js';
 
@@ -76,12 +77,12 @@ async function givenCredentials(): Promise<string[]> {
     .filter((credential) => credential !== '');
 }
 
-const DATABASE: Readonly<Record<string, (client: Client) => Promise<Finding>>> = {
+const SERVER = `select format('PostgreSQL %s, database %s, role %s', current_setting('server_version'), current_database(), current_user)`;
+const KEYS_IN_FORCE = `select id::text from public.api_key where ${KEY_STATE} in ('in force', 'ends')`;
+const DATABASE: Record<string, Parameters<typeof withDatabase<Finding>>[0]> = {
   async database(client) {
-    const { rows } = await client.query<{ said: string }>(
-      `select format('PostgreSQL %s, database %s, role %s', current_setting('server_version'), current_database(), current_user) as said`,
-    );
-    return { said: rows[0]?.said ?? '', warning: transportWarning(process.env) };
+    const [said = ''] = await textsOf(client, SERVER);
+    return { said, warning: transportWarning(process.env) };
   },
   async migrations(client) {
     const { pending, gone } = await readState(client, await readMigrations());
@@ -103,15 +104,12 @@ const DATABASE: Readonly<Record<string, (client: Client) => Promise<Finding>>> =
     if (!writes) return { said };
     return { said: `${said}, and may write too`, warning: 'Right for migrations alone.' };
   },
-  contents: () =>
-    withReading(async (manager) => {
-      const { values, records } = await readCodes(manager);
-      const [row] = await manager.query<{ keys: number }[]>(
-        `select count(*)::int as keys from public.api_key where ${KEY_STATE} in ('in force', 'ends')`,
-      );
-      const said = `${values.length} values, ${records.length} communication codes, ${row?.keys} API keys in force`;
-      return { said, warning: row?.keys ? undefined : ISSUE };
-    }),
+  async contents(client, manager) {
+    const { values, records } = await readTransaction(manager, () => readCodes(manager));
+    const keys = await textsOf(client, KEYS_IN_FORCE);
+    const said = `${values.length} values, ${records.length} communication codes, ${keys.length} API keys in force`;
+    return { said, warning: keys.length > 0 ? undefined : ISSUE };
+  },
   async triggers(client) {
     const said = (await triggerFaults(client)).join(', ');
     const fault = 'As the owner: alter table … enable always trigger …';

@@ -70,7 +70,8 @@ export async function runProgram(name: string, commands: Record<string, Command>
     process.exitCode = status;
   } catch (error) {
     const said = error instanceof DatabaseError ? 'PostgreSQL refused this: ' : '';
-    const isTableMissing = error instanceof DatabaseError && error.code === '42P01';
+    const { code } = error as { code?: unknown }; // TypeORM's errors have it, too
+    const isTableMissing = code === '42P01' && !(error instanceof AdministrationError);
     const remedy = isTableMissing ? `. Apply the migrations first: ${typed('migrate', 'up')}` : '';
     process.stderr.write(`${said}${describe(error)}${remedy}\n`);
     process.exitCode = 1;

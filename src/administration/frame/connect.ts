@@ -46,7 +46,7 @@ export const withReading = <T>(work: (manager: EntityManager) => Promise<T>): Pr
   withDatabase((_session, manager) => readTransaction(manager, work));
 
 /** The texts in the first column of what a query finds. */
-export async function textsOf(client: Client, text: string): Promise<string[]> {
-  const { rows } = await client.query<[string]>({ text, rowMode: 'array' });
+export async function textsOf(client: Client, text: string, values?: unknown[]) {
+  const { rows } = await client.query<[string]>({ text, values, rowMode: 'array' });
   return rows.map(([first]) => first);
 }

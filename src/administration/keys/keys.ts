@@ -3,18 +3,20 @@ import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { KEY_STATE, type KeyState } from '../../auth/api-keys/key-state.js';
 import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
-import { withDatabase } from '../frame/connect.js';
+import { textsOf, withDatabase } from '../frame/connect.js';
 
 /** The record of changes tells by this name what the key commands changed. */
 export const KEYS_APPLICATION = 'order-lookup-keys';
 const LIST = typed('keys', 'list');
+const REVOKE = `update api_key set revoked_at = least(revoked_at, now()) where id::text = lower($1)
+  returning format('The key %s of %s is revoked since %s.', id, client, to_char(revoked_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
 
 /** Commits all of the work or nothing. */
 const changeKeys = <T>(work: (client: Client) => Promise<T>): Promise<T> =>
   withDatabase(async (client) => {
     // Whatever the connection string and the database say: of two rotations at once, the second one has to see the first
     await client.query(
-      `begin isolation level read committed; set local timezone = 'UTC'; set local application_name = '${KEYS_APPLICATION}'`,
+      `begin isolation level read committed; set local timezone = 'UTC'; set local lock_timeout = '10s'; set local application_name = '${KEYS_APPLICATION}'`,
     );
     const result = await work(client);
     await client.query('commit');
@@ -82,12 +84,8 @@ export const revoke = command({
   summary: 'ends a key now, also one whose end is set for later',
   run: (_values, [word]) =>
     changeKeys(async (client) => {
-      const { rows } = await client.query<{ text: string }>(
-        `update api_key set revoked_at = least(revoked_at, now()) where id::text = lower($1)
-         returning format('The key %s of %s is revoked since %s.', id, client, to_char(revoked_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as text`,
-        [word],
-      );
-      return rows[0] ?? refuse(`There is no key of this id. To see the ids: ${LIST}`);
+      const [text] = await textsOf(client, REVOKE, [word]);
+      return { text: text ?? refuse(`There is no key of this id. To see the ids: ${LIST}`) };
     }),
 });
 

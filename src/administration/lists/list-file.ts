@@ -61,6 +61,7 @@ async function readListFile(path: string, faults: Fault[]) {
   const { length } = text.split('\ufffd', 1)[0]?.split('\n') ?? [];
   if (!isUtf8(bytes)) assertNone(path, [[length, 'it is not in UTF-8. Save it as "CSV UTF-8".']]);
   const [[, names] = [1, []], ...records] = recordsOf(text, faults);
+  if (names.length === 0) assertNone(path, faults);
   const list = listOf(path, names);
   const rows = new Map<string, Row>();
   for (const [line, fields] of records) {
@@ -136,11 +137,12 @@ function arranged(old: readonly Row[], own: readonly Row[], faults: Fault[]): Ro
       order.splice(order.findIndex(({ value }) => value === old[at - 1]?.['value']) + 1, 0, row);
   const place = ({ position, line, value }: Row): string =>
     `position ${position} of ${line ? `line ${line}` : `${value} (the file lacks it)`}`;
-  let last: Row = { line: 1, position: 0 };
+  let [last, line]: [Row?, Row[string]?] = [];
   for (const row of order.filter(({ position }) => position)) {
-    const isAbove = Number(row['position']) > Number(last['position']);
-    const said = `${place(row)} is no number above ${place(last)}. The order of the lines counts: sort them, or leave positions empty.`;
-    if (!isAbove) faults.push([Number(row['line'] ?? last['line']), said]);
+    line = row['line'] ?? line;
+    const isAbove = Number(row['position']) > Number(last?.['position'] ?? 0);
+    const said = `${place(row)} is no number above ${last ? place(last) : 0}. The order of the lines counts: sort them, or leave positions empty.`;
+    if (!isAbove) faults.push([Number(line ?? 1), said]);
     if (isAbove || !row['line']) last = row;
   }
   const next = Number(old.at(-1)?.['position'] ?? 0) + 1 - old.length;

@@ -3,6 +3,7 @@ import { readFile, rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { promisify } from 'node:util';
+import { Client } from 'pg';
 import { readCodes } from '../../codes/read-codes.js';
 import { connectionString } from '../../configuration/database-url.js';
 import { describe } from '../../telemetry/repeated-failure.js';
@@ -18,19 +19,18 @@ import { runMigrations } from './run-migrations.js';
 /** Written by the demo: it holds the connection string of its database. */
 const DEMO = join(files.MIGRATIONS, '..', '.data', 'demo.env');
 
+const WHAT_IT_IS = `a change by hand, or a trigger that is missing or off. See: ${typed('migrate', 'drift')}`;
+
 export const up = command({
   summary: 'applies the migrations that are pending',
   run: async () => {
     const names = await runMigrations('up');
     const lines = names.length > 0 ? names.map((name) => `applied  ${name}`) : ['Nothing to do.'];
-    await withReading(readCodes).catch((error: unknown) =>
-      lines.push(`The codes in the database cannot be served: ${describe(error)}.`),
-    );
-    const drift = await withDatabase(countDrift);
-    if (drift > 0)
-      lines.push(
-        `There is drift (${drift}): a change by hand, or a trigger that is missing or off. See: ${typed('migrate', 'drift')}`,
-      );
+    const failed = (said: string) => (error: unknown) =>
+      void lines.push(`${said}: ${describe(error)}.`);
+    await withReading(readCodes).catch(failed('The codes in the database cannot be served'));
+    const drift = await withDatabase(countDrift).catch(failed('Drift could not be looked for'));
+    if (drift) lines.push(`There is drift (${drift}): ${WHAT_IT_IS}`);
     return { text: lines.join('\n') };
   },
 });
@@ -61,9 +61,9 @@ export const down = command({
     const plan = await planMigrations('down', (state) => lastOf(state).reverse());
     if (plan.migrations.length === 0) return { text: 'Nothing to do.' };
     const url = connectionString(process.env);
-    const { host, pathname } = new URL(url);
+    const { database, host, port } = new Client({ connectionString: url });
     process.stdout.write(
-      `To undo in the database ${pathname.slice(1)} at ${host}: ${plan.migrations.join(', ')}\n${describeEffects(plan).join('\n')}\n\n`,
+      `To undo in the database ${database} at ${host}:${port}: ${plan.migrations.join(', ')}\n${describeEffects(plan).join('\n')}\n\n`,
     );
     const demo = await readFile(DEMO, 'utf8').catch(() => '');
     if (!yes && !demo.includes(`DATABASE_URL='${url}'`) && !(await isAgreed()))
@@ -76,8 +76,7 @@ export const down = command({
 async function isAgreed(): Promise<boolean> {
   if (!process.stdin.isTTY) return false;
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  const said = await terminal.question('Undo this? Type "yes": ');
-  terminal.close();
+  const said = await terminal.question('Undo this? Type "yes": ').finally(() => terminal.close());
   return said.trim().toLowerCase() === 'yes';
 }
 
@@ -98,6 +97,8 @@ export const create = command({
   },
 });
 
+const ALTERED = 'was changed or removed. Restore it, and write a new migration for the change.';
+
 export const check = command({
   usage: '[--base REF]',
   summary:
@@ -106,16 +107,11 @@ export const check = command({
   run: async ({ base }) => {
     const names = await files.readMigrations();
     const { theirs = [], altered = [] } = base === undefined ? {} : await readBase(base);
-    const last = theirs.at(-1);
-    const faults = altered.map(
-      (name) =>
-        `${name}.sql of ${base} was changed or removed. Restore it, and write a new migration for what is to change.`,
-    );
+    const [last, remedy] = [theirs.at(-1), typed('migrate', `renumber --base ${base}`)];
+    const faults = altered.map((name) => `${name}.sql of ${base} ${ALTERED}`);
     const own = names.filter((name) => !theirs.includes(name));
     for (const name of own.filter((one) => last && files.numberOf(one) <= files.numberOf(last)))
-      faults.push(
-        `${name}.sql does not come after ${last}.sql of ${base}: ${typed('migrate', `renumber --base ${base}`)}`,
-      );
+      faults.push(`${name}.sql does not come after ${last}.sql of ${base}: ${remedy}`);
     if ((await files.readLast()) !== names.at(-1))
       faults.push(`last-migration.txt has to hold ${names.at(-1)}: write that name into it.`);
     if (faults.length > 0) refuse(faults.join('\n'));

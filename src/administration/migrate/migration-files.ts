@@ -33,6 +33,8 @@ export async function migrationNames(folder = MIGRATIONS): Promise<string[]> {
   return files.map((file) => basename(file, '.sql'));
 }
 
+const SAME_NUMBER = `have the same number. Give those that are not on the main branch the next free ones: ${typed('migrate', 'renumber --base main')}`;
+
 /**
  * Names of all migrations, with every check that needs no database.
  * @throws AdministrationError that names file and line
@@ -40,10 +42,7 @@ export async function migrationNames(folder = MIGRATIONS): Promise<string[]> {
 export async function readMigrations(folder = MIGRATIONS): Promise<string[]> {
   const names = await migrationNames(folder);
   const at = names.findIndex((name, index) => names[index + 1]?.slice(0, 4) === name.slice(0, 4));
-  if (at >= 0)
-    refuse(
-      `${names[at]}.sql and ${names[at + 1]}.sql have the same number. Give those that are not on the main branch the next free ones: ${typed('migrate', 'renumber --base main')}`,
-    );
+  if (at >= 0) refuse(`${names[at]}.sql and ${names[at + 1]}.sql ${SAME_NUMBER}`);
   for (const name of names) {
     const fault = faultOf(await readFile(join(folder, `${name}.sql`)));
     if (fault) refuse(`${name}.sql${fault}`);

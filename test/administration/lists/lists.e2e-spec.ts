@@ -125,6 +125,7 @@ describe('migrate new --from', () => {
     [`${CODES}\nA,${'x'.repeat(257)},c,,`, /line 2: code is "x+"/],
     [`${CODES}\nA,B,c,,\n\nA,"B"x,c,,\nA,"C"x,c,,`, /line 4: its quotes are wrong/],
     [`${CODES}\nA,"B\n,c,,\n`, /line 2: its quotes are wrong/],
+    [`code_type,"code\nA,B`, /line 1: its quotes are wrong/],
     [`${CODES}\nA,B,c,,\nA,C`, /line 3: it has more or fewer fields/],
     [`${CODES}\nA,B,c,1.1.2027,`, /line 2: valid_from is "1\.1\.2027"\. A moment such as/],
     [`${CODES}\nA,B,c,2027-01-02T00:00:00Z,2027-01-01T00:00:00Z`, /line 2: valid_until is not/],
@@ -140,7 +141,11 @@ describe('migrate new --from', () => {
       `${VALUES}\norderType,Standard,5,,`,
       /line 2: position 2 of Return \(the file lacks it\) is no number above position 5 of line 2\./,
     ],
-    [`${VALUES}\norderType,Standard,x,,`, /line 2: position x of line 2 is no number above /],
+    [`${VALUES}\norderType,Standard,x,,`, /line 2: position x of line 2 is no number above 0\. /],
+    [
+      `${VALUES}\norderSubtype,Fulfillment,1,,\norderSubtype,WillCall,,,`,
+      /line 2: position 2 of Inventory \(the file lacks it\) is no number above position 4 of Exchange \(the file lacks it\)\./,
+    ],
     [`${VALUES}\norderTypo,A,,,`, /line 2: there is no list "orderTypo"/],
   ])('refuses %j', async (text, said) => {
     const error = (await compared(text).catch((fault: Error) => fault)) as Error;

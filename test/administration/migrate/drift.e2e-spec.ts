@@ -118,6 +118,43 @@ it('becomes a migration, which changes nothing here and everything elsewhere, an
   copy.environment = { DATABASE_URL: urlAs(person) };
 });
 
+it.each([
+  [
+    `update code_list_value set valid_until = '2999-01-01T00:00Z' where value = 'Rail'`,
+    `update code_list_value set value = 'Train' where value = 'Rail';`,
+    /^After the change by hand 0100_later changed code_list_value of the same code_list\. Write /,
+  ],
+  [
+    `insert into code_list_value (code_list, value) values ('orderType', 'ByHand')`,
+    `insert into code_list_value (code_list, value) values ('orderType', 'Later');`,
+    /^After the change by hand 0100_later changed code_list_value of the same code_list\. Write /,
+  ],
+  [
+    `insert into communication_code values ('T', 'N', 'by hand')`,
+    `update communication_code set code = 'M' where code = 'N';`,
+    /^After the change by hand 0100_later changed communication_code of the same code_type\. Write /,
+  ],
+  [
+    `insert into communication_code values ('T', 'N', 'x', '2999-01-01T00:00Z'); delete from communication_code; insert into communication_code values ('T', 'N', 'x', '2999-01-01T00:00Z')`,
+    `delete from communication_code;`,
+    /^No code was changed by hand\. Nothing was written\.\n$/,
+  ],
+])('becomes no migration where that would be wrong: %s, then %s', async (byHand, later, said) => {
+  const other = await createDatabase();
+  await other.query(byHand);
+  const names = new ProgramCopy();
+  names.environment = { DATABASE_URL: other.urlOf('order_lookup_owner') };
+  names.add('0100_later', later);
+  expect(await names.migrate('up')).toMatchObject({ status: 0 });
+  expect(await names.migrate('drift', '--to-migration', 'by_hand')).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: expect.stringMatching(said),
+  });
+  names.remove();
+  await other.drop();
+});
+
 it('names triggers that are missing or off', async () => {
   await database.query(
     `alter table code_list disable trigger record_insert; drop trigger record_delete on code_list`,

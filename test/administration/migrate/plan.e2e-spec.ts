@@ -184,6 +184,7 @@ describe('migrate plan sees what the service would see:', () => {
     ['alter table code_list_value enable row level security;', `${CODES}query would be affected`],
     [`update api_key set revoked_at = now() where client = 'Acme';`, `${LOST}\n`],
     [`update api_key set key_hash = sha256('x') where client = 'Acme';`, LOST],
+    [`update api_key set expires_at = now() + interval '29 days' where client = 'Acme';`, LOST],
     [`delete from area_property where area = 'order-update';`, `${CODES}the area order-update has`],
   ])('%s', async (sql, said) => {
     copy.add('0100_x', sql);

@@ -260,5 +260,6 @@ it.each([
 ])('says in one line what is wrong with the address %j', async (url, line) => {
   copy.environment = url ? { DATABASE_URL: url } : {};
   const { status, stderr } = await migrate('up');
+  expect((await migrate('plan')).stderr).toBe(stderr);
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(line) });
 });

@@ -23,7 +23,6 @@ export interface Change {
   readonly breaks?: string | undefined;
 }
 type Seen = Pick<Change, 'what' | 'area' | 'property' | 'name' | 'description'>;
-
 type List = readonly { readonly validity: Validity; readonly seen: Seen }[];
 
 /** An end that is as far away counts as announced. */
@@ -44,15 +43,12 @@ export function changesBetween(before: CodeRows, after: CodeRows, now: number): 
   const time = ({ at }: Change): number => (at === undefined ? now : Date.parse(at));
   return changes
     .sort((one, other) => time(one) - time(other))
-    .map((change) => ({
-      ...change,
-      breaks: time(change) < now + NOTICE_MS ? danger(change) : undefined,
-    }));
+    .map((change) => ({ ...change, breaks: danger(change, time(change) - now) }));
 }
 
 /** Members of an object and records are found by their names, values also by their places. */
-function danger({ kind, what, after, withdrawn }: Change): string | undefined {
-  if (withdrawn) return undefined;
+function danger({ kind, what, after, withdrawn }: Change, ahead: number): string | undefined {
+  if (withdrawn || ahead >= NOTICE_MS) return undefined;
   if (kind === 'removed') return 'orders and clients may still hold it';
   if (what !== 'value' || after === undefined) return undefined;
   return 'clients that go by position read another one';

@@ -1,6 +1,5 @@
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
-import { KEY_STATE } from '../../../auth/api-keys/key-state.js';
 import { groupBy } from '../../../codes/group-by.js';
 import { readCodes } from '../../../codes/read-codes.js';
 import { describe } from '../../../telemetry/repeated-failure.js';
@@ -72,10 +71,10 @@ export async function planMigrations(direction: 'up' | 'down', namesOf = pending
     return { before: view, after: await viewOf(manager), migrations: names, wayBack: faults };
   });
   const changes = changesBetween(before.codes, after.codes, Date.now());
-  const lost = [...before.keys].flatMap(([key, name]) => (after.keys.has(key) ? [] : name)).sort();
+  const gone = [...before.keys].flatMap(([key, name]) => (after.keys.has(key) ? [] : name));
+  const lost = [...new Set(gone)].sort().join(', ');
   const refusals = migrations.length > 0 ? after.refusals : [];
-  if (lost.length > 0)
-    refusals.push(`callers will be refused: keys of ${[...new Set(lost)].join(', ')}`);
+  if (lost) refusals.push(`callers will be refused: keys of ${lost}`);
   const canBreakClients = refusals.length > 0 || changes.some(({ breaks }) => breaks);
   return { migrations, changes, refusals, wayBack, canBreakClients };
 }
@@ -115,8 +114,9 @@ const fingerprint = async (client: Client): Promise<string[]> =>
 // What the service would read: with its own readers, its own role and its own settings, so that a right that is missing, row level security or
 // a table that is gone shows here as it would there.
 const ROLE = 'order_lookup_service';
-const KEYS = `select id || encode(key_hash, 'hex') as key, client from public.api_key
-  where ${KEY_STATE} in ('in force', 'ends') and exists (select from public.revision)`;
+// A key that is in force now, and in 30 days, is there twice
+const KEYS = `select id || encode(key_hash, 'hex') || days as key, client from public.api_key, unnest(array[0, 30]) days
+  where coalesce(least(expires_at, revoked_at) > now() + make_interval(days => days), true) and exists (select from public.revision)`;
 // Where the session's role may not act as the service, it reads with its own rights
 const AS_SERVICE = `savepoint service_view;
   do $$ begin
@@ -141,7 +141,6 @@ async function viewOf(manager: EntityManager) {
   );
   return {
     codes: codes ?? { properties: [], values: [], records: [] },
-    /** Clients of the keys in force, by id and hash. */
     keys: new Map(keys?.map(({ key, client }) => [key, client])),
     refusals,
   };

@@ -4,6 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client, DatabaseError } from 'pg';
 import type { EntityManager } from 'typeorm';
+import { connectionString } from '../../../configuration/database-url.js';
 import { describe } from '../../../telemetry/repeated-failure.js';
 import { AdministrationError } from '../../frame/command.js';
 import { withDatabase } from '../../frame/connect.js';
@@ -34,6 +35,7 @@ type Work<T> = (client: Client, manager: EntityManager) => Promise<T>;
 
 /** @throws what `work` threw, or an AdministrationError if no attempt came to its end */
 export async function rehearse<T>(work: Work<T>): Promise<T> {
+  connectionString(process.env); // its faults are told as they are
   const startedAt = performance.now();
   for (;;) {
     try {
