@@ -26,7 +26,7 @@ export class Problem extends Error {
     readonly circumstances: Circumstances,
   ) {
     const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0; // an error of the caller needs no stack: this saves 5 µs, 14 % of the CPU time of its answer
+    Error.stackTraceLimit = 0; // an error of the caller needs no stack: this saves 10 % of the CPU time of its answer
     super(circumstances.detail);
     Error.stackTraceLimit = stackTraceLimit;
     this.name = 'Problem';

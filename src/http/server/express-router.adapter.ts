@@ -1,5 +1,5 @@
 // An adapter that uses only the router of Express. Express's application changes the prototypes of every request and response, which makes
-// these objects slow in V8, and answers unknown routes itself, in HTML. Without it a request costs 30 % more CPU time.
+// these objects slow in V8, and answers unknown routes itself, in HTML. Without it a request costs 13 % more CPU time.
 import { type Server, type ServerOptions, createServer } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
