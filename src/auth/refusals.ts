@@ -36,13 +36,7 @@ export class Refusals {
     const all: Refused[] = [];
     if (key) all.push({ ...key, ...API_KEY });
     if (token) all.push({ ...token, ...ACCESS_TOKEN });
-    // A header that is missing or repeated is told in any case. Otherwise 503 and never 401, if a credential cannot be checked
-    const repeated = all.filter(({ reason }) => reason === 'repeated');
-    const isMissing = all.some(({ reason }) => reason === 'missing');
-    const undecided = all.filter((fault) => fault.undecided !== undefined);
-    const decided = all.filter((fault) => fault.undecided === undefined);
-    const told = isMissing || undecided.length === 0 ? decided : undecided;
-    const faults = repeated.length > 0 ? repeated : told;
+    const faults = all.length > 1 ? told(all) : all;
     for (const { credential, reason } of faults)
       this.metrics.credentialsRefused.inc({ credential, reason });
     request.refusal = {
@@ -89,6 +83,17 @@ export class Refusals {
       headers: [...KEY_CHALLENGE, 'WWW-Authenticate', bearer],
     });
   }
+}
+
+/** A header that is missing or repeated is told in any case. Otherwise 503 and never 401, if a credential cannot be checked. */
+function told(faults: readonly Refused[]): readonly Refused[] {
+  const repeated = faults.filter(({ reason }) => reason === 'repeated');
+  if (repeated.length > 0) return repeated;
+  const isMissing = faults.some(({ reason }) => reason === 'missing');
+  const undecided = faults.filter((fault) => fault.undecided !== undefined);
+  return isMissing || undecided.length === 0
+    ? faults.filter((fault) => fault.undecided === undefined)
+    : undecided;
 }
 
 function issueOf({ field, reason, remedy, invalid }: Refused, scope: string): Issue {

@@ -45,19 +45,16 @@ export class AccessTokensService {
     return 'reason' in decoded ? decoded : undefined;
   }
 
-  /** The fault of the token of a caller with a valid API key. */
-  async verify(authorization: string | undefined): Promise<Fault | undefined> {
+  /** The fault of the token of a caller with a valid API key: at once, if it was verified before. */
+  verify(authorization: string | undefined): Fault | undefined | Promise<Fault | undefined> {
     const text = textOf(authorization);
     if (typeof text !== 'string') return text;
     const known = this.remembered.get(text);
     const isCurrent = known !== undefined && known.issuer.keys === known.keys;
-    const token = isCurrent ? known : await this.verifyNew(text);
-    if ('reason' in token) return token;
-    if (!isInForce(token)) return { reason: 'expired' };
-    return token.isInScope ? undefined : { reason: 'scope' };
+    return isCurrent ? faultNow(known) : this.verifyNew(text);
   }
 
-  private async verifyNew(text: string): Promise<AccessToken | Fault> {
+  private async verifyNew(text: string): Promise<Fault | undefined> {
     const decoded = this.decode(text);
     if ('reason' in decoded) return decoded;
     const { header, claims } = decoded;
@@ -76,7 +73,7 @@ export class AccessTokensService {
     this.remembered.set(text, token);
     if (this.remembered.size > MOST_REMEMBERED)
       this.remembered.delete(this.remembered.keys().next().value as string);
-    return token;
+    return faultNow(token);
   }
 
   private decode(text: string) {
@@ -94,6 +91,11 @@ function textOf(authorization = ''): string | Fault {
   if (scheme.toLowerCase() !== 'bearer') return { reason: 'scheme' };
   const text = authorization.slice(prefix.length);
   return text.length <= MAX_TOKEN_BYTES ? text : { reason: 'malformed' };
+}
+
+function faultNow(token: AccessToken): Fault | undefined {
+  if (!isInForce(token)) return { reason: 'expired' };
+  return token.isInScope ? undefined : { reason: 'scope' };
 }
 
 const isInForce = ({ expiresAt }: AccessToken): boolean =>
