@@ -85,7 +85,7 @@ export class CodesSnapshot {
         ({ property, codeList }) =>
           `${JSON.stringify(property)}:${JSON.stringify((lists.get(codeList) ?? []).map(({ value }) => value))}`,
       );
-    return Answer.of(Buffer.from(`{${members.join(',')}}`)); // not from an object, which would move names that look like numbers to the front
+    return Answer.of(`{${members.join(',')}}`); // not from an object, which would move names that look like numbers to the front
   }
 
   private make(filters: Filters): Answer | Promise<Answer> {
@@ -93,8 +93,8 @@ export class CodesSnapshot {
       .find(filters)
       .filter(({ validity }) => isInForce(validity, this.moment));
     if (records.length > PIECE) return this.makeLarge(records);
-    const body = Buffer.from(PREFIX + join(records) + SUFFIX);
-    this.bytes += body.length;
+    const body = PREFIX + join(records) + SUFFIX;
+    this.bytes += Buffer.byteLength(body);
     return Answer.of(body, COMMUNICATION_CODES);
   }
 

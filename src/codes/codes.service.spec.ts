@@ -42,7 +42,7 @@ async function begin() {
 }
 
 const textOf = async (answer: Answer | Promise<Answer>): Promise<string> =>
-  Buffer.concat((await answer).parts).toString();
+  (await answer).parts.join('');
 
 /** The validity of each code of each type, and of the value with the same name. */
 type Given = ReadonlyMap<string, Validity>;

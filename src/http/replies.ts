@@ -63,7 +63,7 @@ export class Replies implements BeforeApplicationShutdown {
     response: ServiceResponse,
     status: number,
     fields: readonly string[],
-    parts: readonly Buffer[],
+    parts: Answer['parts'],
     details = {},
   ): void {
     const { req: request } = response;

@@ -41,8 +41,8 @@ export class ProblemRenderer {
       dateTime: new Date().toISOString(),
       ...(issues.length > 0 ? { issues } : {}),
     };
-    const body = Buffer.from(JSON.stringify(document)); // as a text, Node would convert it together with the header fields, at twice the cost
-    const own = ['X-Request-Id', requestId, 'Content-Length', String(body.length)];
+    const body = JSON.stringify(document);
+    const own = ['X-Request-Id', requestId, 'Content-Length', String(Buffer.byteLength(body))];
     return { status, headers: [...own, ...COMMON_FIELDS, ...headers], body };
   }
 }

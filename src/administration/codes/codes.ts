@@ -25,7 +25,7 @@ export const show = command({
         operation === 'order-scheduling'
           ? await snapshot.communicationCodes({})
           : snapshot.supportedValues(operation);
-      const body = Buffer.concat(parts).toString();
+      const body = parts.join('');
       texts.push(area === undefined ? `${operation}\n${body}\n` : body);
     }
     return { text: texts.join('\n'), exact: true };

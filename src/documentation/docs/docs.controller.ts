@@ -18,7 +18,7 @@ const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';
 
 const page = (type: string, body: string | Buffer, policy?: string): Answer =>
-  Answer.of(Buffer.from(body), AnswerKind.page(type, policy));
+  Answer.of(body, AnswerKind.page(type, policy));
 const fromPackage = (name: string, type: string): [string, Answer] => {
   const body = readFileSync(join(SWAGGER_UI, name));
   return [name, page(type, body, "default-src 'none'; script-src 'self'")];

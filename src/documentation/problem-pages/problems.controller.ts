@@ -46,7 +46,7 @@ const escape = (text: string): string =>
 
 const page = (title: string, content: string): Answer =>
   Answer.of(
-    Buffer.from(`<!doctype html>
+    `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -57,6 +57,6 @@ body { max-width: 44rem; margin: 3rem auto; padding: 0 1.25rem; }
 </style>
 <h1>${escape(title)}</h1>
 ${content}
-</html>`),
+</html>`,
     HTML,
   );
