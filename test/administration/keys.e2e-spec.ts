@@ -11,8 +11,14 @@ interface Issued {
 }
 
 let database: TestDatabase;
+let locked: ReturnType<typeof keys>;
 beforeAll(async () => {
   database = await createDatabase();
+  const { id } = await issue('locked');
+  const writer = await database.session();
+  await writer.query('begin');
+  await writer.query('select from api_key where id = $1 for update', [id]);
+  locked = keys('revoke', id);
 });
 afterAll(() => database.drop());
 
@@ -147,4 +153,8 @@ it('keys rotate succeeds once where two rotate the same key at once', async () =
   const outcomes = await Promise.all([keys('rotate', id), keys('rotate', id)]);
   expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([0, 1]));
   expect(await database.query(`select from api_key where client = 'twice'`)).toHaveLength(2);
+});
+
+it('keys gives up after ten seconds where somebody has locked the key', async () => {
+  expect(await locked).toEqual(failed(/canceling statement due to lock timeout/));
 });

@@ -69,17 +69,22 @@ it('applies each migration to an empty database once, though three run at once, 
   await empty.drop();
 });
 
-it('says what the service would refuse, in its words', async () => {
-  copy.add(
-    '0100_empty',
+it.each([
+  [
+    'what the service would refuse, in its words',
     `create table kept as select * from area_property; delete from area_property where area = 'order-update'`,
     `insert into area_property select * from kept where area = 'order-update'; drop table kept`,
-  );
-  expect(await migrate('up')).toEqual({
-    ...GOOD,
-    stdout:
-      'applied  0100_empty\nThe codes in the database cannot be served: the area order-update has no property: area_property needs a row for each.\n',
-  });
+    'The codes in the database cannot be served: the area order-update has no property: area_property needs a row for each.',
+  ],
+  [
+    'that drift could not be looked for',
+    'alter view trigger_fault rename to moved',
+    'alter view moved rename to trigger_fault',
+    'Drift could not be looked for: relation "public.trigger_fault" does not exist.',
+  ],
+])('says what it applied, and %s', async (_, sql, back, said) => {
+  copy.add('0100_x', sql, back);
+  expect(await migrate('up')).toEqual({ ...GOOD, stdout: `applied  0100_x\n${said}\n` });
   expect(await migrate('down --yes')).toMatchObject(GOOD);
 });
 
@@ -221,6 +226,10 @@ it('goes down only with --yes, or on the database of the demo, and where there i
     `delete from code_list_value where value = 'Transfer';`,
   );
   expect(await migrate('up')).toMatchObject(GOOD);
+  // What pg connects to
+  copy.environment = {
+    DATABASE_URL: `${database.url.replace(/@[^/]+/, '@elsewhere.invalid')}?${new URLSearchParams({ host: '127.0.0.1', port: new URL(database.url).port })}`,
+  };
   expect(await migrate('down')).toEqual({
     status: 1,
     stdout: expect.stringMatching(
@@ -228,6 +237,7 @@ it('goes down only with --yes, or on the database of the demo, and where there i
     ),
     stderr: 'Nothing was undone. Where nobody can be asked, add --yes\n',
   });
+  copy.environment = { DATABASE_URL: database.url };
   const demo = join(copy.folder, '.data');
   mkdirSync(demo);
   writeFileSync(join(demo, 'demo.env'), `export DATABASE_URL='${database.url}'\n`);
