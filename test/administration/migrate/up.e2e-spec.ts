@@ -226,10 +226,10 @@ it('goes down only with --yes, or on the database of the demo, and where there i
     `delete from code_list_value where value = 'Transfer';`,
   );
   expect(await migrate('up')).toMatchObject(GOOD);
-  // What pg connects to
-  copy.environment = {
-    DATABASE_URL: `${database.url.replace(/@[^/]+/, '@elsewhere.invalid')}?${new URLSearchParams({ host: '127.0.0.1', port: new URL(database.url).port })}`,
-  };
+  // The host in the query is the one that pg connects to
+  const { port } = new URL(database.url);
+  const elsewhere = database.url.replace(/@[^/]+/, '@elsewhere.invalid');
+  copy.environment = { DATABASE_URL: `${elsewhere}?host=127.0.0.1&port=${port}` };
   expect(await migrate('down')).toEqual({
     status: 1,
     stdout: expect.stringMatching(
