@@ -95,9 +95,8 @@ export class Answer {
   private async make(coding: string): Promise<void> {
     isMaking = true;
     try {
-      const body = await ENCODERS.get(coding)?.(
-        Buffer.concat(this.parts.filter((part) => typeof part !== 'string')),
-      );
+      const parts = this.parts.filter((part) => typeof part !== 'string'); // all: only long answers have codings
+      const body = await ENCODERS.get(coding)?.(Buffer.concat(parts));
       const fields = ['Content-Encoding', coding];
       if (body) this.coded.set(coding, new Answer([body], this.etagOf(coding), this.kind, fields));
     } finally {
