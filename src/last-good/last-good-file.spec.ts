@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { recordOf } from '../codes/code-rows.js';
+import { recordOf } from '../lookups/code-rows.js';
 import { type LastGood, readLastGood, writeLastGood } from './last-good-file.js';
 
 const ALWAYS = { validFrom: -Infinity, validUntil: Infinity };

@@ -5,7 +5,7 @@ import { open, readFile, readlink, rename, rm, stat, writeFile } from 'node:fs/p
 import { dirname, resolve } from 'node:path';
 import type { JSONWebKeySet } from 'jose';
 import type { ListedKey } from '../auth/api-keys/api-keys.service.js';
-import { type CodeRows, assertServable } from '../codes/code-rows.js';
+import { type CodeRows, assertServable } from '../lookups/code-rows.js';
 
 /** Raise the version when the meaning of the content changes. */
 const HEAD = '{"format":"order-lookup-services last good","version":2,"content":';

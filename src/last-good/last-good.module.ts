@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { CodesModule } from '../codes/codes.module.js';
+import { CodesModule } from '../lookups/codes.module.js';
 import { SnapshotsModule } from '../snapshots/snapshots.module.js';
 import { LastGoodService } from './last-good.service.js';
 

@@ -5,15 +5,16 @@ import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common'
 import { Client } from 'pg';
 import { ApiKeysService, type KeyList } from '../auth/api-keys/api-keys.service.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
-import type { CodeRows } from '../codes/code-rows.js';
-import { CodesSnapshot } from '../codes/codes-snapshot.js';
-import { CodesService } from '../codes/codes.service.js';
+import type { CodeRows } from '../lookups/code-rows.js';
+import { CodesSnapshot } from '../lookups/codes-snapshot.js';
+import { CodesService } from '../lookups/codes.service.js';
 import { Configuration } from '../configuration/configuration.js';
 import { connectionString } from '../configuration/database-url.js';
 import { DatabaseClock } from '../database/database-clock.js';
 import { LOG, type Log } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
-import { RepeatedFailure, describe } from '../telemetry/repeated-failure.js';
+import { messageOf } from '../telemetry/error-message.js';
+import { RepeatedFailure } from '../telemetry/repeated-failure.js';
 import { type LastGood, readLastGood, writeLastGood } from './last-good-file.js';
 
 /** How often it is looked whether a write is due, and how long database and issuers may be silent at the start. */
@@ -41,7 +42,7 @@ export class LastGoodService implements OnApplicationBootstrap {
   private async restore(): Promise<void> {
     await pause(LOOK_MS, undefined, { ref: false });
     const { LAST_GOOD_FILE: path } = this.configuration;
-    const [codes, keys] = [this.codes.followed, this.apiKeys.followed];
+    const [codes, keys] = [this.codes.snapshot, this.apiKeys.snapshot];
     const issuers = this.issuers.all.filter(({ keySet }) => !keySet);
     const lacksData = !codes.current || !keys.current;
     if (!lacksData && issuers.length === 0) return;
@@ -63,7 +64,7 @@ export class LastGoodService implements OnApplicationBootstrap {
       const missing = [...(lacksData ? ['codes, keys'] : []), ...issuers.map(({ name }) => name)];
       this.log.warn({ missing, ageSeconds: age }, 'LAST_GOOD_FILE is served');
     } catch (error) {
-      this.log.warn({ path, reason: describe(error) }, 'LAST_GOOD_FILE is ignored');
+      this.log.warn({ path, reason: messageOf(error) }, 'LAST_GOOD_FILE is ignored');
     }
   }
 
@@ -74,7 +75,7 @@ export class LastGoodService implements OnApplicationBootstrap {
     let [written, triedAt] = [[] as unknown[], -Infinity];
     for (;;) {
       await pause(LOOK_MS, undefined, { ref: false });
-      const [codes, keys] = [this.codes.followed, this.apiKeys.followed];
+      const [codes, keys] = [this.codes.snapshot, this.apiKeys.snapshot];
       const sets = this.issuers.all.map(({ keySet }) => keySet);
       const content = [codes.current, keys.current, ...sets];
       const isChanged = content.some((part, at) => part !== written[at]);
@@ -99,7 +100,7 @@ export class LastGoodService implements OnApplicationBootstrap {
     return {
       source: this.source,
       aheadMs: now - Date.now(),
-      confirmedAt: now - this.apiKeys.followed.age * 1000,
+      confirmedAt: now - this.apiKeys.snapshot.age * 1000,
       keys: [...keys],
       issuers: this.issuers.all.flatMap(({ name, keySet, age }) =>
         keySet ? [{ name, jwks: keySet.jwks, fetchedAt: now - age * 1000 }] : [],

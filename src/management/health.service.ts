@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
-import { CodesService } from '../codes/codes.service.js';
+import { CodesService } from '../lookups/codes.service.js';
 import { Replies } from '../http/replies.js';
 import { Metrics, measureOnScrape } from '../telemetry/metrics.js';
 
@@ -38,8 +38,8 @@ export class HealthService {
 
   private get restored(): Record<'codes' | 'keys' | 'signing-keys', boolean> {
     return {
-      codes: this.codes.followed.isRestored,
-      keys: this.apiKeys.followed.isRestored,
+      codes: this.codes.snapshot.isRestored,
+      keys: this.apiKeys.snapshot.isRestored,
       'signing-keys': this.issuers.all.some(({ isRestored }) => isRestored),
     };
   }

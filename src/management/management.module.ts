@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { CodesModule } from '../codes/codes.module.js';
+import { CodesModule } from '../lookups/codes.module.js';
 import { HealthService } from './health.service.js';
 import { ManagementServer } from './management.server.js';
 

@@ -1,5 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
-import { CodesService } from '../codes/codes.service.js';
+import { CodesService } from '../lookups/codes.service.js';
 import type { Answer } from '../http/answer.js';
 
 @Controller('orders-api-v2/v2/supported-values')

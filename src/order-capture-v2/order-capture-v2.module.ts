@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { CodesModule } from '../codes/codes.module.js';
+import { CodesModule } from '../lookups/codes.module.js';
 import { OrderCaptureV2Controller } from './order-capture-v2.controller.js';
 
 @Module({ imports: [CodesModule], controllers: [OrderCaptureV2Controller] })

@@ -1,7 +1,7 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { validateSync } from 'class-validator';
 import leven from 'leven';
-import { looksLikeCredential } from '../auth/looks-like-credential.js';
+import { looksLikeCredential } from './looks-like-credential.js';
 import type { ServiceRequest } from '../http/service-request.js';
 import { MAX_ISSUES, MAX_SHOWN_CHARACTERS } from '../problems/limits.js';
 import { type Issue, Problem } from '../problems/problem.js';

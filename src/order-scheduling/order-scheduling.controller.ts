@@ -1,5 +1,5 @@
 import { Controller, type ExecutionContext, Get, createParamDecorator } from '@nestjs/common';
-import { CodesService } from '../codes/codes.service.js';
+import { CodesService } from '../lookups/codes.service.js';
 import type { Answer } from '../http/answer.js';
 import type { ServiceRequest } from '../http/service-request.js';
 import { CommunicationCodesQueryPipe } from './communication-codes-query.pipe.js';

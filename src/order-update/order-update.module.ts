@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { CodesModule } from '../codes/codes.module.js';
+import { CodesModule } from '../lookups/codes.module.js';
 import { OrderUpdateController } from './order-update.controller.js';
 
 @Module({ imports: [CodesModule], controllers: [OrderUpdateController] })

@@ -18,7 +18,7 @@ afterAll(async () => {
 });
 
 /** Two replicas at this address serve ten changes of the primary, one after the other. */
-async function expectFollowed(url: string, each = async (): Promise<void> => {}): Promise<void> {
+async function expectServed(url: string, each = async (): Promise<void> => {}): Promise<void> {
   const replicas = [
     await world.replica({ DATABASE_URL: url }),
     await world.replica({ DATABASE_URL: url }),
@@ -41,7 +41,7 @@ async function expectFollowed(url: string, each = async (): Promise<void> => {})
 }
 
 it('on a hot standby the changes of its primary are served', () =>
-  expectFollowed(
+  expectServed(
     Object.assign(new URL(world.database.urlOf('order_lookup_service')), {
       port: String(standby.port),
     }).href,
@@ -51,7 +51,7 @@ it('on a hot standby the changes of its primary are served', () =>
   'behind PgBouncer, where a session of the server serves many clients, changes are served, and no setting is left for the next client',
   async () => {
     const pooler = await Pooler.before(world.database.urlOf('order_lookup_service'));
-    await expectFollowed(pooler.url, async () =>
+    await expectServed(pooler.url, async () =>
       expect(
         await pooler.query(
           `select name, setting from pg_settings where setting is distinct from reset_val and source = 'session'

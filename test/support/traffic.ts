@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { describe } from '../../src/telemetry/repeated-failure.js';
+import { messageOf } from '../../src/telemetry/error-message.js';
 import { ALL_PATHS, PATHS } from './paths.js';
 
 /** A request of the mix, and what makes its answer the right one. */
@@ -108,7 +108,7 @@ export class Traffic {
       signal: AbortSignal.timeout(LIMIT_MS),
     })
       .then((reply) => faultOf(call, reply))
-      .catch((error: Error) => describe(error));
+      .catch((error: Error) => messageOf(error));
     const milliseconds = performance.now() - startedAt;
     this.latencies.push(milliseconds);
     if (fault === undefined && milliseconds <= this.limitMs) return;

@@ -1,7 +1,7 @@
-import { AREAS } from '../../codes/code-rows.js';
-import { CodesSnapshot } from '../../codes/codes-snapshot.js';
-import { lockTables, readCodes } from '../../codes/read-codes.js';
-import { beginOfRecord, readPast } from '../../codes/read-past.js';
+import { AREAS } from '../../lookups/code-rows.js';
+import { CodesSnapshot } from '../../lookups/codes-snapshot.js';
+import { lockTables, readCodes } from '../../lookups/read-codes.js';
+import { beginOfRecord, readPast } from './read-past.js';
 import { FLAG, TEXT, command, refuse } from '../frame/command.js';
 import { withDatabase, withReading } from '../frame/connect.js';
 import { parseTime } from '../frame/time.js';

@@ -2,15 +2,15 @@ import { text as readAll } from 'node:stream/consumers';
 import type { Client } from 'pg';
 import { decodeToken, faultOf, hasScope } from '../../auth/access-tokens/token-faults.js';
 import { hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
-import { KEY_STATE, type KeyState } from '../../auth/api-keys/key-state.js';
+import { KEY_STATE, type KeyState } from '../keys/key-state.js';
 import { discover } from '../../auth/issuers/discovery.js';
 import { type KeySet, fetchKeySet, isSigned } from '../../auth/issuers/key-set.js';
-import { readCodes } from '../../codes/read-codes.js';
+import { readCodes } from '../../lookups/read-codes.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { transportWarning } from '../../configuration/database-url.js';
 import { readConfiguration } from '../../configuration/read-configuration.js';
 import { readTransaction } from '../../database/session.js';
-import { describe } from '../../telemetry/repeated-failure.js';
+import { messageOf } from '../../telemetry/error-message.js';
 import { command, typed } from '../frame/command.js';
 import { textsOf, withDatabase } from '../frame/connect.js';
 import { triggerFaults } from '../migrate/drift.js';
@@ -32,7 +32,7 @@ export const doctor = command({
     /** Gives whether there is no fault. What fails is one, against which `remedy` helps, and the other checks go on. */
     const examine = async (subject: string, remedy: string, check: () => Promise<Finding>) => {
       const { said, fault, warning } = await check().catch((error: unknown): Finding => ({
-        said: describe(error).replace(/\n[ -]*/g, ' '),
+        said: messageOf(error).replace(/\n[ -]*/g, ' '),
         fault: remedy,
       }));
       const state = fault ? 'fault' : warning ? 'warning' : 'ok';

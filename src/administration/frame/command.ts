@@ -1,6 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { DatabaseError } from 'pg';
-import { describe } from '../../telemetry/repeated-failure.js';
+import { messageOf } from '../../telemetry/error-message.js';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 type Values<O extends Options> = ReturnType<typeof parseArgs<{ options: O }>>['values'];
@@ -73,7 +73,7 @@ export async function runProgram(name: string, commands: Record<string, Command>
     const { code } = error as { code?: unknown }; // TypeORM's errors have it, too
     const isTableMissing = code === '42P01' && !(error instanceof AdministrationError);
     const remedy = isTableMissing ? `. Apply the migrations first: ${typed('migrate', 'up')}` : '';
-    process.stderr.write(`${said}${describe(error)}${remedy}\n`);
+    process.stderr.write(`${said}${messageOf(error)}${remedy}\n`);
     process.exitCode = 1;
   }
 }
@@ -92,7 +92,7 @@ function parsed(name: string, word: string, { options, usage }: Command, args: s
     if (length <= most && (length === most || usage.startsWith('['))) return found;
     throw new Error('There are too few words, or too many');
   } catch (error) {
-    const said = describe(error).split(/\.(?: |$)/)[0];
+    const said = messageOf(error).split(/\.(?: |$)/)[0];
     return refuse(`${said}. Usage: ${typed(name, word, usage)}`);
   }
 }

@@ -3,7 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { type DatabaseAddress, connectionString } from '../../configuration/database-url.js';
 import { poolOptions } from '../../database/connections.js';
 import { type Session, readTransaction, withSession } from '../../database/session.js';
-import { describe } from '../../telemetry/repeated-failure.js';
+import { messageOf } from '../../telemetry/error-message.js';
 import { refuse } from './command.js';
 
 /**
@@ -34,7 +34,7 @@ export async function withDatabase<T>(
   } catch (error) {
     if (isUsable) throw error;
     return refuse(
-      `The database ${database} at ${host}:${port} cannot be used: ${describe(error)}. Check DATABASE_URL and that the server runs.`,
+      `The database ${database} at ${host}:${port} cannot be used: ${messageOf(error)}. Check DATABASE_URL and that the server runs.`,
     );
   } finally {
     await source.destroy().catch(() => undefined);

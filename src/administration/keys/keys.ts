@@ -1,7 +1,7 @@
 // The commands of API keys. All moments are those of the database's clock.
 import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
-import { KEY_STATE, type KeyState } from '../../auth/api-keys/key-state.js';
+import { KEY_STATE, type KeyState } from './key-state.js';
 import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
 import { textsOf, withDatabase } from '../frame/connect.js';
 

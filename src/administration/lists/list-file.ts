@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { parse } from 'csv-parse/sync';
 import type { Client } from 'pg';
-import { groupBy } from '../../codes/group-by.js';
+import { groupBy } from '../../collections/group-by.js';
 import { MAX_CODE_CHARACTERS, MAX_DESCRIPTION_CHARACTERS } from '../../problems/limits.js';
 import { typed, refuse } from '../frame/command.js';
 import { textsOf } from '../frame/connect.js';

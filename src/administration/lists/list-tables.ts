@@ -1,6 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
 import { type Client, escapeLiteral } from 'pg';
-import { groupBy } from '../../codes/group-by.js';
+import { groupBy } from '../../collections/group-by.js';
 
 /** A row as it stands in a file or in the record of changes: null is also empty. Moments are in UTC, those of a file as short as RFC 3339 permits. */
 export type Row = Readonly<Record<string, string | number | null>>;

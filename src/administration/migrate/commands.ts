@@ -4,9 +4,9 @@ import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { readCodes } from '../../codes/read-codes.js';
+import { readCodes } from '../../lookups/read-codes.js';
 import { connectionString } from '../../configuration/database-url.js';
-import { describe } from '../../telemetry/repeated-failure.js';
+import { messageOf } from '../../telemetry/error-message.js';
 import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
 import { withDatabase, withReading } from '../frame/connect.js';
 import { changesFrom } from '../lists/list-file.js';
@@ -27,7 +27,7 @@ export const up = command({
     const names = await runMigrations('up');
     const lines = names.length > 0 ? names.map((name) => `applied  ${name}`) : ['Nothing to do.'];
     const failed = (said: string) => (error: unknown) =>
-      void lines.push(`${said}: ${describe(error)}.`);
+      void lines.push(`${said}: ${messageOf(error)}.`);
     await withReading(readCodes).catch(failed('The codes in the database cannot be served'));
     const drift = await withDatabase(countDrift).catch(failed('Drift could not be looked for'));
     if (drift) lines.push(`There is drift (${drift}): ${WHAT_IT_IS}`);

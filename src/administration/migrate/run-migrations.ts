@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { runner } from 'node-pg-migrate';
 import type { Client, DatabaseError } from 'pg';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
-import { describe } from '../../telemetry/repeated-failure.js';
+import { messageOf } from '../../telemetry/error-message.js';
 import { AdministrationError, refuse, typed } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 import * as files from './migration-files.js';
@@ -58,7 +58,7 @@ export async function runMigrations(
     while (await withDatabase(runNext, address)) continue;
     return done;
   } catch (error) {
-    const said = [describe(error)];
+    const said = [messageOf(error)];
     if (lost) said.push(`See what is applied: ${typed('migrate', 'status')}`);
     const known = done.filter((name) => name !== lost);
     if (known.length > 0) said.push(`Done in this run: ${known.join(', ')}.`);

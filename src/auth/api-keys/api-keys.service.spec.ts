@@ -21,7 +21,7 @@ function begin(ends: readonly (readonly [expires: number, revoked: number])[]) {
     new Configuration(),
     { now: () => NOW } as DatabaseClock,
     { note: () => undefined } as unknown as KeyUse,
-    { follow: () => ({ current: new Map(keys as []), age: 0 }) } as unknown as SnapshotsService,
+    { poll: () => ({ current: new Map(keys as []), age: 0 }) } as unknown as SnapshotsService,
     metrics,
   );
   return { service, metrics };

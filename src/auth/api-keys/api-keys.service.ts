@@ -4,7 +4,7 @@ import type { EntityManager } from 'typeorm';
 import { Configuration } from '../../configuration/configuration.js';
 import { DatabaseClock } from '../../database/database-clock.js';
 import { ApiKey } from '../../database/entities/api-key.entity.js';
-import type { FollowedSnapshot } from '../../snapshots/followed-snapshot.js';
+import type { PolledSnapshot } from '../../snapshots/polled-snapshot.js';
 import { Metrics, measureOnScrape } from '../../telemetry/metrics.js';
 import { SnapshotsService } from '../../snapshots/snapshots.service.js';
 import type { Caller } from '../../http/service-request.js';
@@ -23,7 +23,7 @@ export type KeyList = ReadonlyMap<string, ListedKey>;
 /** All API keys, in memory, by their hash. So every key works while the database is away, and a revocation takes effect at once. */
 @Injectable()
 export class ApiKeysService {
-  readonly followed: FollowedSnapshot<KeyList>;
+  readonly snapshot: PolledSnapshot<KeyList>;
   private readonly maxAge: number;
 
   constructor(
@@ -35,21 +35,21 @@ export class ApiKeysService {
   ) {
     this.maxAge = API_KEY_MAX_AGE_SECONDS;
     measureOnScrape(nextKeyExpiry, () => nextKeyExpiry.set(this.secondsToNextExpiry));
-    this.followed = snapshots.follow('keys', {
+    this.snapshot = snapshots.poll('keys', {
       lock,
       read,
       isEqual: (one: KeyList, other: KeyList) => isDeepStrictEqual(one, other),
       callersRefusedAt: () =>
-        this.followed.current && new Date(Date.now() + this.secondsLeft * 1000),
+        this.snapshot.current && new Date(Date.now() + this.secondsLeft * 1000),
       checked: () => {
-        if (this.followed.current) secondsUntilRefusal.set({ what: 'keys' }, this.secondsLeft);
+        if (this.snapshot.current) secondsUntilRefusal.set({ what: 'keys' }, this.secondsLeft);
       },
     });
   }
 
   verify(key: string | undefined): Caller | Fault {
     if (key === undefined || key === '') return { reason: 'missing' };
-    const listed = this.followed.current?.get(hashApiKey(key));
+    const listed = this.snapshot.current?.get(hashApiKey(key));
     if (!listed && !hasValidChecksum(key)) return { reason: 'malformed' };
     const { obstacle } = this;
     if (obstacle !== undefined)
@@ -64,19 +64,19 @@ export class ApiKeysService {
 
   /** Why keys cannot be checked now, or undefined if they can. */
   get obstacle(): string | undefined {
-    if (!this.followed.current) return 'The list of API keys has not been read yet.';
+    if (!this.snapshot.current) return 'The list of API keys has not been read yet.';
     return this.secondsLeft < 0 ? 'The list of API keys is too old.' : undefined;
   }
 
   /** For how long the list may be used if the database does not answer. */
   private get secondsLeft(): number {
-    return this.maxAge - this.followed.age;
+    return this.maxAge - this.snapshot.age;
   }
 
   /** Seconds until the first key in force ends; Infinity if none will. */
   private get secondsToNextExpiry(): number {
     const now = this.clock.now();
-    const ends = [...(this.followed.current?.values() ?? [])]
+    const ends = [...(this.snapshot.current?.values() ?? [])]
       .map(({ expiresAt, revokedAt }) => Math.min(expiresAt, revokedAt))
       .filter((end) => end > now);
     return (Math.min(...ends) - now) / 1000;

@@ -1,4 +1,4 @@
-import { FILTERS } from '../../codes/filters.js';
+import { FILTERS } from '../../lookups/filters.js';
 import { MAX_FILTER_CHARACTERS } from '../../problems/limits.js';
 
 /** The three operations, as the interface document has them; `ok` describes 200, `schema` names its body. */

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { groupBy } from '../../codes/group-by.js';
+import { groupBy } from '../../collections/group-by.js';
 import type { ProblemRenderer } from '../../problems/problem-details.js';
 import { type ProblemSlug, problemTypes } from '../../problems/problem-types.js';
 

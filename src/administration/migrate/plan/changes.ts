@@ -1,5 +1,5 @@
-import { AREAS, type CodeRows, isInForce } from '../../../codes/code-rows.js';
-import { groupBy } from '../../../codes/group-by.js';
+import { AREAS, type CodeRows, isInForce } from '../../../lookups/code-rows.js';
+import { groupBy } from '../../../collections/group-by.js';
 import type { Validity } from '../../../database/entities/validity.js';
 
 /** One difference that callers see. */

@@ -1,8 +1,8 @@
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
-import { groupBy } from '../../../codes/group-by.js';
-import { readCodes } from '../../../codes/read-codes.js';
-import { describe } from '../../../telemetry/repeated-failure.js';
+import { groupBy } from '../../../collections/group-by.js';
+import { readCodes } from '../../../lookups/read-codes.js';
+import { messageOf } from '../../../telemetry/error-message.js';
 import { FLAG, command, refuse } from '../../frame/command.js';
 import { textsOf } from '../../frame/connect.js';
 import { pendingOf, readMigrations, takeState } from '../migration-files.js';
@@ -129,7 +129,7 @@ async function viewOf(manager: EntityManager) {
   const asService = async <T>(refused: string, read: () => Promise<T>): Promise<T | undefined> => {
     await manager.query(AS_SERVICE);
     const result = await read().catch((error: unknown) => {
-      refusals.push(`${refused}: ${describe(error)}`);
+      refusals.push(`${refused}: ${messageOf(error)}`);
       return undefined;
     });
     await manager.query('rollback to savepoint service_view'); // fails if the connection is lost

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Client, DatabaseError } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { connectionString } from '../../../configuration/database-url.js';
-import { describe } from '../../../telemetry/repeated-failure.js';
+import { messageOf } from '../../../telemetry/error-message.js';
 import { AdministrationError } from '../../frame/command.js';
 import { withDatabase } from '../../frame/connect.js';
 import { begin } from '../run-migrations.js';
@@ -46,7 +46,7 @@ export async function rehearse<T>(work: Work<T>): Promise<T> {
       );
     } catch (error) {
       const isBusy = WORTH_ANOTHER.includes((error as DatabaseError).code ?? '');
-      const said = `The plan came to no end, and nothing was changed: ${describe(error)}. If others write meanwhile, choose a quieter time, or a copy of the database.`;
+      const said = `The plan came to no end, and nothing was changed: ${messageOf(error)}. If others write meanwhile, choose a quieter time, or a copy of the database.`;
       if (!isBusy || performance.now() > startedAt + BEGIN_MS)
         throw error instanceof AdministrationError ? error : new AdministrationError(said);
     }

@@ -11,7 +11,7 @@ const EVERY_MS = 250;
 /** Everything is read once in this time, less a random part of up to 25 %, so that replicas do it at different times. */
 const WHOLE_MS = 10 * 60_000;
 
-export class FollowedSnapshot<T> {
+export class PolledSnapshot<T> {
   private readonly failure: RepeatedFailure;
   readonly stopping = new AbortController();
   /** The value. Use it once for each request: it may be another one the next time. */
@@ -26,9 +26,9 @@ export class FollowedSnapshot<T> {
   constructor(
     private readonly topic: Topic,
     private readonly source: Source<T>,
-    private readonly near: SnapshotsService,
+    private readonly context: SnapshotsService,
   ) {
-    this.failure = new RepeatedFailure(near.log, `database (${topic})`);
+    this.failure = new RepeatedFailure(context.log, `database (${topic})`);
   }
 
   /** Seconds since the database last confirmed that the value is the committed one; Infinity without a value. */
@@ -51,16 +51,16 @@ export class FollowedSnapshot<T> {
   }
 
   /** Looks at the database four times a second until it is stopped. */
-  async follow(): Promise<void> {
+  async poll(): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
       const startedAt = performance.now();
       try {
-        await withSession(this.near.dataSource, (manager) => this.look(manager, startedAt));
+        await withSession(this.context.dataSource, (manager) => this.look(manager, startedAt));
         this.failure.succeeded();
       } catch (error) {
         if (signal.aborted) return;
-        this.near.metrics.databaseUp.set(0);
+        this.context.metrics.databaseUp.set(0);
         this.failure.failed(error, this.source.callersRefusedAt?.());
       }
       await this.source.checked?.();
@@ -70,7 +70,7 @@ export class FollowedSnapshot<T> {
   }
 
   private async look(manager: EntityManager, startedAt: number): Promise<void> {
-    const { clock, metrics } = this.near;
+    const { clock, metrics } = this.context;
     const { stamp, time } = await readTransaction(manager, () => this.readStamp(manager));
     clock.measured(time, startedAt);
     metrics.databaseUp.set(1);
@@ -92,7 +92,7 @@ export class FollowedSnapshot<T> {
 
   private async reload(manager: EntityManager): Promise<void> {
     const { topic, source, current: former } = this;
-    const { metrics, log } = this.near;
+    const { metrics, log } = this.context;
     const startedAt = performance.now();
     this.wholeAt = startedAt + WHOLE_MS * (1 - Math.random() / 4);
     let stamp = '';

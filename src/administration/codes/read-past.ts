@@ -1,10 +1,10 @@
 // What was served at a moment in the past: the present rows, with all later changes undone, the last one first. So it needs the record of
 // changes only from that moment on, and only the columns that it knows.
 import type { EntityManager, ObjectLiteral } from 'typeorm';
-import { AreaProperty } from '../database/entities/area-property.entity.js';
-import { CodeListValue } from '../database/entities/code-list-value.entity.js';
-import { CommunicationCode } from '../database/entities/communication-code.entity.js';
-import { type CodeRows, assertServable, recordOf } from './code-rows.js';
+import { AreaProperty } from '../../database/entities/area-property.entity.js';
+import { CodeListValue } from '../../database/entities/code-list-value.entity.js';
+import { CommunicationCode } from '../../database/entities/communication-code.entity.js';
+import { type CodeRows, assertServable, recordOf } from '../../lookups/code-rows.js';
 
 /** @param moment in milliseconds since the epoch; a change counts from when its statement ran */
 export async function readPast(manager: EntityManager, moment: number): Promise<CodeRows> {

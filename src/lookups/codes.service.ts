@@ -4,7 +4,7 @@ import type { EntityManager } from 'typeorm';
 import { DatabaseClock } from '../database/database-clock.js';
 import type { Answer } from '../http/answer.js';
 import { Problem, retryAfter } from '../problems/problem.js';
-import type { FollowedSnapshot } from '../snapshots/followed-snapshot.js';
+import type { PolledSnapshot } from '../snapshots/polled-snapshot.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
 import { LOG, type Log } from '../telemetry/log.js';
 import { Metrics, measureOnScrape } from '../telemetry/metrics.js';
@@ -16,7 +16,7 @@ import { lockTables, readCodes } from './read-codes.js';
 /** The current codes. Each call uses one snapshot. */
 @Injectable()
 export class CodesService {
-  readonly followed: FollowedSnapshot<CodesSnapshot>;
+  readonly snapshot: PolledSnapshot<CodesSnapshot>;
   /** The snapshot of the present moment, made of the rows that were read last. */
   private served: CodesSnapshot | undefined;
 
@@ -26,14 +26,14 @@ export class CodesService {
     private readonly metrics: Metrics,
     @Inject(LOG) private readonly log: Log,
   ) {
-    this.followed = snapshots.follow('codes', {
+    this.snapshot = snapshots.poll('codes', {
       lock: lockTables,
       read: (manager) => this.read(manager),
       isEqual: (one, other) => isEqual(one.rows, other.rows),
       checked: () => this.current()?.prepare(), // nobody has to wait for the answers of a new moment
     });
     measureOnScrape(metrics.communicationCodes, () =>
-      metrics.communicationCodes.set(this.followed.current?.rows.records.length ?? 0),
+      metrics.communicationCodes.set(this.snapshot.current?.rows.records.length ?? 0),
     );
     measureOnScrape(metrics.nextMoment, () => {
       const until = this.current()?.until ?? Infinity;
@@ -51,13 +51,13 @@ export class CodesService {
 
   /** Why nothing can be answered now, or undefined. */
   get obstacle(): string | undefined {
-    if (this.followed.current) return undefined;
+    if (this.snapshot.current) return undefined;
     return this.refusal ?? 'The codes have not been read from the database yet.';
   }
 
   /** Why the content of the database is not served, or undefined. */
   get refusal(): string | undefined {
-    const { refused } = this.followed;
+    const { refused } = this.snapshot;
     return refused && `The codes in the database cannot be served: ${refused.reason}.`;
   }
 
@@ -70,7 +70,7 @@ export class CodesService {
 
   /** Each access looks at the clock, so no answer is of the wrong side of a moment. A clock that was set back is no special case. */
   private current(): CodesSnapshot | undefined {
-    const read = this.followed.current;
+    const read = this.snapshot.current;
     if (!read) return undefined;
     if (this.served?.rows !== read.rows) this.served = read;
     const now = this.clock.now();

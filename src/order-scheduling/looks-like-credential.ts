@@ -1,4 +1,4 @@
-import { API_KEY_PREFIX } from './api-keys/api-key.js';
+import { API_KEY_PREFIX } from '../auth/api-keys/api-key.js';
 
 /** The prefix of our keys, or the beginning of the header or claims of a JWT: `{"` in base64url. */
 const BEGINNING = new RegExp(String.raw`(${API_KEY_PREFIX}|eyj)[\w-]{8}`, 'i');

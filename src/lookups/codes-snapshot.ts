@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Answer, COMMUNICATION_CODES, entityTag } from '../http/answer.js';
 import { type Area, type CodeRecord, type CodeRows, isInForce } from './code-rows.js';
 import type { Filters } from './filters.js';
-import { groupBy } from './group-by.js';
+import { groupBy } from '../collections/group-by.js';
 import { Moments } from './moments.js';
 import { RecordIndex } from './record-index.js';
 

@@ -24,19 +24,19 @@ const FILTERS: Filters[] = [undefined, 'T', 'none'].flatMap((codeType) =>
 /** The service with rows and a clock of the database that the test sets. */
 async function begin() {
   const clock = { time: START, now: () => clock.time };
-  const followed: { current: CodesSnapshot | undefined } = { current: undefined };
+  const polled: { current: CodesSnapshot | undefined } = { current: undefined };
   const module = await Test.createTestingModule({
     providers: [
       CodesService,
       Metrics,
       { provide: DatabaseClock, useValue: clock },
-      { provide: SnapshotsService, useValue: { follow: () => followed } },
+      { provide: SnapshotsService, useValue: { poll: () => polled } },
       { provide: LOG, useValue: createLog('silent') },
     ],
   }).compile();
   const service = module.get(CodesService);
   const read = (rows: CodeRows): void => {
-    followed.current = new CodesSnapshot(rows, clock.time);
+    polled.current = new CodesSnapshot(rows, clock.time);
   };
   return { clock, service, read };
 }

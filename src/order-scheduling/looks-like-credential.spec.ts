@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { generateApiKey } from './api-keys/api-key.js';
+import { generateApiKey } from '../auth/api-keys/api-key.js';
 import { looksLikeCredential } from './looks-like-credential.js';
 
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
