@@ -77,7 +77,7 @@ export class LastGoodService implements OnApplicationBootstrap {
       await pause(LOOK_MS, undefined, { ref: false });
       const [codes, keys] = [this.codes.snapshot, this.apiKeys.snapshot];
       const sets = this.issuers.all.map(({ keySet }) => keySet);
-      const content = [codes.current, keys.current, ...sets];
+      const content = [codes.current?.rows, keys.current, ...sets];
       const isChanged = content.some((part, at) => part !== written[at]);
       const isDue = performance.now() >= triedAt + (isChanged ? SPACING_MS : unchangedMs);
       if (!isDue || !codes.current || !keys.current) continue;

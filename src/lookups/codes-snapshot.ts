@@ -6,7 +6,7 @@ import { Answer, COMMUNICATION_CODES, entityTag } from '../http/answer.js';
 import { type Area, type CodeRecord, type CodeRows, isInForce } from './code-rows.js';
 import type { Filters } from './filters.js';
 import { groupBy } from '../collections/group-by.js';
-import { Moments } from './moments.js';
+import { momentsAround } from './moments.js';
 import { RecordIndex } from './record-index.js';
 
 const PREFIX = '{"communicationRecords":[';
@@ -18,6 +18,9 @@ const MOST_ANSWERS = 1_000;
 const MOST_BYTES = 32 * 1024 ** 2;
 
 export class CodesSnapshot {
+  /** The moments at which a code begins or ends: the last one that has come, and the next one. Infinite where there is none. */
+  readonly since: number;
+  readonly until: number;
   private readonly supported = new Map<Area, Answer>();
   private whole: Answer | Promise<Answer> | undefined;
   private readonly answers = new Map<string, Answer | Promise<Answer>>();
@@ -30,23 +33,15 @@ export class CodesSnapshot {
   constructor(
     readonly rows: CodeRows,
     private readonly moment: number,
-    private readonly moments = new Moments(rows),
     private readonly index = new RecordIndex(rows.records),
-  ) {}
-
-  /** The next moment at which a code begins or ends, or Infinity. */
-  get until(): number {
-    return this.moments.after(this.moment);
+  ) {
+    [this.since, this.until] = momentsAround(rows, moment);
   }
 
-  /** Whether callers get the same answers at another moment. */
-  covers(moment: number): boolean {
-    return this.moments.areTogether(this.moment, moment);
-  }
-
-  /** The snapshot of another moment, earlier or later. */
+  /** The snapshot of another moment, earlier or later: this one where callers get the same answers. */
   at(moment: number): CodesSnapshot {
-    return new CodesSnapshot(this.rows, moment, this.moments, this.index);
+    const isSame = this.since <= moment && moment < this.until;
+    return isSame ? this : new CodesSnapshot(this.rows, moment, this.index);
   }
 
   /** Makes the answers that most callers ask for. */

@@ -17,8 +17,6 @@ import { lockTables, readCodes } from './read-codes.js';
 @Injectable()
 export class CodesService {
   readonly snapshot: PolledSnapshot<CodesSnapshot>;
-  /** The snapshot of the present moment, made of the rows that were read last. */
-  private served: CodesSnapshot | undefined;
 
   constructor(
     private readonly clock: DatabaseClock,
@@ -30,23 +28,23 @@ export class CodesService {
       lock: lockTables,
       read: (manager) => this.read(manager),
       isEqual: (one, other) => isEqual(one.rows, other.rows),
-      checked: () => this.current()?.prepare(), // nobody has to wait for the answers of a new moment
+      checked: () => this.present()?.prepare(), // nobody has to wait for the answers of a new moment
     });
     measureOnScrape(metrics.communicationCodes, () =>
       metrics.communicationCodes.set(this.snapshot.current?.rows.records.length ?? 0),
     );
     measureOnScrape(metrics.nextMoment, () => {
-      const until = this.current()?.until ?? Infinity;
+      const until = this.present()?.until ?? Infinity;
       metrics.nextMoment.set(until < Infinity ? until / 1000 : 0);
     });
   }
 
   supportedValues(area: Area): Answer {
-    return this.inForce.supportedValues(area);
+    return this.presentOrThrow().supportedValues(area);
   }
 
   communicationCodes(filters: Filters): Answer | Promise<Answer> {
-    return this.inForce.communicationCodes(filters);
+    return this.presentOrThrow().communicationCodes(filters);
   }
 
   /** Why nothing can be answered now, or undefined. */
@@ -61,24 +59,24 @@ export class CodesService {
     return refused && `The codes in the database cannot be served: ${refused.reason}.`;
   }
 
-  private get inForce(): CodesSnapshot {
-    const current = this.current();
-    if (!current)
+  /** @throws Problem not-ready before the first reading */
+  private presentOrThrow(): CodesSnapshot {
+    const present = this.present();
+    if (!present)
       throw new Problem('not-ready', { detail: this.obstacle ?? '', headers: retryAfter(2) });
-    return current;
+    return present;
   }
 
-  /** Each access looks at the clock, so no answer is of the wrong side of a moment. A clock that was set back is no special case. */
-  private current(): CodesSnapshot | undefined {
-    const read = this.snapshot.current;
-    if (!read) return undefined;
-    if (this.served?.rows !== read.rows) this.served = read;
-    const now = this.clock.now();
-    if (this.served.covers(now)) return this.served;
-    this.served = this.served.at(now);
+  /** The snapshot of the present moment. Each access looks at the clock, so no answer is of the wrong side of a moment. */
+  private present(): CodesSnapshot | undefined {
+    const { current } = this.snapshot;
+    if (!current) return undefined;
+    const present = current.at(this.clock.now()); // earlier where the clock was set back
+    if (present === current) return present;
+    this.snapshot.current = present;
     this.metrics.momentsSwitched.inc();
-    this.log.info({ next: timeOf(this.served.until) }, 'codes: a moment has come');
-    return this.served;
+    this.log.info({ next: timeOf(present.until) }, 'codes: a moment has come');
+    return present;
   }
 
   private async read(manager: EntityManager): Promise<CodesSnapshot> {

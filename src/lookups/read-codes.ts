@@ -27,8 +27,8 @@ export async function readCodes(manager: EntityManager): Promise<CodeRows> {
     .getRepository(CodeListValue)
     .find({ order: { codeList: 'ASC', position: 'ASC' } });
   const rows = { properties, values, records: await readRecords(manager) };
-  await assertAllRead(manager, rows);
   assertServable(rows);
+  await assertAllRead(manager, rows); // requests have their turn here, between the checks above and the index
   return rows;
 }
 

@@ -1,5 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { IsNotEmpty, IsOptional, Matches, ValidateBy } from 'class-validator';
+import { FILTERS, type Filters } from '../lookups/filters.js';
 import { LIMITS, MAX_FILTER_CHARACTERS } from '../problems/limits.js';
 
 /** Characters are code points, as in PostgreSQL: MaxLength counts some of them otherwise. */
@@ -21,7 +22,7 @@ const IsFilter = (): PropertyDecorator =>
   );
 
 /** The query of the communication codes: each parameter restricts the records to those that are equal to it. */
-export class CommunicationCodesQuery {
+export class CommunicationCodesQuery implements Filters {
   @IsFilter()
   readonly codeType?: string;
 
@@ -29,4 +30,4 @@ export class CommunicationCodesQuery {
   readonly code?: string;
 }
 
-export const PARAMETERS: readonly string[] = ['codeType', 'code'];
+export const PARAMETERS: readonly string[] = Object.keys(FILTERS);

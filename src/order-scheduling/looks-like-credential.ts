@@ -14,11 +14,11 @@ const MOST_LAYERS = 4;
  * Whether a text contains the API key of the request, or what looks like a credential: at any position, without its beginning or end, in upper or
  * lower case, percent-encoded or not, also in a text whose encoding is broken.
  */
-export function looksLikeCredential(text: string, own: string): boolean {
+export function looksLikeCredential(text: string, apiKey: string): boolean {
   let decoded = text.toLowerCase();
   for (let layer = 0; layer <= MOST_LAYERS; layer++) {
     if (BEGINNING.test(decoded) || hasRandomRun(decoded)) return true;
-    if (own !== '' && asInForms(decoded).includes(asInForms(own.toLowerCase()))) return true;
+    if (apiKey !== '' && asInForms(decoded).includes(asInForms(apiKey.toLowerCase()))) return true;
     const next = decoded.replaceAll(ENCODED, (_, hex: string) =>
       String.fromCharCode(Number.parseInt(hex, 16)).toLowerCase(),
     );

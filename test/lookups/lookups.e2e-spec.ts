@@ -61,7 +61,7 @@ describe(`GET ${CODES}`, () => {
     );
   });
 
-  it('asks whether a near name was meant', async () => {
+  it('asks whether a similar name was meant', async () => {
     const issues = await issuesOf('codetype=a&cod=b&entirely=c');
     expect(issues.map(({ description }) => description.split('known.')[1]?.trim())).toEqual([
       'Did you mean codeType?',
@@ -116,6 +116,9 @@ describe('a key or a token in the query', () => {
       expect(JSON.stringify(await issuesOf(`x=${text}&${text}=x`, FOREIGN))).not.toMatch(
         /another-system|%/i,
       );
+    const other = await issuesOf(`x=${FOREIGN}&${FOREIGN}=x`);
+    expect(JSON.stringify(other)).toMatch(/another-system/i); // nothing is remembered of a refused query
+    expect(JSON.stringify(await issuesOf(`x=${FOREIGN}`, FOREIGN))).not.toMatch(/another-system/i);
   });
 
   it('leaves the rest of its issue as it is', async () => {
@@ -191,7 +194,7 @@ describe.each(ALL_PATHS)('%s', (path) => {
     expect((await world.get(path, { headers: { 'If-None-Match': '"other"' } })).status).toBe(200);
   });
 
-  it('has nothing at its address in other case, or followed by anything', async () => {
+  it('has nothing at its address in other case, or before anything else', async () => {
     for (const other of [`${path}/`, `${path}/x`, `${path}%20`, path.toUpperCase()])
       expectProblem(await world.get(other), 'not-found');
   });
@@ -199,8 +202,8 @@ describe.each(ALL_PATHS)('%s', (path) => {
 
 it('X-Request-Id is taken over when it is a UUID, and made anew when it is not', async () => {
   const id = '0b6c4f3e-7d0a-4a52-9c0f-2f6f7e3b8a11';
-  const own = await world.get(PATHS.orderUpdate, { headers: { 'X-Request-Id': id } });
-  expect(own.headers.get('x-request-id')).toBe(id);
+  const taken = await world.get(PATHS.orderUpdate, { headers: { 'X-Request-Id': id } });
+  expect(taken.headers.get('x-request-id')).toBe(id);
   const made = await world.get(PATHS.orderUpdate, { headers: { 'X-Request-Id': 'x y' } });
   expect(made.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
 });
