@@ -1,0 +1,36 @@
+// Imports run one way (CONTRIBUTING.md). Imports of types alone are not followed: nothing of them is left when the program runs.
+import { readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it } from '@jest/globals';
+
+const IMPORT = /^(?:import|export) (?!type )[^;]*?'(\.[^']+)\.js'|\bimport\('(\.[^']+)\.js'\)/gm;
+const imports = new Map(
+  readdirSync('src', { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.spec.ts'))
+    .map((name) => {
+      const found = readFileSync(join('src', name), 'utf8').matchAll(IMPORT);
+      const of = ([, fixed, dynamic]: string[]) => join(dirname(name), `${fixed ?? dynamic}.ts`);
+      return [name, Array.from(found, of)] as const;
+    }),
+);
+
+it('no file imports itself, by way of others', () => {
+  const done = new Set<string>();
+  const circleFrom = (file: string, path: readonly string[]): readonly string[] => {
+    const way = [...path, file];
+    if (path.includes(file)) return way;
+    if (done.has(file)) return [];
+    const circle = imports.get(file)?.map((next) => circleFrom(next, way));
+    done.add(file);
+    return circle?.find(({ length }) => length > 0) ?? [];
+  };
+  expect(imports.get('app.module.ts')).toContain('order-update/order-update.module.ts');
+  for (const file of imports.keys()) expect(circleFrom(file, [])).toEqual([]);
+});
+
+it('no folder that the areas share imports an area', () => {
+  const areaOf = (file: string): string | undefined => /^order-[^/]+/.exec(file)?.[0];
+  for (const [file, imported] of imports)
+    for (const each of imported.filter((name) => areaOf(name)))
+      if (file !== 'app.module.ts') expect([file, areaOf(file)]).toEqual([file, areaOf(each)]);
+});
