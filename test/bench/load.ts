@@ -1,11 +1,12 @@
+import { cpuSeconds } from '../support/linux-process.js';
 import { requestTo } from '../support/reader.js';
+import type { RunningService } from '../support/service.js';
 import { generate } from './generate.js';
 import type { Load } from './generator.js';
-import type { Server } from './process.js';
 
 export interface Scenario {
   readonly name: string;
-  readonly server: Server;
+  readonly server: RunningService;
   readonly path: string;
   readonly method?: 'GET' | 'HEAD';
   readonly headers: Record<string, string>;
@@ -26,7 +27,7 @@ export interface Measurement {
   readonly perSecond: number;
   /** Milliseconds. */
   readonly p99: number;
-  /** Milliseconds that a turn of the server's event loop took at most; NaN of a peer. */
+  /** Milliseconds that a turn of the server's event loop took at most; NaN of node:http. */
   readonly turn: number;
   /** Share of one core that the server had. Near 1: the server is the bottleneck, not the load generator. */
   readonly busy: number;
@@ -49,11 +50,11 @@ export async function measure(
 ): Promise<Measurement> {
   const requests = tokens
     ? tokens.map((token) =>
-        requestTo(path, { ...headers, authorization: `Bearer ${token}` }, method),
+        requestTo(path, { ...headers, Authorization: `Bearer ${token}` }, method),
       )
     : paths.map((each) => requestTo(each, headers, method));
   const load: Load = {
-    port: Number(new URL(server.url).port),
+    port: server.port,
     connections,
     seconds,
     requests,
@@ -62,25 +63,28 @@ export async function measure(
     spins: perSecond === undefined,
     perSecond,
   };
-  await server.longestTurn(); // begins anew with each reading
+  /** In seconds; begins anew with each reading. */
+  const longestTurn = (): Promise<number> =>
+    server.metric('nodejs_eventloop_lag_max_seconds').catch(() => NaN);
+  await longestTurn();
   const stop = beside?.();
-  const [cpuBefore, startedAt] = [server.cpu, performance.now()];
+  const [cpuBefore, startedAt] = [cpuSeconds(server.pid), performance.now()];
   const tally = await generate(load);
   stop?.();
   const elapsed = (performance.now() - startedAt) / 1000;
-  const cpu = server.cpu - cpuBefore;
+  const cpu = cpuSeconds(server.pid) - cpuBefore;
   const latencies = tally[status]?.sort() ?? new Float64Array();
   const others = Object.entries(tally).filter(([other]) => other !== String(status));
   if (others.length > 0)
     throw new Error(
-      `${server.name} ${path}: ${others.map(([other, { length }]) => `${length} times ${other}`).join(', ')} where ${status} was expected`,
+      `${path}: ${others.map(([other, { length }]) => `${length} times ${other}`).join(', ')} where ${status} was expected`,
     );
   const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? NaN;
   return {
     cpu: (cpu / latencies.length) * 1e6,
     perSecond: latencies.length / elapsed,
     p99: at(0.99),
-    turn: await server.longestTurn(),
+    turn: (await longestTurn()) * 1000,
     busy: cpu / elapsed,
   };
 }

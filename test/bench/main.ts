@@ -1,14 +1,11 @@
-// `npm run bench [-- --quick] [--only PATTERN]`: the service beside node:http and a plain Nest service, each in a process of its own, interleaved
+// `npm run bench [-- --quick] [--only PATTERN]`: the service beside node:http, each in a process of its own, interleaved
 // rounds, and ratios within this one run: median (smallest to largest of the rounds). The report goes into RESULTS.md beside this file, too.
 import { parseArgs } from 'node:util';
-import { type TestDatabase, createDatabase } from '../support/database.js';
-import { Issuer } from '../support/issuer.js';
-import { type IssuedKey, issueKey } from '../support/keys.js';
-import { startMigratedPostgres } from '../support/migrated-postgres.js';
+import { peakMebibytes } from '../support/linux-process.js';
 import { PATHS } from '../support/paths.js';
-import { freePort } from '../support/postgres-server.js';
+import { RunningService } from '../support/service.js';
+import { World } from '../support/world.js';
 import { type Measurement, type Scenario, measure } from './load.js';
-import { Server } from './process.js';
 import { report } from './report.js';
 import { saveResult } from './results.js';
 
@@ -22,30 +19,20 @@ const PER_SECOND = 2_000;
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 const BASE = 'node:http, no credentials';
 
-const postgres = await startMigratedPostgres();
-const issuer = await Issuer.start();
-const servers: Server[] = [];
-const start = async (
-  name: string,
-  program: string,
-  more: Record<string, string> = {},
-): Promise<Server> => {
-  const [PORT, MANAGEMENT_PORT] = [String(await freePort()), String(await freePort())];
-  const general = { ...issuer.environment, HOST: '127.0.0.1', PORT, MANAGEMENT_PORT };
-  const server = new Server(name, [program], { ...general, LOG_LEVEL: 'warn', ...more });
-  servers.push(server);
-  return server;
-};
-let key: IssuedKey | undefined;
-const ours = async (count: number): Promise<{ server: Server; database: TestDatabase }> => {
-  const database = await createDatabase({ server: postgres.url });
-  key = await issueKey(database, key);
-  await database.query(
-    `insert into communication_code (code_type, code, description)
+const PEER = { file: '.data/long-runs/test/bench/peers/node-http.js' };
+const floor = await RunningService.start({}, PEER);
+const worlds: World[] = [];
+const ours = async (count: number): Promise<World> => {
+  const world = await World.apart(0);
+  worlds.push(world);
+  await world.database.query(
+    `truncate communication_code;
+     insert into communication_code (code_type, code, description)
      select 'TYPE-' || n % ${Math.max(1, count / 10)}, 'CODE-' || n, rpad('A communication code of the benchmark, number ' || n, 76, '.') from generate_series(1, ${count}) as n`,
   );
-  const environment = { DATABASE_URL: database.urlOf('order_lookup_service') };
-  return { server: await start(`ours, ${count} codes`, 'dist/main.js', environment), database };
+  world.replicas.push(await world.replica());
+  world.service.ignoreLog();
+  return world;
 };
 /** More filters than the service remembers: where there are few codes, each is spelled in many ways. */
 const newFilters = (count: number): string[] =>
@@ -59,24 +46,13 @@ const newFilters = (count: number): string[] =>
 
 try {
   const [few, filtered, many] = [await ours(FEW), await ours(FEW), await ours(MANY)];
-  const peers = '.data/long-runs/test/bench/peers';
-  const floor = await start('node:http', `${peers}/node-http.js`);
-  const nest = await start('plain Nest', `${peers}/nest-in-memory.js`, {
-    DATABASE_URL: few.database.url,
-  });
+  const reply = await few.get(UPDATE);
+  const known = { ...few.headers, 'If-None-Match': reply.headers.get('etag') ?? '' };
   const exp = Math.floor(Date.now() / 1000) + 7_200;
-  const token = await issuer.token({ claims: { exp } });
-  const good = { 'api-key': key?.key ?? '', authorization: `Bearer ${token}` };
-  const body = await floor.answers('/', {}, 200);
-  for (const { server } of [few, filtered, many]) await server.answers(CODES, good, 200);
-  for (const server of [few.server, nest])
-    if ((await server.answers(UPDATE, good, 200)) !== body)
-      throw new Error(`${server.name} answers something else`);
-  const etag = (await fetch(few.server.url + UPDATE, { headers: good })).headers.get('etag') ?? '';
   const tokens = (signer: number): Promise<string[]> =>
     Promise.all(
       Array.from({ length: (rounds + 1) * newTokens }, () =>
-        issuer.token({ key: issuer.keys[signer], claims: { exp } }),
+        few.issuer.token({ key: few.issuer.keys[signer], claims: { exp } }),
       ),
     );
   const changeEverySecond = (): (() => void) => {
@@ -87,26 +63,27 @@ try {
     }, 1_000);
     return () => clearInterval(timer);
   };
+  const of = ({ service: server, headers }: World) => ({ server, headers });
   const scenario = (name: string, path: string, rest: Partial<Scenario> = {}): Scenario => ({
-    name,
-    server: few.server,
-    path,
-    headers: good,
-    status: 200,
+    ...{ name, path, status: 200 },
+    ...of(few),
     ...rest,
   });
   const one = `${CODES}?codeType=TYPE-1&code=CODE-1`;
-  const large = { server: many.server };
+  const [other, large] = [of(filtered), of(many)];
   const scenarios = [
     scenario(BASE, '/', { server: floor, headers: {} }),
     scenario('200 order update', UPDATE),
     scenario('200 communication codes (100)', CODES),
-    scenario('304', UPDATE, { headers: { ...good, 'if-none-match': etag }, status: 304 }),
-    scenario('401 wrong key', UPDATE, { headers: { ...good, 'api-key': 'wrong' }, status: 401 }),
+    scenario('304', UPDATE, { headers: known, status: 304 }),
+    scenario('401 wrong key', UPDATE, {
+      headers: { ...few.headers, 'Api-Key': 'wrong' },
+      status: 401,
+    }),
     scenario('404', '/nothing', { status: 404 }),
-    scenario(`the same filter, ${FEW} codes`, one, filtered),
+    scenario(`the same filter, ${FEW} codes`, one, other),
     scenario(`the same filter, ${MANY} codes`, one, large),
-    scenario(`every filter new, ${FEW} codes`, one, { ...filtered, paths: newFilters(FEW) }),
+    scenario(`every filter new, ${FEW} codes`, one, { ...other, paths: newFilters(FEW) }),
     scenario(`every filter new, ${MANY} codes`, one, { ...large, paths: newFilters(MANY) }),
     scenario(`${PER_SECOND} a second, ${MANY} codes`, one, { ...large, perSecond: PER_SECOND }),
     scenario(`${PER_SECOND} a second, ${MANY} codes, one changes each second`, one, {
@@ -116,7 +93,6 @@ try {
     }),
     scenario('every token new, RS256', UPDATE, { tokens: await tokens(0) }),
     scenario('every token new, ES256', UPDATE, { tokens: await tokens(1) }),
-    scenario('plain Nest that answers from memory: 200 order update', UPDATE, { server: nest }),
   ].filter(({ name }) => name === BASE || new RegExp(only).test(name));
   const results = new Map<string, Measurement[]>(scenarios.map(({ name }) => [name, []]));
   for (let round = 0; round <= rounds; round++) {
@@ -135,13 +111,11 @@ try {
   }
   const found = `${report(results, BASE)}
 
-${CONNECTIONS} connections, ${rounds} rounds of ${seconds} s. Peak memory: ${servers.map(({ name, memory }) => `${name} ${Math.round(memory.peak)} MiB`).join('; ')}.`;
+${CONNECTIONS} connections, ${rounds} rounds of ${seconds} s. Peak memory: ${worlds.map(({ service }) => Math.round(peakMebibytes(service.pid))).join(', ')} MiB with ${FEW}, ${FEW} and ${MANY} codes.`;
   console.log(found);
   if (only === '')
     saveResult('test/bench/RESULTS.md', `npm run bench${quick ? ' -- --quick' : ''}`, found);
 } finally {
-  for (const server of servers) server.stop();
-  await issuer.close();
-  await postgres.remove();
+  await Promise.all([floor.kill(), ...worlds.map((world) => world.close())]);
 }
 process.exit(0);

@@ -8,15 +8,5 @@ export function quantiles(milliseconds: readonly number[]): string {
   return `median ${at(0.5)}, p99 ${at(0.99)}, largest ${at(1)}`;
 }
 
-export const median = (numbers: readonly number[]): number =>
-  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? NaN;
-
-/** How long the work takes, in seconds, in words. */
-export async function timed(work: () => Promise<unknown>): Promise<string> {
-  const startedAt = performance.now();
-  await work();
-  return `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
-}
-
 export const failuresIn = ({ asked, failed, p99, largest }: TrafficReport): string =>
   `${failed} of ${asked} requests failed (p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms)`;

@@ -18,7 +18,6 @@ const runs: Record<string, readonly [number, amount: string, load: () => Promise
   administration: [0, 'plans', async () => (await import('./administration.js')).administration],
   'cold-start': [0, '-', async () => (await import('./cold-start.js')).coldStart],
   transactions: [1, 'steps', async () => (await import('./transactions.js')).transactions],
-  kills: [0, 'kills', async () => (await import('./kills.js')).kills],
 };
 
 const [name = '', amount, part] = process.argv.slice(2);

@@ -1,4 +1,3 @@
-import { KeyObject, randomUUID, sign } from 'node:crypto';
 import { generate } from '../bench/generate.js';
 import { residentMebibytes } from '../support/linux-process.js';
 import { requestTo } from '../support/reader.js';
@@ -7,56 +6,40 @@ import type { World } from '../support/world.js';
 
 /** Requests of one step, after which memory is read. */
 const STEP = 100_000;
+/** Requests that are made beforehand. */
+const PART = 10_000;
 
 /** Resident memory of the service while it answers as many requests with one token, and then as many with a token of their own each. */
-export async function memory(world: World, requests = 1_000_000): Promise<string> {
+export async function memory(world: World, count = 1_000_000): Promise<string> {
   const service = await world.replica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
-  const [, ec] = world.issuer.keys;
-  if (!ec) throw new Error('no key');
-  const privateKey = KeyObject.from(ec.privateKey);
-  const base64 = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
-  const head = base64({ alg: ec.alg, kid: ec.kid, typ: 'at+jwt' });
-  const newToken = (): string => {
-    const signed = `${head}.${base64({ ...world.issuer.claims, exp: Math.floor(Date.now() / 1000) + 3600, jti: randomUUID() })}`;
-    return `${signed}.${sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
-  };
-  const { key, token } = world.credentials;
+  const [, es256] = world.issuer.keys;
+  const { token } = world;
   const request = (bearer: string, at: number): string =>
     requestTo(ALL_PATHS[at % ALL_PATHS.length] as string, {
-      'Api-Key': key,
+      ...world.headers,
       Authorization: `Bearer ${bearer}`,
     });
-  const send = async (packets: string[]): Promise<void> => {
-    const tally = await generate({
-      port: service.port,
-      connections: 32,
-      seconds: 0,
-      requests: packets,
-      once: true,
-      hasBody: true,
-    });
-    if (tally['200']?.length !== packets.length)
+  const load = { port: service.port, connections: 32, seconds: 0, once: true, hasBody: true };
+  const send = async (made: Promise<string>[]): Promise<void> => {
+    const requests = await Promise.all(made);
+    const tally = await generate({ ...load, requests });
+    if (tally['200']?.length !== requests.length)
       throw new Error(`not all were answered 200: ${Object.keys(tally).join()}`);
   };
   const lines = [`at the start ${Math.round(residentMebibytes(service.pid))} MiB`];
-  for (const [name, packets] of [
-    [
-      'with one token',
-      (size: number) => Array.from({ length: size }, (_, at) => request(token, at)),
-    ],
-    [
-      'each with a token of its own',
-      (size: number) => Array.from({ length: size }, (_, at) => request(newToken(), at)),
-    ],
+  for (const [name, next] of [
+    ['with one token', async () => token],
+    ['each with a token of its own', () => world.issuer.token({ key: es256 })],
   ] as const) {
     const found: number[] = [];
-    for (let done = 0; done < requests; done += STEP) {
-      for (let part = 0; part < STEP; part += STEP / 10) await send(packets(STEP / 10));
+    for (let done = 0; done < count; done += STEP) {
+      for (let part = 0; part < STEP; part += PART)
+        await send(Array.from({ length: PART }, async (_, at) => request(await next(), at)));
       found.push(residentMebibytes(service.pid));
     }
     const [first = NaN, last = NaN] = [found[0], found.at(-1)];
     lines.push(
-      `${requests} requests ${name}: ${found.map((mebibytes) => Math.round(mebibytes)).join(', ')} MiB after each ${STEP}; ${(100 * (last / first - 1)).toFixed(1)} % over the first`,
+      `${count} requests ${name}: ${found.map((mebibytes) => Math.round(mebibytes)).join(', ')} MiB after each ${STEP}; ${(100 * (last / first - 1)).toFixed(1)} % over the first`,
     );
   }
   return lines.join('\n');

@@ -1,15 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { generate } from '../bench/generate.js';
 import { issueKey } from '../support/keys.js';
-import { cpuSeconds, peakMebibytes, residentMebibytes } from '../support/linux-process.js';
+import { peakMebibytes, residentMebibytes } from '../support/linux-process.js';
 import { PATHS } from '../support/paths.js';
-import { requestTo } from '../support/reader.js';
-import { type RunningService, until } from '../support/service.js';
+import { until } from '../support/service.js';
 import type { World } from '../support/world.js';
-import { median, timed } from './figures.js';
+import { quantiles } from './figures.js';
 
 const CHANGES = 10;
-const SECONDS = 2;
 const SOON = { timeoutMs: 120_000, everyMs: 2 };
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 
@@ -27,8 +24,9 @@ async function ofSize(world: World, codes: number): Promise<string[]> {
   const { database, headers } = world;
   await database.query('truncate communication_code');
   await database.addCodes(codes);
-  let service = undefined as unknown as RunningService;
-  const ready = await timed(async () => (service = await world.replica()));
+  const startedAt = performance.now();
+  const service = await world.replica();
+  const ready = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
   const found = [
     `ready after ${ready}, ${Math.round(residentMebibytes(service.pid))} MiB (at most ${Math.round(peakMebibytes(service.pid))})`,
   ];
@@ -62,29 +60,10 @@ async function ofSize(world: World, codes: number): Promise<string[]> {
     const revoke = `update api_key set revoked_at = now() where id = '${id}'`;
     refused.push(await after(revoke, async () => (await ask(UPDATE, key))[0] === 401));
   }
-  const inWords = (times: number[]): string =>
-    `${Math.round(median(times))} ms (largest ${Math.round(Math.max(...times))})`;
   found.push(
-    `a change served after ${inWords(served)}, longest turn ${Math.round(turn * 1000)} ms`,
-    `a revoked key refused after ${inWords(refused)} while all are read`,
+    `a change served after ${quantiles(served)}, longest turn ${Math.round(turn * 1000)} ms`,
+    `a revoked key refused after ${quantiles(refused)} while all are read`,
   );
-  const newFilters = Array.from({ length: 4_000 }, (_, at) => `?code=CODE-${1 + (at % codes)}`);
-  const requests = { 'supported values': [UPDATE], 'a filter': [`${CODES}?code=CODE-7`] };
-  const more = { 'new filters': newFilters.map((query) => CODES + query), 'whole list': [CODES] };
-  for (const [name, paths] of Object.entries({ ...requests, ...more })) {
-    const before = cpuSeconds(service.pid);
-    const tally = await generate({
-      port: service.port,
-      connections: name === 'whole list' ? 2 : 16,
-      seconds: SECONDS,
-      requests: paths.map((path) => requestTo(path, headers)),
-      once: false,
-      hasBody: true,
-      spins: true,
-    });
-    const cpu = (cpuSeconds(service.pid) - before) / (tally['200']?.length ?? NaN);
-    found.push(`${name} ${Math.round(cpu * 1e6)} µs of CPU`);
-  }
   found.push(`at most ${Math.round(peakMebibytes(service.pid))} MiB`);
   await service.kill();
   return found;

@@ -27,12 +27,12 @@ export class RunningService {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.errors += text));
   }
 
-  /** Starts it on free ports of the loopback address and waits until it listens. */
+  /** Starts it, or another program, on free ports of the loopback address and waits until it listens. */
   static async start(
     environment: Record<string, string>,
-    { descriptors = 0 } = {},
+    { descriptors = 0, file = 'dist/main.js' } = {},
   ): Promise<RunningService> {
-    const program = [process.execPath, join(PROJECT, 'dist', 'main.js')] as const;
+    const program = [process.execPath, join(PROJECT, file)] as const;
     const [command, words] =
       descriptors > 0
         ? ['sh', ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...program]]
@@ -60,11 +60,6 @@ export class RunningService {
   get lines(): readonly LogLine[] {
     for (const line of this.unparsed.splice(0)) this.parsed.push(JSON.parse(line) as LogLine);
     return this.parsed;
-  }
-
-  /** The lines about single requests. */
-  get requestLines(): readonly LogLine[] {
-    return this.lines.filter(({ msg }) => msg === 'request');
   }
 
   /** From now on its log is read and thrown away, at no cost: for runs that log very much. */

@@ -60,7 +60,8 @@ export class World {
     // Long enough for long runs, and for replicas whose clocks are minutes apart
     const claims = { iat: now - 600, exp: now + TOKEN_SECONDS };
     this.token = await this.issuer.token({ claims });
-    for (let at = 0; at < (apart ?? 1); at++) this.replicas.push(await this.replica());
+    const replicas = Array.from({ length: apart ?? 1 }, () => this.replica());
+    this.replicas.push(...(await Promise.all(replicas)));
     if (apart === undefined)
       this.held = await Contract.of(this.service.url + (environment['BASE_PATH'] ?? ''));
     return this;
