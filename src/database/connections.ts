@@ -6,7 +6,7 @@ import { CodeListValue } from './entities/code-list-value.entity.js';
 import { CommunicationCode } from './entities/communication-code.entity.js';
 import { Session } from './session.js';
 
-/** Three sessions: one follows the keys, one follows the codes, and one notes the use of keys. So none of them waits for another. */
+/** Three sessions: one for the keys, one for the codes, and one for the use of keys. So none of them waits for another. */
 export const poolOptions = (
   address: DatabaseAddress,
 ): DataSourceOptions & { manualInitialization: true } => ({
@@ -16,7 +16,14 @@ export const poolOptions = (
   poolSize: 3,
   connectTimeoutMS: 2_000,
   applicationName: 'order-lookup-services',
-  poolErrorHandler: () => undefined, // an idle session ended: the pool makes a new one, and who follows logs that the database is away
-  // The time limit of a query is a little longer than the server's own, whose error message is more precise
-  extra: { Client: Session, address, query_timeout: 2_500, idleTimeoutMillis: 30_000 },
+  poolErrorHandler: () => undefined, // an idle session ended: the pool makes a new one, and the next look logs that the database is away
+  // The time limit of a query is a little longer than the server's own, whose error message is more precise. A session that has reached its
+  // lifetime ends when it is free, so another address or password counts then
+  extra: {
+    Client: Session,
+    address,
+    query_timeout: 2_500,
+    idleTimeoutMillis: 30_000,
+    maxLifetimeSeconds: 290,
+  },
 });

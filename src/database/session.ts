@@ -1,5 +1,4 @@
 // Every connection to PostgreSQL is made here, for the pool and the commands. Each has an error listener, so an error never ends the process.
-import type { Socket } from 'node:net';
 import { Client, type ClientConfig } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { type DatabaseAddress, connectionString } from '../configuration/database-url.js';
@@ -40,15 +39,9 @@ export class Session extends Client {
     if (!callback) return Promise.reject(fault);
     setImmediate(callback, fault);
   }
-
-  /** Closes it at once. A session that reached its time limit still waits for the answer and must not be used again. */
-  destroy(): void {
-    void this.end(); // so that the pool does not take it back
-    (this as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
-  }
 }
 
-/** Uses one session of the pool. After an error it is destroyed and not returned to the pool. */
+/** Uses one session of the pool. After an error it is closed, at once if an answer is awaited, and not returned to the pool. */
 export async function withSession<T>(
   dataSource: DataSource,
   use: (manager: EntityManager, session: Session) => Promise<T>,
@@ -58,7 +51,7 @@ export async function withSession<T>(
   try {
     return await use(runner.manager, session);
   } catch (error) {
-    session.destroy();
+    void session.end();
     throw error;
   } finally {
     await runner.release();

@@ -1,5 +1,6 @@
-// Keeps what was last read in LAST_GOOD_FILE, and serves from it what could not be read soon after the start. The file is replaced soon after a
-// change, and now and then without one: it also says when the database last confirmed what it holds, and the age limits count from there.
+// Keeps what was last read in LAST_GOOD_FILE, and serves from it what could not be read soon after the start, unless the database names another
+// stamp. The file is replaced soon after a change, and now and then without one: it also says when the database last confirmed what it holds.
+// The age limits count from there.
 import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Client } from 'pg';
@@ -17,7 +18,7 @@ import { messageOf } from '../telemetry/error-message.js';
 import { RepeatedFailure } from '../telemetry/repeated-failure.js';
 import { type LastGood, readLastGood, writeLastGood } from './last-good-file.js';
 
-/** How often it is looked whether a write is due, and how long database and issuers may be silent at the start. */
+/** How often it is looked whether a write is due, and half the time that the database may be silent at the start. */
 const LOOK_MS = 500;
 /** Least and largest time between two writes. */
 const [SPACING_MS, UNCHANGED_MS] = [5_000, 60_000];
@@ -40,9 +41,10 @@ export class LastGoodService implements OnApplicationBootstrap {
 
   /** Restores what is missing. */
   private async restore(): Promise<void> {
-    await pause(LOOK_MS, undefined, { ref: false });
     const { LAST_GOOD_FILE: path } = this.configuration;
     const [codes, keys] = [this.codes.snapshot, this.apiKeys.snapshot];
+    await pause(LOOK_MS, undefined, { ref: false });
+    if (!codes.isAsked || !keys.isAsked) await pause(LOOK_MS, undefined, { ref: false });
     const issuers = this.issuers.all.filter(({ keySet }) => !keySet);
     const lacksData = !codes.current || !keys.current;
     if (!lacksData && issuers.length === 0) return;
@@ -55,14 +57,18 @@ export class LastGoodService implements OnApplicationBootstrap {
       // Seconds. A moment that lies ahead counts as too old: a clock was set back
       const ageOf = (moment: number): number => (moment > now ? Infinity : (now - moment) / 1000);
       const age = ageOf(lastGood.confirmedAt);
+      const { stamps } = lastGood;
       if (lacksData) {
-        codes.restore(await new CodesSnapshot(lastGood.rows, now).prepare(), age);
-        keys.restore(new Map(lastGood.keys), age);
+        keys.restore(new Map(lastGood.keys), stamps.keys, age);
+        codes.restore(await new CodesSnapshot(lastGood.rows, now).prepare(), stamps.codes, age);
       }
       for (const { name, fetchedAt, jwks } of lastGood.issuers)
         this.issuers.get(name)?.restore(jwks, ageOf(fetchedAt));
-      const missing = [...(lacksData ? ['codes, keys'] : []), ...issuers.map(({ name }) => name)];
-      this.log.warn({ missing, ageSeconds: age }, 'LAST_GOOD_FILE is served');
+      const served = Object.entries({ codes, keys }).flatMap(([what, { isRestored }]) =>
+        isRestored ? [what] : [],
+      );
+      served.push(...issuers.map(({ name }) => name));
+      if (served.length > 0) this.log.warn({ served, ageSeconds: age }, 'LAST_GOOD_FILE is served');
     } catch (error) {
       this.log.warn({ path, reason: messageOf(error) }, 'LAST_GOOD_FILE is ignored');
     }
@@ -100,6 +106,7 @@ export class LastGoodService implements OnApplicationBootstrap {
     return {
       source: this.source,
       aheadMs: now - Date.now(),
+      stamps: { codes: this.codes.snapshot.stamp ?? '', keys: this.apiKeys.snapshot.stamp ?? '' },
       confirmedAt: now - this.apiKeys.snapshot.age * 1000,
       keys: [...keys],
       issuers: this.issuers.all.flatMap(({ name, keySet, age }) =>

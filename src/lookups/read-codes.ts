@@ -51,11 +51,11 @@ function readPage(manager: EntityManager, last?: CommunicationCode): Promise<Com
   const query = manager
     .getRepository(CommunicationCode)
     .createQueryBuilder('c')
-    .orderBy('c.codeType')
-    .addOrderBy('c.code')
+    .orderBy('c.code_type collate "C"')
+    .addOrderBy('c.code collate "C"')
     .limit(PAGE);
   if (last)
-    query.where('(c.codeType, c.code) > (:codeType, :code)', {
+    query.where('(c.codeType collate "C", c.code collate "C") > (:codeType, :code)', {
       codeType: last.codeType,
       code: last.code,
     });

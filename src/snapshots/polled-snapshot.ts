@@ -1,11 +1,18 @@
 // Keeps a value in memory equal to the database. It promises: a committed change is served within a second, wholly; what cannot be read or
 // served leaves the former value in place; and nothing is ever waited for longer than a few seconds.
 import { setTimeout as pause } from 'node:timers/promises';
+import type { QueryResult } from 'pg';
 import type { EntityManager } from 'typeorm';
-import { readTransaction, withSession } from '../database/session.js';
+import { type Session, readTransaction, withSession } from '../database/session.js';
 import { RepeatedFailure } from '../telemetry/repeated-failure.js';
 import type { SnapshotsService } from './snapshots.service.js';
 import { RefusedSnapshot, type Source, type Topic } from './source.js';
+
+/** Both topics, so that no operator is looked up. Nothing in it depends on settings of the role or the database. */
+const STAMPS = `select topic, stamp, extract(epoch from pg_catalog.clock_timestamp()) as time from public.revision`;
+/** One round trip, and one transaction behind a pooler. */
+const LOOK = `begin isolation level repeatable read, read only, not deferrable; set local statement_timeout = '2s'; ${STAMPS}; commit`;
+type Stamps = QueryResult<Record<'topic' | 'stamp' | 'time', string>>;
 
 const EVERY_MS = 250;
 /** Everything is read once in this time, less a random part of up to 25 %, so that replicas do it at different times. */
@@ -18,8 +25,14 @@ export class PolledSnapshot<T> {
   current: T | undefined;
   /** Why the content of the database is not served, and the stamp of that content. */
   refused: { readonly stamp: string; readonly reason: string } | undefined;
-  /** Of the content that `current` was read from. Undefined for a restored value. */
-  private stamp: string | undefined;
+  /** Of the content that `current` was made of. */
+  stamp: string | undefined;
+  /** That the database named last. */
+  private named: string | undefined;
+  /** Whether the database has answered or failed. */
+  isAsked = false;
+  /** Whether the value is one that was given to `restore`. */
+  isRestored = false;
   private confirmedAt = -Infinity;
   private wholeAt = 0;
 
@@ -36,18 +49,14 @@ export class PolledSnapshot<T> {
     return (performance.now() - this.confirmedAt) / 1000;
   }
 
-  /** Whether the value is one that was given to `restore`. */
-  get isRestored(): boolean {
-    return this.current !== undefined && this.stamp === undefined;
-  }
-
   /**
-   * Serves a value of an earlier process until the first reading; nothing happens after that.
+   * Serves a value of an earlier process until the first reading, unless the database names another stamp.
    * @param age seconds since the database confirmed it
    */
-  restore(value: T, age: number): void {
-    if (this.current !== undefined) return;
-    [this.current, this.confirmedAt] = [value, performance.now() - age * 1000];
+  restore(value: T, stamp: string, age: number): void {
+    if (this.current !== undefined || (this.named ?? stamp) !== stamp) return;
+    [this.current, this.stamp, this.isRestored] = [value, stamp, true];
+    this.confirmedAt = performance.now() - age * 1000;
   }
 
   /** Looks at the database four times a second until it is stopped. */
@@ -56,41 +65,40 @@ export class PolledSnapshot<T> {
     while (!signal.aborted) {
       const startedAt = performance.now();
       try {
-        await withSession(this.context.dataSource, (manager) => this.look(manager, startedAt));
+        await withSession(this.context.dataSource, (...given) => this.look(startedAt, ...given));
         this.failure.succeeded();
       } catch (error) {
         if (signal.aborted) return;
         this.context.metrics.databaseUp.set(0);
         this.failure.failed(error, this.source.callersRefusedAt?.());
       }
+      this.isAsked = true;
       await this.source.checked?.();
       const rest = startedAt + EVERY_MS - performance.now();
       await pause(Math.max(0, rest), undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
-  private async look(manager: EntityManager, startedAt: number): Promise<void> {
+  private async look(startedAt: number, manager: EntityManager, session: Session): Promise<void> {
     const { clock, metrics } = this.context;
-    const { stamp, time } = await readTransaction(manager, () => this.readStamp(manager));
-    clock.measured(time, startedAt);
+    const results = (await session.query(LOOK)) as unknown as Stamps[];
+    const { stamp, time } = this.rowOf(results[2]);
+    clock.measured(Number(time) * 1000, startedAt);
     metrics.databaseUp.set(1);
+    [this.named, this.isAsked] = [stamp, true];
     if (stamp === this.stamp) [this.confirmedAt, this.refused] = [startedAt, undefined];
+    else if (this.isRestored) [this.current, this.isRestored] = [undefined, false];
     const isKnown = stamp === this.stamp || stamp === this.refused?.stamp;
-    if (!isKnown || startedAt >= this.wholeAt) await this.reload(manager);
+    if (!isKnown || startedAt >= this.wholeAt) await this.reload(manager, session);
   }
 
-  /** The stamp of the topic that the transaction sees, and the time of the database in milliseconds since the epoch. */
-  private async readStamp(manager: EntityManager): Promise<{ stamp: string; time: number }> {
-    const [row] = await manager.query<{ stamp: string; time: number }[]>(
-      'select stamp, (extract(epoch from clock_timestamp()) * 1000)::float8 as time from public.revision where topic = $1',
-      [this.topic],
-    );
-    if (!row)
-      throw new Error(`as the owner: insert into revision (topic) values ('${this.topic}')`);
-    return row;
+  private rowOf(stamps: Stamps | undefined) {
+    const row = stamps?.rows.find(({ topic }) => topic === this.topic);
+    if (row) return row;
+    throw new Error(`as the owner: insert into public.revision (topic) values ('${this.topic}');`);
   }
 
-  private async reload(manager: EntityManager): Promise<void> {
+  private async reload(manager: EntityManager, session: Session): Promise<void> {
     const { topic, source, current: former } = this;
     const { metrics, log } = this.context;
     const startedAt = performance.now();
@@ -99,12 +107,12 @@ export class PolledSnapshot<T> {
     try {
       const value = await readTransaction(manager, async () => {
         await source.lock(manager);
-        ({ stamp } = await this.readStamp(manager));
+        ({ stamp } = this.rowOf(await session.query(STAMPS)));
         return source.read(manager);
       });
       const hasSameStamp = former !== undefined && stamp === this.stamp;
       [this.current, this.stamp, this.refused] = [value, stamp, undefined];
-      this.confirmedAt = startedAt;
+      [this.confirmedAt, this.isRestored] = [startedAt, false];
       metrics.snapshotReloads.inc({ topic, result: 'loaded' });
       const durationMs = Math.round(performance.now() - startedAt);
       log.info({ topic, stamp, durationMs }, 'snapshot: loaded');

@@ -8,7 +8,7 @@ import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { Proxy } from '../support/proxy.js';
 import { type RunningService, until } from '../support/service.js';
-import { skewedClock } from '../support/clocks.js';
+import { fastClock, skewedClock } from '../support/clocks.js';
 import { entityTagOf } from '../support/traffic.js';
 import { testWorld } from '../support/test-world.js';
 
@@ -81,6 +81,29 @@ afterAll(async () => {
 });
 
 describe('LAST_GOOD_FILE', () => {
+  it.each([
+    ['the same stamps', false],
+    ['another stamp for both topics', true],
+  ])(
+    'counts where the database names %s while the tables are locked: not %s',
+    async (_, isChanged) => {
+      proxy.mode = 'pass';
+      if (isChanged) {
+        await world.database.addValue('Changed');
+        await world.database.query(`update api_key set client = client || '.'`);
+      }
+      const holder = await world.database.session();
+      await holder.query('begin; lock table api_key, communication_code in access exclusive mode');
+      const service = await start();
+      const { served } = await service.waitForLog(({ msg }) => msg === 'LAST_GOOD_FILE is served');
+      expect(served).toEqual([...(isChanged ? [] : ['codes', 'keys']), world.issuer.url]);
+      expect((await ask(service)).status).toBe(isChanged ? 503 : 200);
+      await service.kill();
+      await holder.query('rollback');
+      leave();
+    },
+  );
+
   it.each<[string, number, Record<string, string>, boolean]>([
     ['counts for almost a day, with the moments to come', 23 * 3_600, A_DAY, true],
     ['is too old after a day', 24 * 3_600 + 1, A_DAY, false],
@@ -151,6 +174,28 @@ describe('LAST_GOOD_FILE', () => {
     world.issuer.fault = 'none';
     await becomes('');
     expect(await service.metric('order_lookup_served_from_file')).toBe(0);
+  });
+
+  it('says when the database last confirmed the keys, not when it was written', async () => {
+    [proxy.mode, world.issuer.fault] = ['pass', 'none'];
+    const path = join(folder, 'kept');
+    // A minute between two writes is a second
+    const service = await start({ ...fastClock(60), LAST_GOOD_FILE: path });
+    const writes = () => service.metric('order_lookup_last_good_writes_total');
+    const confirmedAt = async () =>
+      Number(/"confirmedAt":([\d.]+)/.exec(await readFile(path, 'utf8'))?.[1]);
+    await service.ready();
+    await until(async () => (await writes()) > 0);
+    leave();
+    await until(async () => (await service.metric('order_lookup_database_up')) === 0);
+    const earlier = await writes();
+    const kept: number[] = [];
+    for (const more of [1, 2]) {
+      await until(async () => (await writes()) === earlier + more);
+      kept.push(await confirmedAt());
+    }
+    expect(Math.abs((kept[1] ?? 0) - (kept[0] ?? 0))).toBeLessThan(5_000);
+    [proxy.mode, world.issuer.fault] = ['pass', 'none'];
   });
 
   it('that cannot be written causes one line in the log, and nothing else', async () => {

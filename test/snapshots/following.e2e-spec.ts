@@ -60,6 +60,21 @@ async function underTraffic({ url }: RunningService, work: () => Promise<unknown
   }
 }
 
+it('a reading waits for the locks of its tables, and sees no older state of a table that was truncated meanwhile', async () => {
+  await holder.query(
+    `begin; truncate communication_code; insert into communication_code values ('T', 'loaded', 'D')`,
+  );
+  const service = await world.start();
+  const waiting = `select from pg_locks where not granted and relation = any (array['area_property', 'communication_code']::regclass[])`;
+  await until(async () => (await sql(waiting)).length > 0);
+  await holder.query('commit');
+  const { stamp } = await service.waitForLog(
+    ({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'codes',
+  );
+  expect(await sql(`select stamp from revision where topic = 'codes'`)).toEqual([{ stamp }]);
+  await service.kill();
+});
+
 describe('a committed change', () => {
   it('is read once, and served by three replicas', async () => {
     const before = await reloads('loaded');
@@ -110,11 +125,18 @@ describe('a committed change', () => {
     const value = await commitValue();
     await until(() => serves(world.service, value));
     const before = [(await world.get(UPDATE)).text, await reloads('refused')] as const;
+    const [{ stamp = '' } = {}] = (await sql(
+      `select stamp from revision where topic = 'codes'`,
+    )) as { stamp?: string }[];
     await sql(`begin; ${bad}; commit`);
     await until(async () => (await reloads('refused')) === before[1] + 1);
     expect((await world.get(UPDATE)).text).toBe(before[0]);
     expect(await world.service.readiness()).toMatchObject({ status: 200 });
-    const next = await commitValue(`${good}; `);
+    await sql(
+      `begin; ${good}; update revision set stamp = '${stamp}' where topic = 'codes'; commit`,
+    );
+    await until(async () => !(await world.service.readiness()).text.includes('refused'));
+    const next = await commitValue();
     await until(() => serves(world.service, next));
     expect(await reloads('refused')).toBe(before[1] + 1);
   });

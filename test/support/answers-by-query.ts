@@ -8,7 +8,7 @@ export async function answersByQuery({
   query,
 }: Pick<TestDatabase, 'query'>): Promise<Record<string, string>> {
   const records = await query(
-    `select code_type as "codeType", code, description from communication_code where ${IN_FORCE} order by code_type, code`,
+    `select code_type as "codeType", code, description from communication_code where ${IN_FORCE} order by code_type collate "C", code collate "C"`,
   );
   const properties = await query<{ area: string; property: string; values: string[] }>(
     `select area, property, array(select value from code_list_value v where v.code_list = p.code_list and ${IN_FORCE} order by position) as values

@@ -19,7 +19,7 @@ import { runMigrations } from './run-migrations.js';
 /** Written by the demo: it holds the connection string of its database. */
 const DEMO = join(files.MIGRATIONS, '..', '.data', 'demo.env');
 
-const WHAT_IT_IS = `a change by hand, or a trigger that is missing or off. See: ${typed('migrate', 'drift')}`;
+const WHAT_IT_IS = `a change by hand, or an object that is not what the migrations made. See: ${typed('migrate', 'drift')}`;
 
 export const up = command({
   summary: 'applies the migrations that are pending',

@@ -1,4 +1,7 @@
 import type { Client } from 'pg';
+import type { EntityManager } from 'typeorm';
+import { objectFaults } from '../../database/objects.js';
+import { readTransaction } from '../../database/session.js';
 import { TEXT, command, refuse } from '../frame/command.js';
 import { textsOf, withDatabase } from '../frame/connect.js';
 import { parseTime } from '../frame/time.js';
@@ -13,10 +16,10 @@ type ForeignChange = Record<'id' | 'said' | 'table', string> &
 export const drift = command({
   usage: '[--since DATE] [--to-migration NAME]',
   summary:
-    'shows what was changed by anything but migrations and the key commands since DATE (90 days ago), and by whom, and triggers that are missing or off; status 2 where there is something; with --to-migration writes the migration that these changes should have been',
+    'shows what was changed by anything but migrations and the key commands since DATE (90 days ago), and by whom, and objects that are not what the migrations made, with the statements that mend them; status 2 where there is something; with --to-migration writes the migration that these changes should have been',
   options: { since: TEXT, 'to-migration': TEXT },
   run: ({ since, 'to-migration': name }) =>
-    withDatabase(async (client) => {
+    withDatabase(async (client, manager) => {
       const time = since && parseTime(since.replace(/^[-\d]{10}$/, '$&T00:00:00Z'));
       if (since !== undefined && !time)
         refuse(`--since is "${since}", not a date such as 2027-01-01.`);
@@ -24,8 +27,8 @@ export const drift = command({
       if (name !== undefined)
         return { text: await createMigration(name, await migrationOf(client, changes)) };
       const lines = changes.map(({ said }) => said);
-      for (const said of await triggerFaults(client))
-        lines.push(`${said}: the record lacks what was changed since then`);
+      for (const found of await readFaults(client, manager))
+        lines.push(`${found.name} ${found.fault}. As the owner: ${found.remedy}`);
       const text = lines.join('\n') || 'Only migrations and the key commands changed something.';
       return { text, status: lines.length > 0 ? 2 : 0 };
     }),
@@ -50,11 +53,11 @@ async function foreignChanges(client: Client, since?: string): Promise<ForeignCh
   return rows;
 }
 
-const TRIGGER_FAULTS = `select format('the trigger %s of %s %s', trigger_name, table_name, fault) from public.trigger_fault`;
-export const triggerFaults = (client: Client): Promise<string[]> => textsOf(client, TRIGGER_FAULTS);
+const readFaults = (client: Client, manager: EntityManager) =>
+  readTransaction(manager, () => objectFaults(client));
 
-export const countDrift = async (client: Client): Promise<number> =>
-  (await foreignChanges(client)).length + (await triggerFaults(client)).length;
+export const countDrift = async (client: Client, manager: EntityManager): Promise<number> =>
+  (await foreignChanges(client)).length + (await readFaults(client, manager)).length;
 
 const PROPERTY = ['area', 'property'];
 /** The tables of codes, those that others refer to first. */
