@@ -8,7 +8,7 @@ import { textsOf } from '../../frame/connect.js';
 import { pendingOf, readMigrations, takeState } from '../migration-files.js';
 import { runFile } from '../run-migrations.js';
 import { type Change, changesBetween } from './changes.js';
-import { limitsOf, rehearse } from './rehearse.js';
+import { LIMITS, rehearse } from './rehearse.js';
 
 export const plan = command({
   usage: '[--json]',
@@ -20,7 +20,7 @@ export const plan = command({
     const lines = [
       `Pending: ${json.migrations.join(', ')}`,
       ...describeEffects(json),
-      ...json.wayBack.map((said) => `\nThe way back: ${said}.`),
+      ...json.wayBack.map((fault) => `\nThe way back: ${fault}.`),
       '',
       json.canBreakClients
         ? 'WARNING: this can break clients (lines with "!").'
@@ -36,9 +36,9 @@ const SIGNS = { added: '+', removed: '-', moved: '↕', changed: '~' };
 /** Lines, moment by moment and area by area. */
 export function describeEffects({ changes, refusals }: Plan): string[] {
   const groups = groupBy(changes, ({ at, area }) => (at ? `at ${at}, ${area}` : area));
-  const lines = [...groups].flatMap(([title, own]) => ['', title, ...own.map(describeChange)]);
+  const lines = [...groups].flatMap(([title, group]) => ['', title, ...group.map(describeChange)]);
   if (changes.length + refusals.length === 0) lines.push('', 'Callers see no difference.');
-  if (refusals.length > 0) lines.push('', ...refusals.map((said) => `! ${said}`));
+  if (refusals.length > 0) lines.push('', ...refusals.map((refusal) => `! ${refusal}`));
   return lines;
 }
 
@@ -47,8 +47,8 @@ function describeChange(change: Change): string {
   const texts = [former, description].flatMap((text) => (text ? JSON.stringify(text) : []));
   const shown = [property, name, texts.join(' → ')].filter(Boolean).join(': ');
   const place = after === undefined ? '' : after === null ? ' at the beginning' : ` after ${after}`;
-  const said = `${SIGNS[kind]} ${what} ${shown} ${withdrawn ? 'no longer ' : ''}${kind}${place}`;
-  return breaks ? `  ! ${said} (${breaks})` : `    ${said}`;
+  const text = `${SIGNS[kind]} ${what} ${shown} ${withdrawn ? 'no longer ' : ''}${kind}${place}`;
+  return breaks ? `  ! ${text} (${breaks})` : `    ${text}`;
 }
 
 type Plan = Awaited<ReturnType<typeof planMigrations>>;
@@ -62,7 +62,7 @@ export async function planMigrations(direction: 'up' | 'down', namesOf = pending
     const faults: string[] = []; // where a way back fails or leaves something behind
     for (const name of names) {
       const former = await fingerprint(client);
-      await runFile(client, name, direction, limitsOf).catch((error: Error & { code?: string }) => {
+      await runFile(client, name, direction, LIMITS).catch((error: Error & { code?: string }) => {
         if (error.code !== '55P04') throw error; // the value of an enum is used before it is committed
         refuse(`The plan cannot tell what callers would see: ${error.message}`);
       });
@@ -83,7 +83,7 @@ export async function planMigrations(direction: 'up' | 'down', namesOf = pending
 async function tryWayBack(client: Client, name: string, before: string[]): Promise<string[]> {
   await client.query('savepoint way_back');
   try {
-    await runFile(client, name, 'down', limitsOf);
+    await runFile(client, name, 'down', LIMITS);
     const after = await fingerprint(client);
     const different = [...before, ...after]
       .filter((line) => before.includes(line) !== after.includes(line))
