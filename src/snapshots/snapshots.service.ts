@@ -7,14 +7,15 @@ import {
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { DatabaseClock } from '../database/database-clock.js';
-import { withSession } from '../database/session.js';
+import { objectFaults } from '../database/objects.js';
+import { readTransaction, withSession } from '../database/session.js';
 import { LOG, type Log } from '../telemetry/log.js';
 import { Metrics, measureOnScrape } from '../telemetry/metrics.js';
 import { PolledSnapshot } from './polled-snapshot.js';
 import type { Source, Topic } from './source.js';
 
-/** How often the triggers are compared with what they must be. */
-const TRIGGERS_MS = 30_000;
+/** How often the objects of the database are compared with what the migrations made. */
+const OBJECTS_MS = 60_000;
 
 /** Polls the topics, each in a session of its own, so that a revoked key never waits for codes. The start does not wait for it, since the database may be away. */
 @Injectable()
@@ -43,8 +44,8 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
 
   onApplicationBootstrap(): void {
     for (const topic of ['keys', 'codes'] as const) void this.polled.get(topic)?.poll();
-    this.timer = setInterval(() => void this.checkTriggers(), TRIGGERS_MS).unref();
-    void this.checkTriggers();
+    this.timer = setInterval(() => void this.checkObjects(), OBJECTS_MS).unref();
+    void this.checkObjects();
   }
 
   /** Not before: while it drains, a replica still serves committed changes. */
@@ -53,13 +54,15 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
     for (const snapshot of this.polled.values()) snapshot.stopping.abort();
   }
 
-  /** A trigger that is missing or off leaves changes without a stamp and a record. */
-  private async checkTriggers(): Promise<void> {
-    const faults = await withSession(this.dataSource, (manager) =>
-      manager.query<object[]>('select * from public.trigger_fault'),
+  /** A trigger that is missing or off, for example, leaves changes without a stamp and a record. */
+  private async checkObjects(): Promise<void> {
+    const faults = await withSession(this.dataSource, (manager, session) =>
+      readTransaction(manager, () => objectFaults(session)),
     ).catch(() => undefined); // the database is away: the poll logs it
     if (!faults) return;
     this.metrics.triggerFaults.set(faults.length);
-    if (faults.length > 0) this.log.warn({ faults }, 'database: changes are not recorded');
+    const named = faults.map(({ name, fault }) => `${name} ${fault}`);
+    if (named.length > 0)
+      this.log.warn({ faults: named }, 'database: objects are not what the migrations made');
   }
 }

@@ -57,7 +57,10 @@ export class Metrics implements OnModuleInit {
     'Changes that were found without a stamp: somebody had switched triggers off',
     'topic',
   );
-  readonly triggerFaults = this.gauge('trigger_faults', 'Triggers that are missing or off');
+  readonly triggerFaults = this.gauge(
+    'trigger_faults',
+    'Triggers and other objects that are not what the migrations made',
+  );
   readonly secondsUntilRefusal = this.gauge(
     'seconds_until_refusal',
     'Until callers are refused because keys or signing-keys are too old to be used',

@@ -29,7 +29,7 @@ it('finds no fault where there is none, and shows no byte of a credential', asyn
   const token = await issuer.token();
   const stdout = await doctor(`${key.key}\nAuthorization: Bearer ${token}\n`);
   expect(stdout.match(/^\w+ +\w+( \w+)?(?=  )/gm)?.join()).toBe(
-    'ok       configuration,ok       database,ok       migrations,ok       role,ok       contents,ok       triggers,ok       API key,ok       issuer,ok       access token',
+    'ok       configuration,ok       database,ok       migrations,ok       role,ok       contents,ok       objects,ok       API key,ok       issuer,ok       access token',
   );
   for (const secret of [key.key, ...token.split('.'), 'tests-only'])
     expect(stdout).not.toContain(secret);
@@ -91,7 +91,7 @@ it('names pending migrations, what the role may not read, and what the service w
   expect(corrected).toMatch(/^ok {7}role/m);
   expect(corrected).toMatch(/^fault {4}contents .*the area order-update has no property/m);
   expect(corrected).toMatch(
-    /^fault {4}triggers .*record_update of api_key is switched off, the trigger record_delete of code_list is missing/m,
+    /^fault {4}objects {6}.*record_delete of code_list is missing, trigger record_update of api_key is switched off\n *→ As the owner:\ndrop trigger/m,
   );
   expect(await told('alter table communication_code enable row level security')).toMatch(
     /^fault {4}contents .*row-level security/m,

@@ -195,36 +195,6 @@ describe('the stamp', () => {
   });
 });
 
-describe('trigger_fault', () => {
-  const faults = () => database.query('select table_name, trigger_name, fault from trigger_fault');
-
-  it.each([
-    ['is switched off', `alter table api_key disable trigger record_update`],
-    ['is switched off', `alter table api_key enable trigger record_update`], // not in session_replication_role = replica
-    ['is switched off', `alter table api_key enable replica trigger record_update`],
-    ['is missing', `alter trigger record_update on api_key rename to other`],
-    [
-      'is missing',
-      `create function nothing() returns trigger language plpgsql as 'begin return null; end';
-       create or replace trigger record_update after update on api_key for each statement execute function nothing();
-       alter table api_key enable always trigger record_update`,
-    ],
-  ])('%s, once %s, until it is as it must be', async (fault, sql) => {
-    const [wanted] = await database.query<{ sql: string }>(
-      `select pg_get_triggerdef(oid) as sql from pg_trigger where tgrelid = 'api_key'::regclass and tgname = 'record_update'`,
-    );
-    expect(await faults()).toEqual([]);
-    await database.query(sql);
-    expect(await faults()).toEqual([
-      { table_name: 'api_key', trigger_name: 'record_update', fault },
-    ]);
-    await database.query(
-      `drop trigger if exists other on api_key; drop trigger if exists record_update on api_key; ${wanted?.sql}; alter table api_key enable always trigger record_update`,
-    );
-    expect(await faults()).toEqual([]);
-  });
-});
-
 describe('the functions', () => {
   it('call none of a foreign role that is named like one of PostgreSQL', async () => {
     // A better match than that of pg_catalog, which the search path of a session may put first

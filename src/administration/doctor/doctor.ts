@@ -9,11 +9,10 @@ import { readCodes } from '../../lookups/read-codes.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { transportWarning } from '../../configuration/database-url.js';
 import { readConfiguration } from '../../configuration/read-configuration.js';
-import { readTransaction } from '../../database/session.js';
+import { objectFaults } from '../../database/objects.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { command, typed } from '../frame/command.js';
 import { textsOf, withDatabase } from '../frame/connect.js';
-import { triggerFaults } from '../migrate/drift.js';
 import { readMigrations, readState } from '../migrate/migration-files.js';
 
 const FIRST = 'Correct this first: others may follow from it.';
@@ -95,7 +94,7 @@ const DATABASE: Record<string, Parameters<typeof withDatabase<Finding>>[0]> = {
     const { rows } = await client.query<{ unread: string | null; writes: boolean; role: string }>(
       `select current_user as role, string_agg(name, ', ') filter (where not has_table_privilege('public.' || name, 'select')) as unread,
         bool_or(has_table_privilege('public.' || name, 'insert, update, delete, truncate')) as writes
-       from unnest(array['revision', 'area_property', 'code_list_value', 'communication_code', 'api_key', 'trigger_fault']) as name`,
+       from unnest(array['revision', 'area_property', 'code_list_value', 'communication_code', 'api_key']) as name`,
     );
     const { role, unread, writes } = rows[0] ?? {};
     const grant = `As the owner: grant select on ${unread} to ${role};`;
@@ -105,15 +104,16 @@ const DATABASE: Record<string, Parameters<typeof withDatabase<Finding>>[0]> = {
     return { said: `${said}, and may write too`, warning: 'Right for migrations alone.' };
   },
   async contents(client, manager) {
-    const { values, records } = await readTransaction(manager, () => readCodes(manager));
+    const { values, records } = await readCodes(manager);
     const keys = await textsOf(client, KEYS_IN_FORCE);
     const said = `${values.length} values, ${records.length} communication codes, ${keys.length} API keys in force`;
     return { said, warning: keys.length > 0 ? undefined : ISSUE };
   },
-  async triggers(client) {
-    const said = (await triggerFaults(client)).join(', ');
-    const fault = 'As the owner: alter table … enable always trigger …';
-    return said ? { said, fault } : { said: 'none is missing or off' };
+  async objects(client) {
+    const faults = await objectFaults(client);
+    if (faults.length === 0) return { said: 'all are what the migrations made' };
+    const said = faults.map(({ name, fault }) => `${name} ${fault}`).join(', ');
+    return { said, fault: ['As the owner:', ...faults.map(({ remedy }) => remedy)].join('\n') };
   },
 };
 

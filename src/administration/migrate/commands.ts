@@ -16,7 +16,7 @@ import * as files from './migration-files.js';
 import { describeEffects, planMigrations } from './plan/plan.js';
 import { runMigrations } from './run-migrations.js';
 
-const WHAT_IT_IS = `a change by hand, a row that the record lacks, or an object that is not as migrations made it. See: ${typed('migrate', 'drift')}`;
+const WHAT_IT_IS = `a change by hand, a row that the record lacks, or an object that is not what the migrations made. See: ${typed('migrate', 'drift')}`;
 
 export const up = command({
   summary: 'applies the migrations that are pending',

@@ -2,12 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import { connectionString } from '../../configuration/database-url.js';
+import { objectFaults } from '../../database/objects.js';
 import { TEXT, command, refuse } from '../frame/command.js';
-import { textsOf, withDatabase } from '../frame/connect.js';
+import { withDatabase } from '../frame/connect.js';
 import { parseMoment, parseTime } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
 import * as lists from '../lists/list-tables.js';
-import { MIGRATIONS, createMigration } from './migration-files.js';
+import { MIGRATIONS, createMigration, readMigrations, readState } from './migration-files.js';
 
 /** The demo loads its samples and its key under this name. It counts on the demo's database alone. */
 export const DEMO_APPLICATION = 'order-lookup-demo';
@@ -22,7 +23,7 @@ type Drift = Record<'line' | 'table', string> & Record<'before' | 'after', lists
 export const drift = command({
   usage: '[--since DATE] [--to-migration NAME]',
   summary:
-    'shows what was changed by anything but migrations and the key commands since DATE (90 days ago) and not written by a migration since, and by whom, rows that the record lacks, and triggers that are missing or off; status 2 where there is something; with --to-migration writes the migration that these changes should have been',
+    'shows what was changed by anything but migrations and the key commands since DATE (90 days ago) and not written by a migration since, and by whom, rows that the record lacks, and objects that are not what the migrations made, with the statements that mend them; status 2 where there is something; with --to-migration writes the migration that these changes should have been',
   options: { since: TEXT, 'to-migration': TEXT },
   run: ({ since, 'to-migration': name }) =>
     withDatabase(async (client) => {
@@ -35,8 +36,8 @@ export const drift = command({
       if (name !== undefined)
         return { text: await createMigration(name, await migrationOf(client, rows)) };
       const lines = rows.map(({ line }) => line);
-      for (const fault of await triggerFaults(client))
-        lines.push(`${fault}: the record lacks what was changed since then`);
+      for (const { name: object, fault, remedy } of await objectDrift(client))
+        lines.push(`${object} ${fault}. As the owner: ${remedy}`);
       const text = lines.join('\n') || 'Only migrations and the key commands changed something.';
       return { text, status: lines.length > 0 ? 2 : 0 };
     }),
@@ -95,11 +96,14 @@ async function driftOfRows(client: Client, since?: string): Promise<Drift[]> {
   return rows;
 }
 
-const TRIGGER_FAULTS = `select format('the trigger %s of %s %s', trigger_name, table_name, fault) from public.trigger_fault`;
-export const triggerFaults = (client: Client): Promise<string[]> => textsOf(client, TRIGGER_FAULTS);
-
 export const countDrift = async (client: Client): Promise<number> =>
-  (await driftOfRows(client)).length + (await triggerFaults(client)).length;
+  (await driftOfRows(client)).length + (await objectDrift(client)).length;
+
+/** Nothing where a newer release made other objects. */
+async function objectDrift(client: Client) {
+  const { newer } = await readState(client, await readMigrations());
+  return newer.length > 0 ? [] : objectFaults(client);
+}
 
 /** A row of the record, its moments written as in a file. */
 const asInFile = (row: lists.Row): lists.Row =>

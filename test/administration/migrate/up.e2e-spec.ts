@@ -78,9 +78,9 @@ it.each([
   ],
   [
     'that drift could not be looked for',
-    'alter view trigger_fault rename to moved',
-    'alter view moved rename to trigger_fault',
-    'Drift could not be looked for: relation "public.trigger_fault" does not exist.',
+    'alter table history rename column person to moved',
+    'alter table history rename column moved to person',
+    'Drift could not be looked for: column "person" does not exist.',
   ],
 ])('says what it applied, and %s', async (_, sql, back, said) => {
   copy.add('0100_x', sql, back);
