@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { groupBy } from '../../../collections/group-by.js';
+import { objectFaults } from '../../../database/objects.js';
 import { readCodes } from '../../../lookups/read-codes.js';
 import { messageOf } from '../../../telemetry/error-message.js';
 import { FLAG, command, refuse } from '../../frame/command.js';
@@ -58,7 +59,7 @@ export async function planMigrations(direction: 'up' | 'down', namesOf = pending
   const files = await readMigrations();
   const { before, after, migrations, wayBack } = await rehearse(async (client, manager) => {
     const names = namesOf(await takeState(client, files));
-    const view = await viewOf(manager);
+    const view = await viewOf(client, manager);
     const faults: string[] = []; // where a way back fails or leaves something behind
     for (const name of names) {
       const former = await fingerprint(client);
@@ -68,12 +69,18 @@ export async function planMigrations(direction: 'up' | 'down', namesOf = pending
       });
       if (direction === 'up') faults.push(...(await tryWayBack(client, name, former)));
     }
-    return { before: view, after: await viewOf(manager), migrations: names, wayBack: faults };
+    return {
+      before: view,
+      after: await viewOf(client, manager),
+      migrations: names,
+      wayBack: faults,
+    };
   });
   const changes = changesBetween(before.codes, after.codes, Date.now());
   const gone = [...before.keys].flatMap(([key, name]) => (after.keys.has(key) ? [] : name));
   const lost = [...new Set(gone)].sort().join(', ');
-  const refusals = migrations.length > 0 ? after.refusals : [];
+  const broken = after.objects.filter((fault) => !before.objects.includes(fault));
+  const refusals = migrations.length > 0 ? [...after.refusals, ...broken] : [];
   if (lost) refusals.push(`callers will be refused: keys of ${lost}`);
   const canBreakClients = refusals.length > 0 || changes.some(({ breaks }) => breaks);
   return { migrations, changes, refusals, wayBack, canBreakClients };
@@ -124,7 +131,7 @@ const AS_SERVICE = `savepoint service_view;
   end $$; set local row_security = off; set local search_path = pg_catalog, public, pg_temp`;
 
 /** As the transaction of `manager` sees it now, which stays as it is. */
-async function viewOf(manager: EntityManager) {
+async function viewOf(client: Client, manager: EntityManager) {
   const refusals: string[] = [];
   const asService = async <T>(refused: string, read: () => Promise<T>): Promise<T | undefined> => {
     await manager.query(AS_SERVICE);
@@ -139,7 +146,11 @@ async function viewOf(manager: EntityManager) {
   const keys = await asService('callers will be refused: the service could not read its keys', () =>
     manager.query<{ key: string; client: string }[]>(KEYS),
   );
+  const faults = await asService('the objects of the database cannot be read', () =>
+    objectFaults(client),
+  );
   return {
+    objects: faults?.map(({ name, fault }) => `the service relies on it: ${name} ${fault}`) ?? [],
     codes: codes ?? { properties: [], values: [], records: [] },
     keys: new Map(keys?.map(({ key, client }) => [key, client])),
     refusals,
