@@ -54,46 +54,42 @@ export async function runMigrations(
   const done: string[] = [];
   let names: string[] | undefined;
   let complete: string | undefined; // a file that ran, and whose COMMIT follows
-  let isLost = false; // that COMMIT had no answer
-  const runNext = async (client: Client): Promise<void> => {
-    await lock(client, isLost ? '10s' : '120s');
+  const isOpen = (state: files.MigrationState, name: string): boolean =>
+    state.pending.includes(name) === (direction === 'up');
+  const runNext = async (client: Client): Promise<string | undefined> => {
+    complete = undefined;
+    await lock(client, '120s');
     const state = await files.takeState(client, all);
     names ??= namesOf(state);
-    const name = names.find((one) => state.pending.includes(one) === (direction === 'up'));
-    if (isLost && complete) {
-      // The lock is free, so the transaction of the lost COMMIT has ended
-      if (name === complete) refuse('It was not committed: nothing of it remains.');
-      process.stderr.write('It was committed.\n');
-      done.push(complete);
-    }
-    [complete, isLost] = [undefined, false];
+    const name = names.find((one) => isOpen(state, one));
     if (name) await runFile(client, name, direction);
-    complete = name;
+    return (complete = name);
   };
-  /** Gives whether there may be more. */
-  const next = async (): Promise<boolean> => {
-    try {
-      await withWriting(runNext, address);
-      const [name] = [complete];
-      complete = undefined;
-      if (name) done.push(name);
-      return name !== undefined;
-    } catch (error) {
-      if (!complete || isLost) throw error;
-      isLost = true;
-      const reason = messageOf(error);
-      process.stderr.write(`The connection was lost while ${complete} was committed: ${reason}.\n`);
-      return true;
-    }
+  /** After a COMMIT without an answer: its transaction has ended when the lock is free. */
+  const look = (name: string) => async (client: Client) => {
+    await lock(client, '10s');
+    if (isOpen(await files.readState(client, all), name))
+      refuse('It was not committed: nothing of it remains.');
+    process.stderr.write('It was committed.\n');
+    return name;
   };
+  let remedy = '';
   try {
-    while (await next()) continue;
-    return done;
+    for (;;) {
+      const name = await withWriting(runNext, address).catch((error: unknown) => {
+        if (!complete) throw error;
+        const reason = `The connection was lost while ${complete} was committed`;
+        process.stderr.write(`${reason}: ${messageOf(error)}.\n`);
+        remedy = `\nSee what is applied: ${typed('migrate', 'status')}`;
+        return withWriting(look(complete), address);
+      });
+      if (!name) return done;
+      [complete, remedy] = [undefined, ''];
+      done.push(name);
+    }
   } catch (error) {
-    const lines = [messageOf(error)];
-    if (isLost) lines.push(`See what is applied: ${typed('migrate', 'status')}`);
-    if (done.length > 0) lines.push(`Done in this run: ${done.join(', ')}.`);
-    return refuse(lines.join('\n'));
+    const before = done.length > 0 ? `\nDone in this run: ${done.join(', ')}.` : '';
+    return refuse(messageOf(error) + remedy + before);
   }
 }
 
