@@ -67,7 +67,7 @@ export async function runMigrations(
   };
   /** After a COMMIT without an answer: its transaction has ended when the lock is free. */
   const look = (name: string) => async (client: Client) => {
-    await lock(client, '10s');
+    await lock(client, '6s');
     if (isOpen(await files.readState(client, all), name))
       refuse('It was not committed: nothing of it remains.');
     process.stderr.write('It was committed.\n');
@@ -143,9 +143,10 @@ const INVALID_TERMINATION = '2D000';
 const ONE_TRANSACTION =
   'A migration is one transaction. Take out what begins or ends one (begin, commit, rollback, savepoint), and write insert instead of copy from stdin.';
 
-/** An error of PostgreSQL in words for people; another one, such as that of a lost connection, as it is. */
+/** An error of PostgreSQL in words for people; another one, such as that of a lost connection, without the stack that the runner adds. */
 function described(error: unknown, place: string): unknown {
-  if (!(error instanceof DatabaseError)) return error;
+  if (error instanceof AdministrationError) return error;
+  if (!(error instanceof DatabaseError)) return new Error(messageOf(error).split('\n', 1)[0]);
   const { code, message, detail, hint, routine } = error;
   const isRefused = routine === 'exec_stmt_dynexecute' || code === INVALID_TERMINATION;
   const parts = [`${place}: ${message}`, detail, isRefused ? ONE_TRANSACTION : hint];

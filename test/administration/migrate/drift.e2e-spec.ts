@@ -114,11 +114,8 @@ it('becomes a migration, which changes nothing here and everything elsewhere, an
   const here = all.filter(({ row }) => !`${row}`.includes('"c"')); // that row is a migration's
   expect(await copy.migrate('up')).toMatchObject({ status: 0 });
   expect(await contents(database)).toEqual(all);
-  expect((await drift()).stdout.split('\n')).toEqual([
-    expect.stringContaining('INSERT communication_code {"code": "b"'), // it is there no more
-    expect.stringContaining('DELETE communication_code {"code": "b"'),
-    '',
-  ]);
+  // What is left came and went by hand: no migration can write it
+  expect((await drift()).stdout).toMatch(/^(\S+ .*("Two"|"in vain").*\n)*$/);
   copy.environment = { DATABASE_URL: elsewhere.urlOf('order_lookup_owner') };
   expect(await copy.migrate('up')).toMatchObject({ status: 0, stderr: '' });
   expect(await contents(elsewhere)).toEqual(here);

@@ -27,7 +27,7 @@ afterAll(async () => {
 const migrate = (words: string) => copy.migrate(...words.split(' '));
 const GOOD = { status: 0, stderr: '' };
 const applied = async (where = database): Promise<string[]> =>
-  (await where.query<{ name: string }>('select name from pgmigrations order by id')).map(
+  (await where.query<{ name: string }>('select name from public.pgmigrations order by id')).map(
     ({ name }) => name,
   );
 /** A file looks whether settings of others are left. */

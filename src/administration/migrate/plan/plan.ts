@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { groupBy } from '../../../collections/group-by.js';
@@ -6,10 +8,10 @@ import { readCodes } from '../../../lookups/read-codes.js';
 import { messageOf } from '../../../telemetry/error-message.js';
 import { FLAG, command, refuse } from '../../frame/command.js';
 import { textsOf } from '../../frame/connect.js';
-import { pendingOf, readMigrations, takeState } from '../migration-files.js';
+import { MIGRATIONS, pendingOf, readMigrations, takeState } from '../migration-files.js';
 import { runFile } from '../run-migrations.js';
 import { type Change, changesBetween } from './changes.js';
-import { LIMITS, rehearse } from './rehearse.js';
+import { limitsOf, rehearse } from './rehearse.js';
 
 export const plan = command({
   usage: '[--json]',
@@ -57,17 +59,19 @@ type Plan = Awaited<ReturnType<typeof planMigrations>>;
 /** What callers would see change if these migrations were applied or undone. None is. */
 export async function planMigrations(direction: 'up' | 'down', namesOf = pendingOf) {
   const files = await readMigrations();
-  const { before, after, migrations, wayBack } = await rehearse(async (client, manager) => {
+  const sizes = files.map(async (name) => (await stat(join(MIGRATIONS, `${name}.sql`))).size);
+  const limits = limitsOf(Math.max(0, ...(await Promise.all(sizes))));
+  const { before, after, migrations, wayBack } = await rehearse(limits, async (client, manager) => {
     const names = namesOf(await takeState(client, files));
     const view = await viewOf(client, manager);
     const faults: string[] = []; // where a way back fails or leaves something behind
     for (const name of names) {
       const former = await fingerprint(client);
-      await runFile(client, name, direction, LIMITS).catch((error: Error & { code?: string }) => {
+      await runFile(client, name, direction, limits).catch((error: Error & { code?: string }) => {
         if (error.code !== '55P04') throw error; // the value of an enum is used before it is committed
         refuse(`The plan cannot tell what callers would see: ${error.message}`);
       });
-      if (direction === 'up') faults.push(...(await tryWayBack(client, name, former)));
+      if (direction === 'up') faults.push(...(await tryWayBack(client, name, limits, former)));
     }
     return {
       before: view,
@@ -87,10 +91,15 @@ export async function planMigrations(direction: 'up' | 'down', namesOf = pending
 }
 
 /** What is wrong with it: the database has to be what it was before the file. */
-async function tryWayBack(client: Client, name: string, before: string[]): Promise<string[]> {
+async function tryWayBack(
+  client: Client,
+  name: string,
+  limits: string,
+  before: string[],
+): Promise<string[]> {
   await client.query('savepoint way_back');
   try {
-    await runFile(client, name, 'down', LIMITS);
+    await runFile(client, name, 'down', limits);
     const after = await fingerprint(client);
     const different = [...before, ...after]
       .filter((line) => before.includes(line) !== after.includes(line))
