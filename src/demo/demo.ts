@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { withWriting } from '../administration/frame/connect.js';
+import { KEYS_APPLICATION } from '../administration/keys/keys.js';
 import { DEMO_APPLICATION } from '../administration/migrate/drift.js';
 import { runMigrations } from '../administration/migrate/run-migrations.js';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
@@ -99,8 +100,8 @@ export DATABASE_URL='${databaseUrl}'
 
 /** Loads the samples, and gives the key of the client "demo". It stays the same from one start to the next, and is in force again if it was revoked. */
 async function demoKey(client: Client): Promise<string> {
-  await client.query(`set local application_name = '${DEMO_APPLICATION}'`);
-  await client.query(SAMPLES);
+  await client.query(`set application_name = '${DEMO_APPLICATION}'; ${SAMPLES}`);
+  await client.query(`set application_name = '${KEYS_APPLICATION}'`);
   const file = join(DATA, 'api-key');
   if (!existsSync(file)) writeFileSync(file, generateApiKey(), { mode: 0o600 });
   const key = readFileSync(file, 'utf8');

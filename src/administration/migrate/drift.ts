@@ -1,21 +1,14 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Client } from 'pg';
-import { connectionString } from '../../configuration/database-url.js';
 import { objectFaults } from '../../database/objects.js';
 import { TEXT, command, refuse } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 import { parseMoment, parseTime } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
 import * as lists from '../lists/list-tables.js';
-import { MIGRATIONS, createMigration, readMigrations, readState } from './migration-files.js';
+import { createMigration, readMigrations, readState } from './migration-files.js';
 
-/** The demo loads its samples and its key under this name. It counts on the demo's database alone. */
+/** The demo loads its samples by this name. They are no drift: their code types say that they are samples. */
 export const DEMO_APPLICATION = 'order-lookup-demo';
-/** Written by the demo: it holds the connection string of its database. */
-const DEMO = join(MIGRATIONS, '..', '.data', 'demo.env');
-export const isDemo = async (url: string): Promise<boolean> =>
-  (await readFile(DEMO, 'utf8').catch(() => '')).includes(`DATABASE_URL='${url}'`);
 
 /** A row, before and after a change that neither a migration nor a key command made. */
 type Drift = Record<'line' | 'table', string> & Record<'before' | 'after', lists.Row | null>;
@@ -69,7 +62,8 @@ select format('%s  %s (%s)  %s %s %s', to_char(changed_at, 'YYYY-MM-DD"T"HH24:MI
   table_name as table, old_row as before, new_row as after
 from public.history where id in (select id from settled where not is_migration and id > coalesce(settled_by, 0))
   and changed_at >= coalesce($1::timestamptz, now() - interval '90 days')
-  and not (application = '${KEYS_APPLICATION}' and table_name = 'api_key') and application is distinct from $2 order by id`;
+  and not (application = '${KEYS_APPLICATION}' and table_name = 'api_key')
+  and not (application = '${DEMO_APPLICATION}' and coalesce(new_row ->> 'code_type', '') like 'SAMPLE-%') order by id`;
 
 /** Rows of a table with the key $2 that are not what the record adds up to. A row that the record does not name is one, unless the beginning of the record was deleted. */
 const contradictionsOf = (table: string): string => `with recorded as (
@@ -89,8 +83,7 @@ where case when p.whole is not null and r.whole is not null
 
 /** The changes first, the oldest one first. */
 async function driftOfRows(client: Client, since?: string): Promise<Drift[]> {
-  const demo = (await isDemo(connectionString(process.env))) ? DEMO_APPLICATION : null;
-  const { rows } = await client.query<Drift>(CHANGES, [since, demo]);
+  const { rows } = await client.query<Drift>(CHANGES, [since]);
   for (const { table, key } of RECORDED)
     rows.push(...(await client.query<Drift>(contradictionsOf(table), [table, key])).rows);
   return rows;
