@@ -156,7 +156,7 @@ async function viewOf(client: Client, manager: EntityManager) {
   return {
     objects: faults?.map(({ name, fault }) => `the service relies on it: ${name} ${fault}`) ?? [],
     codes: codes ?? { properties: [], values: [], records: [] },
-    keys: new Map(keys?.map(({ key, client }) => [key, client])),
+    keys: new Map(keys?.map((row) => [row.key, row.client])),
     refusals,
   };
 }
