@@ -3,13 +3,14 @@ import { Client, type ClientConfig } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import { type DatabaseAddress, connectionString } from '../configuration/database-url.js';
 
-// Settings for one transaction only: behind a pooler the session is another client's afterwards. Without scans and sorts of whole tables the
-// plans are good also for a table that was never analyzed.
-export const BEGIN_READING = `begin isolation level repeatable read, read only, not deferrable;
+// What statements and results depend on, whatever role, database and connection string say. For one transaction only: behind a pooler the
+// session is another client's afterwards. Objects of pg_catalog are found first.
+export const SETTINGS = `set local search_path = public, pg_temp; set local timezone = 'UTC'; set local datestyle = 'ISO, MDY';
+  set local intervalstyle = 'postgres'; set local bytea_output = 'hex'; set local extra_float_digits = 1; set local standard_conforming_strings = on`;
+// Without scans and sorts of whole tables the plans are good also for a table that was never analyzed.
+export const BEGIN_READING = `begin isolation level repeatable read, read only, not deferrable; ${SETTINGS};
   set local statement_timeout = '2s'; set local lock_timeout = '1s'; set local idle_in_transaction_session_timeout = '10s';
-  set local search_path = pg_catalog, public, pg_temp; set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex';
-  set local extra_float_digits = 1; set local standard_conforming_strings = on; set local row_security = off; set local jit = off;
-  set local synchronous_commit = off; set local enable_seqscan = off; set local enable_sort = off`;
+  set local row_security = off; set local jit = off; set local synchronous_commit = off; set local enable_seqscan = off; set local enable_sort = off`;
 
 export class Session extends Client {
   private readonly fault: Error | undefined;

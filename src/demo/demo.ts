@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { withDatabase } from '../administration/frame/connect.js';
+import { withWriting } from '../administration/frame/connect.js';
+import { KEYS_APPLICATION } from '../administration/keys/keys.js';
+import { DEMO_APPLICATION } from '../administration/migrate/drift.js';
 import { runMigrations } from '../administration/migrate/run-migrations.js';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
 import { endOn } from '../bootstrap/signals.js';
@@ -50,7 +52,7 @@ export async function startDemo(): Promise<void> {
         `${message}\nThe data in .data may be that of another branch: go back to it, or delete the folder .data to start afresh.`,
       );
     });
-    const key = await withDatabase(demoKey, address);
+    const key = await withWriting(demoKey, address);
     const machine = { id: 'demo-program', secret: randomBytes(12).toString('hex') };
     const issuer = await startIssuer({
       url: issuerUrl,
@@ -98,7 +100,8 @@ export DATABASE_URL='${databaseUrl}'
 
 /** Loads the samples, and gives the key of the client "demo". It stays the same from one start to the next, and is in force again if it was revoked. */
 async function demoKey(client: Client): Promise<string> {
-  await client.query(SAMPLES);
+  await client.query(`set application_name = '${DEMO_APPLICATION}'; ${SAMPLES}`);
+  await client.query(`set application_name = '${KEYS_APPLICATION}'`);
   const file = join(DATA, 'api-key');
   if (!existsSync(file)) writeFileSync(file, generateApiKey(), { mode: 0o600 });
   const key = readFileSync(file, 'utf8');

@@ -111,7 +111,7 @@ describe('codes show', () => {
   });
 
   it.each([
-    [['--at', 'yesterday'], '--at is "yesterday", no date-time of RFC 3339'],
+    [['--at', 'yesterday'], '--at is "yesterday", no date-time of RFC 3339 such as'],
     [['--at', '2000-01-01T00:00:00Z'], 'the record of changes begins at 20'],
     [['--area', 'orders'], '--area is "orders": order-update, order-capture-v2, order-scheduling'],
   ])('refuses %j in one sentence', async (words, sentence) => {
@@ -166,6 +166,42 @@ describe('codes show', () => {
        update communication_code set code = 'b' where (code_type, code) = ('ORDER', 'x'); delete from communication_code where code_type = 'ORDER'; commit`,
     );
     expect(await shown(then.time)).toBe(then.text);
+  });
+
+  it('counts a transaction from its last statement, and says where the content could not be served', async () => {
+    const { query, session } = world.database;
+    const middle = async (...statements: string[]): Promise<string> => {
+      const client = await session();
+      await client.query(`begin; ${statements[0]}`);
+      const { rows } = await client.query<{ now: string }>(
+        `select to_json(clock_timestamp()) as now`,
+      );
+      await client.query(`select pg_sleep(0.01); ${statements[1]}; commit`);
+      return new Date(rows[0]?.now ?? '').toISOString();
+    };
+    await commit(
+      `insert into communication_code values ('HALF', 'a', 'Old'), ('HALF', 'b', 'Old')`,
+      'Mark of half',
+    );
+    const before = await answers();
+    const half = await middle(
+      `update communication_code set description = 'New' where code = 'a'`,
+      `update communication_code set description = 'New' where code = 'b'`,
+    );
+    expect(await shown(half)).toBe(before);
+    const end = (await query<{ end: Date }>('select max(changed_at) as end from history'))[0]?.end;
+    expect(await shown(new Date((end?.getTime() ?? 0) + 1).toISOString())).toContain('New');
+    await query(
+      `create table kept as select * from area_property; delete from area_property where area = 'order-update'`,
+    );
+    const refused = new Date(Date.now() + 1).toISOString();
+    await query(
+      `select pg_sleep(0.01); insert into area_property select * from kept where area = 'order-update'; drop table kept`,
+    );
+    await expect(shown(refused)).rejects.toThrow(
+      `The content of ${refused} could not be served: the area order-update has no property`,
+    );
+    expect(await shown('2999-01-01')).toBe(await shown('2999-01-01T00:00:00Z'));
   });
 
   it('says how far the record reaches where its older part was deleted', async () => {

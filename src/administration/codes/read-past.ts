@@ -6,7 +6,7 @@ import { CodeListValue } from '../../database/entities/code-list-value.entity.js
 import { CommunicationCode } from '../../database/entities/communication-code.entity.js';
 import { type CodeRows, assertServable, recordOf } from '../../lookups/code-rows.js';
 
-/** @param moment in milliseconds since the epoch; a change counts from when its statement ran */
+/** @param moment in milliseconds since the epoch; a transaction counts from its last recorded statement: nobody got half of one */
 export async function readPast(manager: EntityManager, moment: number): Promise<CodeRows> {
   const types = new Map<string, string>();
   const records = sorted(await rowsAt(manager, CommunicationCode, moment), 'codeType', 'code');
@@ -19,10 +19,11 @@ export async function readPast(manager: EntityManager, moment: number): Promise<
   return rows;
 }
 
-/** When the record of changes begins, in milliseconds since the epoch, or undefined if it is empty. */
+/** When the record of changes begins, in milliseconds since the epoch, or undefined if it is empty. Of its first transaction a part may be deleted. */
 export async function beginOfRecord(manager: EntityManager): Promise<number | undefined> {
   const [row] = await manager.query<{ begin: number | null }[]>(
-    'select (extract(epoch from min(changed_at)) * 1000)::float8 as begin from public.history',
+    `select (extract(epoch from max(changed_at)) * 1000)::float8 as begin from public.history
+     where (transaction_id, begun_at) = (select transaction_id, begun_at from public.history order by changed_at limit 1)`,
   );
   return row?.begin ?? undefined;
 }
@@ -47,7 +48,8 @@ async function rowsAt<Row extends ObjectLiteral>(
   const rows = new Map((await manager.find(entity)).map((row) => [keyOf(row), row]));
   const changes = await manager.query<{ former: Json | null; later: Json | null }[]>(
     `select old_row as former, new_row as later from public.history
-     where changed_at > $1 and table_name = $2 order by id desc`,
+     where table_name = $2 and (transaction_id, begun_at) in (select transaction_id, begun_at from public.history where changed_at > $1)
+     order by id desc`,
     [new Date(moment).toISOString(), tableName],
   );
   for (const { former, later } of changes) {

@@ -10,7 +10,6 @@ import type { Configuration } from '../../configuration/configuration.js';
 import { transportWarning } from '../../configuration/database-url.js';
 import { readConfiguration } from '../../configuration/read-configuration.js';
 import { objectFaults } from '../../database/objects.js';
-import { readTransaction } from '../../database/session.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { command, typed } from '../frame/command.js';
 import { textsOf, withDatabase } from '../frame/connect.js';
@@ -105,13 +104,13 @@ const DATABASE: Record<string, Parameters<typeof withDatabase<Finding>>[0]> = {
     return { said: `${said}, and may write too`, warning: 'Right for migrations alone.' };
   },
   async contents(client, manager) {
-    const { values, records } = await readTransaction(manager, () => readCodes(manager));
+    const { values, records } = await readCodes(manager);
     const keys = await textsOf(client, KEYS_IN_FORCE);
     const said = `${values.length} values, ${records.length} communication codes, ${keys.length} API keys in force`;
     return { said, warning: keys.length > 0 ? undefined : ISSUE };
   },
-  async objects(client, manager) {
-    const faults = await readTransaction(manager, () => objectFaults(client));
+  async objects(client) {
+    const faults = await objectFaults(client);
     if (faults.length === 0) return { said: 'all are what the migrations made' };
     const said = faults.map(({ name, fault }) => `${name} ${fault}`).join(', ');
     return { said, fault: ['As the owner:', ...faults.map(({ remedy }) => remedy)].join('\n') };

@@ -7,13 +7,15 @@ type Values<O extends Options> = ReturnType<typeof parseArgs<{ options: O }>>['v
 
 /** A fault in the operator's environment or input. Its message says what was found and how to correct it. */
 export class AdministrationError extends Error {}
-export function refuse(said: string): never {
-  throw new AdministrationError(said);
+export function refuse(message: string): never {
+  throw new AdministrationError(message);
 }
 
 interface Definition<O extends Options> {
-  /** Its operand and its options, such as `NAME [--from FILE.csv]`. It says whether there is an operand, and in brackets that it may be left out. */
+  /** Its operands and options, such as `NAME [--from FILE.csv]`. */
   readonly usage?: string;
+  /** How many operands there are at least and at most; by default none. */
+  readonly operands?: readonly [least: number, most: number];
   readonly summary: string;
   readonly options?: O;
   run(values: Values<O>, operands: readonly string[]): Promise<Outcome>;
@@ -35,7 +37,7 @@ export const FLAG = { type: 'boolean' } as const;
 
 /** Options are those of parseArgs; `run` gets their typed values. */
 export const command = <const O extends Options>(definition: Definition<O>) =>
-  ({ usage: '', options: {}, ...definition }) as unknown as Command;
+  ({ usage: '', operands: [0, 0], options: {}, ...definition }) as unknown as Command;
 
 /** A command line as a person types it: through npm in a clone, directly in the image. */
 export function typed(program: string, ...words: readonly string[]): string {
@@ -43,6 +45,11 @@ export function typed(program: string, ...words: readonly string[]): string {
   if (!process.env['npm_lifecycle_event']) return `node dist/${program}.js ${rest}`.trim();
   return `npm run ${program}${rest && ` -- ${rest}`}`;
 }
+
+/** Nothing tells an option that npm took for its own from a setting of npm. */
+const NPM = process.env['npm_lifecycle_event']
+  ? ['Without "--" npm takes options for its own and does not pass them on.']
+  : [];
 
 /**
  * Runs the command that the arguments of the process name. A failure is one sentence on standard error, and status 1.
@@ -56,7 +63,7 @@ export async function runProgram(name: string, commands: Record<string, Command>
     const lines = Object.entries(commands).map(
       ([word, { usage, summary }]) => `  ${typed(name, word, usage)}\n      ${summary}\n`,
     );
-    process.stdout.write(`Usage:\n${lines.join('')}${notes}\n`);
+    process.stdout.write(`Usage:\n${lines.join('')}${[notes, ...NPM].join('\n')}\n`);
     return;
   }
   try {
@@ -69,30 +76,24 @@ export async function runProgram(name: string, commands: Record<string, Command>
     process.stdout.write(values['json'] ? `${JSON.stringify(json)}\n` : exact ? text : `${text}\n`);
     process.exitCode = status;
   } catch (error) {
-    const said = error instanceof DatabaseError ? 'PostgreSQL refused this: ' : '';
+    const origin = error instanceof DatabaseError ? 'PostgreSQL refused this: ' : '';
     const { code } = error as { code?: unknown }; // TypeORM's errors have it, too
     const isTableMissing = code === '42P01' && !(error instanceof AdministrationError);
     const remedy = isTableMissing ? `. Apply the migrations first: ${typed('migrate', 'up')}` : '';
-    process.stderr.write(`${said}${messageOf(error)}${remedy}\n`);
+    process.stderr.write(`${origin}${messageOf(error)}${remedy}\n`);
     process.exitCode = 1;
   }
 }
 
-function parsed(name: string, word: string, { options, usage }: Command, args: string[]) {
+function parsed(name: string, word: string, chosen: Command, args: string[]) {
+  const { options, usage, operands } = chosen;
   try {
-    // Without `--`, npm takes options for its own: it passes the other words, and sets a variable for each option
-    const lost = Object.keys(options)
-      .filter((option) => process.env[`npm_config_${option.replaceAll('-', '_')}`] !== undefined)
-      .filter((option) => !args.some((arg) => arg.split('=')[0] === `--${option}`));
-    if (process.env['npm_lifecycle_event'] === name && lost.length > 0)
-      throw new Error(`npm took --${lost.join(', --')}: write "--" before the command`);
     const found = parseArgs({ args, options, allowPositionals: true });
     const { length } = found.positionals;
-    const most = /^\[?[^[-]/.test(usage) ? 1 : 0;
-    if (length <= most && (length === most || usage.startsWith('['))) return found;
+    if (length >= operands[0] && length <= operands[1]) return found;
     throw new Error('There are too few words, or too many');
   } catch (error) {
-    const said = messageOf(error).split(/\.(?: |$)/)[0];
-    return refuse(`${said}. Usage: ${typed(name, word, usage)}`);
+    const [fault] = messageOf(error).split(/\.(?: |$)/);
+    return refuse([`${fault}. Usage: ${typed(name, word, usage)}`, ...NPM].join('. '));
   }
 }

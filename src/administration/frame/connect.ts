@@ -1,19 +1,33 @@
-import { Client } from 'pg';
+import { Client, type QueryConfig } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import { type DatabaseAddress, connectionString } from '../../configuration/database-url.js';
 import { poolOptions } from '../../database/connections.js';
-import { type Session, readTransaction, withSession } from '../../database/session.js';
+import { SETTINGS, type Session, withSession } from '../../database/session.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { refuse } from './command.js';
 
+/** A command may take its time. PostgreSQL has transaction_timeout from 17 on. */
+const UNLIMITED = `${SETTINGS}; set local statement_timeout = 0;
+  do $$ begin set local transaction_timeout = 0; exception when undefined_object then null; end $$`;
+const READING = `begin isolation level repeatable read, read only, not deferrable; ${UNLIMITED};
+  set local row_security = off; set local lock_timeout = '10s'; set local idle_in_transaction_session_timeout = '1min'`;
+/** The settings of a transaction that writes. The session ends soon after its client or the way to it is gone; not every platform can notice that during a statement. */
+export const WRITING = `${UNLIMITED}; set local row_security = on; set local lock_timeout = '30s'; set local idle_in_transaction_session_timeout = '10s';
+  set local tcp_keepalives_idle = 5; set local tcp_keepalives_interval = 5; set local tcp_keepalives_count = 2; set local tcp_user_timeout = '15s';
+  do $$ begin set local client_connection_check_interval = '100ms'; exception when others then null; end $$`;
+const BEGIN_WRITING = `begin isolation level read committed, read write, not deferrable; ${WRITING}`;
+/** COMMIT has no answer for longer than the session may be idle: then its connection is lost. */
+const COMMIT: QueryConfig & { query_timeout: number } = { text: 'commit', query_timeout: 12_000 };
+/** With another encoding, lengths and order would be those of bytes. */
+const SUPPORTED = `select where current_setting('server_version_num')::int >= 140000 and current_setting('server_encoding') = 'UTF8'`;
+
+type Work<T> = (session: Session, manager: EntityManager) => Promise<T>;
+
 /**
- * Does the work with a session of the database that DATABASE_URL names, in SQL or with the service's own readers, and ends the session.
+ * Does the work in one transaction of the database that DATABASE_URL names, in SQL or with the service's own readers, and ends the session.
  * @throws AdministrationError that says what is wrong with the variable, the server or its version
  */
-export async function withDatabase<T>(
-  work: (session: Session, manager: EntityManager) => Promise<T>,
-  address: DatabaseAddress = process.env,
-): Promise<T> {
+async function inTransaction<T>(begin: string, work: Work<T>, address: DatabaseAddress) {
   const { database, host, port } = new Client({ connectionString: connectionString(address) });
   const { extra, ...options } = poolOptions(address);
   // A command does not try again, so it waits longer than the service
@@ -23,13 +37,13 @@ export async function withDatabase<T>(
   let isUsable = false;
   try {
     return await withSession(source, async (manager, session) => {
-      // With another encoding, lengths and order would be those of bytes
-      const { rowCount } = await session.query(
-        `select where current_setting('server_version_num')::int >= 140000 and current_setting('server_encoding') = 'UTF8'`,
-      );
+      const { rowCount } = await session.query(SUPPORTED);
       if (!rowCount) throw new Error('PostgreSQL 14 or later and the encoding UTF8 are needed');
+      await session.query(begin);
       isUsable = true;
-      return work(session, manager);
+      const result = await work(session, manager);
+      await session.query(COMMIT);
+      return result;
     });
   } catch (error) {
     if (isUsable) throw error;
@@ -41,9 +55,13 @@ export async function withDatabase<T>(
   }
 }
 
-/** Does the work in one transaction that reads, with the service's own readers. */
-export const withReading = <T>(work: (manager: EntityManager) => Promise<T>): Promise<T> =>
-  withDatabase((_session, manager) => readTransaction(manager, work));
+/** In a transaction that reads, of one snapshot. */
+export const withDatabase = <T>(work: Work<T>, address: DatabaseAddress = process.env) =>
+  inTransaction(READING, work, address);
+
+/** In a transaction that writes. All of it is committed, or nothing. */
+export const withWriting = <T>(work: Work<T>, address: DatabaseAddress = process.env) =>
+  inTransaction(BEGIN_WRITING, work, address);
 
 /** The texts in the first column of what a query finds. */
 export async function textsOf(client: Client, text: string, values?: unknown[]) {

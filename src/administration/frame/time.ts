@@ -10,3 +10,7 @@ export function parseTime(text: string): string | undefined {
   if (!civil.toISOString().startsWith(local) || !/^(?!0000)\d{4}-/.test(second)) return undefined;
   return `${second}${fraction.slice(0, 7)}`.replace(/\.0*$|(\.\d*[1-9])0*$/, '$1').concat('Z');
 }
+
+/** The same of a date, which is its first moment in UTC, or a date-time. */
+export const parseMoment = (text: string): string | undefined =>
+  parseTime(text.replace(/^\d{4}-\d{2}-\d{2}$/, '$&T00:00:00Z'));

@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { KEY_STATE, type KeyState } from './key-state.js';
 import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
-import { textsOf, withDatabase } from '../frame/connect.js';
+import { textsOf, withDatabase, withWriting } from '../frame/connect.js';
 
 /** The record of changes tells by this name what the key commands changed. */
 export const KEYS_APPLICATION = 'order-lookup-keys';
@@ -13,14 +13,9 @@ const REVOKE = `update api_key set revoked_at = least(revoked_at, now()) where i
 
 /** Commits all of the work or nothing. */
 const changeKeys = <T>(work: (client: Client) => Promise<T>): Promise<T> =>
-  withDatabase(async (client) => {
-    // Whatever the connection string and the database say: of two rotations at once, the second one has to see the first
-    await client.query(
-      `begin isolation level read committed; set local timezone = 'UTC'; set local lock_timeout = '10s'; set local application_name = '${KEYS_APPLICATION}'`,
-    );
-    const result = await work(client);
-    await client.query('commit');
-    return result;
+  withWriting(async (client) => {
+    await client.query(`set local application_name = '${KEYS_APPLICATION}'`);
+    return work(client);
   });
 
 /** A duration such as 90d: PostgreSQL takes it for an interval. */
@@ -81,6 +76,7 @@ export const list = command({
 // No message repeats the word of a caller: it could be a key
 export const revoke = command({
   usage: 'KEY_ID',
+  operands: [1, 1],
   summary: 'ends a key now, also one whose end is set for later',
   run: (_values, [word]) =>
     changeKeys(async (client) => {
@@ -91,6 +87,7 @@ export const revoke = command({
 
 export const rotate = command({
   usage: 'KEY_ID [--overlap 7d] [--json]',
+  operands: [1, 1],
   summary: "issues a second key of the same client and lifetime, and sets the first one's end",
   options: { overlap: { ...TEXT, default: '7d' }, json: FLAG },
   run: ({ overlap }, [word]) =>

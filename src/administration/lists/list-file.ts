@@ -9,21 +9,21 @@ import { textsOf } from '../frame/connect.js';
 import { parseTime } from '../frame/time.js';
 import { LISTS, MOMENTS, type Row, type Table, compare, keyOf, readRows } from './list-tables.js';
 
-/** How many faults of a file are told. */
-const TOLD = 20;
+/** How many faults of a file are reported. */
+const MOST_FAULTS = 20;
 /** No space at the ends, no line break or control character. */
 const CLEAN = /^(?!\s)[^\p{Cc}\u2028\u2029]+(?<!\s)$/u;
 
 /** What is wrong with a line of a file, and how to correct it. */
-type Fault = readonly [line: number, said: string];
+type Fault = readonly [line: number, message: string];
 
 /** @throws AdministrationError with the first faults, each with its line */
 function assertNone(path: string, faults: readonly Fault[]): void {
   if (faults.length === 0) return;
-  const sorted = faults.toSorted(([one], [other]) => one - other).slice(0, TOLD);
-  const told = sorted.map(([line, said]) => `${path}, line ${line}: ${said}`);
-  if (faults.length > TOLD) told.push(`… and ${faults.length - TOLD} more`);
-  refuse(`${told.join('\n')}\nNothing was written.`);
+  const sorted = faults.toSorted(([one], [other]) => one - other).slice(0, MOST_FAULTS);
+  const lines = sorted.map(([line, message]) => `${path}, line ${line}: ${message}`);
+  if (faults.length > MOST_FAULTS) lines.push(`… and ${faults.length - MOST_FAULTS} more`);
+  refuse(`${lines.join('\n')}\nNothing was written.`);
 }
 
 /**
@@ -33,8 +33,11 @@ function assertNone(path: string, faults: readonly Fault[]): void {
  */
 export async function changesFrom(client: Client, path: string, complete: boolean) {
   const faults: Fault[] = [];
-  const { list, rows } = await readListFile(path, faults);
+  const [[, names] = [1, []], ...records] = recordsOf(await textOf(path), faults);
+  if (names.length === 0) assertNone(path, faults);
+  const list = listOf(path, names);
   const present = await readRows(client, list);
+  const rows = rowsOf(list, names, records, present, faults);
   const stays = present.filter((row) => !complete || rows.has(keyOf(list, row)));
   let wanted = [...rows.values()];
   if (list === LISTS['code-lists']) {
@@ -42,8 +45,8 @@ export async function changesFrom(client: Client, path: string, complete: boolea
     for (const { line, code_list: name } of wanted)
       if (!known.includes(`${name}`)) faults.push([Number(line), `there is no list "${name}".`]);
     const former = groupBy(stays, ({ code_list: name }) => name);
-    wanted = [...groupBy(wanted, ({ code_list: name }) => name)].flatMap(([name, own]) =>
-      arranged(former.get(name) ?? [], own, faults),
+    wanted = [...groupBy(wanted, ({ code_list: name }) => name)].flatMap(([name, fresh]) =>
+      arranged(former.get(name) ?? [], fresh, faults),
     );
   }
   assertNone(path, faults);
@@ -51,27 +54,15 @@ export async function changesFrom(client: Client, path: string, complete: boolea
   return compare(list, present, [...after.values()]);
 }
 
-/** Its rows are by their keys, in the order of the file. Their member `line` is the line, from 1, on which the row begins. */
-async function readListFile(path: string, faults: Fault[]) {
+/** Without a byte order mark. Exported lines end with CRLF, and lines that somebody appends may end with LF. */
+async function textOf(path: string): Promise<string> {
   const bytes = await readFile(path).catch((error: Error) => {
     refuse(`${path} cannot be read: ${error.message}.`);
   });
-  // Without a byte order mark. Exported lines end with CRLF, and lines that somebody appends may end with LF
   const text = new TextDecoder().decode(bytes).replace(/\r\n?/g, '\n');
   const { length } = text.split('\ufffd', 1)[0]?.split('\n') ?? [];
   if (!isUtf8(bytes)) assertNone(path, [[length, 'it is not in UTF-8. Save it as "CSV UTF-8".']]);
-  const [[, names] = [1, []], ...records] = recordsOf(text, faults);
-  if (names.length === 0) assertNone(path, faults);
-  const list = listOf(path, names);
-  const rows = new Map<string, Row>();
-  for (const [line, fields] of records) {
-    const row = Object.fromEntries(names.map((name, at) => [name, fields[at] ?? '']));
-    row['line'] = String(line);
-    if (fields.length !== names.length)
-      faults.push([line, 'it has more or fewer fields than the header. Are there quotes missing?']);
-    else for (const said of faultsOf(list, row, rows)) faults.push([line, said]);
-  }
-  return { list, rows };
+  return text;
 }
 
 /** The lines on which the records begin, and their fields. It ends at the first wrong quote: behind it nobody knows what is between quotes. */
@@ -84,6 +75,7 @@ function recordsOf(text: string, faults: Fault[]) {
       delimiter: /^.*;/.test(text) ? ';' : ',',
       from_line: first,
       skip_empty_lines: true,
+      skip_records_with_empty_values: true,
       relax_column_count: true,
       on_record: (fields: string[], { lines }) => {
         found.push([lines + 1 - fields.join().split('\n').length, fields]);
@@ -97,16 +89,42 @@ function recordsOf(text: string, faults: Fault[]) {
   return found;
 }
 
+/** The columns may come in any order, and moments may be missing. */
 function listOf(path: string, names: readonly string[]): Table {
   const lists = Object.values<Table>(LISTS);
-  const list = lists.find(({ columns }) => columns.toSorted().join() === names.toSorted().join());
+  const known = [...names, ...MOMENTS.filter((name) => !names.includes(name))].toSorted().join();
+  const list = lists.find(({ columns }) => columns.toSorted().join() === known);
+  if (list) return list;
   const needed = lists.map(({ columns }) => columns.join()).join(', or ');
-  const said = `${path}, line 1: the columns are "${names.join()}". Needed are ${needed}, as this writes them: ${typed('codes', 'export')}\nNothing was written.`;
-  return list ?? refuse(said);
+  return refuse(
+    `${path}, line 1: the columns are "${names.join()}". Needed are ${needed}, as this writes them: ${typed('codes', 'export')}\nNothing was written.`,
+  );
 }
 
-/** Shortens the moments of a row as well, and adds the row to the former ones. */
-function* faultsOf(list: Table, row: Record<string, string>, former: Map<string, Row>) {
+/** By their keys, in the order of the file. The member `line` is the line, from 1, on which the row begins. Moments that the file has no column for stay. */
+function rowsOf(
+  list: Table,
+  names: readonly string[],
+  records: ReturnType<typeof recordsOf>,
+  present: readonly Row[],
+  faults: Fault[],
+): Map<string, Row> {
+  const former = new Map(present.map((row) => [keyOf(list, row), row]));
+  const rows = new Map<string, Row>();
+  for (const [line, fields] of records) {
+    const row: Record<string, string> = { line: String(line) };
+    for (const [at, name] of names.entries()) row[name] = fields[at] ?? '';
+    for (const name of MOMENTS) row[name] ??= String(former.get(keyOf(list, row))?.[name] ?? '');
+    if (fields.length === names.length)
+      for (const message of faultsOf(list, row, rows)) faults.push([line, message]);
+    else
+      faults.push([line, 'it has more or fewer fields than the header. Are there quotes missing?']);
+  }
+  return rows;
+}
+
+/** Shortens the moments of a row as well, and adds the row to those above it. */
+function* faultsOf(list: Table, row: Record<string, string>, above: Map<string, Row>) {
   for (const name of list.columns) {
     const text = row[name] ?? '';
     const shown = `${name} is ${JSON.stringify(text.slice(0, 60))}`;
@@ -121,30 +139,42 @@ function* faultsOf(list: Table, row: Record<string, string>, former: Map<string,
   const { valid_from: from = '', valid_until: until = '' } = row;
   if (from && (from === until || Date.parse(from) > Date.parse(until)))
     yield 'valid_until is not after valid_from. Swap or correct them.';
-  const same = former.get(keyOf(list, row));
+  const same = above.get(keyOf(list, row));
   if (same) yield `${list.key.join(' and ')} are those of line ${same['line']}. Take one line out.`;
-  else former.set(keyOf(list, row), row);
+  else above.set(keyOf(list, row), row);
 }
 
 /**
- * The rows of one list in the order of the file, with their present positions, and new ones behind them. What the file lacks stays behind what it
- * stands behind now. The order counts: positions may be left out, and those that are there must not contradict it.
+ * The rows of one list in the order of the file, with their present positions, and new ones behind them. Positions may be left out, and those that
+ * are there must not contradict the order.
  */
-function arranged(old: readonly Row[], own: readonly Row[], faults: Fault[]): Row[] {
-  const order = [...own];
-  for (const [at, row] of old.entries())
-    if (!own.some(({ value }) => value === row['value']))
-      order.splice(order.findIndex(({ value }) => value === old[at - 1]?.['value']) + 1, 0, row);
+function arranged(former: readonly Row[], wanted: readonly Row[], faults: Fault[]): Row[] {
+  const order = merged(former, wanted);
   const place = ({ position, line, value }: Row): string =>
     `position ${position} of ${line ? `line ${line}` : `${value} (the file lacks it)`}`;
   let [last, line]: [Row?, Row[string]?] = [];
   for (const row of order.filter(({ position }) => position)) {
     line = row['line'] ?? line;
     const isAbove = Number(row['position']) > Number(last?.['position'] ?? 0);
-    const said = `${place(row)} is no number above ${last ? place(last) : 0}. The order of the lines counts: sort them, or leave positions empty.`;
-    if (!isAbove) faults.push([Number(line ?? 1), said]);
+    const message = `${place(row)} is no number above ${last ? place(last) : 0}. The order of the lines counts: sort them, or leave positions empty.`;
+    if (!isAbove) faults.push([Number(line ?? 1), message]);
     if (isAbove || !row['line']) last = row;
   }
-  const next = Number(old.at(-1)?.['position'] ?? 0) + 1 - old.length;
-  return order.map((row, at) => ({ ...row, position: old[at]?.['position'] ?? String(next + at) }));
+  const next = Number(former.at(-1)?.['position'] ?? 0) + 1 - former.length;
+  return order.map((row, at) => ({
+    ...row,
+    position: former[at]?.['position'] ?? String(next + at),
+  }));
+}
+
+/** In the order of the file. What the file lacks stays behind the value that it stands behind now. */
+function merged(former: readonly Row[], wanted: readonly Row[]): Row[] {
+  const order = [...wanted];
+  const named = new Set(wanted.map(({ value }) => value));
+  for (const [at, row] of former.entries()) {
+    if (named.has(row['value'] ?? null)) continue;
+    const predecessor = former[at - 1]?.['value'];
+    order.splice(order.findIndex(({ value }) => value === predecessor) + 1, 0, row);
+  }
+  return order;
 }

@@ -65,11 +65,15 @@ export async function readRows(client: Client, list: Table): Promise<Row[]> {
 export const toCsv = ({ columns }: Table, rows: readonly Row[], delimiter = ','): string =>
   stringify([...rows], { columns, header: true, record_delimiter: 'windows', delimiter });
 
-/** A migration with its way back, or nothing if no row differs. Tables that others refer to come first: rows are written in this order, and deleted in the other one. */
-export function migrationText(title: string, changes: readonly Changes[]): string {
+/**
+ * A migration with its way back, or nothing if no row differs. Tables that others refer to come first: rows are written in this order, and deleted in the other one.
+ * @param isAgain whether it first brings the rows to what they were before, wherever they are already what they will be
+ */
+export function migrationText(title: string, changes: readonly Changes[], isAgain = false): string {
   const back = changes.map(({ table, before, after }) => ({ table, before: after, after: before }));
   const [up = '', down = ''] = [changes, back].map((ways) => statements(ways).join('\n'));
-  return up && `-- ${title}\n\n-- Up Migration\n\n${up}\n-- Down Migration\n\n${down}`;
+  const first = isAgain ? `-- First as it was before\n${down}\n` : '';
+  return up && `-- ${title}\n\n-- Up Migration\n\n${first}${up}\n-- Down Migration\n\n${down}`;
 }
 
 function statements(changes: readonly Changes[]): string[] {

@@ -8,7 +8,7 @@ import { readCodes } from '../../lookups/read-codes.js';
 import { connectionString } from '../../configuration/database-url.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
-import { withDatabase, withReading } from '../frame/connect.js';
+import { withDatabase } from '../frame/connect.js';
 import { changesFrom } from '../lists/list-file.js';
 import { migrationText } from '../lists/list-tables.js';
 import { countDrift } from './drift.js';
@@ -19,16 +19,22 @@ import { runMigrations } from './run-migrations.js';
 /** Written by the demo: it holds the connection string of its database. */
 const DEMO = join(files.MIGRATIONS, '..', '.data', 'demo.env');
 
-const WHAT_IT_IS = `a change by hand, or an object that is not what the migrations made. See: ${typed('migrate', 'drift')}`;
+const WHAT_IT_IS = `a change by hand, a row that the record lacks, or an object that is not what the migrations made. See: ${typed('migrate', 'drift')}`;
 
 export const up = command({
   summary: 'applies the migrations that are pending',
   run: async () => {
     const names = await runMigrations('up');
-    const lines = names.length > 0 ? names.map((name) => `applied  ${name}`) : ['Nothing to do.'];
-    const failed = (said: string) => (error: unknown) =>
-      void lines.push(`${said}: ${messageOf(error)}.`);
-    await withReading(readCodes).catch(failed('The codes in the database cannot be served'));
+    const { newer } = await withDatabase(async (client) =>
+      files.readState(client, await files.readMigrations()),
+    );
+    const lines = names.map((name) => `applied  ${name}`);
+    if (newer.length > 0) lines.push(`Applied by a newer release: ${newer.join(', ')}.`);
+    else if (names.length === 0) lines.push('Nothing to do.');
+    const failed = (what: string) => (error: unknown) =>
+      void lines.push(`${what}: ${messageOf(error)}.`);
+    const view = withDatabase((_client, manager) => readCodes(manager));
+    await view.catch(failed('The codes in the database cannot be served'));
     const drift = await withDatabase(countDrift).catch(failed('Drift could not be looked for'));
     if (drift) lines.push(`There is drift (${drift}): ${WHAT_IT_IS}`);
     return { text: lines.join('\n') };
@@ -40,9 +46,9 @@ export const status = command({
   run: () =>
     withDatabase(async (client) => {
       const state = await files.readState(client, await files.readMigrations());
-      const lines = state.applied.map(({ name, appliedAs, isGone }) => {
+      const lines = state.applied.map(({ name, appliedAs, state: word }) => {
         const former = name === appliedAs ? '' : ` (as ${appliedAs})`;
-        return `${isGone ? 'gone   ' : 'applied'}  ${name}${former}`;
+        return `${word.padEnd(7)}  ${name}${former}`;
       });
       lines.push(...state.pending.map((name) => `pending  ${name}`), ...state.gone);
       return { text: lines.join('\n'), status: state.gone.length > 0 ? 1 : 0 };
@@ -51,14 +57,13 @@ export const status = command({
 
 export const down = command({
   usage: '[COUNT] [--yes]',
+  operands: [0, 1],
   summary:
     'shows what it undoes, asks, and undoes the last migration, or the last COUNT; where nobody can be asked it wants --yes, except on the database of the demo',
   options: { yes: FLAG },
   run: async ({ yes = false }, [count = '1']) => {
     if (!/^[1-9]\d{0,3}$/.test(count)) refuse(`"${count}" is not a number of migrations to undo.`);
-    const lastOf = ({ applied }: files.MigrationState): string[] =>
-      applied.map(({ name }) => name).slice(-Number(count));
-    const plan = await planMigrations('down', (state) => lastOf(state).reverse());
+    const plan = await planMigrations('down', (state) => files.lastOf(state, Number(count)));
     if (plan.migrations.length === 0) return { text: 'Nothing to do.' };
     const url = connectionString(process.env);
     const { database, host, port } = new Client({ connectionString: url });
@@ -76,14 +81,15 @@ export const down = command({
 async function isAgreed(): Promise<boolean> {
   if (!process.stdin.isTTY) return false;
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  const said = await terminal.question('Undo this? Type "yes": ').finally(() => terminal.close());
-  return said.trim().toLowerCase() === 'yes';
+  const answer = await terminal.question('Undo this? (yes or no) ').finally(() => terminal.close());
+  return ['y', 'yes'].includes(answer.trim().toLowerCase());
 }
 
 const EMPTY = '-- Up Migration\n\n\n-- Down Migration\n\n';
 
 export const create = command({
   usage: 'NAME [--from FILE.csv [--complete]]',
+  operands: [1, 1],
   summary:
     'creates the next migration: an empty one, or one that brings the table to what the file says; with --complete rows that the file lacks are deleted',
   options: { from: TEXT, complete: FLAG },
@@ -109,8 +115,8 @@ export const check = command({
     const { theirs = [], altered = [] } = base === undefined ? {} : await readBase(base);
     const [last, remedy] = [theirs.at(-1), typed('migrate', `renumber --base ${base}`)];
     const faults = altered.map((name) => `${name}.sql of ${base} ${ALTERED}`);
-    const own = names.filter((name) => !theirs.includes(name));
-    for (const name of own.filter((one) => last && files.numberOf(one) <= files.numberOf(last)))
+    const ours = names.filter((name) => !theirs.includes(name));
+    for (const name of ours.filter((one) => last && files.numberOf(one) <= files.numberOf(last)))
       faults.push(`${name}.sql does not come after ${last}.sql of ${base}: ${remedy}`);
     if ((await files.readLast()) !== names.at(-1))
       faults.push(`last-migration.txt has to hold ${names.at(-1)}: write that name into it.`);

@@ -1,63 +1,40 @@
 import type { Client } from 'pg';
-import type { EntityManager } from 'typeorm';
 import { objectFaults } from '../../database/objects.js';
-import { readTransaction } from '../../database/session.js';
 import { TEXT, command, refuse } from '../frame/command.js';
-import { textsOf, withDatabase } from '../frame/connect.js';
-import { parseTime } from '../frame/time.js';
+import { withDatabase } from '../frame/connect.js';
+import { parseMoment, parseTime } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
 import * as lists from '../lists/list-tables.js';
-import { createMigration } from './migration-files.js';
+import { createMigration, readMigrations, readState } from './migration-files.js';
 
-/** A change of a code or a key, without its hash, that neither a migration nor a key command made. */
-type ForeignChange = Record<'id' | 'said' | 'table', string> &
-  Record<'before' | 'after', lists.Row | null>;
+/** The demo loads its samples by this name. They are no drift: their code types say that they are samples. */
+export const DEMO_APPLICATION = 'order-lookup-demo';
+
+/** A row, before and after a change that neither a migration nor a key command made. */
+type Drift = Record<'line' | 'table', string> & Record<'before' | 'after', lists.Row | null>;
 
 export const drift = command({
   usage: '[--since DATE] [--to-migration NAME]',
   summary:
-    'shows what was changed by anything but migrations and the key commands since DATE (90 days ago), and by whom, and objects that are not what the migrations made, with the statements that mend them; status 2 where there is something; with --to-migration writes the migration that these changes should have been',
+    'shows what was changed by anything but migrations and the key commands since DATE (90 days ago) and not written by a migration since, and by whom, rows that the record lacks, and objects that are not what the migrations made, with the statements that mend them; status 2 where there is something; with --to-migration writes the migration that these changes should have been',
   options: { since: TEXT, 'to-migration': TEXT },
   run: ({ since, 'to-migration': name }) =>
-    withDatabase(async (client, manager) => {
-      const time = since && parseTime(since.replace(/^[-\d]{10}$/, '$&T00:00:00Z'));
+    withDatabase(async (client) => {
+      const time = since && parseMoment(since);
       if (since !== undefined && !time)
-        refuse(`--since is "${since}", not a date such as 2027-01-01.`);
-      const changes = await foreignChanges(client, time);
+        refuse(
+          `--since is "${since}", not a date such as 2027-01-01 or a moment such as 2027-01-01T00:00:00Z.`,
+        );
+      const rows = await driftOfRows(client, time);
       if (name !== undefined)
-        return { text: await createMigration(name, await migrationOf(client, changes)) };
-      const lines = changes.map(({ said }) => said);
-      for (const found of await readFaults(client, manager))
-        lines.push(`${found.name} ${found.fault}. As the owner: ${found.remedy}`);
+        return { text: await createMigration(name, await migrationOf(client, rows)) };
+      const lines = rows.map(({ line }) => line);
+      for (const { name: object, fault, remedy } of await objectDrift(client))
+        lines.push(`${object} ${fault}. As the owner: ${remedy}`);
       const text = lines.join('\n') || 'Only migrations and the key commands changed something.';
       return { text, status: lines.length > 0 ? 2 : 0 };
     }),
 });
-
-/** A migration changed pgmigrations in the same transaction, whatever a session claims. */
-const BY_MIGRATIONS = `select m.transaction_id, m.begun_at from public.history m where m.table_name = 'pgmigrations'`;
-
-/** The oldest ones first: when, who logged in, what the session said of itself, and the rows. */
-async function foreignChanges(client: Client, since?: string): Promise<ForeignChange[]> {
-  const { rows } = await client.query<ForeignChange>(
-    `select id, format('%s  %s (%s)  %s %s %s', to_char(changed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), database_user,
-        concat_ws(', ', nullif(application, ''), 'says to be ' || person, 'claims the migration ' || migration), operation, table_name,
-        concat_ws(' → ', jsonb_strip_nulls(old_row), jsonb_strip_nulls(new_row))) as said,
-      table_name as table, old_row as before, new_row as after
-      from public.history where changed_at >= coalesce($1::timestamptz, now() - interval '90 days') and table_name <> 'pgmigrations'
-      and not (application = '${KEYS_APPLICATION}' and table_name = 'api_key')
-      and (transaction_id, begun_at) not in (${BY_MIGRATIONS})
-      order by id`,
-    [since],
-  );
-  return rows;
-}
-
-const readFaults = (client: Client, manager: EntityManager) =>
-  readTransaction(manager, () => objectFaults(client));
-
-export const countDrift = async (client: Client, manager: EntityManager): Promise<number> =>
-  (await foreignChanges(client)).length + (await readFaults(client, manager)).length;
 
 const PROPERTY = ['area', 'property'];
 /** The tables of codes, those that others refer to first. */
@@ -67,38 +44,83 @@ const TABLES: readonly lists.Table[] = [
   { table: 'area_property', key: PROPERTY, columns: [...PROPERTY, 'position', 'code_list'] },
   lists.LISTS['communication-codes'],
 ];
+const RECORDED = [...TABLES, { table: 'api_key', key: ['id'] }];
+const KEYS = RECORDED.map(({ table, key }) => `('${table}', array['${key.join("', '")}'])`);
+
+/**
+ * Changes that are not of a migration (which changed pgmigrations in the same transaction, whatever a session claims), where no migration has
+ * written each of their rows since: when, who logged in, what the session claimed, and the rows.
+ */
+const CHANGES = `with migration as (select transaction_id, begun_at from public.history where table_name = 'pgmigrations'),
+  written as (
+    select id, (transaction_id, begun_at) in (table migration) as is_migration, table_name, array(select side ->> name from unnest(names) name) as key
+    from public.history join (values ${KEYS.join(', ')}) t (table_name, names) using (table_name), unnest(array[old_row, new_row]) side where side is not null),
+  settled as (select *, max(id) filter (where is_migration) over (partition by table_name, key) as settled_by from written)
+select format('%s  %s (%s)  %s %s %s', to_char(changed_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), database_user,
+    concat_ws(', ', nullif(application, ''), 'says to be ' || person, 'claims the migration ' || migration), operation, table_name,
+    concat_ws(' → ', jsonb_strip_nulls(old_row), jsonb_strip_nulls(new_row))) as line,
+  table_name as table, old_row as before, new_row as after
+from public.history where id in (select id from settled where not is_migration and id > coalesce(settled_by, 0))
+  and changed_at >= coalesce($1::timestamptz, now() - interval '90 days')
+  and not (application = '${KEYS_APPLICATION}' and table_name = 'api_key')
+  and not (application = '${DEMO_APPLICATION}' and coalesce(new_row ->> 'code_type', '') like 'SAMPLE-%') order by id`;
+
+/** Rows of a table with the key $2 that are not what the record adds up to. A row that the record does not name is one, unless the beginning of the record was deleted. */
+const contradictionsOf = (table: string): string => `with recorded as (
+    select distinct on (key) key, whole from public.history, lateral (values (1, old_row, null), (2, new_row, new_row)) side (at, named, whole),
+      lateral (select array(select named ->> name from unnest($2::text[]) name) as key) k
+    where table_name = $1 and named is not null order by key, id desc, at desc),
+  present as (
+    select array(select whole ->> name from unnest($2::text[]) name) as key, whole
+    from public.${table} t, lateral (select to_jsonb(t) - 'key_hash' as whole) w)
+select format('%s: the table holds %s, the record of changes %s', $1,
+    coalesce(jsonb_strip_nulls(p.whole)::text, 'no row'), coalesce(jsonb_strip_nulls(r.whole)::text, 'no row')) as line,
+  $1 as table, r.whole as before, p.whole as after
+from present p full join recorded r using (key)
+where case when p.whole is not null and r.whole is not null
+  then p.whole <> r.whole and exists (select from jsonb_each(p.whole) one join jsonb_each(r.whole) other using (key) where one.value <> other.value)
+  else coalesce(p.whole, r.whole) is not null and (r.key is not null or exists (select from public.history where id = 1)) end`;
+
+/** The changes first, the oldest one first. */
+async function driftOfRows(client: Client, since?: string): Promise<Drift[]> {
+  const { rows } = await client.query<Drift>(CHANGES, [since]);
+  for (const { table, key } of RECORDED)
+    rows.push(...(await client.query<Drift>(contradictionsOf(table), [table, key])).rows);
+  return rows;
+}
+
+export const countDrift = async (client: Client): Promise<number> =>
+  (await driftOfRows(client)).length + (await objectDrift(client)).length;
+
+/** Nothing where a newer release made other objects. */
+async function objectDrift(client: Client) {
+  const { newer } = await readState(client, await readMigrations());
+  return newer.length > 0 ? [] : objectFaults(client);
+}
 
 /** A row of the record, its moments written as in a file. */
 const asInFile = (row: lists.Row): lists.Row =>
   Object.assign({}, row, ...lists.MOMENTS.map((name) => ({ [name]: parseTime(`${row[name]}`) })));
 
-/** A sentence for a migration that later changed the key, or the place among others, of a row that has one of $4 in the column $3. */
-const LATER = `select format('After the change by hand %s changed %s of the same %s. Write the migration yourself: drift shows the rows.', migration, $2::text, $3::text)
-  from public.history where id > $1 and table_name = $2 and (transaction_id, begun_at) in (${BY_MIGRATIONS})
-  and array[old_row ->> $3, new_row ->> $3] && $4::text[]
-  and (coalesce(old_row, new_row) ? 'position' or exists (select from unnest($5::text[]) name where old_row ->> name <> new_row ->> name)) order by id limit 1`;
-
 /**
- * The migration that changes by hand should have been, with its way back. It writes the present rows, so it changes nothing where the changes were
- * made, whatever migrations changed later. Keys are left out: the record does not hold their hashes.
- * @throws AdministrationError if a later migration changed keys or places, so that the changes cannot be told apart
+ * The migration that the drift should have been, with its way back. It first undoes the drift, so that the record holds the same rows as those of
+ * a migration. Keys are left out: the record does not hold their hashes.
+ * @throws AdministrationError if a later migration took over a row under another key, so that the changes cannot be told apart
  */
-async function migrationOf(client: Client, changes: readonly ForeignChange[]): Promise<string> {
-  const states = [];
+async function migrationOf(client: Client, rows: readonly Drift[]): Promise<string> {
+  const changes = [];
   for (const table of TABLES) {
-    const rows = await lists.readRows(client, table);
-    const former = new Map(rows.map((row) => [lists.keyOf(table, row), row]));
-    const own = changes.filter((change) => change.table === table.table);
-    const [group = ''] = table.key;
-    const groups = own.flatMap(({ before, after }) => [before?.[group], after?.[group]]);
-    const values = [own[0]?.id, table.table, group, groups, table.key];
-    for (const said of await textsOf(client, LATER, values)) refuse(said);
-    for (const { before, after } of own.toReversed()) {
-      if (after) former.delete(lists.keyOf(table, after));
+    const present = await lists.readRows(client, table);
+    const former = new Map(present.map((row) => [lists.keyOf(table, row), row]));
+    for (const { line, before, after } of rows
+      .filter((one) => one.table === table.table)
+      .reverse()) {
+      if (after && !former.delete(lists.keyOf(table, after)))
+        refuse(`A migration changed the same row later. Write the migration yourself: ${line}`);
       if (before) former.set(lists.keyOf(table, before), asInFile(before));
     }
-    states.push(lists.compare(table, [...former.values()], rows));
+    changes.push(lists.compare(table, [...former.values()], present));
   }
-  const text = lists.migrationText('What was changed by hand', states);
+  const text = lists.migrationText('What was changed by hand', changes, true);
   return text || refuse('No code was changed by hand. Nothing was written.');
 }

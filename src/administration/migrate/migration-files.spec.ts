@@ -22,8 +22,6 @@ describe('a file of migrations', () => {
   it.each([
     `-- why\n${UP}\na;\n${DOWN}  \nc`,
     `\ufeff${UP}\r\na\r\n${DOWN}\r\n-- what the migration does`,
-    `${UP}\nsavepoint s; rollback to s;\ndo $$ begin\ncommit;\nend; $$;\nselect '\nend;'`,
-    `${UP}\ncreate function f() returns int begin atomic select 1; end;\nselect case when a\nend;`,
   ])('is taken: %j', async (text) => {
     expect(await read(text)).toEqual(['0001_x']);
   });
@@ -47,9 +45,7 @@ describe('a file of migrations', () => {
     ['select 1;', '1: a file has one line "-- Up Migration"'],
     [`${DOWN}\na\n${UP}\nb`, '1: a file has one line'],
     [`${UP}\na\n${DOWN}\nb\n${DOWN}`, '5: a file has one line'],
-    [`${UP}\nselect 1;\nCOMMIT and chain;`, '3: "commit" begins or ends a transaction'],
-    [`${UP}\na\n${DOWN}\n\n/**/ end;`, '5: "end" begins or ends a transaction'],
-  ])('is refused where it is wrong: %j', async (text, said) => {
-    await expect(read(text)).rejects.toThrow(`0001_x.sql, line ${said}`);
+  ])('is refused where it is wrong: %j', async (text, message) => {
+    await expect(read(text)).rejects.toThrow(`0001_x.sql, line ${message}`);
   });
 });

@@ -12,12 +12,6 @@ export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migration
 
 const MARKERS = ['-- Up Migration', '-- Down Migration'];
 const LIKE_A_MARKER = /^[^\w'(]*(?:u?pu?|d[own]{1,4})[\s_-]*migr/i;
-/** Comments, strings, names in quotes and bodies of functions. A plain look: what it misses, the guard of run-migrations.ts stops. */
-const OPAQUE =
-  /--.*|\/\*[^]*?(?:\*\/|$)|'[^']*'?|"[^"]*"?|\$(\w*)\$[^]*?(?:\$\1\$|$)|\bbegin\s+atomic\b[^]*?(?:\bend\s*;|$)/gi;
-/** A migration may use `rollback to` with its own savepoints. */
-const TRANSACTION_CONTROL =
-  /\b(?<=(?:^|;)\s*)(?:begin|commit|end|rollback|abort|(?:start|prepare)\s+transaction)\b(?!\s+(?:(?:work|transaction)\s+)?to\b)/i;
 
 // A name is four digits and a subject
 export const numberOf = (name = '0000'): number => Number(name.slice(0, 4));
@@ -52,18 +46,11 @@ export async function readMigrations(folder = MIGRATIONS): Promise<string[]> {
 
 function faultOf(bytes: Uint8Array): string | undefined {
   if (!isUtf8(bytes)) return ' is not in UTF-8. Save it in that encoding.';
-  const text = new TextDecoder().decode(bytes); // without a byte order mark
-  const lines = text.split('\n');
+  const lines = new TextDecoder().decode(bytes).split('\n'); // without a byte order mark
   const markers = [...lines.keys()].filter((at) => LIKE_A_MARKER.test(lines[at] ?? ''));
   const wrong = markers.findIndex((at, index) => lines[at]?.trimEnd() !== MARKERS[index]);
-  if (wrong >= 0 || markers.length === 0)
-    return `, line ${(markers[wrong] ?? 0) + 1}: a file has one line "${MARKERS[0]}", and below what it does perhaps one line "${MARKERS[1]}", both written like this.`;
-  const bare = text
-    .replace(new RegExp(`^(?:${MARKERS.join('|')})`, 'gm'), ';')
-    .replace(OPAQUE, (part) => part.replace(/[^\n]+/g, ' '));
-  const { 0: words, index } = TRANSACTION_CONTROL.exec(bare) ?? {};
-  if (words === undefined) return undefined;
-  return `, line ${bare.slice(0, index).split('\n').length}: "${words.toLowerCase()}" begins or ends a transaction, and each migration runs in one already. Take the statement out.`;
+  if (wrong < 0 && markers.length > 0) return undefined;
+  return `, line ${(markers[wrong] ?? 0) + 1}: a file has one line "${MARKERS[0]}", and below what it does perhaps one line "${MARKERS[1]}", both written like this.`;
 }
 
 /** Creates the next migration, and says so. */
@@ -85,7 +72,6 @@ export const noteLast = async (): Promise<void> =>
 export const readLast = async (): Promise<string> =>
   (await readFile(LAST, 'utf8').catch(() => '')).trim();
 
-const GONE = 'was applied, and its file is gone. Restore it, or use the release of it.';
 const LOW = `is pending, and later ones are applied. Give it the next free number: ${typed('migrate', 'renumber --base main')}`;
 
 /** The files compared with the table of node-pg-migrate. */
@@ -99,14 +85,23 @@ export async function readState(client: Client, files: readonly string[]) {
   const applied = names.map((appliedAs) => {
     const isSame = (file: string): boolean => subjectOf(file) === subjectOf(appliedAs);
     const name = files.includes(appliedAs) ? appliedAs : fresh.find(isSame);
-    return { name: name ?? appliedAs, appliedAs, isGone: name === undefined };
+    const isNewer = name === undefined && numberOf(appliedAs) > numberOf(files.at(-1));
+    const state = name ? 'applied' : isNewer ? 'newer' : 'gone';
+    return { name: name ?? appliedAs, appliedAs, state } as const;
   });
+  const namesOf = (wanted: string) =>
+    applied.flatMap(({ name, state }) => (state === wanted ? name : []));
   return {
     /** In the order in which they were applied; a name may be other than before `renumber`. */
     applied,
     pending: fresh.filter((file) => applied.every(({ name }) => name !== file)),
-    /** A sentence for each applied file that is gone. */
-    gone: applied.flatMap(({ name, isGone }) => (isGone ? `${name}.sql ${GONE}` : [])),
+    /** Applied by a newer release, whose files come after the last one here. */
+    newer: namesOf('newer'),
+    /** A sentence for each other applied file that is gone. */
+    gone: namesOf('gone').map(
+      (name) =>
+        `${name}.sql was applied, and its file is gone. Restore it, or use the release of it. To find it: git log --all --diff-filter=D -- migrations/${name}.sql`,
+    ),
   };
 }
 
@@ -130,4 +125,13 @@ export function pendingOf({ applied, pending }: MigrationState): string[] {
   const low = pending.filter((name) => numberOf(name) < highest);
   if (low.length > 0) refuse(low.map((name) => `${name}.sql ${LOW}`).join('\n'));
   return pending;
+}
+
+/** The last ones, the newest first. */
+export function lastOf({ applied, newer }: MigrationState, count: number): string[] {
+  const names = applied.map(({ name }) => name).slice(-count);
+  const foreign = names.filter((name) => newer.includes(name));
+  if (foreign.length > 0)
+    refuse(`${foreign.join(', ')}: applied by a newer release. Only that release can undo it.`);
+  return names.reverse();
 }

@@ -1,29 +1,49 @@
 // Runs files of migrations by node-pg-migrate: each in a transaction of its own, together with its row in pgmigrations, so that all of it is
 // committed or nothing. Concurrent runs are serialized by a transaction-level advisory lock, so a killed run leaves no lock behind.
+// A file runs inside a function, where PostgreSQL itself refuses each command that would begin or end a transaction, however it is written.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runner } from 'node-pg-migrate';
-import type { Client, DatabaseError } from 'pg';
+import { type Client, DatabaseError } from 'pg';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { AdministrationError, refuse, typed } from '../frame/command.js';
-import { withDatabase } from '../frame/connect.js';
+import { WRITING, textsOf, withWriting } from '../frame/connect.js';
 import * as files from './migration-files.js';
 
-const LIMITS = `set local lock_timeout = '30s'; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0`;
-/** What a file may depend on, whatever role, database, connection string and former files say. The server notices during a statement that the client is gone; not every platform can. */
-const SETTINGS = `reset session authorization; reset role; reset all; set local search_path = public, pg_temp;
-  set local timezone = 'UTC'; set local datestyle = 'ISO, MDY'; set local intervalstyle = 'postgres';
-  set local bytea_output = 'hex'; set local standard_conforming_strings = on; set local row_security = on;
-  do $$ begin set local client_connection_check_interval = '100ms'; exception when others then null; end $$`;
-const GUARD = '"the transaction, which a migration must not end"';
+/** What a file may depend on, whatever former files set. */
+const AFRESH = `reset session authorization; reset role; reset all; ${WRITING}`;
+/** Statements of node-pg-migrate; all others are those of its table and the text of the file, which begins with a marker. */
+const TRANSACTION_OF_RUNNER = ['BEGIN', 'COMMIT', 'ROLLBACK'];
+const MARKER_OF_FILE = /^\s*--/;
+/** The text is handed over as a setting, and taken out of it: parallel workers would copy it. */
+const HAND_OVER = `select set_config('order_lookup.file', $1, true)`;
+const EXECUTE = `do $$ declare file text := current_setting('order_lookup.file'); begin
+  perform set_config('order_lookup.file', '', true); execute file; end $$`;
+const CHECK_DEFERRED = 'set constraints all immediate; set constraints all deferred';
+
+const LOCK = '7651, 1';
+/** Of other roles PostgreSQL shows to some roles only when they began. */
+const HOLDER = `select format('process %s, role %s, application %s%s', pid, usename, application_name, to_char(xact_start at time zone 'UTC', '", since "YYYY-MM-DD"T"HH24:MI:SS"Z"'))
+  from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and granted and (classid, objid) = (${LOCK})
+    and database = (select oid from pg_database where datname = current_database())`;
+
+/** Says at once who is waited for. */
+async function lock(client: Client, most: string): Promise<void> {
+  await client.query(`set local lock_timeout = '${most}'`);
+  const { rowCount } = await client.query(`select where pg_try_advisory_xact_lock(${LOCK})`);
+  if (rowCount) return;
+  for (const holder of await textsOf(client, HOLDER))
+    process.stderr.write(`Waiting for another run, at most ${most}: ${holder}.\n`);
+  await client.query(`select pg_advisory_xact_lock(${LOCK})`);
+}
 
 type Direction = 'up' | 'down';
 
 /**
  * Applies or undoes the migrations that `namesOf` chooses at the beginning, after all files were checked, but for those that others apply or
  * undo meanwhile. Gives the names of what this run applied or undid.
- * @throws AdministrationError that names file, line and what PostgreSQL said, and what this run did before
+ * @throws AdministrationError that names file, line and what PostgreSQL reported, and what this run did before
  */
 export async function runMigrations(
   direction: Direction,
@@ -33,74 +53,71 @@ export async function runMigrations(
   const all = await files.readMigrations();
   const done: string[] = [];
   let names: string[] | undefined;
-  let lost = ''; // a migration whose COMMIT had no answer
+  let complete: string | undefined; // a file that ran, and whose COMMIT follows
+  const isOpen = (state: files.MigrationState, name: string): boolean =>
+    state.pending.includes(name) === (direction === 'up');
   const runNext = async (client: Client): Promise<string | undefined> => {
-    await begin(client, `set local lock_timeout = '120s'`);
-    await client.query('select pg_advisory_xact_lock(7651, 1)');
+    complete = undefined;
+    await lock(client, '120s');
     const state = await files.takeState(client, all);
     names ??= namesOf(state);
-    const name = names.find((one) => state.pending.includes(one) === (direction === 'up'));
-    // The lock is free, so the transaction of a lost COMMIT has ended
-    if (lost && name === lost) refuse('It was not committed: nothing of it remains.');
-    if (lost) process.stderr.write('It was committed.\n');
-    lost = '';
-    if (!name) return undefined;
-    await runFile(client, name, direction, () => LIMITS);
-    await client.query(`close ${GUARD}; commit`).catch(() => {
-      lost = name;
-      process.stderr.write(`The connection was lost while ${name} was committed.\n`);
-    });
-    done.push(name);
+    const name = names.find((one) => isOpen(state, one));
+    if (name) await runFile(client, name, direction);
+    return (complete = name);
+  };
+  /** After a COMMIT without an answer: its transaction has ended when the lock is free. */
+  const look = (name: string) => async (client: Client) => {
+    await lock(client, '6s');
+    if (isOpen(await files.readState(client, all), name))
+      refuse('It was not committed: nothing of it remains.');
+    process.stderr.write('It was committed.\n');
     return name;
   };
+  let remedy = '';
   try {
-    // The end of its session ends a transaction, too
-    while (await withDatabase(runNext, address)) continue;
-    return done;
+    for (;;) {
+      const name = await withWriting(runNext, address).catch((error: unknown) => {
+        if (!complete) throw error;
+        const reason = `The connection was lost while ${complete} was committed`;
+        process.stderr.write(`${reason}: ${messageOf(error)}.\n`);
+        remedy = `\nSee what is applied: ${typed('migrate', 'status')}`;
+        return withWriting(look(complete), address);
+      });
+      if (!name) return done;
+      [complete, remedy] = [undefined, ''];
+      done.push(name);
+    }
   } catch (error) {
-    const said = [messageOf(error)];
-    if (lost) said.push(`See what is applied: ${typed('migrate', 'status')}`);
-    const known = done.filter((name) => name !== lost);
-    if (known.length > 0) said.push(`Done in this run: ${known.join(', ')}.`);
-    return refuse(said.join('\n'));
+    const before = done.length > 0 ? `\nDone in this run: ${done.join(', ')}.` : '';
+    return refuse(messageOf(error) + remedy + before);
   }
 }
 
 /**
- * Begins a transaction that a file cannot end, whatever it holds. At COMMIT PostgreSQL runs the query of the cursor, which fails (a deferred
- * constraint trigger would also fail at `set constraints all immediate`). After ROLLBACK the session can only read, and the cursor is gone.
- * All in one message, so that a pooler gives all of it to one session.
- */
-export const begin = (client: Client, limits: string): Promise<unknown> =>
-  client.query(
-    `begin; set default_transaction_read_only = on; commit; begin isolation level read committed, read write; ${limits};
-     declare ${GUARD} cursor with hold for select ('a migration must not end its transaction, ' || pg_current_xact_id())::int`,
-  );
-
-/** Settings for a file, by its length: its time-outs. */
-type Limits = (length: number) => string;
-
-/**
  * Runs a file in the caller's transaction.
+ * @param limits more settings for the file
  * @throws AdministrationError that names the file, and the line if PostgreSQL knows it; `code` is the SQLSTATE
  */
-export async function runFile(client: Client, name: string, direction: Direction, limits: Limits) {
+export async function runFile(client: Client, name: string, direction: Direction, limits = '') {
   const content = await readFile(join(files.MIGRATIONS, `${name}.sql`), 'utf8');
   const [, up, down = ''] = content.split(/^\ufeff?-- (?:Up|Down) Migration/m);
   if (!/^\s*(?!--)[^\s;]/m.test((direction === 'up' ? up : down) ?? ''))
     refuse(`${name}.sql has no statement on the way ${direction}.`);
   // The record of changes holds the name
-  const settings = `${SETTINGS}; ${limits(content.length)}; set local order_lookup.migration = '${name}'`;
-  let script = '';
+  const settings = `${AFRESH}; set local order_lookup.migration = '${name}'; ${limits}`;
   const query = async (text: string, values?: unknown[]): Promise<unknown> => {
-    if (['BEGIN', 'COMMIT', 'ROLLBACK'].includes(text)) return undefined; // the caller's
-    if (!/^\s*--/.test(text)) return client.query(text, values);
-    script = text;
+    if (TRANSACTION_OF_RUNNER.includes(text)) return undefined; // the caller's
+    if (!MARKER_OF_FILE.test(text)) return client.query(text, values);
+    // The runner adds a semicolon. Without a last statement like this, `select … into` could not be the last one
+    const part = text.trim().slice(0, -1);
+    const script = `${part}\n;select`;
     await client.query(settings);
-    await client.query(script.replace(/^\ufeff/, ''));
-    await client.query(
-      `move 0 in ${GUARD}; set constraints all immediate; set constraints all deferred`,
-    );
+    await client.query(HAND_OVER, [script]);
+    await client.query(EXECUTE).catch((error: DatabaseError) => {
+      const before = content.slice(0, content.indexOf(part));
+      throw described(error, `${name}.sql${placeOf(error, before, script)}`);
+    });
+    await client.query(CHECK_DEFERRED);
     return client.query(settings); // for the row in pgmigrations
   };
   try {
@@ -117,13 +134,36 @@ export async function runFile(client: Client, name: string, direction: Direction
       log: () => undefined,
     });
   } catch (error) {
-    const { code, message, detail, hint, position } = error as DatabaseError;
-    if (code === undefined) throw error; // the connection is lost
-    // The script is a part of the file, with a semicolon at its end
-    const end = content.indexOf(script.slice(0, -1)) + Number(position);
-    const place = position ? `, line ${content.slice(0, end).split('\n').length}` : '';
-    const said = [`${name}.sql${place}: ${message}`, detail, hint];
-    const text = said.flatMap((one) => one?.slice(0, 500) ?? []).join('\n  ');
-    throw Object.assign(new AdministrationError(text), { code });
+    throw described(error, `${name}.sql`);
   }
+}
+
+/** SQLSTATE of COMMIT in a block of PL/pgSQL. */
+const INVALID_TERMINATION = '2D000';
+const ONE_TRANSACTION =
+  'A migration is one transaction. Take out what begins or ends one (begin, commit, rollback, savepoint), and write insert instead of copy from stdin.';
+
+/** An error of PostgreSQL in words for people; another one, such as that of a lost connection, without the stack that the runner adds. */
+function described(error: unknown, place: string): unknown {
+  if (error instanceof AdministrationError) return error;
+  if (!(error instanceof DatabaseError)) return new Error(messageOf(error).split('\n', 1)[0]);
+  const { code, message, detail, hint, routine } = error;
+  const isRefused = routine === 'exec_stmt_dynexecute' || code === INVALID_TERMINATION;
+  const parts = [`${place}: ${message}`, detail, isRefused ? ONE_TRANSACTION : hint];
+  const text = parts.flatMap((part) => part?.slice(0, 500) ?? []).join('\n  ');
+  return Object.assign(new AdministrationError(text), { code });
+}
+
+/** The line of the file, if the error has a position in the script or in the body of a function that the script creates. */
+function placeOf(error: DatabaseError, before: string, script: string): string {
+  const { internalQuery: text = '', internalPosition: position } = error;
+  const start = text === script ? 0 : script.indexOf(`$${text}$`) + 1;
+  if (!position || (start === 0 && text !== script)) return '';
+  // The position counts characters, from 1, and a string of JavaScript UTF-16 units
+  let [line, left] = [(before + script.slice(0, start)).split('\n').length, Number(position)];
+  for (const character of script.slice(start)) {
+    if (--left < 1) break;
+    if (character === '\n') line++;
+  }
+  return `, line ${line}`;
 }

@@ -166,6 +166,26 @@ describe('migrate new --from', () => {
     ]);
   });
 
+  it('leaves moments for which the file has no column, and takes lines of separators for empty ones', async () => {
+    await client.query(
+      `insert into communication_code values ('T', 'A', 'x', '2027-01-01Z', null), ('T', 'B', 'x', null, '2028-01-01Z')`,
+    );
+    const text =
+      'description;valid_until;code;code_type\r\ny;;A;T\r\n;;;\r\n ; ;;\r\ny;;B;T\r\nz;;C;T\r\n';
+    const { changes } = await compared(text);
+    const row = (code: string, description: string, valid_from: string) =>
+      expect.objectContaining({ code, description, valid_from, valid_until: '' });
+    expect(changes.after).toEqual([
+      row('A', 'y', '2027-01-01T00:00:00Z'),
+      row('B', 'y', ''),
+      row('C', 'z', ''),
+    ]);
+    // The moment that stays counts for the one that is written
+    const early = 'code_type,code,description,valid_until\nT,A,y,2026-01-01T00:00:00Z';
+    await expect(compared(early)).rejects.toThrow('line 2: valid_until is not after valid_from');
+    await expect(compared('code_type,code,code,description\nT,A,A,y')).rejects.toThrow('line 1: ');
+  });
+
   it('takes many rows, in statements of a thousand', async () => {
     const rows = (count: number): string =>
       `${CODES}\r\n${Array.from({ length: count }, (_, at) => `SAMPLE,C${at},x,,\r\n`).join('')}`;

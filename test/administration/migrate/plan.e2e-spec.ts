@@ -177,6 +177,10 @@ describe('migrate plan sees what the service would see:', () => {
     ['truncate api_key;', `${LOST}, Other\n`],
     ['drop table api_key cascade;', `${KEYS}relation "public.api_key" does not exist`],
     ['drop table communication_code;', `${CODES}relation `],
+    [
+      'drop trigger record_update on communication_code;',
+      '! the service relies on it: trigger record_update of communication_code is missing\n',
+    ],
     [`revoke select on api_key ${TO_SERVICE}`, `${KEYS}permission denied`],
     [`revoke select on communication_code ${TO_SERVICE}`, `${CODES}permission denied`],
     [`revoke select on revision ${TO_SERVICE}`, `${KEYS}permission denied`],

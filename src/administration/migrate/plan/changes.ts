@@ -99,16 +99,15 @@ function compare(former: List, present: List): Change[] {
 
 /** The longest run of places that increase: what stands there was not moved. */
 function longestRun(places: readonly number[]): Set<number> {
-  const ends: number[] = []; // the lowest place at which a run of each length ends
-  const former = new Map<number, number | undefined>();
-  for (const place of places) {
-    const length = ends.findLastIndex((end) => end < place) + 1;
-    former.set(place, ends[length - 1]);
-    ends[length] = place;
+  type Run = { readonly end: number; readonly shorter: Run | undefined };
+  const runs: Run[] = []; // of each length the one with the lowest end
+  for (const end of places) {
+    const length = runs.findLastIndex((run) => run.end < end) + 1;
+    runs[length] = { end, shorter: runs[length - 1] };
   }
-  const run = new Set<number>();
-  for (let place = ends.at(-1); place !== undefined; place = former.get(place)) run.add(place);
-  return run;
+  const unmoved = new Set<number>();
+  for (let run = runs.at(-1); run; run = run.shorter) unmoved.add(run.end);
+  return unmoved;
 }
 
 /** What an entry stands behind, if old ones come after it. */

@@ -1,11 +1,14 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { groupBy } from '../../../collections/group-by.js';
+import { objectFaults } from '../../../database/objects.js';
 import { readCodes } from '../../../lookups/read-codes.js';
 import { messageOf } from '../../../telemetry/error-message.js';
 import { FLAG, command, refuse } from '../../frame/command.js';
 import { textsOf } from '../../frame/connect.js';
-import { pendingOf, readMigrations, takeState } from '../migration-files.js';
+import { MIGRATIONS, pendingOf, readMigrations, takeState } from '../migration-files.js';
 import { runFile } from '../run-migrations.js';
 import { type Change, changesBetween } from './changes.js';
 import { limitsOf, rehearse } from './rehearse.js';
@@ -20,7 +23,7 @@ export const plan = command({
     const lines = [
       `Pending: ${json.migrations.join(', ')}`,
       ...describeEffects(json),
-      ...json.wayBack.map((said) => `\nThe way back: ${said}.`),
+      ...json.wayBack.map((fault) => `\nThe way back: ${fault}.`),
       '',
       json.canBreakClients
         ? 'WARNING: this can break clients (lines with "!").'
@@ -36,9 +39,9 @@ const SIGNS = { added: '+', removed: '-', moved: '↕', changed: '~' };
 /** Lines, moment by moment and area by area. */
 export function describeEffects({ changes, refusals }: Plan): string[] {
   const groups = groupBy(changes, ({ at, area }) => (at ? `at ${at}, ${area}` : area));
-  const lines = [...groups].flatMap(([title, own]) => ['', title, ...own.map(describeChange)]);
+  const lines = [...groups].flatMap(([title, group]) => ['', title, ...group.map(describeChange)]);
   if (changes.length + refusals.length === 0) lines.push('', 'Callers see no difference.');
-  if (refusals.length > 0) lines.push('', ...refusals.map((said) => `! ${said}`));
+  if (refusals.length > 0) lines.push('', ...refusals.map((refusal) => `! ${refusal}`));
   return lines;
 }
 
@@ -47,8 +50,8 @@ function describeChange(change: Change): string {
   const texts = [former, description].flatMap((text) => (text ? JSON.stringify(text) : []));
   const shown = [property, name, texts.join(' → ')].filter(Boolean).join(': ');
   const place = after === undefined ? '' : after === null ? ' at the beginning' : ` after ${after}`;
-  const said = `${SIGNS[kind]} ${what} ${shown} ${withdrawn ? 'no longer ' : ''}${kind}${place}`;
-  return breaks ? `  ! ${said} (${breaks})` : `    ${said}`;
+  const text = `${SIGNS[kind]} ${what} ${shown} ${withdrawn ? 'no longer ' : ''}${kind}${place}`;
+  return breaks ? `  ! ${text} (${breaks})` : `    ${text}`;
 }
 
 type Plan = Awaited<ReturnType<typeof planMigrations>>;
@@ -56,34 +59,47 @@ type Plan = Awaited<ReturnType<typeof planMigrations>>;
 /** What callers would see change if these migrations were applied or undone. None is. */
 export async function planMigrations(direction: 'up' | 'down', namesOf = pendingOf) {
   const files = await readMigrations();
-  const { before, after, migrations, wayBack } = await rehearse(async (client, manager) => {
+  const sizes = files.map(async (name) => (await stat(join(MIGRATIONS, `${name}.sql`))).size);
+  const limits = limitsOf(Math.max(0, ...(await Promise.all(sizes))));
+  const { before, after, migrations, wayBack } = await rehearse(limits, async (client, manager) => {
     const names = namesOf(await takeState(client, files));
-    const view = await viewOf(manager);
+    const view = await viewOf(client, manager);
     const faults: string[] = []; // where a way back fails or leaves something behind
     for (const name of names) {
       const former = await fingerprint(client);
-      await runFile(client, name, direction, limitsOf).catch((error: Error & { code?: string }) => {
+      await runFile(client, name, direction, limits).catch((error: Error & { code?: string }) => {
         if (error.code !== '55P04') throw error; // the value of an enum is used before it is committed
         refuse(`The plan cannot tell what callers would see: ${error.message}`);
       });
-      if (direction === 'up') faults.push(...(await tryWayBack(client, name, former)));
+      if (direction === 'up') faults.push(...(await tryWayBack(client, name, limits, former)));
     }
-    return { before: view, after: await viewOf(manager), migrations: names, wayBack: faults };
+    return {
+      before: view,
+      after: await viewOf(client, manager),
+      migrations: names,
+      wayBack: faults,
+    };
   });
   const changes = changesBetween(before.codes, after.codes, Date.now());
   const gone = [...before.keys].flatMap(([key, name]) => (after.keys.has(key) ? [] : name));
   const lost = [...new Set(gone)].sort().join(', ');
-  const refusals = migrations.length > 0 ? after.refusals : [];
+  const broken = after.objects.filter((fault) => !before.objects.includes(fault));
+  const refusals = migrations.length > 0 ? [...after.refusals, ...broken] : [];
   if (lost) refusals.push(`callers will be refused: keys of ${lost}`);
   const canBreakClients = refusals.length > 0 || changes.some(({ breaks }) => breaks);
   return { migrations, changes, refusals, wayBack, canBreakClients };
 }
 
 /** What is wrong with it: the database has to be what it was before the file. */
-async function tryWayBack(client: Client, name: string, before: string[]): Promise<string[]> {
+async function tryWayBack(
+  client: Client,
+  name: string,
+  limits: string,
+  before: string[],
+): Promise<string[]> {
   await client.query('savepoint way_back');
   try {
-    await runFile(client, name, 'down', limitsOf);
+    await runFile(client, name, 'down', limits);
     const after = await fingerprint(client);
     const different = [...before, ...after]
       .filter((line) => before.includes(line) !== after.includes(line))
@@ -101,15 +117,10 @@ async function tryWayBack(client: Client, name: string, before: string[]): Promi
 const SUMS = `select format('select %L || sum(hashtextextended(t::text, 0)) from public.%I t', 'rows of ' || relname || ': ', relname)
   from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
     and relname not in ('pgmigrations', 'history', 'revision') and has_table_privilege(oid, 'select')`;
-const NAMES = `select attrelid::regclass || '.' || attname from pg_attribute join pg_class c on c.oid = attrelid
-    where relnamespace = 'public'::regnamespace and attnum > 0 and not attisdropped and relname not like 'pgmigrations%'
-  union all select oid::regprocedure::text from pg_proc where pronamespace = 'public'::regnamespace
-  union all select conname from pg_constraint where connamespace = 'public'::regnamespace and conname not like 'pgmigrations%'
-  union all select tgname || ' of ' || tgrelid::regclass from pg_trigger where not tgisinternal`;
 
-/** A line for each name in `public`, and for the rows of each table. */
+/** A line for the rows of each table in `public`. */
 const fingerprint = async (client: Client): Promise<string[]> =>
-  textsOf(client, [NAMES, ...(await textsOf(client, SUMS))].join(' union all '));
+  textsOf(client, [`select ''`, ...(await textsOf(client, SUMS))].join(' union all '));
 
 // What the service would read: with its own readers, its own role and its own settings, so that a right that is missing, row level security or
 // a table that is gone shows here as it would there.
@@ -124,7 +135,7 @@ const AS_SERVICE = `savepoint service_view;
   end $$; set local row_security = off; set local search_path = pg_catalog, public, pg_temp`;
 
 /** As the transaction of `manager` sees it now, which stays as it is. */
-async function viewOf(manager: EntityManager) {
+async function viewOf(client: Client, manager: EntityManager) {
   const refusals: string[] = [];
   const asService = async <T>(refused: string, read: () => Promise<T>): Promise<T | undefined> => {
     await manager.query(AS_SERVICE);
@@ -139,9 +150,13 @@ async function viewOf(manager: EntityManager) {
   const keys = await asService('callers will be refused: the service could not read its keys', () =>
     manager.query<{ key: string; client: string }[]>(KEYS),
   );
+  const faults = await asService('the objects of the database cannot be read', () =>
+    objectFaults(client),
+  );
   return {
+    objects: faults?.map(({ name, fault }) => `the service relies on it: ${name} ${fault}`) ?? [],
     codes: codes ?? { properties: [], values: [], records: [] },
-    keys: new Map(keys?.map(({ key, client }) => [key, client])),
+    keys: new Map(keys?.map((row) => [row.key, row.client])),
     refusals,
   };
 }

@@ -7,18 +7,16 @@ import type { EntityManager } from 'typeorm';
 import { connectionString } from '../../../configuration/database-url.js';
 import { messageOf } from '../../../telemetry/error-message.js';
 import { AdministrationError } from '../../frame/command.js';
-import { withDatabase } from '../../frame/connect.js';
-import { begin } from '../run-migrations.js';
+import { withDatabase, withWriting } from '../../frame/connect.js';
 
 /** No attempt begins after this time. */
 const BEGIN_MS = 10_000;
 /** The longest attempt. */
 const LIMIT_S = 20;
 
-/** The server ends what the limit does not reach: a lost connection, a statement that never ends. A large file takes time to be sent. */
-export const limitsOf = (length: number): string =>
-  `set local lock_timeout = '500ms'; set local statement_timeout = '${LIMIT_S}s';
-  set local idle_in_transaction_session_timeout = '${1_000 + Math.round(length / 5_000)}ms'`;
+/** The server ends what the client does not reach: a lost connection, a statement that never ends. Files of so many bytes take time to be read. */
+export const limitsOf = (bytes: number): string =>
+  `set local lock_timeout = '500ms'; set local statement_timeout = '${LIMIT_S}s'; set local idle_in_transaction_session_timeout = '${1_000 + Math.round(bytes / 5_000)}ms'`;
 
 const LOCK = `do $$ declare name text; begin
   foreach name in array array['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'] loop
@@ -34,32 +32,32 @@ const WORTH_ANOTHER = ['40001', '40P01', '55P03'];
 type Work<T> = (client: Client, manager: EntityManager) => Promise<T>;
 
 /** @throws what `work` threw, or an AdministrationError if no attempt came to its end */
-export async function rehearse<T>(work: Work<T>): Promise<T> {
-  connectionString(process.env); // its faults are told as they are
+export async function rehearse<T>(limits: string, work: Work<T>): Promise<T> {
+  connectionString(process.env); // its faults are reported as they are
   const startedAt = performance.now();
   for (;;) {
     try {
       return await withDatabase((watch) =>
-        withDatabase((session, manager) =>
-          Promise.race([tooLong(), attempt(watch, session, () => work(session, manager))]),
+        withWriting((session, manager) =>
+          Promise.race([tooLong(), attempt(watch, session, limits, () => work(session, manager))]),
         ),
       );
     } catch (error) {
       const isBusy = WORTH_ANOTHER.includes((error as DatabaseError).code ?? '');
-      const said = `The plan came to no end, and nothing was changed: ${messageOf(error)}. If others write meanwhile, choose a quieter time, or a copy of the database.`;
+      const message = `The plan came to no end, and nothing was changed: ${messageOf(error)}. If others write meanwhile, choose a quieter time, or a copy of the database.`;
       if (!isBusy || performance.now() > startedAt + BEGIN_MS)
-        throw error instanceof AdministrationError ? error : new AdministrationError(said);
+        throw error instanceof AdministrationError ? error : new AdministrationError(message);
     }
     await pause(100 + Math.random() * 200);
   }
 }
 
-async function attempt<T>(watch: Client, session: Client, work: () => Promise<T>): Promise<T> {
-  await begin(session, limitsOf(0));
+async function attempt<T>(watch: Client, session: Client, limits: string, work: () => Promise<T>) {
+  await session.query(limits);
   const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
   const whole = session.query(LOCK).then(work);
   const result = await Promise.race([whole, waiter(watch, rows[0]?.pid)]);
-  await session.query('rollback; reset default_transaction_read_only'); // behind a pooler others get the session
+  await session.query('rollback');
   return result;
 }
 
