@@ -1,5 +1,10 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
+import { CertificateAuthority } from '../support/certificates.js';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 import { Issuer, signingKey } from '../support/issuer.js';
 import { type IssuedKey, issueKey } from '../support/keys.js';
@@ -70,6 +75,21 @@ it.each([
   issuer.fault = 'none';
   expect(stdout).toMatch(said);
   expect(stdout).toMatch(ofToken);
+});
+
+it('tells of an https issuer whose keys would come over plain http', async () => {
+  const authority = new CertificateAuthority();
+  const { cert, key: tlsKey } = authority.issue('localhost', 'IP:127.0.0.1');
+  const server = createServer({ cert: readFileSync(cert), key: readFileSync(tlsKey) });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const metadata = JSON.stringify({ issuer: url, jwks_uri: `${issuer.url}/jwks` });
+  server.on('request', (_request, response) => response.end(metadata));
+  const trusted = { OAUTH_ISSUER: url, NODE_EXTRA_CA_CERTS: authority.cert };
+  expect(await doctor('', trusted)).toMatch(/^fault {4}issuer .*jwks_uri without https/m);
+  server.closeAllConnections();
+  server.close();
+  authority.remove();
 });
 
 it('names pending migrations, what the role may not read, and what the service would refuse or not notice', async () => {

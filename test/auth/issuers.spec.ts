@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import { type JWK, exportJWK } from 'jose';
 import { AccessTokensService } from '../../src/auth/access-tokens/access-tokens.service.js';
+import { discover } from '../../src/auth/issuers/discovery.js';
 import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
 import { Configuration } from '../../src/configuration/configuration.js';
 import { createLog } from '../../src/telemetry/log.js';
@@ -28,6 +29,7 @@ beforeEach(async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
   issuer.keys.splice(0, issuer.keys.length, ...keys);
   [issuer.published, issuer.fault, issuer['left']] = [published, 'none', undefined];
+  issuer.metadata = {};
   issuer.hits.clear();
   const configuration = Object.assign(new Configuration(), {
     OAUTH_ISSUER: [issuer.url, other.url],
@@ -194,12 +196,82 @@ it('is down for 30 minutes: known keys stay, pauses between fetches grow, and it
   expect(await statusOfNew()).toBe(200);
 });
 
-it.each<Fault>(['drip', 'html', 'redirect'])('answers with %s: known keys stay', async (fault) => {
-  issuer.fault = fault;
-  const unknown = statusOfKid('unknown');
-  expect(await statusOfNew()).toBe(200);
-  expect(await unknown).toBe(503);
-  expect(await statusOfNew()).toBe(200);
+it.each<Fault>(['drip', 'html', 'redirect', 'endless', 'bomb'])(
+  'answers with %s: known keys stay',
+  async (fault) => {
+    issuer.fault = fault;
+    const key = await signingKey('ES256', 'of-this-answer');
+    issuer.published = [...published, key.jwk];
+    expect(await statusOfNew(key)).toBe(503);
+    const unknown = statusOfKid('unknown');
+    expect(await statusOfNew()).toBe(200);
+    expect(await unknown).toBe(503);
+    expect(await statusOfNew()).toBe(200);
+  },
+);
+
+it.each<Fault>(['slow', 'status 500', 'down'])(
+  'rotates without key ids, and replaces a key under its id, while its key set is %s: 503 until a fetch has succeeded, then 200',
+  async (fault) => {
+    const withoutKid = (keys: SigningKey[]) => keys.map(({ jwk: { kid: _, ...jwk } }) => jwk);
+    const [former, next] = [await signingKey('ES256', 'one'), await signingKey('ES256', 'one')];
+    const unnamed = { header: { kid: undefined } };
+    issuer.published = [...withoutKid([former, ...keys]), former.jwk];
+    await pass(60);
+    const known = await issuer.token({ key: former });
+    for (const parts of [{}, unnamed])
+      expect(await statusOf(await issuer.token({ key: former, ...parts }))).toBe(200);
+    issuer.fault = fault;
+    issuer.published = [...withoutKid([next, ...keys]), next.jwk];
+    const renewed = [
+      await issuer.token({ key: next }),
+      await issuer.token({ key: next, ...unnamed }),
+    ];
+    const statuses = () => Promise.all([known, ...renewed].map(statusOf));
+    await pass(
+      20,
+      async (second) => second % 10 || expect(await statuses()).toEqual([200, 503, 503]),
+    );
+    issuer.fault = 'none';
+    await pass(60);
+    expect(await statuses()).toEqual([expect.any(Number), 200, 200]);
+    await pass(60);
+    expect(await statuses()).toEqual([401, 200, 200]);
+  },
+);
+
+it('gets forged tokens without a key id each second: a fetch settles each of them, and a rotation is found', async () => {
+  const stranger = await signingKey('RS256', 'stranger');
+  const forge = () => issuer.token({ key: stranger, header: { kid: undefined } });
+  const [first, second] = [await forge(), await forge()];
+  expect([await statusOf(first), await statusOf(second)]).toEqual([401, 503]);
+  const token = await issuer.token({ key: await issuer.rotate('new'), header: { kid: undefined } });
+  const seen = new Set<number>();
+  const asked = await pass(120, async () => {
+    await Promise.all([forge(), forge()].map(async (forged) => statusOf(await forged)));
+    seen.add(await statusOf(token));
+  });
+  expect([...seen]).toEqual([503, 200]);
+  expect(asked.length).toBeLessThan(6);
+  expect([await statusOf(second), await statusOf(token)]).toEqual([401, 200]);
+});
+
+it('has metadata that names another issuer: its keys are not taken', async () => {
+  issuer.metadata = { issuer: other.url };
+  const found = discover(issuer.url, new Configuration());
+  await expect(found).rejects.toThrow(`names the issuer "${other.url}"`);
+});
+
+it('issues more tokens than are remembered: 8 MiB of their text', async () => {
+  const key = keys[1] as SigningKey;
+  const claims = { padding: 'x'.repeat(8_500) };
+  const sent = await Promise.all(Array.from({ length: 800 }, () => issuer.token({ key, claims })));
+  for (const token of sent) expect(await statusOf(token)).toBe(200);
+  const remembered = sent.filter((token) => tokens.verify(token) === undefined);
+  const bytes = remembered.join('').length;
+  expect(bytes).toBeLessThanOrEqual(8 * 1024 ** 2);
+  expect(bytes).toBeGreaterThan(4 * 1024 ** 2 - 12_288);
+  expect(remembered.at(-1)).toBe(sent.at(-1));
 });
 
 it('is away for longer than a day: 503', async () => {
