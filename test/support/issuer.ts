@@ -35,7 +35,9 @@ const FAULTS = {
   'status 500': (response: ServerResponse) => response.writeHead(500).end('{}'),
   endless: (response: ServerResponse) => {
     response.writeHead(200).write('{"keys":[]}');
-    const more = (): void => void response.write(' '.repeat(65_536), more);
+    const more = (closed?: Error | null): void => {
+      if (!closed) response.write(' '.repeat(65_536), more);
+    };
     more();
   },
   bomb: (response: ServerResponse) =>
