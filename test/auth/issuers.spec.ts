@@ -1,5 +1,7 @@
 // What an issuer does to the callers of it and of another one, with the service's clock turned by the test: real HTTP, but nobody waits.
+import { KeyObject, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
+import * as fc from 'fast-check';
 import { type JWK, exportJWK } from 'jose';
 import { AccessTokensService } from '../../src/auth/access-tokens/access-tokens.service.js';
 import { discover } from '../../src/auth/issuers/discovery.js';
@@ -254,6 +256,32 @@ it('gets forged tokens without a key id each second: a fetch settles each of the
   expect([...seen]).toEqual([503, 200]);
   expect(asked.length).toBeLessThan(6);
   expect([await statusOf(second), await statusOf(token)]).toEqual([401, 200]);
+});
+
+it('signs tokens with members of any JSON type: each is accepted or refused, and none is a fault of the service', async () => {
+  const members = 'alg kid typ crit iss aud client_id azp exp nbf iat scope roles token_use nonce';
+  const member = fc.constantFrom(...members.split(' '), '__proto__', 'toString', 'constructor');
+  const values = fc.oneof(fc.jsonValue(), fc.constant({ toString: 1 }), fc.constant(null));
+  const parts = fc.dictionary(member, values, { maxKeys: 3 });
+  const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
+  const key = KeyObject.from((keys[1] as SigningKey).privateKey);
+  const statuses: Record<number, number> = {};
+  const numRuns = Number(process.env['TOKENS'] ?? 400); // 4,000 before a release
+  await fc.assert(
+    fc.asyncProperty(parts, parts, fc.boolean(), async (header, claims, isGood) => {
+      const signed = `${encoded({ alg: 'ES256', kid: 'ec-1', ...header })}.${encoded({ ...issuer.claims, ...claims })}`;
+      const options = { key, dsaEncoding: 'ieee-p1363' } as const;
+      const signature = isGood ? sign('sha256', Buffer.from(signed), options) : Buffer.alloc(64);
+      const token = `${signed}.${signature.toString('base64url')}`;
+      tokens.inspect(token); // as of a caller without a key
+      const status = await statusOf(token);
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      expect(status === 200 && !isGood).toBe(false);
+    }),
+    { numRuns, seed: 43 },
+  );
+  for (const status of [200, 401, 503]) expect(statuses[status]).toBeGreaterThan(0);
+  if (process.env['TOKENS']) process.stdout.write(`${JSON.stringify(statuses)}\n`);
 });
 
 it('has metadata that names another issuer: its keys are not taken', async () => {

@@ -8,16 +8,17 @@ import type { World } from '../support/world.js';
 /** Requests of one step, after which memory is read. */
 const STEP = 100_000;
 
-/** Resident memory of the service while it answers as many requests with one token, and then as many with a token of their own each. */
-export async function memory(world: World, requests = 1_000_000): Promise<string> {
+/** Resident memory of the service while it answers as many requests with one token, and then as many with a token of their own each, of at least so many KiB. */
+export async function memory(world: World, requests = 1_000_000, kibibytes = '0'): Promise<string> {
   const service = await world.replica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
   const [, ec] = world.issuer.keys;
   if (!ec) throw new Error('no key');
   const privateKey = KeyObject.from(ec.privateKey);
   const base64 = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
   const head = base64({ alg: ec.alg, kid: ec.kid, typ: 'at+jwt' });
+  const padding = 'x'.repeat(Number(kibibytes) * 768); // base64 makes 1,024 characters of 768
   const newToken = (): string => {
-    const signed = `${head}.${base64({ ...world.issuer.claims, exp: Math.floor(Date.now() / 1000) + 3600, jti: randomUUID() })}`;
+    const signed = `${head}.${base64({ ...world.issuer.claims, exp: Math.floor(Date.now() / 1000) + 3600, jti: randomUUID(), padding })}`;
     return `${signed}.${sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`;
   };
   const { key, token } = world.credentials;
