@@ -1,5 +1,6 @@
 // `npm run test:world`: the service with a real Keycloak. It needs Java 17 or later, Maven (which fetches Keycloak into .data) and bash.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -83,11 +84,18 @@ async function startKeycloak(): Promise<void> {
   ];
   const KC_BOOTSTRAP_ADMIN_USERNAME = 'admin';
   const env = { ...process.env, KC_BOOTSTRAP_ADMIN_USERNAME, KC_BOOTSTRAP_ADMIN_PASSWORD: SECRET };
-  keycloak = spawn('bash', words, { cwd: HOME, env, stdio: 'ignore' }); // the script becomes Java
+  keycloak = spawn('bash', words, { cwd: HOME, env, stdio: 'ignore', detached: true }); // a group, to end Java with it
   await until(async () => (await fetch(`${url}/realms/orders`)).ok, {
     timeoutMs: 300_000,
     everyMs: 500,
   });
+}
+
+async function stopKeycloak(): Promise<void> {
+  if (!keycloak?.pid) return;
+  const ended = once(keycloak, 'exit');
+  process.kill(-keycloak.pid, 'SIGTERM');
+  await ended;
 }
 
 beforeAll(async () => {
@@ -105,7 +113,7 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(async () => {
   await world?.close();
-  keycloak?.kill();
+  await stopKeycloak();
 });
 
 async function granted(
@@ -182,8 +190,7 @@ it('accepts the first token of a new key of the realm, and after a restart of Ke
   const token = await ofProgram();
   expect(token.split('.')[0]).not.toBe(former.split('.')[0]);
   expect([await statusOf(token), await statusOf(former)]).toEqual([200, 200]);
-  keycloak.kill();
-  await new Promise((resolve) => void keycloak.once('exit', resolve));
+  await stopKeycloak();
   expect([await statusOf(token), await statusOf(former)]).toEqual([200, 200]);
   await startKeycloak();
   expect(await statusOf(await ofProgram())).toBe(200);
