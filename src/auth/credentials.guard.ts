@@ -33,7 +33,7 @@ export class CredentialsGuard implements CanActivate {
       : this.apiKeys.verify(request.field('api-key'));
     if ('reason' in key) {
       const token = isTwice ? REPEATED : this.accessTokens.inspect(authorization);
-      return Promise.reject(this.refusals.of(request, key, token)); // a throw takes 3 % more CPU time
+      throw this.refusals.of(request, key, token);
     }
     request.caller = key;
     const fault = isTwice ? REPEATED : this.accessTokens.verify(authorization);

@@ -1,6 +1,7 @@
-import { ArrayNotEmpty, ArrayUnique, IsIn, IsNotEmpty, Matches } from 'class-validator';
+import { ArrayNotEmpty, ArrayUnique, IsIn, Matches } from 'class-validator';
 import { databaseAddressFault } from './database-url.js';
-import { CommaSeparated, KeyAddress, Rule, TrueOrFalse, WholeNumber, needed } from './rules.js';
+import { isIssuerAddress, isKeyAddress } from './key-address.js';
+import { CommaSeparated, Rule, TrueOrFalse, WholeNumber, needed } from './rules.js';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
@@ -34,22 +35,39 @@ export class Configuration {
   LAST_GOOD_FILE = '';
 
   @CommaSeparated()
-  @KeyAddress()
+  @Rule(
+    (issuers: string[], all) =>
+      issuers.every((name, at) => name && (all.OAUTH_JWKS_URI[at] || isIssuerAddress(name, all))),
+    needed(
+      'an https address without user, query and fragment (http: on this machine, or with OAUTH_ALLOW_HTTP=true on a test network), or a name with a key set in OAUTH_JWKS_URI,',
+    ),
+  )
   @ArrayUnique(needed('a list that names each issuer once'))
   @ArrayNotEmpty(needed('the exact issuer (the iss claim) of the OAuth 2.0 provider'))
   OAUTH_ISSUER: string[] = [];
 
-  @IsNotEmpty(needed('the audience that access tokens for this service hold in their aud claim'))
-  OAUTH_AUDIENCE = '';
-
-  @KeyAddress()
+  @CommaSeparated()
   @Rule(
-    (url: string, { OAUTH_ISSUER }) => url === '' || OAUTH_ISSUER.length < 2,
-    needed('a single OAUTH_ISSUER beside it, or no value, so that each issuer names its keys,'),
+    (audiences: string[], { OAUTH_CLIENTS }) =>
+      audiences.every((one) => /^\S+$/.test(one)) && audiences.length + OAUTH_CLIENTS.length > 0,
+    needed('the aud of access tokens for this service, several with commas, or OAUTH_CLIENTS,'),
   )
-  OAUTH_JWKS_URI = '';
+  OAUTH_AUDIENCE: string[] = [];
 
-  @Matches(/^[\x21\x23-\x5b\x5d-\x7e]*$/, needed('one scope (RFC 6749 section 3.3)'))
+  @CommaSeparated()
+  @Matches(/^\S+$/, { each: true, ...needed('a list of client ids, separated by commas,') })
+  OAUTH_CLIENTS: string[] = [];
+
+  @CommaSeparated()
+  @Rule(
+    (addresses: string[], all) =>
+      [0, all.OAUTH_ISSUER.length].includes(addresses.length) &&
+      addresses.every((address) => !address || isKeyAddress(address, all)),
+    needed('for each OAUTH_ISSUER an https address (http: as there), or nothing between commas,'),
+  )
+  OAUTH_JWKS_URI: string[] = [];
+
+  @Matches(/^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]*$/, needed('one scope (RFC 6749), no comma,'))
   OAUTH_REQUIRED_SCOPE = '';
 
   @IsIn(['', 'at+jwt'], needed('at+jwt (RFC 9068), or no value, which accepts JWT too,'))

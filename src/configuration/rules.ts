@@ -53,19 +53,3 @@ export const TrueOrFalse = (): PropertyDecorator =>
 /** A list, separated by commas; spaces around the commas are ignored. */
 export const CommaSeparated = (): PropertyDecorator =>
   converted((text) => text.split(',').map((entry) => entry.trim()));
-
-/** One or several addresses from which signing keys may come: anyone on the way of plain http could replace them. */
-export const KeyAddress = (): PropertyDecorator =>
-  Rule(
-    (value: string | string[], { OAUTH_ALLOW_HTTP }) =>
-      value === '' ||
-      [value].flat().every((text) => {
-        if (!URL.canParse(text) || /[@#]/.test(text)) return false;
-        const { protocol, hostname } = new URL(text);
-        const isLoopback = /^(localhost|\[::1\]|127(\.\d+){3})$/.test(hostname);
-        return protocol === 'https:' || (protocol === 'http:' && (OAUTH_ALLOW_HTTP || isLoopback));
-      }),
-    needed(
-      'an https address without user and fragment (http: on this machine, or with OAUTH_ALLOW_HTTP=true on a test network)',
-    ),
-  );

@@ -1,5 +1,10 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
+import { CertificateAuthority } from '../support/certificates.js';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 import { Issuer, signingKey } from '../support/issuer.js';
 import { type IssuedKey, issueKey } from '../support/keys.js';
@@ -72,6 +77,21 @@ it.each([
   expect(stdout).toMatch(ofToken);
 });
 
+it('tells of an https issuer whose keys would come over plain http', async () => {
+  const authority = new CertificateAuthority();
+  const { cert, key: tlsKey } = authority.issue('localhost', 'IP:127.0.0.1');
+  const server = createServer({ cert: readFileSync(cert), key: readFileSync(tlsKey) });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const metadata = JSON.stringify({ issuer: url, jwks_uri: `${issuer.url}/jwks` });
+  server.on('request', (_request, response) => response.end(metadata));
+  const trusted = { OAUTH_ISSUER: url, NODE_EXTRA_CA_CERTS: authority.cert };
+  expect(await doctor('', trusted)).toMatch(/^fault {4}issuer .*jwks_uri without https/m);
+  server.closeAllConnections();
+  server.close();
+  authority.remove();
+});
+
 it('names pending migrations, what the role may not read, and what the service would refuse or not notice', async () => {
   const empty = await createDatabase({ migrated: false });
   expect(await doctor('', { DATABASE_URL: empty.url })).toMatch(
@@ -108,7 +128,9 @@ it('says in one sentence why a credential does not pass', async () => {
     [await issuer.token({ claims: { aud: ['a'] } }), /reason "audience".*"aud":\["a"\]/],
     [await signedBy('ES256', 'other'), /no key of its issuer verifies .*"kid":"other"/],
     [await signedBy('RS256', 'rsa-1'), /no key of its issuer verifies .*"kid":"rsa-1"/],
-    [await issuer.token({ header: { kid: undefined } }), /names no key \(kid\).*several/],
+    [await issuer.token({ claims: { padding: 'x'.repeat(9_200) } }), /at most 12288 are accepted/],
+    [await issuer.token({ claims: { client_id: 'foreign' } }), /"client".*"client_id":"foreign"/],
+    [await issuer.token({ claims: { iss: 'other' } }), /reason "issuer".*"iss":"other"/],
     ['a.b.c.d.e', /of 3 parts: 5 parts/],
     [await issuer.token(), /it lacks the scope lookups.read: 403/],
   ];
@@ -119,7 +141,10 @@ it('says in one sentence why a credential does not pass', async () => {
     [(await issueKey(database, { expiresAt: now })).key, /has expired/],
   ];
   const given = [...tokens, ...keys].map(([credential]) => credential);
-  const stdout = await doctor(given.join('\n'), { OAUTH_REQUIRED_SCOPE: 'lookups.read' });
+  const settings = { OAUTH_REQUIRED_SCOPE: 'lookups.read', OAUTH_CLIENTS: 'tests' };
+  const stdout = await doctor(given.join('\n'), settings);
+  for (const advice of ['fewer groups', 'add it to OAUTH_CLIENTS', 'Ask an issuer of OAUTH_ISSUER'])
+    expect(stdout).toContain(advice);
   for (const secret of given) expect(stdout).not.toContain(secret);
   const told = (subject: string) => stdout.match(new RegExp(`^fault {4}${subject} .*$`, 'gm'));
   const expected = (all: [string, RegExp][]) => all.map(([, said]) => expect.stringMatching(said));

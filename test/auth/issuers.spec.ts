@@ -1,7 +1,10 @@
 // What an issuer does to the callers of it and of another one, with the service's clock turned by the test: real HTTP, but nobody waits.
+import { KeyObject, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
+import * as fc from 'fast-check';
 import { type JWK, exportJWK } from 'jose';
 import { AccessTokensService } from '../../src/auth/access-tokens/access-tokens.service.js';
+import { discover } from '../../src/auth/issuers/discovery.js';
 import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
 import { Configuration } from '../../src/configuration/configuration.js';
 import { createLog } from '../../src/telemetry/log.js';
@@ -28,10 +31,11 @@ beforeEach(async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
   issuer.keys.splice(0, issuer.keys.length, ...keys);
   [issuer.published, issuer.fault, issuer['left']] = [published, 'none', undefined];
+  issuer.metadata = {};
   issuer.hits.clear();
   const configuration = Object.assign(new Configuration(), {
     OAUTH_ISSUER: [issuer.url, other.url],
-    OAUTH_AUDIENCE: AUDIENCE,
+    OAUTH_AUDIENCE: [AUDIENCE],
   });
   const metrics = new Metrics();
   issuers = new IssuersService(configuration, createLog('silent', metrics), metrics);
@@ -111,8 +115,11 @@ it('publishes a key twice, and keys that nobody may use: the good ones are accep
   ];
   await pass(60);
   for (const key of [twice, issuer.signer]) expect(await statusOfNew(key)).toBe(200);
-  for (const kid of ['oct', 'encryption', 'weak']) expect(await statusOfKid(kid)).toBe(401);
-  expect(await statusOfNew(secret)).toBe(401);
+  const kids = ['oct', 'encryption', 'weak'].map((kid) => issuer.token({ header: { kid } }));
+  const others = await Promise.all([...kids, issuer.token({ key: secret })]);
+  await Promise.all(others.map(statusOf));
+  await pass(60);
+  for (const token of others) expect(await statusOf(token)).toBe(401);
 });
 
 it.each<Fault>(['slow', 'status 500', 'down'])(
@@ -191,12 +198,108 @@ it('is down for 30 minutes: known keys stay, pauses between fetches grow, and it
   expect(await statusOfNew()).toBe(200);
 });
 
-it.each<Fault>(['drip', 'html', 'redirect'])('answers with %s: known keys stay', async (fault) => {
-  issuer.fault = fault;
-  const unknown = statusOfKid('unknown');
-  expect(await statusOfNew()).toBe(200);
-  expect(await unknown).toBe(503);
-  expect(await statusOfNew()).toBe(200);
+it.each<Fault>(['drip', 'html', 'redirect', 'endless', 'bomb'])(
+  'answers with %s: known keys stay',
+  async (fault) => {
+    issuer.fault = fault;
+    const key = await signingKey('ES256', 'of-this-answer');
+    issuer.published = [...published, key.jwk];
+    expect(await statusOfNew(key)).toBe(503);
+    const unknown = statusOfKid('unknown');
+    expect(await statusOfNew()).toBe(200);
+    expect(await unknown).toBe(503);
+    expect(await statusOfNew()).toBe(200);
+  },
+);
+
+it.each<Fault>(['slow', 'status 500', 'down'])(
+  'rotates without key ids, and replaces a key under its id, while its key set is %s: 503 until a fetch has succeeded, then 200',
+  async (fault) => {
+    const withoutKid = (keys: SigningKey[]) => keys.map(({ jwk: { kid: _, ...jwk } }) => jwk);
+    const [former, next] = [await signingKey('ES256', 'one'), await signingKey('ES256', 'one')];
+    const unnamed = { header: { kid: undefined } };
+    issuer.published = [...withoutKid([former, ...keys]), former.jwk];
+    await pass(60);
+    const known = await issuer.token({ key: former });
+    for (const parts of [{}, unnamed])
+      expect(await statusOf(await issuer.token({ key: former, ...parts }))).toBe(200);
+    issuer.fault = fault;
+    issuer.published = [...withoutKid([next, ...keys]), next.jwk];
+    const renewed = [
+      await issuer.token({ key: next }),
+      await issuer.token({ key: next, ...unnamed }),
+    ];
+    const statuses = () => Promise.all([known, ...renewed].map(statusOf));
+    await pass(
+      20,
+      async (second) => second % 10 || expect(await statuses()).toEqual([200, 503, 503]),
+    );
+    issuer.fault = 'none';
+    await pass(60);
+    expect(await statuses()).toEqual([expect.any(Number), 200, 200]);
+    await pass(60);
+    expect(await statuses()).toEqual([401, 200, 200]);
+  },
+);
+
+it('gets forged tokens without a key id each second: a fetch settles each of them, and a rotation is found', async () => {
+  const stranger = await signingKey('RS256', 'stranger');
+  const forge = () => issuer.token({ key: stranger, header: { kid: undefined } });
+  const [first, second] = [await forge(), await forge()];
+  expect([await statusOf(first), await statusOf(second)]).toEqual([401, 503]);
+  const token = await issuer.token({ key: await issuer.rotate('new'), header: { kid: undefined } });
+  const seen = new Set<number>();
+  const asked = await pass(120, async () => {
+    await Promise.all([forge(), forge()].map(async (forged) => statusOf(await forged)));
+    seen.add(await statusOf(token));
+  });
+  expect([...seen]).toEqual([503, 200]);
+  expect(asked.length).toBeLessThan(6);
+  expect([await statusOf(second), await statusOf(token)]).toEqual([401, 200]);
+});
+
+it('signs tokens with members of any JSON type: each is accepted or refused, and none is a fault of the service', async () => {
+  const members = 'alg kid typ crit iss aud client_id azp exp nbf iat scope roles token_use nonce';
+  const member = fc.constantFrom(...members.split(' '), '__proto__', 'toString', 'constructor');
+  const values = fc.oneof(fc.jsonValue(), fc.constant({ toString: 1 }), fc.constant(null));
+  const parts = fc.dictionary(member, values, { maxKeys: 3 });
+  const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
+  const key = KeyObject.from((keys[1] as SigningKey).privateKey);
+  const statuses: Record<number, number> = {};
+  const numRuns = Number(process.env['TOKENS'] ?? 400); // 4,000 before a release
+  await fc.assert(
+    fc.asyncProperty(parts, parts, fc.boolean(), async (header, claims, isGood) => {
+      const signed = `${encoded({ alg: 'ES256', kid: 'ec-1', ...header })}.${encoded({ ...issuer.claims, ...claims })}`;
+      const options = { key, dsaEncoding: 'ieee-p1363' } as const;
+      const signature = isGood ? sign('sha256', Buffer.from(signed), options) : Buffer.alloc(64);
+      const token = `${signed}.${signature.toString('base64url')}`;
+      tokens.inspect(token); // as of a caller without a key
+      const status = await statusOf(token);
+      statuses[status] = (statuses[status] ?? 0) + 1;
+      expect(status === 200 && !isGood).toBe(false);
+    }),
+    { numRuns, seed: 43 },
+  );
+  for (const status of [200, 401, 503]) expect(statuses[status]).toBeGreaterThan(0);
+  if (process.env['TOKENS']) process.stdout.write(`${JSON.stringify(statuses)}\n`);
+});
+
+it('has metadata that names another issuer: its keys are not taken', async () => {
+  issuer.metadata = { issuer: other.url };
+  const found = discover(issuer.url, new Configuration());
+  await expect(found).rejects.toThrow(`names the issuer "${other.url}"`);
+});
+
+it('issues more tokens than are remembered: 8 MiB of their text', async () => {
+  const key = keys[1] as SigningKey;
+  const claims = { padding: 'x'.repeat(8_500) };
+  const sent = await Promise.all(Array.from({ length: 800 }, () => issuer.token({ key, claims })));
+  for (const token of sent) expect(await statusOf(token)).toBe(200);
+  const remembered = sent.filter((token) => tokens.verify(token) === undefined);
+  const bytes = remembered.join('').length;
+  expect(bytes).toBeLessThanOrEqual(8 * 1024 ** 2);
+  expect(bytes).toBeGreaterThan(4 * 1024 ** 2 - 12_288);
+  expect(remembered.at(-1)).toBe(sent.at(-1));
 });
 
 it('is away for longer than a day: 503', async () => {

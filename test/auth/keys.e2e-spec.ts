@@ -159,7 +159,7 @@ describe('both credentials', () => {
 describe('a token beside a wrong key', () => {
   const seconds = Math.floor(Date.now() / 1000);
   it.each<[object, string]>([
-    [{ claims: { padding: 'x'.repeat(8_200) } }, ''],
+    [{ claims: { padding: 'x'.repeat(9_200) } }, ''],
     [{ claims: { exp: seconds - 31 } }, ''],
     [{ claims: { nbf: seconds + 600 } }, ''],
     [{ claims: { iss: 'https://other' } }, ''],

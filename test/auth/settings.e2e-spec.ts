@@ -12,6 +12,7 @@ const LIMIT = 40;
 const keys: Record<string, IssuedKey> = {};
 const world = testWorld(
   {
+    OAUTH_CLIENTS: 'others, tests',
     OAUTH_REQUIRED_SCOPE: 'lookups.read',
     OAUTH_TOKEN_TYPE: 'at+jwt',
     RATE_LIMIT_PER_MINUTE: String(LIMIT),
@@ -31,7 +32,7 @@ const ask = (client: string, Authorization?: string, headers = {}, path = PATH) 
   world.get(path, { headers: { 'Api-Key': keys[client]?.key, Authorization, ...headers } });
 
 it('OAUTH_REQUIRED_SCOPE answers 403 with the scope that lacks', async () => {
-  const lacking = [undefined, 'lookups', 'lookups.read.all', ['x'], 7];
+  const lacking = [undefined, 'lookups', 'lookups.read.all', ['x'], ['no lookups.read'], 7];
   for (const claims of lacking.map((scope) => ({ scope }))) {
     const reply = await ask('Scopes', await token(claims));
     expectProblem(reply, 'insufficient-scope');
@@ -87,12 +88,14 @@ const TOKENS: Record<string, () => Promise<string> | string | undefined> = {
   scheme: () => 'Basic dXNlcjpwYXNz',
   malformed: () => 'a.b',
   expired: () => token({ exp: 1 }),
+  'too-long': () => token({ padding: 'x'.repeat(9_200) }),
   audience: () => token({ aud: 'other' }),
+  client: () => token({ client_id: 'foreign', azp: 'tests' }),
   issuer: () => token({ iss: 'https://other' }),
   type: () => token({}, { typ: 'JWT' }),
   algorithm: async () => (await token()).replace(/^[^.]+/, 'eyJhbGciOiJub25lIn0'),
   signature: async () => (await token()).replace(/[^.]+$/, 'AAAA'),
-  'unknown-key': () => token({}, { kid: 'withdrawn' }),
+  'unknown-key': () => token({}, { kid: 'no key id' }),
   'signing-keys-not-fetched': () => token({}, { kid: 'second' }),
   scope: () => token({ scope: 'other' }),
 };

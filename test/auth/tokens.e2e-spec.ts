@@ -62,7 +62,9 @@ describe('an access token is accepted', () => {
   it.each([
     ...['Bearer ', 'bearer ', 'BEARER  ', ''].map((scheme): [string, Parts] => [scheme, {}]),
     ...['JWT', 'application/at+jwt', undefined].map((typ): Parts => ({ header: { typ } })),
+    { header: { kid: undefined } },
     { claims: { aud: ['https://other.example', AUDIENCE] } },
+    { claims: { padding: 'x'.repeat(8_500) } },
     { claims: { iat: undefined, nbf: undefined } },
     { header: { typ: 'JWT' }, claims: { typ: 'Bearer', azp: 'x', nonce: 'n', scope: 'openid' } },
   ])('%j', async (given) => {
@@ -87,31 +89,28 @@ describe('an access token is refused', () => {
   const past = 'https://orders.exampl';
 
   it.each<Parts>([
-    ...header('alg', ['none', 'None', 'NONE', 'nOnE', '', undefined, 'RS384', 'PS256', 'ES256']),
-    ...header('alg', ['EdDSA', 'HS256', 'RS1', 'RSA-OAEP', 7]),
+    ...header('alg', ['none', 'None', 'NONE', 'nOnE', '', undefined, 'HS256', 'RS1', 'RSA-OAEP']),
+    ...header('alg', [7, ['RS256'], { toString: 1 }]),
     ...header('kid', ['../../etc/passwd', `' or 1=1 --`, 'x'.repeat(5_000), 7, ['rsa-1']]),
-    ...header('kid', [undefined, 'ec-1', '']),
+    ...header('kid', ['', null]),
     ...header('crit', [[], ['urn:x']]),
     ...header('b64', [true, false]),
     ...header('typ', ['id_token', 'logout+jwt', 'dpop+jwt', 'rt+jwt', 'JOSE', 'secevent+jwt', 7]),
     { by: stranger },
-    { by: stranger, header: { kid: 'rsa-1' } },
     { by: stranger, header: { jku: address } },
     { by: stranger, header: { x5u: address } },
     { by: stranger, header: { jwk: stranger.jwk } },
-    { by: stranger, header: { jwk: stranger.jwk, kid: 'rsa-1' } },
-    { by: stranger, header: { x5c: ['MIIB'], kid: 'rsa-1' } },
     { header: { typ: 'JWT' }, claims: { at_hash: 'x', nonce: 'n' } },
     { header: { typ: 'JWT' }, claims: { nonce: 'n', client_id: undefined } },
     ...claims('c_hash', ['x']),
     ...claims('events', [{ 'http://schemas.openid.net/event/backchannel-logout': {} }]),
     ...claims('typ', ['ID', 'Refresh', 'Offline', 'Logout']),
     ...claims('token_use', ['id', 'refresh']),
-    ...claims('padding', ['x'.repeat(8_200)]),
+    ...claims('padding', ['x'.repeat(9_200)]),
     ...claims('aud', [undefined, '', past, `${past}e/`, `${past}e.evil`, 'HTTPS://ORDERS.EXAMPLE']),
     ...claims('aud', [[], ['other'], 7, null, 'client']),
     ...claims('iss', [undefined, 7, 'http://127.0.0.1']),
-    ...claims('exp', [undefined, null, '9999999999', 1e308, -1, {}, true, 1]),
+    ...claims('exp', [undefined, null, '9999999999', 1e308, -1, {}, true, 1, { toString: 1 }]),
     ...claims('nbf', ['0', null]),
     ...claims('iat', ['now', {}]),
   ])('%j', async (parts) => {
@@ -121,9 +120,6 @@ describe('an access token is refused', () => {
   it.each<[string, () => string]>([
     ['with an empty signature', () => `${contentOf({})}.`],
     ['with alg none and an empty signature', () => `${contentOf({ header: { alg: 'none' } })}.`],
-    ['with a cut signature', () => signed().slice(0, -8)],
-    ['with a longer signature', () => `${signed()}AAAA`],
-    ['with that of another token', () => `${contentOf({})}.${signed().split('.')[2]}`],
     ['of two parts', () => contentOf({})],
     ['of four parts', () => `${signed()}.x`],
     ['of five parts (JWE)', () => `${base64({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`],
@@ -140,6 +136,29 @@ describe('an access token is refused', () => {
     ['issued in a minute', () => signed({ claims: { iat: now() + 60 } })],
   ])('%s', async (_name, token) => {
     await expectRefused(`Bearer ${token()}`);
+  });
+
+  it.each<[string, () => string]>([
+    ...['RS384', 'PS256', 'ES256', 'EdDSA'].map((alg): [string, () => string] => [
+      `with the algorithm ${alg}`,
+      () => signed({ header: { alg } }),
+    ]),
+    ['with the id of another key', () => signed({ header: { kid: 'ec-1' } })],
+    ['of a stranger', () => signed({ by: stranger, header: { kid: 'rsa-1' } })],
+    ['of a stranger, without a key id', () => signed({ by: stranger, header: { kid: undefined } })],
+    [
+      'that brings its key',
+      () => signed({ by: stranger, header: { jwk: stranger.jwk, kid: 'rsa-1' } }),
+    ],
+    [
+      'that brings a certificate',
+      () => signed({ by: stranger, header: { x5c: ['MIIB'], kid: 'rsa-1' } }),
+    ],
+    ['with a cut signature', () => signed().slice(0, -8)],
+    ['with a longer signature', () => `${signed()}AAAA`],
+    ['with that of another token', () => `${contentOf({})}.${signed().split('.')[2]}`],
+  ])('%s: 503, until the keys were fetched since', async (_name, token) => {
+    expectProblem(await ask(`Bearer ${token()}`), 'cannot-verify-credentials');
   });
 
   it('keyed with our public key as a secret, in every encoding', async () => {

@@ -15,6 +15,7 @@ const COVERED: Record<string, readonly string[]> = {
   'test/last-good/cold-start.e2e-spec.ts': ['DATABASE_URL', 'LAST_GOOD_FILE'],
   'test/database/tls.e2e-spec.ts': ['DATABASE_URL_FILE'],
   'test/auth/settings.e2e-spec.ts': [
+    'OAUTH_CLIENTS',
     'OAUTH_REQUIRED_SCOPE',
     'OAUTH_TOKEN_TYPE',
     'RATE_LIMIT_PER_MINUTE',
@@ -22,7 +23,10 @@ const COVERED: Record<string, readonly string[]> = {
   'test/auth/keys.e2e-spec.ts': ['API_KEY_MAX_AGE_SECONDS'],
   'test/http/door.e2e-spec.ts': ['CORS_ORIGINS', 'TRUSTED_PROXY_HOPS'],
   'test/telemetry/tracing.e2e-spec.ts': ['OTEL_SDK_DISABLED', 'LOG_LEVEL'],
-  'src/configuration/read-configuration.spec.ts': ['OTEL_EXPORTER_OTLP_PROTOCOL'],
+  'src/configuration/read-configuration.spec.ts': [
+    'OTEL_EXPORTER_OTLP_PROTOCOL',
+    'OAUTH_ALLOW_HTTP',
+  ],
 };
 /** No address of the loopback network to the service, and nobody listens there. */
 const ISSUER = 'http://0.0.0.0:1';
@@ -89,7 +93,6 @@ const ROWS: Record<string, Row> = {
     check: async () => expect(await status(LOOKUP, { aud: 'https://orders.example' })).toBe(401),
   },
   OAUTH_JWKS_URI: { value: () => `${world.issuer.url}/jwks`, check: accepts },
-  OAUTH_ALLOW_HTTP: { value: 'true', check: accepts },
   DOCUMENTATION: {
     value: 'off',
     check: async () => {

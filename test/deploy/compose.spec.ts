@@ -38,7 +38,8 @@ describe.each([
 ])('%s', (file, environment: NodeJS.ProcessEnv = {}, more) => {
   it('gives the replicas a complete configuration, with the role that may only read', () => {
     const OAUTH_ISSUER = [environment['OAUTH_ISSUER']];
-    expect(readConfiguration(environment)).toMatchObject({ ...environment, OAUTH_ISSUER, ...more });
+    const lists = { OAUTH_ISSUER, OAUTH_AUDIENCE: [environment['OAUTH_AUDIENCE']] };
+    expect(readConfiguration(environment)).toMatchObject({ ...environment, ...lists, ...more });
     expect(environment['DATABASE_URL']).toContain('//order_lookup_service');
   });
 

@@ -55,7 +55,8 @@ describe('deploy/kubernetes', () => {
   });
 
   it('gives the service a complete configuration, and its database address by a Secret that is not here', () => {
-    expect(configuration).toMatchObject({ ...given, OAUTH_ISSUER: [given['OAUTH_ISSUER']] });
+    const lists = ['OAUTH_ISSUER', 'OAUTH_AUDIENCE'].map((name) => [name, [given[name]]]);
+    expect(configuration).toMatchObject({ ...given, ...Object.fromEntries(lists) });
     expect(all.map(({ kind }) => kind)).not.toContain('Secret');
     const [variables = []] = valuesOf<{ value: string }[]>('env', deployment);
     const [mounts = []] = valuesOf<{ name: string; mountPath: string }[]>(

@@ -9,10 +9,14 @@ const STEP = 100_000;
 /** Requests that are made beforehand. */
 const PART = 10_000;
 
-/** Resident memory of the service while it answers as many requests with one token, and then as many with a token of their own each. */
-export async function memory(world: World, count = 1_000_000): Promise<string> {
+/**
+ * Resident memory of the service while it answers as many requests with one token, and then as many with a token of their own each.
+ * @param kibibytes the least size of these tokens
+ */
+export async function memory(world: World, count = 1_000_000, kibibytes = '0'): Promise<string> {
   const service = await world.replica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
   const [, es256] = world.issuer.keys;
+  const padding = 'x'.repeat(Number(kibibytes) * 768); // base64 makes 1,024 characters of 768
   const { token } = world;
   const request = (bearer: string, at: number): string =>
     requestTo(ALL_PATHS[at % ALL_PATHS.length] as string, {
@@ -29,7 +33,7 @@ export async function memory(world: World, count = 1_000_000): Promise<string> {
   const lines = [`at the start ${Math.round(residentMebibytes(service.pid))} MiB`];
   for (const [name, next] of [
     ['with one token', async () => token],
-    ['each with a token of its own', () => world.issuer.token({ key: es256 })],
+    ['each with a token of its own', () => world.issuer.token({ key: es256, claims: { padding } })],
   ] as const) {
     const found: number[] = [];
     for (let done = 0; done < count; done += STEP) {

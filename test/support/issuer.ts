@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import {
   type CryptoKey,
   type JWK,
@@ -24,15 +25,26 @@ export async function signingKey(alg: string, kid: string): Promise<SigningKey> 
   return { kid, alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
 }
 
+const BOMB = gzipSync(`{"keys":[]}${' '.repeat(1024 ** 2)}`);
+
 /** How the key set is answered. */
 const FAULTS = {
   down: (response: ServerResponse) => response.destroy(),
   slow: () => undefined,
   drip: (response: ServerResponse) => response.writeHead(200).write('{'),
   'status 500': (response: ServerResponse) => response.writeHead(500).end('{}'),
+  endless: (response: ServerResponse) => {
+    response.writeHead(200).write('{"keys":[]}');
+    const more = (closed?: Error | null): void => {
+      if (!closed) response.write(' '.repeat(65_536), more);
+    };
+    more();
+  },
+  bomb: (response: ServerResponse) =>
+    response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(BOMB),
   html: (response: ServerResponse) => response.end('<html>sign in</html>'),
   'empty set': (response: ServerResponse) => response.end('{"keys":[]}'),
-  redirect: (response: ServerResponse) => response.writeHead(302, { Location: '/other' }).end(),
+  redirect: (response: ServerResponse) => response.writeHead(302, { Location: '/elsewhere' }).end(),
 };
 export type Fault = 'none' | keyof typeof FAULTS;
 
@@ -49,6 +61,8 @@ export class Issuer {
   readonly hits = new Map<string, number>();
   fault: Fault = 'none';
   published: JWK[];
+  /** Members of the metadata that differ. */
+  metadata: Record<string, string> = {};
   /** The key set that the old address still answers, after `move`. */
   private left: JWK[] | undefined;
 
@@ -144,12 +158,14 @@ export class Issuer {
         jwks_uri: `${this.url}${this.left ? '/moved' : ''}/jwks`,
         authorization_endpoint: `${this.url}/auth`,
         token_endpoint: `${this.url}/token`,
+        ...this.metadata,
       });
     if (url === '/token')
       return void this.token().then((token) =>
         json({ access_token: token, expires_in: 600, token_type: 'Bearer' }),
       );
     if (url === '/jwks' && this.left) return json({ keys: this.left });
+    if (url === '/elsewhere') return json({ keys: this.published }); // where a redirect leads
     if (!isKeySet) return void response.writeHead(404).end();
     if (this.fault === 'none') return json({ keys: this.published });
     FAULTS[this.fault](response);

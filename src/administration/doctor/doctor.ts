@@ -1,6 +1,11 @@
 import { text as readAll } from 'node:stream/consumers';
 import type { Client } from 'pg';
-import { decodeToken, faultOf, hasScope } from '../../auth/access-tokens/token-faults.js';
+import {
+  MAX_TOKEN_BYTES,
+  decodeToken,
+  faultOf,
+  hasScope,
+} from '../../auth/access-tokens/token-faults.js';
 import { hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { KEY_STATE, type KeyState } from '../keys/key-state.js';
 import { discover } from '../../auth/issuers/discovery.js';
@@ -18,7 +23,14 @@ import { readMigrations, readState } from '../migrate/migration-files.js';
 const FIRST = 'Correct this first: others may follow from it.';
 const ISSUE = `Copy the whole key, or issue one: ${typed('keys', 'issue --client NAME')}`;
 const ASK = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
-const WAY = 'Check the way to it. By itself Node.js ignores HTTPS_PROXY: set NODE_USE_ENV_PROXY=1.';
+/** Against the reasons that another token of the same issuer would have, too. */
+const ASK_FOR: Readonly<Record<string, string>> = {
+  issuer: 'Ask an issuer of OAUTH_ISSUER for the token, or add its exact iss there.',
+  client: 'If this client may call, add it to OAUTH_CLIENTS.',
+  'too-long': 'Have the issuer put less into it, such as fewer groups.',
+};
+const WAY =
+  'OAUTH_ISSUER has to be exactly its iss; if its metadata is elsewhere, set OAUTH_JWKS_URI. Check the way to it: Node.js ignores HTTPS_PROXY without NODE_USE_ENV_PROXY=1.';
 
 /** What was found, and perhaps what to do: against a fault, which keeps the service from working, or a warning. */
 type Finding = Readonly<{ said: string; fault?: string; warning?: string }>;
@@ -135,7 +147,9 @@ async function examineKey(client: Client, key: string): Promise<Finding> {
 type KeySets = Map<unknown, KeySet>;
 
 async function examineIssuer(name: string, configuration: Configuration, keySets: KeySets) {
-  const address = configuration.OAUTH_JWKS_URI || (await discover(name, configuration)).jwks_uri;
+  const { OAUTH_ISSUER, OAUTH_JWKS_URI } = configuration;
+  const given = OAUTH_JWKS_URI[OAUTH_ISSUER.indexOf(name)];
+  const address = given || (await discover(name, configuration)).jwks_uri;
   const keySet = await fetchKeySet(address);
   keySets.set(name, keySet);
   const { length } = keySet.jwks.keys;
@@ -145,16 +159,21 @@ async function examineIssuer(name: string, configuration: Configuration, keySets
 
 async function examineToken(token: string, configuration: Configuration, keySets: KeySets) {
   const decoded = decodeToken(token);
-  if (!decoded) throw new Error(`it is no signed JWT of 3 parts: ${token.split('.').length} parts`);
+  if ('reason' in decoded) {
+    if (decoded.reason === 'malformed')
+      throw new Error(`it is no signed JWT of 3 parts: ${token.split('.').length} parts`);
+    const said = `it has ${token.length} bytes; at most ${MAX_TOKEN_BYTES} are accepted`;
+    return { said, fault: ASK_FOR[decoded.reason] };
+  }
   const { alg, typ, kid } = decoded.header;
-  const { iss, aud, exp, nbf, iat } = decoded.claims;
-  const held = JSON.stringify({ alg, typ, kid, iss, aud, exp, nbf, iat }).slice(0, 500);
+  const { iss, aud, exp, nbf, iat, client_id, azp, appid, cid } = decoded.claims;
+  const claims = { iss, aud, client_id, azp, appid, cid, exp, nbf, iat };
+  const held = JSON.stringify({ alg, typ, kid, ...claims }).slice(0, 500);
   const reason = faultOf(decoded, configuration);
-  if (reason) throw new Error(`refused for the reason "${reason}": it holds ${held}`);
+  const said = `refused for the reason "${reason}": it holds ${held}`;
+  if (reason) return { said, fault: ASK_FOR[reason] ?? ASK };
   const keys = keySets.get(iss);
   if (!keys) return { said: 'its signature was not checked: there are no keys of its issuer' };
-  if (kid === undefined && keys.jwks.keys.length > 1)
-    throw new Error(`it names no key (kid), and its issuer has several: it holds ${held}`);
   if (!(await isSigned(token, keys)))
     throw new Error(`no key of its issuer verifies its signature: it holds ${held}`);
   const { OAUTH_REQUIRED_SCOPE: scope } = configuration;

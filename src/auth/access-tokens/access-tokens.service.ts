@@ -3,16 +3,12 @@ import { Configuration } from '../../configuration/configuration.js';
 import { Metrics } from '../../telemetry/metrics.js';
 import type { Fault } from '../fault.js';
 import type { Issuer } from '../issuers/issuer.js';
-import { IssuersService, NO_KEYS } from '../issuers/issuers.service.js';
-import { type KeySet, isSigned } from '../issuers/key-set.js';
+import { IssuersService } from '../issuers/issuers.service.js';
+import type { KeySet } from '../issuers/key-set.js';
 import { CLOCK_SKEW_SECONDS, decodeToken, faultOf, hasScope } from './token-faults.js';
 
-/** Longest token that is accepted, in bytes. */
-const MAX_TOKEN_BYTES = 8 * 1024;
-/** How many tokens are remembered; each takes about 250 bytes and its text. */
-const MOST_REMEMBERED = 5_000;
-
-const NOT_FETCHED = 'The signing keys of the issuer have to be fetched first.';
+/** Bytes of the texts of all tokens that are remembered. */
+const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
 
 /** A token whose signature was verified. Times are seconds since the epoch. */
 interface AccessToken {
@@ -26,7 +22,10 @@ interface AccessToken {
 /** Checks access tokens. It remembers those that were verified, by their text: this saves 75 % of the CPU time of a request. */
 @Injectable()
 export class AccessTokensService {
-  private readonly remembered = new Map<string, AccessToken>();
+  /** The later half of the remembered tokens, and the earlier half, which is forgotten as a whole. */
+  private recent = new Map<string, AccessToken>();
+  private earlier = this.recent;
+  private recentBytes = 0;
 
   constructor(
     private readonly configuration: Configuration,
@@ -39,7 +38,7 @@ export class AccessTokensService {
     const text = textOf(authorization);
     if (typeof text !== 'string') return text;
     // A caller whose key was revoked goes on to send a good token. To decode it takes 25 % of the CPU time of the 401
-    const known = this.remembered.get(text);
+    const known = this.find(text);
     if (known && isInForce(known)) return undefined;
     const decoded = this.decode(text);
     return 'reason' in decoded ? decoded : undefined;
@@ -49,7 +48,7 @@ export class AccessTokensService {
   verify(authorization: string | undefined): Fault | undefined | Promise<Fault | undefined> {
     const text = textOf(authorization);
     if (typeof text !== 'string') return text;
-    const known = this.remembered.get(text);
+    const known = this.find(text);
     const isCurrent = known !== undefined && known.issuer.keys === known.keys;
     return isCurrent ? faultNow(known) : this.verifyNew(text);
   }
@@ -59,28 +58,35 @@ export class AccessTokensService {
     if ('reason' in decoded) return decoded;
     const { header, claims } = decoded;
     const issuer = this.issuers.get(claims.iss);
-    const isKnown = issuer?.keys && (await issuer.has(header.kid));
-    const keys = issuer?.keys;
-    if (!issuer || !keys) return { reason: 'no-signing-keys', undecided: NO_KEYS };
-    if (isKnown === undefined)
-      return { reason: 'signing-keys-not-fetched', undecided: NOT_FETCHED };
-    if (!isKnown) return { reason: 'unknown-key' };
+    if (!issuer) return { reason: 'issuer' };
     this.metrics.tokensVerified.inc();
-    if (!(await isSigned(text, keys))) return { reason: 'signature' };
+    const keys = await issuer.verify(text, header.kid);
+    if ('reason' in keys) return keys;
     const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
     const isInScope = scope === '' || hasScope(claims, scope);
     const token = { expiresAt: claims.exp ?? 0, isInScope, issuer, keys };
-    this.remembered.set(text, token);
-    if (this.remembered.size > MOST_REMEMBERED)
-      this.remembered.delete(this.remembered.keys().next().value as string);
+    this.remember(text, token);
     return faultNow(token);
   }
 
   private decode(text: string) {
     const decoded = decodeToken(text);
-    if (!decoded) return { reason: 'malformed' };
+    if ('reason' in decoded) return decoded;
     const reason = faultOf(decoded, this.configuration);
     return reason === undefined ? decoded : { reason };
+  }
+
+  private find(text: string): AccessToken | undefined {
+    return this.recent.get(text) ?? this.earlier.get(text);
+  }
+
+  private remember(text: string, token: AccessToken): void {
+    this.recentBytes += text.length;
+    if (this.recentBytes > MAX_REMEMBERED_BYTES / 2) {
+      this.earlier = this.recent;
+      [this.recent, this.recentBytes] = [new Map(), text.length];
+    }
+    this.recent.set(text, token);
   }
 }
 
@@ -89,8 +95,7 @@ function textOf(authorization = ''): string | Fault {
   if (authorization === '' || /^bearer$/i.test(authorization)) return { reason: 'missing' };
   const [prefix = '', scheme = 'bearer'] = /^([^ ]+) +/.exec(authorization) ?? [];
   if (scheme.toLowerCase() !== 'bearer') return { reason: 'scheme' };
-  const text = authorization.slice(prefix.length);
-  return text.length <= MAX_TOKEN_BYTES ? text : { reason: 'malformed' };
+  return authorization.slice(prefix.length);
 }
 
 function faultNow(token: AccessToken): Fault | undefined {

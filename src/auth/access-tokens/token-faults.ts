@@ -2,6 +2,7 @@
 // these. They are checked before a signature is verified.
 import { type JWTHeaderParameters, type JWTPayload, decodeJwt, decodeProtectedHeader } from 'jose';
 import type { Configuration } from '../../configuration/configuration.js';
+import type { Fault } from '../fault.js';
 import { ALGORITHMS } from '../issuers/key-set.js';
 
 /** A decoded token that is not verified: members may be missing or of any type. */
@@ -10,6 +11,8 @@ export interface UnverifiedToken {
   readonly claims: JWTPayload;
 }
 
+/** Longest token that is accepted. With it the other headers have 4 KiB: Node.js accepts 16 KiB in all. */
+export const MAX_TOKEN_BYTES = 12 * 1024;
 /** Tolerated difference between clocks (RFC 7519 section 4.1.4). */
 export const CLOCK_SKEW_SECONDS = 30;
 /** A JWS in its compact form (RFC 7515 section 7.1): three parts of base64url, none of them empty. */
@@ -17,36 +20,40 @@ const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 /** The end of the year 9999. */
 const LAST_DATE = 253_402_300_799;
 
-/** Undefined if it is no JWS in its compact form, or if the header or the claims are not JSON objects. */
-export function decodeToken(token: string): UnverifiedToken | undefined {
-  if (!COMPACT.test(token)) return undefined;
+/** The token, or a fault if it is too long, no JWS in its compact form, or if the header or the claims are not JSON objects. */
+export function decodeToken(token: string): UnverifiedToken | Fault {
+  if (token.length > MAX_TOKEN_BYTES) return { reason: 'too-long' };
   try {
+    if (!COMPACT.test(token)) return { reason: 'malformed' };
     const header = decodeProtectedHeader(token) as JWTHeaderParameters;
     return { header, claims: decodeJwt(token) };
   } catch {
-    return undefined;
+    return { reason: 'malformed' };
   }
 }
 
 /** The first fault, in one word; undefined if there is none. */
 export function faultOf(
   { header, claims }: UnverifiedToken,
-  { OAUTH_TOKEN_TYPE, OAUTH_ISSUER, OAUTH_AUDIENCE }: Configuration,
+  { OAUTH_TOKEN_TYPE, OAUTH_ISSUER, OAUTH_AUDIENCE, OAUTH_CLIENTS }: Configuration,
 ): string | undefined {
   const { alg, kid, typ } = header;
-  const { iss, aud, exp, nbf = 0, iat = 0 } = claims;
+  const { iss, aud, exp, nbf = 0, iat = 0, client_id, azp, appid, cid } = claims;
+  const client = [client_id, azp, appid, cid].find((id) => id !== undefined);
   const now = Date.now() / 1000;
   const hasBegun = (at: unknown): boolean => isDate(at) && at <= now + CLOCK_SKEW_SECONDS;
   const isSound: Readonly<Record<string, boolean>> = {
-    algorithm: ALGORITHMS.includes(alg),
+    algorithm: isOneOf(ALGORITHMS, alg),
     // Both change what is signed (RFC 7515 section 4.1.11, RFC 7797)
     critical: !('crit' in header || 'b64' in header),
     'key-id': kid === undefined || isText(kid),
     type: isAccessTokenType(typ, OAUTH_TOKEN_TYPE),
-    issuer: isText(iss) && OAUTH_ISSUER.includes(iss),
-    audience: [aud].flat().includes(OAUTH_AUDIENCE),
+    issuer: isOneOf(OAUTH_ISSUER, iss),
+    audience:
+      OAUTH_AUDIENCE.length === 0 || [aud].flat().some((one) => isOneOf(OAUTH_AUDIENCE, one)),
+    client: OAUTH_CLIENTS.length === 0 || isOneOf(OAUTH_CLIENTS, client),
     'no-expiry': isDate(exp),
-    expired: Number(exp) + CLOCK_SKEW_SECONDS > now,
+    expired: isDate(exp) && exp + CLOCK_SKEW_SECONDS > now,
     'not-before': hasBegun(nbf),
     'issued-at': hasBegun(iat),
     'another-kind': !isAnotherKind(claims),
@@ -63,22 +70,25 @@ function isAccessTokenType(typ: unknown, demanded: string): boolean {
 
 /**
  * Whether the claims are those of another kind of token: an ID token (at_hash, c_hash, s_hash; a nonce without any claim of an access token), a
- * logout token (events), or a token whose claim `typ` (Keycloak) or `token_use` (Amazon Cognito) says so.
+ * logout token (events), or a token whose claim `typ` (Keycloak) or `token_use` (Amazon Cognito) names another kind.
  */
 function isAnotherKind(claims: JWTPayload): boolean {
   const has = (...names: string[]): boolean => names.some((name) => name in claims);
-  const said = [claims['typ'], claims['token_use']].map((kind) => String(kind).toLowerCase());
-  if (said.some((kind) => ['id', 'refresh', 'offline', 'logout'].includes(kind))) return true;
+  const { typ, token_use } = claims;
+  const kinds = [typ, token_use].filter(isText).map((kind) => kind.toLowerCase());
+  if (kinds.some((kind) => ['id', 'refresh', 'offline', 'logout'].includes(kind))) return true;
   if (has('at_hash', 'c_hash', 's_hash', 'events')) return true;
-  return has('nonce') && !has('scope', 'scp', 'client_id') && !said.includes('bearer');
+  return has('nonce') && !has('scope', 'scp', 'client_id') && !kinds.includes('bearer');
 }
 
-/** Whether `wanted` is in `scope` (RFC 9068 section 2.2.3) or in `scp` (a list or a text; sent by some issuers). */
-export const hasScope = ({ scope, scp }: JWTPayload, wanted: string): boolean =>
-  [scope, scp]
-    .flat()
-    .some((value) => typeof value === 'string' && value.split(' ').includes(wanted));
+/** Whether `wanted` was granted: as a scope (RFC 9068 section 2.2.3, `scp` of some issuers), or as a role or permission. Each is a list, or a text with spaces. */
+export const hasScope = ({ scope, scp, roles, permissions }: JWTPayload, wanted: string): boolean =>
+  [scope, scp, roles, permissions].some((granted) =>
+    (isText(granted) ? granted.split(' ') : [granted].flat()).includes(wanted),
+  );
 
 const isDate = (value: unknown): value is number =>
   typeof value === 'number' && value >= 0 && value <= LAST_DATE;
 const isText = (value: unknown): value is string => typeof value === 'string';
+const isOneOf = (texts: readonly string[], value: unknown): boolean =>
+  isText(value) && texts.includes(value);

@@ -36,7 +36,7 @@ export class ApiKeysService {
     this.maxAge = API_KEY_MAX_AGE_SECONDS;
     measureOnScrape(nextKeyExpiry, () => nextKeyExpiry.set(this.secondsToNextExpiry));
     this.snapshot = snapshots.poll('keys', {
-      lock,
+      lock: (manager) => manager.query('lock table public.api_key in access share mode'),
       read,
       isEqual: (one: KeyList, other: KeyList) => isDeepStrictEqual(one, other),
       callersRefusedAt: () =>
@@ -82,9 +82,6 @@ export class ApiKeysService {
     return (Math.min(...ends) - now) / 1000;
   }
 }
-
-const lock = (manager: EntityManager): Promise<unknown> =>
-  manager.query('lock table public.api_key in access share mode');
 
 async function read(manager: EntityManager): Promise<KeyList> {
   const keys = await manager.getRepository(ApiKey).find();

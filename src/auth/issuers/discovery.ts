@@ -1,4 +1,5 @@
 import type { Configuration } from '../../configuration/configuration.js';
+import { isIssuerAddress } from '../../configuration/key-address.js';
 import { fetchJson } from './fetch-json.js';
 
 /** The members of an authorization server's metadata that the service uses (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). */
@@ -14,10 +15,8 @@ export interface IssuerMetadata {
  * Finds the metadata of an issuer: OpenID Connect appends its path, RFC 8414 inserts it between host and path.
  * @throws Error if neither address returns metadata of exactly this issuer (RFC 8414 section 3.3) with a safe jwks_uri
  */
-export async function discover(
-  issuer: string,
-  { OAUTH_ALLOW_HTTP }: Pick<Configuration, 'OAUTH_ALLOW_HTTP'>,
-): Promise<IssuerMetadata> {
+export async function discover(issuer: string, settings: Configuration): Promise<IssuerMetadata> {
+  if (!isIssuerAddress(issuer, settings)) throw new Error(`${issuer} is only a name`);
   const { origin, pathname, protocol } = new URL(issuer);
   const addresses = [
     `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
@@ -33,7 +32,8 @@ export async function discover(
         );
       if (!URL.canParse(metadata.jwks_uri)) throw new Error(`${address} has no jwks_uri`);
       const isSafe = protocol !== 'https:' || new URL(metadata.jwks_uri).protocol === 'https:';
-      if (!isSafe && !OAUTH_ALLOW_HTTP) throw new Error(`${address} has a jwks_uri without https`);
+      if (!isSafe && !settings.OAUTH_ALLOW_HTTP)
+        throw new Error(`${address} has a jwks_uri without https`);
       return metadata;
     } catch (error) {
       failure ??= error;

@@ -1,17 +1,29 @@
+import { Readable } from 'node:stream';
+
+const TIMEOUT_MS = 2_000;
+/** Longest document that is read, after decompression. */
+const MAX_BYTES = 1024 ** 2;
+
 /**
- * Fetches a JSON document from the issuer: for 2 s at most, and without redirects, since another server is not the issuer.
+ * Fetches a JSON document of at most 1 MiB from the issuer: within 2 s, and without redirects, since another server is not the issuer.
  * @throws Error that names the address and what was wrong
  */
 export async function fetchJson(address: string): Promise<unknown> {
   try {
-    const response = await fetch(address, {
-      redirect: 'error',
-      signal: AbortSignal.timeout(2_000),
-      headers: { accept: 'application/json, application/jwk-set+json' },
-    });
-    const text = await response.text();
-    if (response.status !== 200) throw new Error(`status ${response.status}`);
-    return JSON.parse(text) as unknown;
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const accept = 'application/json, application/jwk-set+json';
+    const response = await fetch(address, { redirect: 'error', signal, headers: { accept } });
+    if (response.status !== 200 || !response.body) throw new Error(`status ${response.status}`);
+    // On Node.js 20 the signal of a fetch ends nothing after a garbage collection: so the stream has it, too
+    const body: AsyncIterable<Buffer> = Readable.fromWeb(response.body, { signal });
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > MAX_BYTES) throw new Error(`the document has more than ${MAX_BYTES} bytes`);
+    }
+    return JSON.parse(new TextDecoder().decode(Buffer.concat(chunks))) as unknown;
   } catch (error) {
     throw new Error(`${address} does not answer as it should`, { cause: error });
   }

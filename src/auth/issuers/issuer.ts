@@ -1,15 +1,18 @@
-// The signing keys of an issuer. jose's remote key set fetches and selects them. Ours is what it does not promise:
+// The signing keys of an issuer. jose selects them and verifies. Ours is:
 // - Keys are fetched each minute, and kept for a day after the last successful fetch. So no request with a known key waits for the issuer.
 // - The metadata is read again, so a key set that moved is found within ten minutes although its old address still answers.
-// - A key id is called unknown only after a fetch that succeeded since it was first seen. Such key ids cause at most one fetch in 30 s.
+// - A token that no key verifies may be signed with a newer key. It is refused only after a fetch that succeeded since its key id was first seen,
+//   or the token itself if it names no key id or one that the set holds. Such tokens cause at most one fetch in 30 s.
+import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { type JSONWebKeySet, createLocalJWKSet } from 'jose';
+import type { JSONWebKeySet } from 'jose';
 import type { Configuration } from '../../configuration/configuration.js';
 import type { Log } from '../../telemetry/log.js';
 import { RepeatedFailure } from '../../telemetry/repeated-failure.js';
+import type { Fault } from '../fault.js';
 import { type IssuerMetadata, discover } from './discovery.js';
-import { type KeySet, fetchKeySet } from './key-set.js';
+import { type KeySet, fetchKeySet, isSigned, keySetOf } from './key-set.js';
 
 /** Interval of fetches: a withdrawn key is refused after at most this time. */
 const REFRESH_MS = 60_000;
@@ -18,17 +21,20 @@ const RETRY_MS = 1_000;
 const MAX_AGE_SECONDS = 24 * 3_600;
 /** Metadata older than this is read before the next fetch of the keys. */
 const METADATA_MS = 8 * 60_000;
-/** Least time between two fetches that unknown key ids cause. */
+/** Least time between two fetches that tokens cause. */
 const COOLDOWN_MS = 30_000;
-/** How long a request with an unknown key id waits for a fetch. */
-const WAIT_MS = 800;
-const MOST_UNKNOWN = 1_000;
+/** Ends the waiting of a request for such a fetch. */
+const limit = (): Promise<void> => pause(800, undefined, { ref: false });
+const MOST_UNVERIFIED = 1_000;
 /** What an issuer could use as a key id: visible ASCII, no path upwards, no quotes, semicolon or backslash. Others are refused without a fetch. */
 const KEY_ID = /^(?!.*\.\.)(?!.*["';\\])[!-~]{1,256}$/;
 
+/** What callers get to know while an issuer has no keys. */
+export const NO_KEYS = 'No signing keys of the issuer are available.';
+const NOT_FETCHED = 'The signing keys of the issuer have to be fetched first.';
+
 /** One of the issuers in OAUTH_ISSUER. It shares nothing with the others. */
 export class Issuer {
-  /** What the issuer says of itself. */
   metadata: IssuerMetadata | undefined;
   isRestored = false;
   /** Of the last fetch, however old. */
@@ -36,9 +42,9 @@ export class Issuer {
   /** Begin of the last fetch that succeeded. */
   private fetchedAt = -Infinity;
   private describedAt = -Infinity;
-  private lookedAt = -Infinity;
-  /** When key ids that the key set lacks were first seen. */
-  private readonly unknown = new Map<string, number>();
+  private askedAt = -Infinity;
+  /** When key ids that the set lacks were first seen, or withdrawn, and tokens (by their hash) that no key verifies. */
+  private readonly unverified = new Map<string, number>();
   private readonly failure: RepeatedFailure;
   private refreshing: Promise<void> | undefined;
   private failures = 0; // in a row
@@ -48,7 +54,7 @@ export class Issuer {
   /** @param name the exact `iss` of its tokens */
   constructor(
     readonly name: string,
-    private readonly configuration: Pick<Configuration, 'OAUTH_JWKS_URI' | 'OAUTH_ALLOW_HTTP'>,
+    private readonly configuration: Configuration,
     log: Log,
   ) {
     this.failure = new RepeatedFailure(log, `issuer ${name}`);
@@ -72,13 +78,9 @@ export class Issuer {
   /** Uses the keys of an earlier process until the first fetch. `age` is in seconds. Nothing happens after that. */
   restore(jwks: JSONWebKeySet, age: number): void {
     if (this.keySet) return;
-    this.keySet = { jwks, select: createLocalJWKSet(jwks) };
+    this.keySet = keySetOf(jwks);
     this.fetchedAt = performance.now() - age * 1000;
     this.isRestored = true;
-  }
-
-  start(): void {
-    void this.refresh();
   }
 
   stop(): void {
@@ -87,38 +89,50 @@ export class Issuer {
   }
 
   /**
-   * Whether the issuer has a key of this id, or one key only if a token names none; undefined if that cannot be told now. Never throws.
-   * For a key id that the set lacks, this fetches the keys if that is permitted, and waits for WAIT_MS at most.
+   * The keys that verify the signature of a token, or its fault. Never throws. `kid` is that of its header.
+   * Where none does, this fetches the keys if that is permitted, and waits for 800 ms at most.
    */
-  async has(kid: string | undefined): Promise<boolean | undefined> {
-    if (kid === undefined) return this.keySet?.jwks.keys.length === 1;
-    if (this.holds(kid)) return true;
-    if (!KEY_ID.test(kid)) return false;
-    const seenAt = this.unknown.get(kid) ?? performance.now();
-    this.unknown.set(kid, seenAt);
-    if (this.unknown.size > MOST_UNKNOWN)
-      this.unknown.delete(this.unknown.keys().next().value as string);
-    if (this.fetchedAt < seenAt)
-      await Promise.race([this.lookFor(kid, seenAt), pause(WAIT_MS, undefined, { ref: false })]);
-    return this.holds(kid) || (this.fetchedAt < seenAt ? undefined : false);
+  async verify(token: string, kid: string | undefined): Promise<KeySet | Fault> {
+    const now = performance.now();
+    const former = this.keys;
+    if (!former) return { reason: 'no-signing-keys', undecided: NO_KEYS };
+    if (await isSigned(token, former)) return former;
+    const unknown = kid !== undefined && this.holds(kid) ? undefined : kid;
+    const fault = { reason: unknown === undefined ? 'signature' : 'unknown-key' };
+    if (unknown !== undefined && !KEY_ID.test(unknown)) return fault;
+    const seenAt = this.firstSeen(unknown ?? hash('sha256', token), now);
+    if (this.fetchedAt < seenAt) await Promise.race([this.fetchFor(seenAt, former), limit()]);
+    const isSettled = this.fetchedAt >= seenAt;
+    const { keys } = this;
+    if (keys && keys !== former && (await isSigned(token, keys))) return keys;
+    return isSettled ? fault : { reason: 'signing-keys-not-fetched', undecided: NOT_FETCHED };
   }
 
   private holds(kid: string): boolean {
     return this.keySet?.jwks.keys.some((key) => key.kid === kid) ?? false;
   }
 
-  private async lookFor(kid: string, seenAt: number): Promise<void> {
-    await this.refreshing; // it may have begun before the key id was seen
-    if (this.holds(kid) || this.fetchedAt >= seenAt) return;
+  private firstSeen(unverified: string, now: number): number {
+    const seenAt = this.unverified.get(unverified) ?? now;
+    this.unverified.set(unverified, seenAt);
+    if (this.unverified.size > MOST_UNVERIFIED)
+      this.unverified.delete(this.unverified.keys().next().value as string);
+    return seenAt;
+  }
+
+  /** Fetches the keys for a token that the former ones do not verify, if they have not changed since. */
+  private async fetchFor(seenAt: number, former: KeySet): Promise<void> {
+    await this.refreshing; // it may have begun before the token was seen
+    if (this.keys !== former || this.fetchedAt >= seenAt) return;
     if (!this.refreshing) {
-      if (performance.now() < this.lookedAt + COOLDOWN_MS) return;
-      this.lookedAt = performance.now();
+      if (performance.now() < this.askedAt + COOLDOWN_MS) return;
+      this.askedAt = performance.now();
     }
     await this.refresh();
   }
 
   /** Fetches the keys, once at a time, and again after a pause. */
-  private refresh(): Promise<void> {
+  refresh(): Promise<void> {
     clearTimeout(this.timer);
     this.refreshing ??= this.fetch().finally(() => {
       this.refreshing = undefined;
@@ -134,9 +148,10 @@ export class Issuer {
       const address = await this.locate();
       const begunAt = performance.now();
       const fetched = await fetchKeySet(address);
-      for (const { kid } of this.keySet?.jwks.keys ?? [])
-        if (kid !== undefined) this.unknown.set(kid, begunAt); // if it was withdrawn, no other fetch has to say so
+      const formerKeys = this.keySet?.jwks.keys ?? [];
       if (!isDeepStrictEqual(fetched.jwks, this.keySet?.jwks)) this.keySet = fetched;
+      for (const { kid } of formerKeys)
+        if (kid !== undefined && !this.holds(kid)) this.unverified.set(kid, begunAt); // withdrawn: no other fetch is needed
       this.fetchedAt = begunAt;
       this.isRestored = false;
       this.failure.succeeded();
@@ -151,12 +166,13 @@ export class Issuer {
 
   /** The address of the key set. While the metadata cannot be read it stays as it was. With OAUTH_JWKS_URI only the documentation page needs the metadata. */
   private async locate(): Promise<string> {
-    const { OAUTH_JWKS_URI } = this.configuration;
+    const { OAUTH_ISSUER, OAUTH_JWKS_URI } = this.configuration;
+    const address = OAUTH_JWKS_URI[OAUTH_ISSUER.indexOf(this.name)];
     const described = this.describe().catch((error: unknown) => {
-      if (!OAUTH_JWKS_URI && !this.metadata) throw error;
+      if (!address && !this.metadata) throw error;
     });
-    if (!OAUTH_JWKS_URI) await described;
-    return OAUTH_JWKS_URI || (this.metadata?.jwks_uri ?? '');
+    if (!address) await described;
+    return address || (this.metadata?.jwks_uri ?? '');
   }
 
   private async describe(): Promise<void> {

@@ -7,10 +7,7 @@ import {
 import { Configuration } from '../../configuration/configuration.js';
 import { LOG, type Log } from '../../telemetry/log.js';
 import { Metrics, measureOnScrape } from '../../telemetry/metrics.js';
-import { Issuer } from './issuer.js';
-
-/** What callers are told while an issuer has no keys. */
-export const NO_KEYS = 'No signing keys of the issuer are available.';
+import { Issuer, NO_KEYS } from './issuer.js';
 
 /** The issuers whose access tokens are accepted. */
 @Injectable()
@@ -48,7 +45,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
   }
 
   onApplicationBootstrap(): void {
-    for (const issuer of this.all) issuer.start();
+    for (const issuer of this.all) void issuer.refresh();
   }
 
   onApplicationShutdown(): void {

@@ -1,11 +1,4 @@
-import {
-  type CompactVerifyGetKey,
-  type JSONWebKeySet,
-  compactVerify,
-  createRemoteJWKSet,
-  customFetch,
-  errors,
-} from 'jose';
+import { type JSONWebKeySet, compactVerify, createLocalJWKSet, errors } from 'jose';
 import { fetchJson } from './fetch-json.js';
 
 /** Asymmetric algorithms only (RFC 8725 section 3.1). With a MAC the verifier could create signatures, and a public key could be used as the secret. */
@@ -15,20 +8,18 @@ export const ALGORITHMS =
 /** The keys of an issuer. There may be none: an issuer can withdraw all of its keys. */
 export interface KeySet {
   readonly jwks: JSONWebKeySet;
-  /** Selects the key that the header of a token names: a public one, for signatures, of 2048 bits or more (RSA). */
-  readonly select: CompactVerifyGetKey;
+  /** Selects the keys that fit the header of a token: public ones, for signatures, of 2048 bits or more (RSA), and of its key id, if it has one. */
+  readonly select: ReturnType<typeof createLocalJWKSet>;
 }
 
-/** Fetches a key set. jose does not do it by itself: its cooldown does not pause after a failure, and delays a rotation after any other fetch. */
-export async function fetchKeySet(address: string): Promise<KeySet> {
-  const select = createRemoteJWKSet(new URL(address), {
-    cacheMaxAge: Infinity,
-    cooldownDuration: Infinity,
-    [customFetch]: async () => Response.json(await fetchJson(address)),
-  });
-  await select.reload();
-  return { jwks: select.jwks() ?? { keys: [] }, select };
-}
+/** @throws Error if it is no key set (RFC 7517 section 5) */
+export const keySetOf = (jwks: JSONWebKeySet): KeySet => ({
+  jwks,
+  select: createLocalJWKSet(jwks),
+});
+
+export const fetchKeySet = async (address: string): Promise<KeySet> =>
+  keySetOf((await fetchJson(address)) as JSONWebKeySet);
 
 /** Whether one of the keys verifies the signature. Nothing else of the token is checked. */
 export async function isSigned(token: string, { select }: KeySet): Promise<boolean> {
