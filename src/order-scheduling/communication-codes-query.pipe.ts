@@ -19,7 +19,7 @@ export class CommunicationCodesQueryPipe implements PipeTransform<ServiceRequest
     const given: Partial<Record<string, string>> = {};
     for (const parameter of parametersOf(request.originalUrl)) {
       for (const fault of faultsOf(parameter, given))
-        issues.push(issueOf(parameter, fault, request.field('api-key')));
+        issues.push(issueOf(parameter, fault, request.headers['api-key']?.toString()));
       if (issues.length >= MAX_ISSUES) break;
       given[parameter.name ?? ''] ??= parameter.value ?? '';
     }

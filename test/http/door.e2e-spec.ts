@@ -209,7 +209,8 @@ describe('what RFC 9112 allows', () => {
     const preflight = request(`OPTIONS ${PATH}`, 'Access-Control-Request-Method: GET\r\n');
     const { headers } = (await send(preflight, 1)).responses[0] as RawResponse;
     expect(headers.get('access-control-allow-methods')).toBe('GET, HEAD, OPTIONS');
-    const allowed = 'Api-Key, Authorization, If-None-Match, X-Request-Id, traceparent';
+    const allowed =
+      'Api-Key, Authorization, Content-Type, If-None-Match, X-Request-Id, traceparent';
     expect(headers.get('access-control-allow-headers')).toBe(allowed);
     const other = await send(preflight.replace(ORIGIN, 'https://other'), 1);
     expect(other.responses[0]?.headers.get('access-control-allow-origin')).toBe(null);
