@@ -23,7 +23,7 @@ export function checkRoutes(app: INestApplicationContext): void {
 function checkRoute(controller: Type, name: string): void {
   const method = (controller.prototype as Record<string, () => unknown>)[name] ?? (() => undefined);
   const declared: object = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {};
-  const types = Object.keys(declared).map((key) => parseInt(key));
+  const types = Object.keys(declared).map((key) => Number(key.split(':')[0])); // NaN for a decorator of ours
   const isPassedOn = Reflect.hasMetadata(RESPONSE_PASSTHROUGH_METADATA, controller, name);
   const uses = {
     '@Res': types.includes(RouteParamtypes.RESPONSE) && !isPassedOn,

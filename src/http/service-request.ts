@@ -29,6 +29,7 @@ export interface ServiceRequest extends IncomingMessage {
   /** The methods of that route. */
   allow: string;
   hasUnreadBody: boolean;
+  res?: ServiceResponse;
   params: Readonly<Record<string, string>>;
   caller: Caller | undefined;
   refusal: Refusal | undefined;

@@ -98,7 +98,7 @@ beforeAll(async () => {
   app = await create(Forms);
   await app.listen(0, '127.0.0.1');
   port = Number(new URL(await app.getUrl()).port);
-  await new Promise((r) => setTimeout(r, 3000)); console.log(await ask('GET object'), await ask('GET answer'));
+  await until(async () => (await ask('GET answer')).status === 200);
 });
 afterAll(async () => {
   await app?.close();
@@ -106,17 +106,14 @@ afterAll(async () => {
 });
 
 /** A request for a path below /forms. */
-async function ask(line: string, { body = '', more = caller } = {}): Promise<RawResponse> {
-  const length = body && `Content-Length: ${body.length}\r\n`;
+async function ask(line: string, { body = '', type = '', more = caller } = {}) {
+  const fields = type && `Content-Type: ${type}\r\nContent-Length: ${body.length}\r\n`;
   const head = `${line.replace(' ', ' /forms/')} HTTP/1.1\r\nHost: x\r\nOrigin: https://a.example`;
-  const bytes = `${head}\r\n${more}${length}\r\n${body}`;
+  const bytes = `${head}\r\n${more}${fields}\r\n${body}`;
   return (await exchange(port, bytes, { answers: 1 })).responses[0] as RawResponse;
 }
 const JSON_TYPE = 'application/json; charset=utf-8';
-const json = (body: string, type = 'application/json') => ({
-  body,
-  more: `${caller}Content-Type: ${type}\r\n`,
-});
+const json = (body: string, type = 'application/json') => ({ body, type });
 
 it.each<[line: string, status: number, type: string | null, text: string, body?: string]>([
   ['GET object', 200, JSON_TYPE, '{"a":1}'],
@@ -131,7 +128,8 @@ it.each<[line: string, status: number, type: string | null, text: string, body?:
   ['GET file', 200, 'text/csv', 'a,b\n'],
   ['POST bodiless', 201, JSON_TYPE, '{"done":true}'],
   ['POST object', 201, JSON_TYPE, '{"text":"t"}', '{"text":"t","other":1}'],
-])('%s is answered %i', async (line, status, type, text, body) => {
+])('%s is answered %i', async (...row) => {
+  const [line, status, type, text, body] = row;
   const reply = await ask(line, body === undefined ? {} : json(body));
   const { headers } = reply;
   expect([reply.status, headers.get('content-type'), reply.text]).toEqual([status, type, text]);
@@ -160,7 +158,8 @@ it.each<[line: string, status: number, slug: string, detail: string, sent?: obje
   ['PUT object', 405, 'method-not-allowed', 'GET, HEAD, POST, OPTIONS'],
   ['GET object', 401, 'missing-credentials', 'credentials', { more: '' }],
   ['POST bodiless', 401, 'missing-credentials', 'credentials', { more: '' }],
-])('%s is answered %i %s: %s', async (line, status, slug, detail, sent) => {
+])('%s is answered %i %s: %s', async (...row) => {
+  const [line, status, slug, detail, sent] = row;
   const reply = await ask(line, sent);
   const isOurs = slug in problemTypes;
   const problem = isOurs

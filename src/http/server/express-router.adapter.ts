@@ -138,6 +138,7 @@ export class ExpressRouterAdapter extends ExpressAdapter {
 
   override reply(response: ServiceResponse, body: unknown, status?: number): void {
     if (body instanceof Answer) return this.replies.sendAnswer(response, body);
+    response.req.res = response; // as Express has it
     this.replies.sendWith(response, () => super.reply(response, body, status));
   }
 
