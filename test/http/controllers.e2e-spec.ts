@@ -203,7 +203,7 @@ it('HEAD has no body, OPTIONS the methods of the path, and a body leaves the con
 });
 
 it.each([
-  ['@Res', Res() as ParameterDecorator, undefined],
+  ['@Res', Res(), undefined],
   ['@Next', nest.Next(), undefined],
   ['@Redirect', undefined, nest.Redirect('/')],
   ['@Render', undefined, nest.Render('page')],
