@@ -22,7 +22,7 @@ export class AppModule {
         ConfigurationModule.forRoot(configuration),
         HttpModule,
         DatabaseModule,
-        AuthModule.forRoot(configuration),
+        AuthModule,
         OrderUpdateModule,
         OrderCaptureV2Module,
         OrderSchedulingModule,

@@ -1,13 +1,12 @@
 // Requires both credentials. The guard is global, so every route needs them unless it is marked as public. The key is checked first: without
 // a valid key no signature is verified, nothing waits, and the issuer is not asked.
-import { type CanActivate, type ExecutionContext, Injectable, Optional } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { ServiceResponse } from '../http/service-request.js';
+import { type ServiceResponse, isRepeated } from '../http/service-request.js';
 import { AccessTokensService } from './access-tokens/access-tokens.service.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import type { Fault } from './fault.js';
 import { PUBLIC } from './public.decorator.js';
-import { RateLimitInterceptor } from './rate-limit.interceptor.js';
 import { Refusals } from './refusals.js';
 
 const REPEATED: Fault = { reason: 'repeated' };
@@ -19,7 +18,6 @@ export class CredentialsGuard implements CanActivate {
     private readonly apiKeys: ApiKeysService,
     private readonly accessTokens: AccessTokensService,
     private readonly refusals: Refusals,
-    @Optional() private readonly rateLimit?: RateLimitInterceptor,
   ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
@@ -27,10 +25,10 @@ export class CredentialsGuard implements CanActivate {
     const response = context.getArgByIndex<ServiceResponse>(1);
     const { req: request } = response;
     const { authorization } = request.headers;
-    const isTwice = request.isRepeated('authorization');
-    const key = request.isRepeated('api-key')
+    const isTwice = isRepeated(request, 'authorization');
+    const key = isRepeated(request, 'api-key')
       ? REPEATED
-      : this.apiKeys.verify(request.field('api-key'));
+      : this.apiKeys.verify(request.headers['api-key']?.toString());
     if ('reason' in key) {
       const token = isTwice ? REPEATED : this.accessTokens.inspect(authorization);
       throw this.refusals.of(request, key, token);
@@ -46,7 +44,6 @@ export class CredentialsGuard implements CanActivate {
   ): Promise<boolean> {
     const fault = await verification;
     if (!fault) return true;
-    await this.rateLimit?.count(response);
     throw this.refusals.of(response.req, undefined, fault);
   }
 }

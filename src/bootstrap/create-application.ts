@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from '../app.module.js';
 import type { Configuration } from '../configuration/configuration.js';
+import { checkRoutes } from '../http/check-routes.js';
 import { ProblemFilter } from '../http/problem.filter.js';
 import { Replies } from '../http/replies.js';
 import { ExpressRouterAdapter } from '../http/server/express-router.adapter.js';
@@ -11,7 +12,7 @@ import { Metrics } from '../telemetry/metrics.js';
 export async function createApplication(
   configuration: Configuration,
 ): Promise<NestExpressApplication> {
-  const adapter = new ExpressRouterAdapter();
+  const adapter = new ExpressRouterAdapter(configuration);
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(configuration),
     adapter,
@@ -25,6 +26,7 @@ export async function createApplication(
   );
   app.useLogger(nestLogger(app.get(LOG)));
   app.flushLogs();
+  checkRoutes(app);
   adapter.connect(app.get(Replies), app.get(Metrics), app.get(ProblemFilter));
   const { BASE_PATH } = configuration;
   if (BASE_PATH) app.setGlobalPrefix(BASE_PATH);

@@ -75,6 +75,8 @@ export class Configuration {
 
   @TrueOrFalse() OAUTH_ALLOW_HTTP = false;
   @WholeNumber(10, 86_400) API_KEY_MAX_AGE_SECONDS = 900;
+  @WholeNumber(0, 3_600) DRAIN_SECONDS = 4;
+  @WholeNumber(1, 86_400) KEEP_ALIVE_SECONDS = 75;
   @WholeNumber(0, 1_000_000) RATE_LIMIT_PER_MINUTE = 0;
 
   @CommaSeparated()

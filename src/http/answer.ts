@@ -16,7 +16,6 @@ const ENCODERS = new Map<string, (body: Buffer) => Promise<Buffer>>([
   ['br', (body) => promisify(brotliCompress)(body, BROTLI)],
 ]);
 const CODINGS = [...ENCODERS.keys()];
-let isMaking = false;
 
 export class AnswerKind {
   /** Header fields of 200 and of 304, as a flat list of names and values: Node.js sends it fastest. */
@@ -45,27 +44,25 @@ export const COMMUNICATION_CODES = new AnswerKind(...LOOKUP, { Vary: 'Accept-Enc
 
 /** A 200 answer as bytes that are ready to be sent. It is created once, shared by all callers, and never changed. */
 export class Answer {
+  private static isMaking = false;
   readonly content: readonly string[];
   private readonly isNegotiated: boolean;
   private readonly coded = new Map<string, Answer>();
 
   /** @param etag strong, with its quotes (RFC 9110 section 8.8.3), computed from the content only */
   constructor(
-    readonly parts: readonly (string | Buffer)[],
+    readonly parts: readonly Buffer[],
     readonly etag: string,
     readonly kind = SUPPORTED_VALUES,
     rest: readonly string[] = [],
   ) {
-    const length = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
     this.content = ['Content-Type', kind.type, 'Content-Length', String(length), ...rest];
     this.isNegotiated = kind.hasCodings && rest.length === 0 && length >= NEGOTIATED_FROM;
   }
 
   static of(body: string | Buffer, kind?: AnswerKind): Answer {
-    // Node.js sends a short text in one piece with the header fields: 5 % less CPU time than for bytes
-    const isShort = Buffer.byteLength(body) < NEGOTIATED_FROM;
-    const part = isShort ? body : Buffer.from(body);
-    return new Answer([part], entityTag(hash('sha256', body, 'base64url')), kind);
+    return new Answer([Buffer.from(body)], entityTag(hash('sha256', body, 'base64url')), kind);
   }
 
   representationFor(request: IncomingMessage): Answer {
@@ -74,7 +71,7 @@ export class Answer {
       if (coding === 'identity') break;
       const coded = this.coded.get(coding);
       if (coded) return coded;
-      if (!isMaking) void this.make(coding).catch(() => undefined); // without memory for an encoder callers get identity
+      if (!Answer.isMaking) void this.make(coding).catch(() => undefined); // without memory for an encoder callers get identity
     }
     return this;
   }
@@ -93,14 +90,13 @@ export class Answer {
   }
 
   private async make(coding: string): Promise<void> {
-    isMaking = true;
+    Answer.isMaking = true;
     try {
-      const parts = this.parts.filter((part) => typeof part !== 'string'); // all: only long answers have codings
-      const body = await ENCODERS.get(coding)?.(Buffer.concat(parts));
+      const body = await ENCODERS.get(coding)?.(Buffer.concat(this.parts));
       const fields = ['Content-Encoding', coding];
       if (body) this.coded.set(coding, new Answer([body], this.etagOf(coding), this.kind, fields));
     } finally {
-      isMaking = false;
+      Answer.isMaking = false;
     }
   }
 }

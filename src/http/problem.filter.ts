@@ -1,5 +1,6 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { Problem } from '../problems/problem.js';
+import type { ProblemSlug } from '../problems/problem-types.js';
 import { Replies } from './replies.js';
 import type { ServiceResponse } from './service-request.js';
 
@@ -9,9 +10,19 @@ const NOT_FOUND = new Problem('not-found', {
 const BAD_PATH = new Problem('malformed-request', {
   detail: 'The percent-encoding of the path is broken.',
 });
+const BAD_JSON = new Problem('malformed-request', { detail: 'The body is not valid JSON.' });
 const INTERNAL_ERROR = new Problem('internal-error', {
   detail: 'An unexpected condition was met. The log has it under the id of this occurrence.',
 });
+/** The types that fit each error of a status. Those of 401 and 403 say more than such a status. */
+const TYPES: Readonly<Record<number, ProblemSlug>> = {
+  400: 'malformed-request',
+  404: 'not-found',
+  405: 'method-not-allowed',
+  408: 'request-timeout',
+  414: 'uri-too-long',
+  429: 'too-many-requests',
+};
 
 /** Answers every error with a problem document: those inside Nest, and those of the router. */
 @Catch()
@@ -23,10 +34,25 @@ export class ProblemFilter implements ExceptionFilter {
   }
 
   answer(error: unknown, response: ServiceResponse): void {
-    if (error instanceof Problem) return this.replies.sendProblem(response, error);
-    if (!error) return this.replies.sendProblem(response, NOT_FOUND);
-    if (error instanceof URIError && 'status' in error)
-      return this.replies.sendProblem(response, BAD_PATH);
-    this.replies.sendProblem(response, INTERNAL_ERROR, error);
+    const problem = problemOf(error);
+    if (problem) this.replies.sendProblem(response, problem);
+    else this.replies.sendProblem(response, INTERNAL_ERROR, error);
   }
+}
+
+/** Undefined for a fault of the service. */
+function problemOf(error: unknown): Problem | undefined {
+  if (error instanceof Problem) return error;
+  if (!error) return NOT_FOUND;
+  // Their messages show what was sent, which may be a credential
+  if (error instanceof URIError && 'status' in error) return BAD_PATH;
+  if (error instanceof SyntaxError && 'body' in error) return BAD_JSON;
+  if (error instanceof HttpException) {
+    const status = error.getStatus();
+    const { message = error.message } = error.getResponse() as { message?: string | string[] };
+    const detail = [message].flat().join('. ');
+    if (status >= 400 && status < 500)
+      return new Problem(TYPES[status] ?? 'about:blank', { detail, status });
+  }
+  return undefined;
 }

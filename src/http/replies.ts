@@ -3,22 +3,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import proxyAddr from 'proxy-addr';
 import { Configuration } from '../configuration/configuration.js';
-import { Problem } from '../problems/problem.js';
+import type { Problem } from '../problems/problem.js';
 import { ProblemRenderer } from '../problems/problem-details.js';
 import { LOG, type Log } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { Tracing } from '../telemetry/tracing.js';
 import type { Answer } from './answer.js';
-import { METHODS, corsFields } from './cors.js';
+import { corsFields } from './cors.js';
+import { RateLimit } from './rate-limit.js';
 import type { ServiceRequest, ServiceResponse } from './service-request.js';
-
-/** How long requests are answered after readiness has turned to 503, so that load balancers notice, in milliseconds. */
-const DRAIN_MS = 4_000;
-const ALLOW = ['Allow', METHODS];
-export const NOT_ALLOWED = new Problem('method-not-allowed', {
-  detail: 'The lookups are read-only: use GET, HEAD or OPTIONS.',
-  headers: ALLOW,
-});
 
 /** Every reply that leaves the process is sent, counted and logged here, also one to bytes that never became a request. */
 @Injectable()
@@ -31,18 +24,19 @@ export class Replies implements BeforeApplicationShutdown {
     @Inject(LOG) private readonly log: Log,
     private readonly metrics: Metrics,
     private readonly tracing: Tracing,
+    private readonly rateLimit: RateLimit,
     private readonly configuration: Configuration,
   ) {}
 
   /** @param signal that ends the process; without one the drain is skipped */
   async beforeApplicationShutdown(signal?: string): Promise<void> {
     this.isDraining = true;
-    if (signal !== undefined) await pause(DRAIN_MS);
+    if (signal !== undefined) await pause(this.configuration.DRAIN_SECONDS * 1000);
   }
 
   sendAnswer(response: ServiceResponse, answer: Answer): void {
     const { req: request } = response;
-    const known = answer.tagIn(request.field('if-none-match'));
+    const known = answer.tagIn(request.headers['if-none-match']);
     const { etag, kind, content, parts } = known ? answer : answer.representationFor(request);
     const fields = ['X-Request-Id', request.requestId, 'ETag', known ?? etag, ...kind.fields];
     if (known) this.send(response, 304, fields, []);
@@ -50,32 +44,60 @@ export class Replies implements BeforeApplicationShutdown {
   }
 
   sendOptions(response: ServiceResponse): void {
-    this.send(response, 204, ['X-Request-Id', response.req.requestId, ...ALLOW], []);
+    const { requestId, allow } = response.req;
+    this.send(response, 204, ['X-Request-Id', requestId, 'Allow', allow], []);
   }
 
   /** @param err a fault of the service, which is logged with its stack */
   sendProblem(response: ServiceResponse, problem: Problem, err?: unknown): void {
+    for (const name of response.getHeaderNames()) response.removeHeader(name); // of the answer that is not sent
     const { status, headers, body } = this.problems.render(problem, response.req.requestId);
     this.send(response, status, headers, [body], { problem: problem.slug, err });
+  }
+
+  /** What a controller returns that is no Answer: Express writes it. */
+  sendWith(response: ServiceResponse, write: () => void): void {
+    const { req: request } = response;
+    const more = this.prepare(response, response.statusCode);
+    if (!more) return;
+    response.setHeader('X-Request-Id', request.requestId);
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    if (!response.hasHeader('Cache-Control')) response.setHeader('Cache-Control', 'no-store');
+    for (let at = 0; at < more.length; at += 2)
+      response.appendHeader(more[at] ?? '', more[at + 1] ?? '');
+    response.once('close', () => this.countAndLog(request, response.statusCode, {}));
+    write();
   }
 
   private send(
     response: ServiceResponse,
     status: number,
     fields: readonly string[],
-    parts: Answer['parts'],
+    parts: readonly (string | Buffer)[],
     details = {},
   ): void {
-    const { req: request } = response;
-    const { responses, destroyed } = request.socket;
-    if (response.headersSent || destroyed) return;
-    // Requests that wait on the connection are answered first, so that a client that pipelines loses none
-    if (this.isDraining && responses.at(-1) === response) response.shouldKeepAlive = false;
-    const { CORS_ORIGINS: origins } = this.configuration;
-    response.writeHead(status, [...fields, ...request.fields, ...corsFields(origins, request)]);
+    const more = this.prepare(response, status);
+    if (!more) return;
+    response.writeHead(status, [...fields, ...more]);
     for (const part of parts.slice(0, -1)) response.write(part);
     response.end(parts.at(-1));
-    this.countAndLog(request, status, details);
+    this.countAndLog(response.req, status, details);
+  }
+
+  /** The last header fields of a reply. Undefined if it is not to be sent: there is one already, or the rate limit is used up. */
+  private prepare(response: ServiceResponse, status: number): readonly string[] | undefined {
+    const { req: request } = response;
+    const { caller, socket } = request;
+    if (response.headersSent || socket.destroyed) return undefined;
+    // Requests that wait on the connection are answered first, so that a client that pipelines loses none
+    const isLast = this.isDraining && socket.responses.at(-1) === response;
+    if (isLast || request.hasUnreadBody) response.shouldKeepAlive = false;
+    const cors = corsFields(this.configuration.CORS_ORIGINS, request);
+    if (!caller || status === 304 || status === 503 || status === 429) return cors;
+    const { fields, problem } = this.rateLimit.count(caller.keyId);
+    if (!problem || status >= 500) return [...fields, ...cors];
+    this.sendProblem(response, problem);
+    return undefined;
   }
 
   private countAndLog(request: ServiceRequest, status: number, details: object): void {
@@ -95,7 +117,8 @@ export class Replies implements BeforeApplicationShutdown {
 
   /** The client's address: the entry of X-Forwarded-For that the outermost of our own proxies has written, or the peer's. */
   private addressOf(request: ServiceRequest): string | undefined {
-    const address = proxyAddr.all(request)[this.configuration.TRUSTED_PROXY_HOPS] ?? '';
+    const entry = proxyAddr.all(request)[this.configuration.TRUSTED_PROXY_HOPS] ?? '';
+    const address = entry.replace(/^\[(.+)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2'); // without brackets and port
     return isIP(address) > 0 ? address : request.socket.remoteAddress; // anything else is free text of the client
   }
 }

@@ -24,7 +24,7 @@ export class CommunicationCodesQueryPipe implements PipeTransform<ServiceRequest
     const { originalUrl: target } = request;
     let query = this.remembered.get(target);
     if (query) return query;
-    query = checked(target, request.field('api-key'));
+    query = checked(target, request.headers['api-key']?.toString());
     if (this.remembered.size >= MAX_REMEMBERED) this.remembered.clear();
     if (target.length <= MAX_REMEMBERED_CHARACTERS) this.remembered.set(target, query);
     return query;

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import type { Issue, Problem } from './problem.js';
@@ -31,10 +32,11 @@ export class ProblemRenderer {
 
   /** Status, header fields (a flat list) and body of the answer for a problem. */
   render({ slug, circumstances }: Problem, requestId: string) {
-    const { detail, issues = [], headers = [], status = problemTypes[slug].status } = circumstances;
+    const known = slug === 'about:blank' ? undefined : problemTypes[slug];
+    const { detail, issues = [], headers = [], status = known?.status ?? 500 } = circumstances;
     const document: ProblemDetails = {
-      type: this.typeOf(slug),
-      title: problemTypes[slug].title,
+      type: slug === 'about:blank' ? slug : this.typeOf(slug),
+      title: known?.title ?? STATUS_CODES[status] ?? '',
       status,
       detail,
       instance: `urn:uuid:${requestId}`,

@@ -15,10 +15,10 @@ const types = {
     status: 400,
     title: 'The request is malformed',
     meaning:
-      'The service did not process the request. The HTTP message is not valid, the request has a body, its Expect header cannot be met, or a credential header was sent more than once.',
+      'The service did not process the request. The HTTP message or a value in it is not valid, the request has a body that the operation does not take, its Expect header cannot be met, or a credential header was sent more than once.',
     remedy: [
       'Send each of the headers Api-Key and Authorization once.',
-      'Send no body: all operations use GET.',
+      'Send no body, unless the documentation of the operation names one.',
       'Read the detail and the issues: they name the part that is wrong.',
     ],
   },
@@ -73,9 +73,8 @@ const types = {
   'method-not-allowed': {
     status: 405,
     title: 'The method is not allowed',
-    meaning:
-      'The resource exists, but it does not support the method of the request. All operations are read-only.',
-    remedy: ['Use one of the methods that the Allow header lists: GET, HEAD or OPTIONS.'],
+    meaning: 'The resource exists, but it does not support the method of the request.',
+    remedy: ['Use one of the methods that the Allow header lists.'],
   },
   'request-timeout': {
     status: 408,

@@ -54,7 +54,7 @@ export class OpenTelemetry {
   request(request: TracedRequest, status: number, milliseconds: number): object {
     const { operation, requestId } = request;
     const [traceparent, tracestate] = ['traceparent', 'tracestate'].map((name) =>
-      request.field(name),
+      request.headers[name]?.toString(),
     );
     const method = METHOD.exec(request.method ?? '')?.[0];
     const route = operation === 'none' ? undefined : operation;

@@ -1,4 +1,5 @@
 // Traces with OpenTelemetry. Unless a collector is configured, nothing of OpenTelemetry is loaded and no connection is made.
+import type { IncomingHttpHeaders } from 'node:http';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Configuration } from '../configuration/configuration.js';
 import type { Log } from './log.js';
@@ -9,7 +10,7 @@ export interface TracedRequest {
   readonly method?: string | null;
   readonly operation: string;
   readonly requestId: string;
-  field(name: string): string | undefined;
+  readonly headers: IncomingHttpHeaders;
 }
 
 /** W3C Trace Context, section 3.2. Anything else is free text, and stays out of the log. */
@@ -28,7 +29,7 @@ export class Tracing implements OnApplicationShutdown {
 
   /** Records the span of an answered request, and returns trace_id and span_id for its log line. */
   request(request: TracedRequest, status: number, milliseconds: number): object {
-    const [, trace_id] = TRACEPARENT.exec(request.field('traceparent') ?? '') ?? [];
+    const [, trace_id] = TRACEPARENT.exec(request.headers['traceparent']?.toString() ?? '') ?? [];
     return { trace_id, ...this.tracer?.request(request, status, milliseconds) };
   }
 

@@ -22,6 +22,7 @@ const COVERED: Record<string, readonly string[]> = {
   ],
   'test/auth/keys.e2e-spec.ts': ['API_KEY_MAX_AGE_SECONDS'],
   'test/http/door.e2e-spec.ts': ['CORS_ORIGINS', 'TRUSTED_PROXY_HOPS'],
+  'test/management/shutdown.e2e-spec.ts': ['DRAIN_SECONDS', 'KEEP_ALIVE_SECONDS'],
   'test/telemetry/tracing.e2e-spec.ts': ['OTEL_SDK_DISABLED', 'LOG_LEVEL'],
   'src/configuration/read-configuration.spec.ts': [
     'OTEL_EXPORTER_OTLP_PROTOCOL',

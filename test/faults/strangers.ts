@@ -74,6 +74,11 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
     'the same, unread': sent(100, good.repeat(2_000), false),
     'the same, unread, large answers': sent(100, large.repeat(2_000), false),
     'the same, without a key': sent(100, PAGE.repeat(2_000), true),
+    '300 connections with 100 requests for the largest open page each, unread': sent(
+      300,
+      PAGE.repeat(100),
+      false,
+    ),
     'unread pages, then 40 MB of garbage on each of 4 connections': sent(
       4,
       PAGE.repeat(10) + 'garbage '.repeat(5_000_000),

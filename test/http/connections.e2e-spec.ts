@@ -195,4 +195,22 @@ describe('connections that never finish a request', () => {
       await service.kill();
     }
   });
+
+  it('or that ask once without a key and stay are closed for newcomers, before callers with a key are', async () => {
+    const service = await world.start({}, { descriptors: DESCRIPTORS });
+    await service.ready();
+    const caller = await Reader.to(service.url);
+    expect((await caller.ask(good)).status).toBe(200);
+    for (const asked of [DESCRIPTORS, DESCRIPTORS]) {
+      await open(asked, service.port, requestTo('/nothing', {}));
+      await until(
+        async () =>
+          (await exchange(service.port, good, { answers: 1 })).responses[0]?.status === 200,
+        { timeoutMs: 5_000 }, // a silent connection would stay for ten seconds, an idle one for 75
+      );
+    }
+    expect((await caller.ask(good)).status).toBe(200);
+    caller.close();
+    await service.kill();
+  });
 });

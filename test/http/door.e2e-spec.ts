@@ -209,7 +209,8 @@ describe('what RFC 9112 allows', () => {
     const preflight = request(`OPTIONS ${PATH}`, 'Access-Control-Request-Method: GET\r\n');
     const { headers } = (await send(preflight, 1)).responses[0] as RawResponse;
     expect(headers.get('access-control-allow-methods')).toBe('GET, HEAD, OPTIONS');
-    const allowed = 'Api-Key, Authorization, If-None-Match, X-Request-Id, traceparent';
+    const allowed =
+      'Api-Key, Authorization, Content-Type, If-None-Match, X-Request-Id, traceparent';
     expect(headers.get('access-control-allow-headers')).toBe(allowed);
     const other = await send(preflight.replace(ORIGIN, 'https://other'), 1);
     expect(other.responses[0]?.headers.get('access-control-allow-origin')).toBe(null);
@@ -283,10 +284,30 @@ describe('probes', () => {
   });
 });
 
-it('Upgrade is ignored, and the connection closes, since Node.js reads no request behind it', async () => {
-  const upgrade = good(undefined, 'Connection: Upgrade\r\nUpgrade: h2c\r\n');
-  const found = await send(upgrade + good());
-  expect([statusesOf(found), found.closed]).toEqual([[200], true]);
+it('Upgrade is ignored: the connection stays open, and all requests of a packet are answered in order', async () => {
+  const upgrade = (path = PATH): string =>
+    good(
+      `GET ${path}`,
+      'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n',
+    );
+  const packet = good() + upgrade() + upgrade('/nothing') + good() + upgrade();
+  const found = await exchange(world.service.port, [packet, '', packet], {
+    answers: 10,
+    pauseMs: 50,
+  });
+  const statuses = [200, 200, 404, 200, 200];
+  expect([statusesOf(found), found.closed]).toEqual([[...statuses, ...statuses], false]);
+  const closing = upgrade().replace('Upgrade,', 'close, Upgrade,') + upgrade();
+  expect(statusesOf(await send(upgrade() + closing))).toEqual([200, 200]);
+  expect(statusesOf(await send(`${upgrade()}nonsense\r\n\r\n${good()}`))).toEqual([200, 400]);
+});
+
+it.each([
+  ['4bf92f3577b34da6a3ce929d0e0e4736', '4bf92f35-77b3-4da6-a3ce-929d0e0e4736'],
+  ['4bf92f35-77b3-4da6-a3ce-929d0e0e4736', '4bf92f35-77b3-4da6-a3ce-929d0e0e4736'],
+])('X-Request-Id: %s is used as a UUID', async (sent, id) => {
+  const { responses } = await send(good(undefined, `X-Request-Id: ${sent}\r\n`), 1);
+  expect(responses[0]?.headers.get('x-request-id')).toBe(id);
 });
 
 describe('the address in the line of a request', () => {
@@ -295,6 +316,9 @@ describe('the address in the line of a request', () => {
     ['2', undefined, '127.0.0.1'],
     ['2', '192.0.2.1', '127.0.0.1'],
     ['2', '203.0.113.9, 198.51.100.7, 2001:db8::1', '198.51.100.7'],
+    ['2', '192.0.2.7:4711, 198.51.100.7', '192.0.2.7'],
+    ['2', '[2001:db8::1]:80, 198.51.100.7', '2001:db8::1'],
+    ['2', '[2001:db8::2], 198.51.100.7', '2001:db8::2'],
     ['2', 'a secret', '127.0.0.1'],
   ])('with TRUSTED_PROXY_HOPS=%s and %s is %s', async (hops, forwarded, address) => {
     if (hops !== '0' && world.replicas.length < 2)

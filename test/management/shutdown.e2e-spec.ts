@@ -56,6 +56,19 @@ describe('a signal to end', () => {
     expect(await service.exited()).toBe(130);
   });
 
+  it('DRAIN_SECONDS is how long requests are answered; KEEP_ALIVE_SECONDS is how long a connection may be idle', async () => {
+    const service = await world.replica({ DRAIN_SECONDS: '1', KEEP_ALIVE_SECONDS: '33' });
+    const { headers } = await world.get(PATHS.orderUpdate, { service });
+    expect(headers.get('keep-alive')).toBe('timeout=33');
+    service.signal('SIGTERM');
+    await service.exited();
+    const at = (text: string): number =>
+      Date.parse(service.lines.find(({ msg }) => msg === text)?.time ?? '');
+    const seconds = (at('stopped') - at('stopping')) / 1000;
+    expect(seconds).toBeGreaterThan(0.9);
+    expect(seconds).toBeLessThan(3.5); // the default alone would be 4
+  });
+
   it('under traffic: no request fails while a balancer takes the replica out', async () => {
     const service = await world.replica();
     const balancer = new Balancer([service, world.service], 500);

@@ -1,6 +1,6 @@
 import { LIMITS, MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES } from '../../problems/limits.js';
 import { Problem } from '../../problems/problem.js';
-import type { ServiceRequest } from '../service-request.js';
+import { type ServiceRequest, isChunked } from '../service-request.js';
 
 const malformed = (detail: string): Problem => new Problem('malformed-request', { detail });
 const TOO_LONG = new Problem('uri-too-long', {
@@ -20,7 +20,13 @@ export const BODY = new Problem('malformed-request', {
   issues: [{ description, field: '', location: 'body' }],
 });
 
-/** Methods whose requests must not have a body. Requests with other methods get 405 in any case. */
+export const notAllowed = (allow: string): Problem =>
+  new Problem('method-not-allowed', {
+    detail: `The methods of this address are ${allow}.`,
+    headers: ['Allow', allow],
+  });
+
+/** Methods whose requests must not have a body. */
 export const isBodiless = (method: string | undefined): boolean =>
   method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 
@@ -42,7 +48,7 @@ export const toOriginForm = (target: string): string =>
 export function framingProblem(request: ServiceRequest, event: string): Problem | undefined {
   const { url = '', rawHeaders, httpVersion, method } = request;
   const { host, 'content-length': length = 0 } = request.headers;
-  const coding = request.field('transfer-encoding');
+  const coding = request.headers['transfer-encoding'];
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return malformed('The version of HTTP has to be 1.1 or 1.0.');
   if (url.length > MAX_TARGET_BYTES) return TOO_LONG;
@@ -57,10 +63,13 @@ export function framingProblem(request: ServiceRequest, event: string): Problem 
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0'))
     return malformed('The only transfer coding is chunked, in HTTP/1.1.');
   // Chunks that wait for 100 (Continue) are not read
-  if (isBodiless(method) && (Number(length) > 0 || (coding && event === 'checkContinue')))
+  if (
+    isBodiless(method) &&
+    (Number(length) > 0 || (isChunked(request) && event === 'checkContinue'))
+  )
     return BODY;
   // Node.js looks for 100-continue anywhere in the value. HTTP/1.0 knows no expectations: there the event is `request`
-  const isOther = event !== 'request' && !/^100-continue$/i.test(request.field('expect') ?? '');
+  const isOther = event !== 'request' && !/^100-continue$/i.test(request.headers.expect ?? '');
   return isOther ? EXPECTATION : undefined;
 }
 

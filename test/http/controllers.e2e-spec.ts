@@ -1,0 +1,221 @@
+// A controller as the manual of NestJS has it, on the real adapter between the real modules: what it returns and throws, and what is refused.
+import 'reflect-metadata';
+import { connect } from 'node:net';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import * as nest from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { IsString } from 'class-validator';
+import type { Request, Response } from 'express';
+import { AppModule } from '../../src/app.module.js';
+import { createApplication } from '../../src/bootstrap/create-application.js';
+import { readConfiguration } from '../../src/configuration/read-configuration.js';
+import { Answer } from '../../src/http/answer.js';
+import { type TestDatabase, createDatabase } from '../support/database.js';
+import { Issuer } from '../support/issuer.js';
+import { issueKey } from '../support/keys.js';
+import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types.js';
+import { type ProblemBody, expectProblem } from '../support/problem.js';
+import { type RawResponse, exchange } from '../support/raw.js';
+import { until } from '../support/service.js';
+
+const { Body, Get, Header, HttpCode, Param, ParseIntPipe, Post, Query, Req, Res } = nest;
+class Note {
+  @IsString() text: string;
+}
+
+@nest.Controller('forms')
+class Forms {
+  @Get('object') object() {
+    return { a: 1 };
+  }
+  @Get('text') text() {
+    return 'some text';
+  }
+  @Get('nothing') nothing() {}
+  @Get('answer') answer() {
+    return Answer.of('{}');
+  }
+  @Get('code') @HttpCode(202) @Header('X-More', 'a') @Header('Content-Type', 'text/plain') code() {
+    return 'accepted';
+  }
+  @Get('query') query(@Query('x') x: string, @Query() all: object) {
+    return { x, all };
+  }
+  @Get('list/:id') param(@Param('id', ParseIntPipe) id: number) {
+    return { id };
+  }
+  @Get('request') request(@Req() request: Request) {
+    return [request.get('host'), request.path, request.ip];
+  }
+  @Get('passed') passed(@Res({ passthrough: true }) response: Response) {
+    response.status(203).set('X-More', 'b');
+    return { a: 2 };
+  }
+  @Get('file') file() {
+    return new nest.StreamableFile(Readable.from(['a,b', '\n']), {
+      type: 'text/csv',
+      length: 4,
+    });
+  }
+  @Get('missing') @Header('Content-Disposition', 'attachment') missing() {
+    throw new nest.NotFoundException('There is no such note.');
+  }
+  @Get('bad') bad() {
+    throw new nest.BadRequestException(['a is wrong', 'b is wrong']);
+  }
+  @Get('conflict') conflict() {
+    throw new nest.ConflictException();
+  }
+  @Get('fault') fault() {
+    throw new nest.BadGatewayException('a secret');
+  }
+  @Post('object') add(@Body(new nest.ValidationPipe({ whitelist: true })) note: Note) {
+    return note;
+  }
+  @Post('bodiless') bodiless() {
+    return { done: true };
+  }
+}
+
+let app: NestExpressApplication;
+let database: TestDatabase;
+let issuer: Issuer;
+let port: number;
+let caller: string;
+
+const create = (controller: nest.Type): Promise<NestExpressApplication> => {
+  nest.Module({ controllers: [controller] })(AppModule);
+  const DATABASE_URL = database.urlOf('order_lookup_service');
+  const more = { LOG_LEVEL: 'silent', CORS_ORIGINS: 'https://a.example' };
+  return createApplication(readConfiguration({ DATABASE_URL, ...issuer.environment, ...more }));
+};
+
+beforeAll(async () => {
+  [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
+  const { key } = await issueKey(database);
+  caller = `Api-Key: ${key}\r\nAuthorization: Bearer ${await issuer.token()}\r\n`;
+  app = await create(Forms);
+  await app.listen(0, '127.0.0.1');
+  port = Number(new URL(await app.getUrl()).port);
+  await until(async () => (await ask('GET answer')).status === 200);
+});
+afterAll(async () => {
+  await app?.close();
+  await Promise.all([issuer?.close(), database?.drop()]);
+});
+
+/** A request for a path below /forms. */
+async function ask(line: string, { body = '', type = '', more = caller } = {}) {
+  const fields = type && `Content-Type: ${type}\r\nContent-Length: ${body.length}\r\n`;
+  const head = `${line.replace(' ', ' /forms/')} HTTP/1.1\r\nHost: x\r\nOrigin: https://a.example`;
+  const bytes = `${head}\r\n${more}${fields}\r\n${body}`;
+  return (await exchange(port, bytes, { answers: 1 })).responses[0] as RawResponse;
+}
+const JSON_TYPE = 'application/json; charset=utf-8';
+const json = (body: string, type = 'application/json') => ({ body, type });
+
+it.each<[line: string, status: number, type: string | null, text: string, body?: string]>([
+  ['GET object', 200, JSON_TYPE, '{"a":1}'],
+  ['GET text', 200, 'text/html; charset=utf-8', 'some text'],
+  ['GET nothing', 200, null, ''],
+  ['GET answer', 200, 'application/json', '{}'],
+  ['GET code', 202, 'text/plain; charset=utf-8', 'accepted'],
+  ['GET query?x=1&y=2', 200, JSON_TYPE, '{"x":"1","all":{"x":"1","y":"2"}}'],
+  ['GET list/7', 200, JSON_TYPE, '{"id":7}'],
+  ['GET request?x=1', 200, JSON_TYPE, '["x","/forms/request","127.0.0.1"]'],
+  ['GET passed', 203, JSON_TYPE, '{"a":2}'],
+  ['GET file', 200, 'text/csv', 'a,b\n'],
+  ['POST bodiless', 201, JSON_TYPE, '{"done":true}'],
+  ['POST object', 201, JSON_TYPE, '{"text":"t"}', '{"text":"t","other":1}'],
+])('%s is answered %i', async (...row) => {
+  const [line, status, type, text, body] = row;
+  const reply = await ask(line, body === undefined ? {} : json(body));
+  const { headers } = reply;
+  expect([reply.status, headers.get('content-type'), reply.text]).toEqual([status, type, text]);
+  expect(headers.get('connection')).toBe('keep-alive');
+  expect(headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+  expect(headers.get('access-control-allow-origin')).toBe('https://a.example');
+  expect(headers.get('cache-control')).toMatch(line === 'GET answer' ? /private/ : /^no-store$/);
+  expect(headers.get('x-more')).toBe({ 'GET code': 'a', 'GET passed': 'b' }[line] ?? null);
+});
+
+const TYPE = 'malformed-request';
+it.each<[line: string, status: number, slug: string, detail: string, sent?: object]>([
+  ['GET missing', 404, 'not-found', 'There is no such note.'],
+  ['GET bad', 400, TYPE, 'a is wrong. b is wrong'],
+  ['GET list/x', 400, TYPE, 'Validation failed (numeric string is expected)'],
+  ['GET conflict', 409, 'Conflict', 'Conflict'],
+  ['GET fault', 500, 'internal-error', 'An unexpected condition was met.'],
+  ['POST object', 400, TYPE, 'text must be a string', json('{"text":1}')],
+  ['POST object', 400, TYPE, 'The body is not valid JSON.', json('{"ols_secret')],
+  ['POST object', 413, 'Payload Too Large', 'large', json(`{"text":"${'x'.repeat(2e5)}"}`)],
+  ['POST object', 415, 'Unsupported Media Type', 'application/json', json('x', 'text/plain')],
+  ['POST bodiless', 400, TYPE, 'The request carries a body.', json('{}')],
+  ['GET object', 400, TYPE, 'The request carries a body.', json('{}')],
+  ['GET bodiless', 405, 'method-not-allowed', 'POST, OPTIONS'],
+  ['PUT object', 405, 'method-not-allowed', 'GET, HEAD, POST, OPTIONS'],
+  ['GET object', 401, 'missing-credentials', 'credentials', { more: '' }],
+  ['POST bodiless', 401, 'missing-credentials', 'credentials', { more: '' }],
+])('%s is answered %i %s: %s', async (...row) => {
+  const [line, status, slug, detail, sent] = row;
+  const reply = await ask(line, sent);
+  const isOurs = slug in problemTypes;
+  const problem = isOurs
+    ? expectProblem(reply, slug as ProblemSlug)
+    : (JSON.parse(reply.text) as ProblemBody);
+  if (!isOurs) expect(problem).toMatchObject({ type: 'about:blank', title: slug, status });
+  expect([reply.status, problem.detail]).toEqual([status, expect.stringContaining(detail)]);
+  expect(reply.headers.get('content-type')).toBe('application/problem+json');
+  expect(reply.headers.get('content-disposition')).toBe(null);
+  expect(reply.headers.get('allow')).toBe(status === 405 ? detail : null);
+  expect(reply.text).not.toContain('secret');
+});
+
+it('HEAD has no body, OPTIONS the methods of the path, and a body leaves the connection open', async () => {
+  const { headers, text } = await ask('OPTIONS object', { more: '' });
+  const methods = 'GET, HEAD, POST, OPTIONS';
+  expect([headers.get('allow'), headers.get('access-control-allow-methods'), text]).toEqual([
+    methods,
+    methods,
+    '',
+  ]);
+  const line = (method: string, path: string, more = ''): string =>
+    `${method} /forms/${path} HTTP/1.1\r\nHost: x\r\n${caller}${more}\r\n`;
+  const type = 'Content-Type: application/json\r\n';
+  const note = '{"text":"t"}';
+  const chunks = `c\r\n${note}\r\n0\r\n\r\n`;
+  const bytes = [
+    `${line('POST', 'object', `${type}Content-Length: 12\r\n`)}${note}`,
+    `${line('POST', 'object', `${type}Transfer-Encoding: chunked\r\n`)}${chunks}`,
+    line('HEAD', 'file', 'Connection: close\r\n'),
+  ];
+  const received = await new Promise<string>((resolve) => {
+    let all = '';
+    const socket = connect(port, '127.0.0.1', () => socket.write(bytes.join('')));
+    socket.on('data', (data) => (all += data.toString())).on('end', () => resolve(all));
+  });
+  expect(received.match(/HTTP\/1.1 \d+/g)).toEqual(
+    [201, 201, 200].map((code) => `HTTP/1.1 ${code}`),
+  );
+  expect(received).toMatch(/text\/csv[^]*Content-Length: 4[^]*\r\n\r\n$/i);
+});
+
+it.each([
+  ['@Res', Res(), undefined],
+  ['@Next', nest.Next(), undefined],
+  ['@Redirect', undefined, nest.Redirect('/')],
+  ['@Render', undefined, nest.Render('page')],
+  ['@Sse', undefined, nest.Sse('events')],
+])('%s is refused at the start, by its name', async (name, parameter, method) => {
+  class Refused {
+    show(_one?: unknown) {}
+  }
+  const show = Object.getOwnPropertyDescriptor(Refused.prototype, 'show') as PropertyDescriptor;
+  nest.Controller('refused')(Refused);
+  Get('x')(Refused.prototype, 'show', show);
+  parameter?.(Refused.prototype, 'show', 0);
+  method?.(Refused.prototype, 'show', show);
+  await expect(create(Refused)).rejects.toThrow(`Refused.show uses ${name}, which`);
+});
