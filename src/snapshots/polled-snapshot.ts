@@ -20,6 +20,8 @@ export class PolledSnapshot<T> {
   refused: { readonly stamp: string; readonly reason: string } | undefined;
   /** Of the content that `current` was read from. Undefined for a restored value. */
   private stamp: string | undefined;
+  /** When the content of `current` was read or restored, in milliseconds since the epoch. */
+  servedSince: number | undefined;
   private confirmedAt = -Infinity;
   private wholeAt = 0;
 
@@ -48,6 +50,7 @@ export class PolledSnapshot<T> {
   restore(value: T, age: number): void {
     if (this.current !== undefined) return;
     [this.current, this.confirmedAt] = [value, performance.now() - age * 1000];
+    this.servedSince = Date.now();
   }
 
   /** Looks at the database four times a second until it is stopped. */
@@ -108,7 +111,9 @@ export class PolledSnapshot<T> {
       metrics.snapshotReloads.inc({ topic, result: 'loaded' });
       const durationMs = Math.round(performance.now() - startedAt);
       log.info({ topic, stamp, durationMs }, 'snapshot: loaded');
-      if (!hasSameStamp || source.isEqual(former, value)) return;
+      if (hasSameStamp && source.isEqual(former, value)) return;
+      this.servedSince = Date.now();
+      if (!hasSameStamp) return;
       metrics.unrecordedChanges.inc({ topic });
       log.warn({ topic }, 'snapshot: a change without a stamp was found, and is served now');
     } catch (error) {

@@ -2,7 +2,7 @@
 // both are corrected here. No request behind an answer that closes its connection may run, so that is decided when a request arrives.
 import { type Server, ServerResponse } from 'node:http';
 import type { Problem } from '../../problems/problem.js';
-import { type Metrics, measureOnScrape } from '../../telemetry/metrics.js';
+import type { Metrics } from '../../telemetry/metrics.js';
 import { NOT_ALLOWED, type Replies } from '../replies.js';
 import { ServiceRequest, type ServiceResponse, type ServiceSocket } from '../service-request.js';
 import { BODY, framingProblem, isBodiless, parserProblem, toOriginForm } from './framing.js';
@@ -86,9 +86,11 @@ export function guard(server: Server, replies: Replies, metrics: Metrics, handle
 }
 
 function guardConnections(server: Server, metrics: Metrics): void {
-  const { connections, connectionsRefused } = metrics;
+  const { connectionsRefused } = metrics;
   const sockets = new Set<ServiceSocket>();
-  measureOnScrape(connections, () => connections.set(sockets.size));
+  metrics.measure(['connections', 'Open connections on the port of the API'], (gauge) =>
+    gauge.set(sockets.size),
+  );
   server.maxConnections = connectionLimit();
   server.on('drop', () => connectionsRefused.inc({ limit: 'connections' }));
   server.on('connection', (socket: ServiceSocket) => {
