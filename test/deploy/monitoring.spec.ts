@@ -1,11 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { createApplication } from '../../src/bootstrap/create-application.js';
-import { readConfiguration } from '../../src/configuration/read-configuration.js';
-import { Metrics } from '../../src/telemetry/metrics.js';
+import { metricsOfService } from '../support/metrics.js';
 import { PROJECT } from '../support/program.js';
 
 const FOLDER = join(PROJECT, 'deploy', 'prometheus');
@@ -26,21 +24,12 @@ const uses = [
 /** The series of the service with their labels: a histogram makes three. */
 const series = new Map<string, string[]>();
 beforeAll(async () => {
-  const issuer = { OAUTH_ISSUER: 'https://issuer.example', OAUTH_AUDIENCE: 'orders' };
-  const environment = { ...issuer, DATABASE_URL: 'postgres://127.0.0.1', LOG_LEVEL: 'silent' };
-  const app = await createApplication(readConfiguration(environment));
-  const metrics = app.get(Metrics);
-  metrics.onModuleInit();
-  for (const metric of metrics.registry.getMetricsAsArray()) {
-    const { name, labelNames } = metric as unknown as { name: string; labelNames: string[] };
+  for (const { name, labelNames } of await metricsOfService()) {
     const suffixes = name.endsWith('_duration_seconds') ? ['_bucket', '_sum', '_count'] : [''];
     for (const suffix of suffixes) series.set(name + suffix, labelNames);
   }
-  await app.close();
 });
 
-/** Roles of the database, and a secret. */
-const OTHERS = /^order_lookup_(owner|service|database_url)/;
 const metricNames = (expr: string): string[] =>
   expr.match(/\b(order_lookup|nodejs|process)_\w+/g) ?? [];
 
@@ -58,13 +47,6 @@ describe('the alert rules and the dashboard', () => {
       'environment',
       ...names.flatMap((name) => series.get(name) ?? []),
     ]).toEqual(expect.arrayContaining([...lists.flatMap((list) => list?.split(', ')), ...named]));
-  });
-
-  it('are of the same metrics as those that the pages name', () => {
-    const pages = readdirSync(join(PROJECT, 'docs')).map((name) => read(`../../docs/${name}`));
-    const named = pages.join('').match(/\border_lookup_[a-z_]+_[a-z]+\b/g) ?? [];
-    const unknown = named.filter((name) => !series.has(name) && !OTHERS.test(name));
-    expect(unknown).toEqual([]);
   });
 
   it('fire each in one test of promtool, and none where nothing is wrong', () => {

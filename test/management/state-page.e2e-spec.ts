@@ -49,17 +49,14 @@ afterAll(async () => {
 
 it('shows people the state of a replica at /', async () => {
   const text = await shown();
-  for (const line of [
-    'Order Lookup Services: ready',
-    ` | Version | ${version}`,
-    ' | Database | answers',
-  ])
-    expect(text).toContain(`${line}\n`);
-  expect(text).toMatch(/ \| Communication codes \| 6, since \S+ \S+ UTC \| 0 s ago \| none/);
-  expect(text).toMatch(/ \| API keys \| 2, since .* \| 0 s ago \| 15 min/);
-  expect(text).toContain(`Signing keys of ${world.issuer.url} | 1 | `);
+  expect(text).toContain('\nOrder Lookup Services: ready\n');
+  expect(text).toContain(`\n | Version | ${version} |`);
+  expect(text).toContain('\n | Database | answers |');
+  expect(text).toMatch(/ \| Communication codes \| 6, since \S+ \S+ UTC \| \d s ago \| none/);
+  expect(text).toMatch(/ \| API keys \| 2, since .* \| \d s ago \| 15 min/);
+  expect(text).toContain(`Signing keys of ${world.issuer.url} | 3 | `);
   expect(text).toContain(` codes | ${MOMENT.replace('T', ' ').replace(/\..*/, ' UTC')}`);
-  expect(text).toMatch(/\| &#60;b&#62;&#34;&#38;&#39;, [\da-f-]{36} \| ! 3 days/);
+  expect(text).toMatch(/\| &#60;b&#62;&#34;&#38;&#39;, [\da-f-]{36} \| ! [34] days/);
 });
 
 it('shows what is refused, what is away, and what is served from LAST_GOOD_FILE', async () => {
@@ -68,7 +65,6 @@ it('shows what is refused, what is away, and what is served from LAST_GOOD_FILE'
     until(async () => text.test(await shown(replica)));
   const remove = `delete from area_property where area = 'order-update'`;
   await world.database.query(remove);
-  await service.waitForLog(({ msg }) => msg.startsWith('snapshot: refused'));
   console.log(await shown());
   await shows(/: ready\s+! The codes in the database cannot be served: .*order-update/);
   proxy.mode = 'refuse';
@@ -80,7 +76,7 @@ it('shows what is refused, what is away, and what is served from LAST_GOOD_FILE'
     await start(),
   );
   await shows(
-    /: ready[^]*6, since .*, from LAST_GOOD_FILE[^]* API keys \| ! 2[^]*Signing keys of \S+ \| ! 1, from LAST_GOOD_FILE/,
+    /: ready[^]*6, since .*, from LAST_GOOD_FILE[^]* API keys \| ! 2[^]*Signing keys of \S+ \| ! 3, from LAST_GOOD_FILE/,
     await start({ LAST_GOOD_FILE: join(folder, 'last-good') }),
   );
 });
