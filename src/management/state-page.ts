@@ -1,7 +1,8 @@
 const STYLE = `:root { color-scheme: light dark; font: 15px/1.4 system-ui, sans-serif; }
 body { max-width: 52rem; margin: auto; padding: 1rem; } h1 { font-size: 1.5rem; margin: 0; } p { margin: .5rem 0; }
-table { width: 100%; border-collapse: collapse; } th { font-weight: normal; }
-th, td { padding: .4rem .6rem .4rem 0; border-bottom: 1px solid #8888; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
+table { width: 100%; border-collapse: collapse; table-layout: fixed; font-size: .9rem; } th { font-weight: normal; }
+th, td { width: 15%; padding: .4rem .4rem .4rem 0; border-bottom: 1px solid #8888; text-align: left; vertical-align: top; overflow-wrap: break-word; }
+tr :first-child { width: 30%; } tr :nth-child(2) { width: 40%; }
 strong { color: #b00020; } @media (prefers-color-scheme: dark) { strong { color: #ff9a9a; } }`;
 
 /** The state of a replica, for people. It has no script, and each text is escaped. What begins with ! is a warning. */

@@ -65,7 +65,6 @@ it('shows what is refused, what is away, and what is served from LAST_GOOD_FILE'
     until(async () => text.test(await shown(replica)));
   const remove = `delete from area_property where area = 'order-update'`;
   await world.database.query(remove);
-  console.log(await shown());
   await shows(/: ready\s+! The codes in the database cannot be served: .*order-update/);
   proxy.mode = 'refuse';
   proxy.cut();
