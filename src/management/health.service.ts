@@ -62,7 +62,7 @@ export class HealthService {
       [
         ['Version', version],
         ['Database', database?.value ? 'answers' : '! does not answer'],
-        rowOf('Communication codes', snapshot, snapshot.current?.rows.records.length),
+        rowOf('Codes', snapshot, snapshot.current?.rows.records.length),
         rowOf('API keys', apiKeys.snapshot, apiKeys.snapshot.current?.size, apiKeys.secondsLeft),
         ...issuers.all.map((issuer) => {
           const count = issuer.keys?.jwks.keys.length || undefined;
