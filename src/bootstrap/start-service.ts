@@ -7,6 +7,7 @@ import { transportWarning } from '../configuration/database-url.js';
 import { StartError } from '../configuration/start-error.js';
 import { ManagementServer } from '../management/management.server.js';
 import { LOG, type Log } from '../telemetry/log.js';
+import { Tracing } from '../telemetry/tracing.js';
 
 export type Service = Awaited<ReturnType<typeof startService>>;
 
@@ -18,11 +19,14 @@ export async function startService(configuration: Configuration) {
   const app = await createApplication(configuration);
   const log = app.get<Log>(LOG);
   const warning = transportWarning(configuration);
-  if (warning !== undefined) log.warn(warning);
+  for (const each of [...(configuration.warnings ?? []), ...(warning ? [warning] : [])])
+    log.warn(each);
   await app.init();
   /** For a signal it answers on for a short time, with `Connection: close`. Then it waits for the answers under way, and closes everything. */
-  const stop = (signal?: string): Promise<void> =>
-    (app as unknown as NestApplicationContext).close(signal); // the interface lacks the parameter
+  const stop = async (signal?: string): Promise<void> => {
+    await (app as unknown as NestApplicationContext).close(signal); // the interface lacks the parameter
+    await app.get(Tracing).stop();
+  };
   const { server } = app.get(ManagementServer);
   try {
     const managementUrl = await listen(server, 'MANAGEMENT_PORT', configuration);

@@ -89,25 +89,26 @@ export class Configuration {
   @WholeNumber(0, 100) TRUSTED_PROXY_HOPS = 0;
   @IsIn(['on', 'off'], needed('on or off')) DOCUMENTATION = 'on';
 
-  @Matches(/^(https?:\/\/[^\s@?#]+)?$/, needed('an address such as http://collector:4318'))
+  // Of OpenTelemetry. A platform may set any value, and none stops the start: telemetry/tracing.ts warns of what is not supported
   OTEL_EXPORTER_OTLP_ENDPOINT = '';
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = '';
   /** A secret for the collector. The exporter reads it itself. */
   OTEL_EXPORTER_OTLP_HEADERS = '';
-  @IsIn(['http/protobuf'], needed('http/protobuf')) OTEL_EXPORTER_OTLP_PROTOCOL = 'http/protobuf';
-  @TrueOrFalse() OTEL_SDK_DISABLED = false;
+  OTEL_EXPORTER_OTLP_PROTOCOL = 'http/protobuf';
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL = '';
+  OTEL_TRACES_EXPORTER = 'otlp';
+  OTEL_SDK_DISABLED = 'false';
   OTEL_SERVICE_NAME = 'order-lookup-services';
   OTEL_RESOURCE_ATTRIBUTES = '';
-
-  @Matches(
-    /^(parentbased_)?(always_on|always_off|traceidratio)$/,
-    needed('always_on, always_off or traceidratio, with or without parentbased_ before it,'),
-  )
+  OTEL_PROPAGATORS = 'tracecontext';
   OTEL_TRACES_SAMPLER = 'parentbased_always_on';
-
-  @Matches(/^(0(\.\d+)?|1(\.0+)?)?$/, needed('the share of requests to trace, from 0 to 1,'))
   OTEL_TRACES_SAMPLER_ARG = '';
 
-  @IsIn(LOG_LEVELS, needed(`one of ${LOG_LEVELS.join(', ')}`)) LOG_LEVEL = 'info';
+  @Matches(RegExp(`^(${LOG_LEVELS.join('|')})$`, 'i'), needed(`one of ${LOG_LEVELS.join(', ')}`))
+  LOG_LEVEL = 'info';
+
+  /** About names in the environment that resemble ours. */
+  declare readonly warnings?: readonly string[];
 
   /** The address to which paths that begin with BASE_PATH are appended, without a trailing slash; empty if it is not known. */
   get serverAddress(): string {

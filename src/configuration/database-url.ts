@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Client } from 'pg';
 
-/** The address of the database: exactly one of the two is set. */
-export interface DatabaseAddress {
-  readonly DATABASE_URL?: string | undefined;
-  /** A file that holds the connection string. It is read for each connection, so that a rotated password takes effect. */
-  readonly DATABASE_URL_FILE?: string | undefined;
-}
+/** Exactly one of the two is set. The file is read for each connection, so that a rotated password takes effect. */
+export type DatabaseAddress = {
+  readonly [name in 'DATABASE_URL' | 'DATABASE_URL_FILE']?: string | undefined;
+};
 
 const FORM = 'a connection string such as postgres://user:password@host:5432/database is needed';
 
@@ -18,9 +16,7 @@ export function connectionString(address: DatabaseAddress): string {
   const { DATABASE_URL: url = '', DATABASE_URL_FILE: file = '' } = address;
   if (file === '') return checked('DATABASE_URL', url);
   if (url !== '')
-    throw new Error(
-      'DATABASE_URL is set, and so is DATABASE_URL_FILE: exactly one of the two is needed',
-    );
+    throw new Error('DATABASE_URL is set, and so is DATABASE_URL_FILE: one of them is needed');
   const subject = `DATABASE_URL_FILE is "${file}": the`;
   let text: string;
   try {
@@ -32,26 +28,47 @@ export function connectionString(address: DatabaseAddress): string {
   return checked(`${subject} connection string in the file`, text);
 }
 
+/** A user without a host, before `?host=` with the folder of a socket: valid for PostgreSQL, not for URL. */
+const NO_HOST = /^(postgres(?:ql)?:\/\/[^/@?#]*@)(?=\/[^@]*$)/;
+const SEVERAL_HOSTS =
+  /^postgres(ql)?:\/\/([^/?#]*@)?[\w.:[\]-]*,[\w.:,[\]-]*([/?]|$)|[?&]host=[^&]*(,|%2c)/i;
+/** Options of libpq that pg ignores although they promise security or name another server. */
+const IGNORED =
+  /^((channel_binding|gssencmode)=require|(require_auth|requirepeer|sslcrl|sslcrldir|service)=.+|sslrootcert=system)$/;
+
 function checked(subject: string, text: string): string {
-  if (text === '') throw new Error(`${subject} is not set: ${FORM}`);
-  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text))
-    throw new Error(`${subject} is not a connection string of PostgreSQL: ${FORM}`);
-  // pg verifies certificate and name with each of these modes, and writes a warning unless it is verify-full
+  // pg verifies certificate and name with each of the modes, and warns. With verify-ca it can do as libpq does: the certificate only
   const url = text.includes('uselibpqcompat=true')
     ? text
-    : text.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
+    : text
+        .replace(/([?&]sslmode=)(prefer|require)(?=&|$)/, '$1verify-full')
+        .replace(/[?&]sslmode=verify-ca(?=&|$)/, '$&&uselibpqcompat=true');
+  const fault = faultOf(text, url);
+  if (fault !== undefined) throw new Error(`${subject} ${fault}`);
+  return url;
+}
+
+function faultOf(text: string, url: string): string | undefined {
+  if (text === '') return `is not set: ${FORM}`;
+  if (SEVERAL_HOSTS.test(text))
+    return 'names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer before Patroni';
+  const address = text.replace(NO_HOST, '$1localhost');
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(address))
+    return `is not a connection string of PostgreSQL: ${FORM}`;
+  const options = [...new URL(address).searchParams].map((option) => option.join('='));
+  const ignored = options.find((option) => IGNORED.test(option));
+  if (ignored !== undefined)
+    return `holds ${ignored}, which has no effect: remove it. Name host and database, and sslmode=verify-full to verify the server`;
   try {
     decodeURIComponent(text);
     void new Client({ connectionString: url });
-    return url;
+    return undefined;
   } catch (error) {
     const { path, code, message } = error as NodeJS.ErrnoException;
-    const fault = path
-      ? `names the file ${path}, which cannot be read (${code})`
-      : error instanceof URIError
-        ? 'holds a % that begins no percent-encoded UTF-8: write %25 for a percent sign'
-        : `cannot be used: ${message}`;
-    throw new Error(`${subject} ${fault}`, { cause: error });
+    if (path) return `names the file ${path}, which cannot be read (${code})`;
+    return error instanceof URIError
+      ? 'holds a % that begins no percent-encoded UTF-8: write %25 for a percent sign'
+      : `cannot be used: ${message}`;
   }
 }
 

@@ -73,8 +73,6 @@ it.each([
   ['CORS_ORIGINS', 'https://a.example/x', 'origins such as https://portal.example.com'],
   ['LOG_LEVEL', 'loud', 'one of fatal, error, warn, info, debug, trace, silent'],
   ['DOCUMENTATION', 'no', 'on or off'],
-  ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', 'http/protobuf'],
-  ['OTEL_TRACES_SAMPLER', 'some', 'always_on, always_off or traceidratio'],
 ])('refuses %s=%s', (name, value, what) => {
   const [fault = '', ...more] = faults({ ...complete, [name]: value });
   expect(fault.startsWith(`${name} is "${value}": `)).toBe(true);
@@ -94,7 +92,6 @@ it.each([
   [{ OAUTH_ISSUER: 'https://a.example/?p=1' }, /^OAUTH_ISSUER is .* query/],
   [{ OAUTH_AUDIENCE: ' ' }, /^OAUTH_AUDIENCE is not set: .* or OAUTH_CLIENTS/],
   [{ OAUTH_REQUIRED_SCOPES: 'x' }, /SCOPES is unknown: rename it to OAUTH_REQUIRED_SCOPE, or/],
-  [{ DATABASE_URI: 'x' }, /^DATABASE_URI is unknown: rename it to DATABASE_URL, or unset it$/],
   [{ oauth_audience: 'x' }, /^oauth_audience is unknown: rename it to OAUTH_AUDIENCE, or unset/],
 ])('refuses %j', (environment: NodeJS.ProcessEnv, fault) => {
   expect(faults({ ...complete, ...environment })).toEqual([expect.stringMatching(fault)]);
@@ -107,10 +104,57 @@ it.each([
   { OAUTH_ISSUER: 'https://a.example , https://b.example/' },
   { OAUTH_ISSUER: 'https://a,http://b?c,urn:d', OAUTH_JWKS_URI: ',https://b/?p=q,https://d' },
   { OAUTH_AUDIENCE: '', OAUTH_CLIENTS: 'one, two' },
-  { OTEL_BLRP_SCHEDULE_DELAY: 'x', HOSTNAME: 'x', DATABASE: 'x', OAUTH_REQUIRED_SCOPES: '' },
+  { HOSTNAME: 'x', DATABASE: 'x', OAUTH_REQUIRED_SCOPES: '', LOG_LEVEL: 'Warn' },
+  { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_TRACES_SAMPLER: 'some', OTEL_SDK_DISABLED: 'yes' },
+  { DATABASE_URL: 'postgres://user@/db?host=/run/postgresql&sslmode=disable' },
+  { DATABASE_URL: 'postgres://u:p%2C%40@db/x?channel_binding=prefer&gssencmode=disable' },
 ])('accepts %j', (environment: NodeJS.ProcessEnv) =>
   expect(faults({ ...complete, ...environment })).toEqual([]),
 );
+
+it('warns of other names that resemble a variable', () => {
+  const { warnings } = readConfiguration({
+    ...complete,
+    LOGLEVEL: 'x',
+    log_levels: 'x',
+    PORTS: '',
+  });
+  expect(warnings).toEqual([
+    'LOGLEVEL is unknown: rename it to LOG_LEVEL, or unset it',
+    'log_levels is unknown: rename it to LOG_LEVEL, or unset it',
+  ]);
+});
+
+const HOSTS =
+  /^DATABASE_URL names several hosts: name one that leads to the primary, such as HAProxy/;
+it.each([
+  ['postgres://u:p@a:5432,b:5433/db', HOSTS],
+  ['postgres://u:p@a,b/db', HOSTS],
+  ['postgres://[::1]:1,[::2]:2/db', HOSTS],
+  ['postgres:///db?host=a,b', HOSTS],
+  ['postgres:///db?port=1&host=a%2Cb', HOSTS],
+  ['postgres://u:p,ss@/w,rd@host/db', /is not a connection string of PostgreSQL/],
+  ...[
+    'channel_binding=require',
+    'require_auth=scram-sha-256',
+    'gssencmode=require',
+    'service=orders',
+    'requirepeer=postgres',
+    'sslcrl=/a',
+    'sslrootcert=system',
+  ].map((option): [string, RegExp] => [
+    `postgres://db/x?application_name=a&${option}`,
+    RegExp(
+      `^DATABASE_URL holds ${option}, which has no effect: remove it\\. .*sslmode=verify-full`,
+    ),
+  ]),
+  [
+    'postgres://db/x?sslmode=verify-ca',
+    /sslmode=verify-ca requires specifying a CA with sslrootcert/,
+  ],
+])('refuses the connection string %s', (DATABASE_URL, fault) => {
+  expect(faults({ ...complete, DATABASE_URL })).toEqual([expect.stringMatching(fault)]);
+});
 
 it.each(
   ['DATABASE_URL', 'OAUTH_ISSUER', 'OAUTH_JWKS_URI', 'PUBLIC_BASE_URL', 'CORS_ORIGINS'].flatMap(

@@ -21,26 +21,29 @@ export const variableNames = Object.keys(new Configuration());
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value));
-  const own = Object.fromEntries(
+  const known = Object.fromEntries(
     variableNames.flatMap((name) => (set[name] ? [[name, set[name]]] : [])),
   );
-  const configuration = plainToInstance(Configuration, own, { exposeDefaultValues: true });
+  const configuration = plainToInstance(Configuration, known, { exposeDefaultValues: true });
   const errors = validateSync(configuration, { stopAtFirstError: true });
   const faults = errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
-  faults.push(...Object.keys(set).flatMap(misspelt));
+  const unknown = Object.keys(set).flatMap(misspelt);
+  // To ignore OAUTH_REQUIRED_SCOPES would let in more callers than were meant
+  const isFault = (sentence: string): boolean => sentence.includes('rename it to OAUTH_');
+  faults.push(...unknown.filter(isFault));
   if (faults.length > 0) throw new ConfigurationError(faults);
-  return Object.freeze(configuration);
+  return Object.freeze(Object.assign(configuration, { warnings: unknown }));
 }
 
-/** Largest edit distance of a name that is meant for one of ours; shorter names are near to too many others. */
-const NEAR = 2;
+/** Largest edit distance of a name that is meant for one of ours; shorter names resemble too many others. */
+const MOST_EDITS = 2;
 const SHORTEST = 8;
 
-/** The fault of a name that is nearly ours: to ignore OAUTH_REQUIRED_SCOPES would let in more callers than were meant. */
+/** What is wrong with a name that is nearly ours. */
 function misspelt(name: string): string[] {
   if (variableNames.includes(name)) return [];
   const meant = variableNames.find(
-    (ours) => ours.length >= SHORTEST && leven(ours, name.toUpperCase()) <= NEAR,
+    (known) => known.length >= SHORTEST && leven(known, name.toUpperCase()) <= MOST_EDITS,
   );
   return meant ? [`${name} is unknown: rename it to ${meant}, or unset it`] : [];
 }

@@ -5,7 +5,7 @@ import { IsBoolean, IsInt, Max, Min, ValidateBy, type ValidationOptions } from '
 import type { Configuration } from './configuration.js';
 
 /** What was found, without possible secrets: the part before an `@`, and a query. */
-const found = (text: string): string =>
+export const found = (text: string): string =>
   text === ''
     ? 'not set'
     : `"${text

@@ -110,8 +110,8 @@ export class Replies implements BeforeApplicationShutdown {
     const { keyId, client } = caller ?? refusal ?? {};
     const durationMs = Math.round(milliseconds * 1000) / 1000;
     const address = this.addressOf(request);
-    const what = { requestId, operation, method: method ?? undefined, status, durationMs };
-    const who = { address, keyId, client, ...refusal };
+    const what = { requestId, operation, method: method ?? undefined, statusCode: status };
+    const who = { durationMs, address, keyId, client, ...refusal };
     this.log[level]({ ...what, ...who, ...details, ...trace }, 'request');
   }
 

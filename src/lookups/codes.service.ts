@@ -7,7 +7,7 @@ import { Problem, retryAfter } from '../problems/problem.js';
 import type { PolledSnapshot } from '../snapshots/polled-snapshot.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
 import { LOG, type Log } from '../telemetry/log.js';
-import { Metrics, measureOnScrape } from '../telemetry/metrics.js';
+import { Metrics } from '../telemetry/metrics.js';
 import type { Area, CodeRecord, CodeRows } from './code-rows.js';
 import { CodesSnapshot } from './codes-snapshot.js';
 import type { Filters } from './filters.js';
@@ -30,12 +30,12 @@ export class CodesService {
       isEqual: (one, other) => isEqual(one.rows, other.rows),
       checked: () => this.present()?.prepare(), // nobody has to wait for the answers of a new moment
     });
-    measureOnScrape(metrics.communicationCodes, () =>
-      metrics.communicationCodes.set(this.snapshot.current?.rows.records.length ?? 0),
+    metrics.measure(['communication_codes', 'Communication codes served'], (gauge) =>
+      gauge.set(this.snapshot.current?.rows.records.length ?? 0),
     );
-    measureOnScrape(metrics.nextMoment, () => {
+    metrics.measure(['next_moment_timestamp_seconds', 'Next change by time'], (gauge) => {
       const until = this.present()?.until ?? Infinity;
-      metrics.nextMoment.set(until < Infinity ? until / 1000 : 0);
+      gauge.set(until < Infinity ? until / 1000 : 0);
     });
   }
 

@@ -29,7 +29,7 @@ export class ManagementServer implements OnApplicationShutdown {
       const [type, body] = await this.read(url.replace(/\?.*/, ''));
       response.setHeader('Content-Type', type).setHeader('Cache-Control', 'no-store').end(body);
     } catch (error) {
-      const unforeseen = { detail: 'The metrics cannot be collected.' };
+      const unforeseen = { detail: 'The state cannot be collected.' };
       const { status, headers, body } = this.problems.render(
         error instanceof Problem ? error : new Problem('internal-error', unforeseen),
         randomUUID(),
@@ -41,11 +41,12 @@ export class ManagementServer implements OnApplicationShutdown {
   private async read(path: string): Promise<[type: string, body: string]> {
     const { obstacles, remarks } = this.health;
     const { registry } = this.metrics;
+    if (path === '/') return ['text/html; charset=utf-8', await this.health.page()];
     if (path === '/health/live') return ['application/json', '{"status":"ok"}'];
     if (path === '/metrics') return [registry.contentType, await registry.metrics()];
     if (path !== '/health/ready')
       throw new Problem('not-found', {
-        detail: 'There are /health/live, /health/ready and /metrics.',
+        detail: 'There are /, /health/live, /health/ready and /metrics.',
       });
     if (obstacles.length > 0)
       throw new Problem('not-ready', { detail: obstacles.join(' '), headers: retryAfter(1) });

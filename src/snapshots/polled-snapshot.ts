@@ -33,6 +33,8 @@ export class PolledSnapshot<T> {
   isAsked = false;
   /** Whether the value is one that was given to `restore`. */
   isRestored = false;
+  /** When the content of `current` was read or restored, in milliseconds since the epoch. */
+  servedSince: number | undefined;
   private confirmedAt = -Infinity;
   private wholeAt = 0;
 
@@ -57,6 +59,7 @@ export class PolledSnapshot<T> {
     if (this.current !== undefined || (this.named ?? stamp) !== stamp) return;
     [this.current, this.stamp, this.isRestored] = [value, stamp, true];
     this.confirmedAt = performance.now() - age * 1000;
+    this.servedSince = Date.now();
   }
 
   /** Looks at the database four times a second until it is stopped. */
@@ -116,7 +119,9 @@ export class PolledSnapshot<T> {
       metrics.snapshotReloads.inc({ topic, result: 'loaded' });
       const durationMs = Math.round(performance.now() - startedAt);
       log.info({ topic, stamp, durationMs }, 'snapshot: loaded');
-      if (!hasSameStamp || source.isEqual(former, value)) return;
+      if (hasSameStamp && source.isEqual(former, value)) return;
+      this.servedSince = Date.now();
+      if (!hasSameStamp) return;
       metrics.unrecordedChanges.inc({ topic });
       log.warn({ topic }, 'snapshot: a change without a stamp was found, and is served now');
     } catch (error) {

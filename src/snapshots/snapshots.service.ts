@@ -10,7 +10,7 @@ import { DatabaseClock } from '../database/database-clock.js';
 import { objectFaults } from '../database/objects.js';
 import { readTransaction, withSession } from '../database/session.js';
 import { LOG, type Log } from '../telemetry/log.js';
-import { Metrics, measureOnScrape } from '../telemetry/metrics.js';
+import { Metrics } from '../telemetry/metrics.js';
 import { PolledSnapshot } from './polled-snapshot.js';
 import type { Source, Topic } from './source.js';
 
@@ -29,10 +29,16 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
     readonly metrics: Metrics,
     @Inject(LOG) readonly log: Log,
   ) {
-    measureOnScrape(metrics.snapshotAge, () => {
-      for (const [topic, { age }] of this.polled)
-        if (age < Infinity) metrics.snapshotAge.set({ topic }, age);
+    metrics.measure(['snapshot_age_seconds', 'Since it was confirmed', 'topic'], (gauge) => {
+      for (const [topic, { age }] of this.polled) if (age < Infinity) gauge.set({ topic }, age);
     });
+    metrics.measure(
+      ['served_since_timestamp_seconds', 'When the content that is served was read', 'topic'],
+      (gauge) => {
+        for (const [topic, { servedSince }] of this.polled)
+          if (servedSince) gauge.set({ topic }, servedSince / 1000);
+      },
+    );
   }
 
   /** Registers a value that is read whenever its topic changes. Called while the application is created. */

@@ -16,7 +16,7 @@ export function createLog(level: string, metrics?: Pick<Metrics, 'logLinesDroppe
   output.on('error', () => metrics?.logLinesDropped.inc()); // a reader that closed the pipe (EPIPE) must not end the service
   return pino(
     {
-      level,
+      level: level.toLowerCase(),
       base: undefined,
       timestamp: stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },

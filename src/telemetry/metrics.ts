@@ -1,17 +1,11 @@
 // The metrics of the service. No label holds a key, a token, a subject or free text: operations are route patterns, reasons are fixed words.
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { version } from './version.js';
 
 /** How many clients the metric names: each client takes one series for each status. */
 const MOST_CLIENTS = 1_000;
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
-
-export function measureOnScrape<Label extends string>(
-  gauge: Gauge<Label>,
-  measure: () => void,
-): void {
-  (gauge as { collect?: () => void }).collect = measure;
-}
 
 @Injectable()
 export class Metrics implements OnModuleInit {
@@ -38,18 +32,11 @@ export class Metrics implements OnModuleInit {
     'Connections closed because of a limit: connections (of the process) or waiting-requests',
     'limit',
   );
-  readonly connections = this.gauge('connections', 'Open connections on the port of the API');
-  readonly snapshotAge = this.gauge('snapshot_age_seconds', 'Since it was confirmed', 'topic');
   readonly snapshotReloads = this.counter(
     'snapshot_reloads_total',
     'Readings: loaded, refused (cannot be served) or failed',
     'topic',
     'result',
-  );
-  readonly servedFromFile = this.gauge(
-    'served_from_file',
-    '1 while codes, keys or signing-keys are served from LAST_GOOD_FILE',
-    'what',
   );
   readonly lastGoodWrites = this.counter('last_good_writes_total', 'Writes of the file', 'result');
   readonly unrecordedChanges = this.counter(
@@ -61,24 +48,18 @@ export class Metrics implements OnModuleInit {
     'trigger_faults',
     'Triggers and other objects that are not what the migrations made',
   );
-  readonly secondsUntilRefusal = this.gauge(
-    'seconds_until_refusal',
-    'Until callers are refused because keys or signing-keys are too old to be used',
-    'what',
-  );
-  readonly communicationCodes = this.gauge('communication_codes', 'Communication codes served');
-  readonly nextMoment = this.gauge('next_moment_timestamp_seconds', 'Next change by time');
   readonly momentsSwitched = this.counter('moments_switched_total', 'Moments that have come');
   readonly databaseUp = this.gauge('database_up', '1 while the database answers');
-  readonly jwksAge = this.gauge('jwks_age_seconds', 'Since the keys were fetched', 'issuer');
-  readonly jwksKeys = this.gauge('jwks_keys', 'Keys in the key set', 'issuer');
-  readonly nextKeyExpiry = this.gauge('next_key_expiry_seconds', 'Until an API key ends, or +Inf');
   readonly tokensVerified = this.counter('tokens_verified_total', 'Signatures that were verified');
   readonly logLinesDropped = this.counter('log_lines_dropped_total', 'Lines lost to a slow reader');
 
   private readonly clients = new Set<string>();
 
   onModuleInit(): void {
+    this.gauge('build_info', 'Always 1, with the version of the service', 'version').set(
+      { version },
+      1,
+    );
     // The delay of the event loop is sampled by a timer of this many milliseconds: a shorter one costs an idle process 0.3 % of a core
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 20 });
   }
@@ -94,6 +75,19 @@ export class Metrics implements OnModuleInit {
     if (client === undefined) return;
     if (this.clients.size < MOST_CLIENTS) this.clients.add(client);
     this.clientRequests.inc({ client: this.clients.has(client) ? client : 'other', status });
+  }
+
+  /** Makes a gauge whose value is looked up on each scrape. */
+  measure<Label extends string = never>(
+    [name, help, ...labels]: [name: string, help: string, ...labels: Label[]],
+    collect: (gauge: Gauge<Label>) => void,
+  ): void {
+    void new Gauge({
+      ...this.of(name, help, ...labels),
+      collect() {
+        collect(this);
+      },
+    });
   }
 
   private of<Label extends string>(name: string, help: string, ...labelNames: Label[]) {

@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => collector.close());
 
-it.each([
+it.each<[string, string, string | undefined, number, string?]>([
   ['parentbased_always_on', '', '00', 0],
   ['parentbased_always_on', '', '01', 1],
   ['parentbased_always_off', '', undefined, 0],
@@ -22,12 +22,17 @@ it.each([
   ['traceidratio', '0', '01', 0],
   ['always_on', '', '00', 1],
   ['always_off', '', '01', 0],
+  // Without a parent, a trace begins here
+  ['parentbased_always_on', '', '00', 1, 'none'],
+  ['parentbased_always_on', '', '00', 1, 'b3'],
+  ['parentbased_always_on', '', '00', 0, 'b3,TraceContext'],
 ])(
   '%s %s: of a request whose parent has the flags %s %i spans are sent at the end',
   async (...row) => {
-    const [OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, flags, count] = row;
+    const [OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, flags, count, OTEL_PROPAGATORS] = row;
     const configuration = new Configuration();
     Object.assign(configuration, { OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG });
+    if (OTEL_PROPAGATORS) Object.assign(configuration, { OTEL_PROPAGATORS });
     const tracing = new OpenTelemetry(configuration, createLog('silent'));
     const traceparent = flags && `00-${TRACE}-00f067aa0ba902b7-${flags}`;
     const request = { method: 'GET', operation: '/a', requestId: '1', headers: { traceparent } };

@@ -25,10 +25,12 @@ const traceContext = new W3CTraceContextPropagator();
 export class OpenTelemetry {
   private readonly provider: sdk.TracerProvider;
   private readonly tracer: api.Tracer;
+  private readonly hasParents: boolean;
 
   /** The exporter and the resource read the other standard variables themselves. */
   constructor(configuration: Configuration, log: Log) {
     const { OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG } = configuration;
+    this.hasParents = /\btracecontext\b/i.test(configuration.OTEL_PROPAGATORS);
     const failure = new RepeatedFailure(log, 'sending traces');
     setGlobalErrorHandler((error) => failure.failed(error));
     const detectors = [resources.serviceInstanceIdDetector, resources.envDetector];
@@ -37,7 +39,7 @@ export class OpenTelemetry {
         .defaultResource()
         .merge(resources.resourceFromAttributes({ 'service.name': OTEL_SERVICE_NAME }))
         .merge(resources.detectResources({ detectors })),
-      sampler: samplerOf(OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG),
+      sampler: samplerOf(OTEL_TRACES_SAMPLER.toLowerCase(), OTEL_TRACES_SAMPLER_ARG),
       spanProcessors: [
         new sdk.BatchSpanProcessor({
           exporter: new OTLPTraceExporter(),
@@ -54,7 +56,7 @@ export class OpenTelemetry {
   request(request: TracedRequest, status: number, milliseconds: number): object {
     const { operation, requestId } = request;
     const [traceparent, tracestate] = ['traceparent', 'tracestate'].map((name) =>
-      request.headers[name]?.toString(),
+      this.hasParents ? request.headers[name]?.toString() : undefined,
     );
     const method = METHOD.exec(request.method ?? '')?.[0];
     const route = operation === 'none' ? undefined : operation;

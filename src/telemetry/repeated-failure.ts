@@ -5,24 +5,24 @@ const SUMMARY_MS = 60_000;
 
 /** Logs a failure that repeats: once at its start, once a minute while it lasts, and once at its end. */
 export class RepeatedFailure {
-  private said = '';
+  private logged = '';
   private failures = 0;
-  private saidAt = 0;
+  private loggedAt = 0;
 
   constructor(
     private readonly log: Log,
     private readonly subject: string,
   ) {}
 
-  /** @param callersRefusedAt when callers will be refused if it goes on. That this has begun is told as well */
+  /** @param callersRefusedAt when callers will be refused if it goes on. That this has begun is logged as well */
   failed(error: unknown, callersRefusedAt?: Date): void {
     const isRefusing = callersRefusedAt !== undefined && callersRefusedAt.getTime() <= Date.now();
     const outcome = isRefusing ? 'callers are refused' : 'trying on';
     const reason = messageOf(error);
     const failures = ++this.failures;
-    const saying = `${outcome}, ${callersRefusedAt !== undefined}, ${reason}`;
-    if (this.said === saying && Date.now() - this.saidAt < SUMMARY_MS) return;
-    [this.said, this.saidAt] = [saying, Date.now()];
+    const content = `${outcome}, ${callersRefusedAt !== undefined}, ${reason}`;
+    if (this.logged === content && Date.now() - this.loggedAt < SUMMARY_MS) return;
+    [this.logged, this.loggedAt] = [content, Date.now()];
     const line = { reason, failures, callersRefusedAt };
     this.log[isRefusing ? 'error' : 'warn'](line, `${this.subject}: failed, ${outcome}`);
   }
@@ -30,6 +30,6 @@ export class RepeatedFailure {
   succeeded(): void {
     const { failures } = this;
     if (failures > 0) this.log.info({ failures }, `${this.subject}: works again`);
-    [this.said, this.failures] = ['', 0];
+    [this.logged, this.failures] = ['', 0];
   }
 }

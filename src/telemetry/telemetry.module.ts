@@ -4,7 +4,7 @@ import { LOG, type Log, createLog } from './log.js';
 import { Metrics } from './metrics.js';
 import { Tracing } from './tracing.js';
 
-/** The first import of the application: global modules are shut down in the reverse order, so the spans of a shutdown are still sent. */
+/** Log, metrics and traces. The spans of a shutdown are sent at its end: bootstrap/start-service.ts. */
 @Global()
 @Module({
   providers: [

@@ -1,7 +1,8 @@
 // Traces with OpenTelemetry. Unless a collector is configured, nothing of OpenTelemetry is loaded and no connection is made.
 import type { IncomingHttpHeaders } from 'node:http';
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import type { Configuration } from '../configuration/configuration.js';
+import { Injectable } from '@nestjs/common';
+import { Configuration } from '../configuration/configuration.js';
+import { found } from '../configuration/rules.js';
 import type { Log } from './log.js';
 import type { OpenTelemetry } from './open-telemetry.js';
 
@@ -16,15 +17,48 @@ export interface TracedRequest {
 /** W3C Trace Context, section 3.2. Anything else is free text, and stays out of the log. */
 const TRACEPARENT = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/;
 
+const DEFAULTS = new Configuration();
+const COLLECTOR = /^(https?:\/\/([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?(\/[^\s?#]*)?)?$/i;
+/** What is supported of OpenTelemetry's variables. */
+const SUPPORTED = [
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', COLLECTOR, 'an address such as http://collector:4318'],
+  ['OTEL_EXPORTER_OTLP_PROTOCOL', /^http\/protobuf$/i, 'http/protobuf'],
+  ['OTEL_TRACES_EXPORTER', /^(otlp|none)$/i, 'otlp or none'],
+  ['OTEL_SDK_DISABLED', /^(true|false)$/i, 'true or false'],
+  ['OTEL_PROPAGATORS', /^((tracecontext|baggage|none)\b[, ]*)+$/i, 'tracecontext or none'],
+  [
+    'OTEL_TRACES_SAMPLER',
+    /^(parentbased_)?(always_on|always_off|traceidratio)$/i,
+    'always_on, always_off or traceidratio, with or without parentbased_ before it,',
+  ],
+  ['OTEL_TRACES_SAMPLER_ARG', /^(0?(\.\d+)?|1(\.0*)?)$/, 'the share of requests, from 0 to 1,'],
+] as const;
+
 @Injectable()
-export class Tracing implements OnApplicationShutdown {
+export class Tracing {
   constructor(private readonly tracer?: OpenTelemetry) {}
 
+  /** What is not supported is a warning, since a platform sets the variables for all its programs. Traces that could not be sent are off. */
   static async create(configuration: Configuration, log: Log): Promise<Tracing> {
-    if (configuration.OTEL_EXPORTER_OTLP_ENDPOINT === '' || configuration.OTEL_SDK_DISABLED)
-      return new Tracing();
+    const settings = Object.assign(new Configuration(), configuration);
+    for (const [general, form, what] of SUPPORTED) {
+      const forTraces = general.replace('OTLP_', 'OTLP_TRACES_') as typeof general;
+      const name = settings[forTraces] === '' ? general : forTraces;
+      if (form.test(settings[name])) continue;
+      const isOff = name.includes('EXPORTER');
+      const outcome = isOff ? 'traces are off' : 'what is not supported has no effect';
+      log.warn(`${name} is ${found(settings[name])}: ${what} is needed; ${outcome}`);
+      if (isOff) settings.OTEL_SDK_DISABLED = 'true';
+      else if (name !== 'OTEL_PROPAGATORS') settings[name] = DEFAULTS[name];
+    }
+    const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT } = settings;
+    const isOff =
+      (OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || OTEL_EXPORTER_OTLP_ENDPOINT) === '' ||
+      /^none$/i.test(settings.OTEL_TRACES_EXPORTER) ||
+      /^true$/i.test(settings.OTEL_SDK_DISABLED);
+    if (isOff) return new Tracing();
     const { OpenTelemetry } = await import('./open-telemetry.js');
-    return new Tracing(new OpenTelemetry(configuration, log));
+    return new Tracing(new OpenTelemetry(settings, log));
   }
 
   /** Records the span of an answered request, and returns trace_id and span_id for its log line. */
@@ -33,7 +67,8 @@ export class Tracing implements OnApplicationShutdown {
     return { trace_id, ...this.tracer?.request(request, status, milliseconds) };
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  /** Sends the last spans. */
+  async stop(): Promise<void> {
     await this.tracer?.stop();
   }
 }

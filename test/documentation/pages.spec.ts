@@ -1,15 +1,14 @@
 // What holds for all pages of the documentation, whatever they say. Their commands are run by the other files of this folder.
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { Metrics } from '../../src/telemetry/metrics.js';
 import { PAGES, blocksOf, isWalked, remarkOf, textOf } from '../support/documentation.js';
+import { metricsOfService } from '../support/metrics.js';
 import { PROJECT } from '../support/program.js';
 
-const telemetry = new Metrics();
-telemetry.onModuleInit();
-const metrics = telemetry.registry.getMetricsAsArray().map(({ name }) => name);
+let metrics: string[];
+beforeAll(async () => void (metrics = (await metricsOfService()).map(({ name }) => name)));
 
 const exists = (path: string): boolean => existsSync(join(PROJECT, path));
 const withoutBlocks = (page: string): string =>
@@ -43,7 +42,7 @@ describe.each(PAGES)('%s', (page) => {
 
   it('names files and metrics that exist', () => {
     const files = allOf(text, /`((?:src|test|deploy|docs|scripts|migrations|\.ci)\/[\w./-]*)`/g);
-    const named = allOf(text, /`(order_lookup_\w+_(?:total|seconds|up|keys))\b/g);
+    const named = allOf(text, /`(order_lookup_\w+_(?:total|seconds|up|keys|info|ready))\b/g);
     expect(files.filter((path) => !exists(path))).toEqual([]);
     expect(named.filter((name) => !metrics.includes(name))).toEqual([]);
   });

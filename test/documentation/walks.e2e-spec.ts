@@ -38,7 +38,7 @@ const PAGES: Readonly<Record<string, () => void>> = {
       const line = await service.waitForLog(({ requestId }) => text.includes(String(requestId)));
       const shown = blocksOf('docs/operators.md').find(({ language }) => language === 'json');
       expect(Object.keys(line)).toEqual(Object.keys(JSON.parse(shown?.text ?? '') as object));
-      expect(line).toMatchObject({ problem: 'invalid-query', status: 400, keyId: key.id });
+      expect(line).toMatchObject({ problem: 'invalid-query', statusCode: 400, keyId: key.id });
     });
   },
   'docs/integrators.md': () => undefined,

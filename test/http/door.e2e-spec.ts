@@ -38,7 +38,7 @@ async function send(bytes: string, answers = Infinity): Promise<Exchange> {
     expect(headers.get('vary')).toBe('Origin');
     const id = headers.get('x-request-id');
     const line = await service.waitForLog(({ requestId }) => requestId === id);
-    expect(line['status']).toBe(status);
+    expect(line['statusCode']).toBe(status);
   }
   expect(await service.metric('order_lookup_http_requests_total')).toBe(
     counted + found.responses.length,

@@ -44,6 +44,7 @@ it.each<[string, ReturnType<typeof end>[], number]>([
   ['no key that has ended', [end(-1_000), end(9_000, -1), end(7_000)], 7],
   ['nothing, where no key ends', [end(Infinity)], Infinity],
 ])('the metric of the next expiry tells of %s', async (_, ends, seconds) => {
-  const { values } = await begin(ends).metrics.nextKeyExpiry.get();
-  expect(values.map(({ value }) => value)).toEqual([seconds]);
+  const text = await begin(ends).metrics.registry.metrics();
+  const value = seconds === Infinity ? '+Inf' : `${seconds}`;
+  expect(text).toContain(`\norder_lookup_next_key_expiry_seconds ${value}\n`);
 });

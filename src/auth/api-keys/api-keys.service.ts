@@ -5,7 +5,7 @@ import { Configuration } from '../../configuration/configuration.js';
 import { DatabaseClock } from '../../database/database-clock.js';
 import { ApiKey } from '../../database/entities/api-key.entity.js';
 import type { PolledSnapshot } from '../../snapshots/polled-snapshot.js';
-import { Metrics, measureOnScrape } from '../../telemetry/metrics.js';
+import { Metrics } from '../../telemetry/metrics.js';
 import { SnapshotsService } from '../../snapshots/snapshots.service.js';
 import type { Caller } from '../../http/service-request.js';
 import { hasValidChecksum, hashApiKey } from './api-key.js';
@@ -31,19 +31,19 @@ export class ApiKeysService {
     private readonly clock: DatabaseClock,
     private readonly keyUse: KeyUse,
     snapshots: SnapshotsService,
-    { nextKeyExpiry, secondsUntilRefusal }: Metrics,
+    metrics: Metrics,
   ) {
     this.maxAge = API_KEY_MAX_AGE_SECONDS;
-    measureOnScrape(nextKeyExpiry, () => nextKeyExpiry.set(this.secondsToNextExpiry));
+    metrics.measure(
+      ['next_key_expiry_seconds', 'Until the first API key in force ends, or +Inf'],
+      (gauge) => gauge.set(this.ending[0]?.seconds ?? Infinity),
+    );
     this.snapshot = snapshots.poll('keys', {
       lock: (manager) => manager.query('lock table public.api_key in access share mode'),
       read,
       isEqual: (one: KeyList, other: KeyList) => isDeepStrictEqual(one, other),
       callersRefusedAt: () =>
         this.snapshot.current && new Date(Date.now() + this.secondsLeft * 1000),
-      checked: () => {
-        if (this.snapshot.current) secondsUntilRefusal.set({ what: 'keys' }, this.secondsLeft);
-      },
     });
   }
 
@@ -69,17 +69,19 @@ export class ApiKeysService {
   }
 
   /** For how long the list may be used if the database does not answer. */
-  private get secondsLeft(): number {
+  get secondsLeft(): number {
     return this.maxAge - this.snapshot.age;
   }
 
-  /** Seconds until the first key in force ends; Infinity if none will. */
-  private get secondsToNextExpiry(): number {
+  /** The keys in force that will end, the first one first, and in how many seconds. */
+  get ending(): readonly (Caller & { readonly seconds: number })[] {
     const now = this.clock.now();
-    const ends = [...(this.snapshot.current?.values() ?? [])]
-      .map(({ expiresAt, revokedAt }) => Math.min(expiresAt, revokedAt))
-      .filter((end) => end > now);
-    return (Math.min(...ends) - now) / 1000;
+    return [...(this.snapshot.current?.values() ?? [])]
+      .map(({ keyId, client, expiresAt, revokedAt }) => {
+        return { keyId, client, seconds: (Math.min(expiresAt, revokedAt) - now) / 1000 };
+      })
+      .filter(({ seconds }) => seconds > 0 && seconds < Infinity)
+      .sort((one, other) => one.seconds - other.seconds);
   }
 }
 

@@ -6,7 +6,7 @@ import {
 } from '@nestjs/common';
 import { Configuration } from '../../configuration/configuration.js';
 import { LOG, type Log } from '../../telemetry/log.js';
-import { Metrics, measureOnScrape } from '../../telemetry/metrics.js';
+import { Metrics } from '../../telemetry/metrics.js';
 import { Issuer, NO_KEYS } from './issuer.js';
 
 /** The issuers whose access tokens are accepted. */
@@ -15,22 +15,14 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
   /** In the order of OAUTH_ISSUER. */
   readonly all: readonly Issuer[];
 
-  constructor(
-    configuration: Configuration,
-    @Inject(LOG) log: Log,
-    { jwksAge, jwksKeys, secondsUntilRefusal }: Metrics,
-  ) {
+  constructor(configuration: Configuration, @Inject(LOG) log: Log, metrics: Metrics) {
     this.all = configuration.OAUTH_ISSUER.map((name) => new Issuer(name, configuration, log));
-    measureOnScrape(jwksAge, () => {
-      for (const { name, keySet, age } of this.all) if (keySet) jwksAge.set({ issuer: name }, age);
+    metrics.measure(['jwks_age_seconds', 'Since the keys were fetched', 'issuer'], (gauge) => {
+      for (const { name, keySet, age } of this.all) if (keySet) gauge.set({ issuer: name }, age);
     });
-    measureOnScrape(jwksKeys, () => {
+    metrics.measure(['jwks_keys', 'Keys in the key set', 'issuer'], (gauge) => {
       for (const { name, keys } of this.all)
-        jwksKeys.set({ issuer: name }, keys?.jwks.keys.length ?? 0);
-    });
-    measureOnScrape(secondsUntilRefusal, () => {
-      const left = Math.min(...this.all.map(({ secondsLeft }) => secondsLeft));
-      secondsUntilRefusal.set({ what: 'signing-keys' }, left);
+        gauge.set({ issuer: name }, keys?.jwks.keys.length ?? 0);
     });
   }
 

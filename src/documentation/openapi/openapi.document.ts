@@ -1,16 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { IssuerMetadata } from '../../auth/issuers/discovery.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { NEGOTIATED_FROM } from '../../http/answer.js';
 import { LIMITS } from '../../problems/limits.js';
 import type { ProblemRenderer } from '../../problems/problem-details.js';
+import { version } from '../../telemetry/version.js';
 import { OPERATIONS } from './operations.js';
 import { responsesOf } from './responses.js';
 import { schemas } from './schemas.js';
-
-const PACKAGE = join(import.meta.dirname, '..', '..', '..', 'package.json');
-const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
 
 const DESCRIPTION = `Three read-only lookups: which codes an order may hold.
 

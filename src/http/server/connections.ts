@@ -1,6 +1,6 @@
 // The connections of the API: how many there may be, which of them are closed first, and when their bytes are read. Node.js has no limit by use.
 import type { Server } from 'node:http';
-import { type Metrics, measureOnScrape } from '../../telemetry/metrics.js';
+import type { Metrics } from '../../telemetry/metrics.js';
 import type { ServiceRequest, ServiceResponse, ServiceSocket } from '../service-request.js';
 
 const MAX_CONNECTIONS = 10_000;
@@ -12,10 +12,7 @@ const SWEEP_MS = 100;
 /** How long a client may take to read the last answer and to close, before the connection is destroyed. */
 const LINGER_MS = 1_000;
 
-export function guardConnections(
-  server: Server,
-  { connections, connectionsRefused }: Metrics,
-): void {
+export function guardConnections(server: Server, metrics: Metrics): void {
   const sockets = new Set<ServiceSocket>();
   const limit = connectionLimit();
   let sweptAt = 0;
@@ -29,10 +26,12 @@ export function guardConnections(
       if (last?.closed && !last.req.caller) socket.destroy();
     }
   };
-  measureOnScrape(connections, () => connections.set(sockets.size));
+  metrics.measure(['connections', 'Open connections on the port of the API'], (gauge) =>
+    gauge.set(sockets.size),
+  );
   server.maxConnections = limit;
   server.on('drop', () => {
-    connectionsRefused.inc({ limit: 'connections' });
+    metrics.connectionsRefused.inc({ limit: 'connections' });
     makeRoom();
   });
   server.on('connection', (socket: ServiceSocket) => {

@@ -1,0 +1,55 @@
+import { expect, it } from '@jest/globals';
+import { Configuration } from '../configuration/configuration.js';
+import type { Log } from './log.js';
+import { Tracing } from './tracing.js';
+
+const ENDPOINT = 'http://127.0.0.1:1';
+const REQUEST = { operation: '/a', requestId: '1', field: () => undefined };
+
+/** Whether traces are on, and the warnings. */
+async function create(variables: Partial<Configuration>): Promise<[boolean, string[]]> {
+  const warnings: string[] = [];
+  const log = { warn: (text: string) => warnings.push(text), info: () => 0 } as unknown as Log;
+  const tracing = await Tracing.create(Object.assign(new Configuration(), variables), log);
+  return ['span_id' in tracing.request(REQUEST, 200, 1), warnings];
+}
+
+it.each<Partial<Configuration>>([
+  {},
+  { OTEL_EXPORTER_OTLP_ENDPOINT: '', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${ENDPOINT}/v1/traces` },
+  { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf' },
+  { OTEL_SDK_DISABLED: 'False', OTEL_TRACES_EXPORTER: 'OTLP', OTEL_PROPAGATORS: 'baggage, none' },
+])('traces are on, without a warning: %j', async (variables) => {
+  expect(await create({ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, ...variables })).toEqual([true, []]);
+});
+
+it.each<Partial<Configuration>>([
+  { OTEL_EXPORTER_OTLP_ENDPOINT: '' },
+  { OTEL_TRACES_EXPORTER: 'none' },
+  { OTEL_SDK_DISABLED: 'TRUE' },
+])('traces are off, without a warning: %j', async (variables) => {
+  expect(await create({ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, ...variables })).toEqual([
+    false,
+    [],
+  ]);
+});
+
+const OFF = 'traces are off';
+const ON = 'what is not supported has no effect';
+it.each<[keyof Configuration, string, string, string]>([
+  ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', 'http/protobuf', OFF],
+  ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'http/json', 'http/protobuf', OFF],
+  ['OTEL_TRACES_EXPORTER', 'zipkin', 'otlp or none', OFF],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317', 'an address such as', OFF],
+  ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'http://[::', 'an address such as', OFF],
+  ['OTEL_PROPAGATORS', 'b3', 'tracecontext or none', ON],
+  ['OTEL_TRACES_SAMPLER', 'jaeger_remote', 'always_on, always_off or', ON],
+  ['OTEL_TRACES_SAMPLER_ARG', '7', 'the share of requests', ON],
+  ['OTEL_SDK_DISABLED', 'yes', 'true or false', ON],
+])('of %s=%s one warning is logged, and the service starts', async (name, value, what, outcome) => {
+  const found = await create({ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, [name]: value });
+  const warning = expect.stringMatching(
+    RegExp(`^${name} is "${value.replaceAll('[', '.')}": ${what}.* is needed; ${outcome}$`),
+  );
+  expect(found).toEqual([outcome === ON, [warning]]);
+});
