@@ -96,8 +96,8 @@ const [makeSecrets, rollOut, issueKey] = read('docs/kubernetes.md')
   .match(/(?<=test: run by scripts\/test-kubernetes\.mjs -->\n```sh\n)[^]*?(?=```)/g)
   .map((block) =>
     block
-      .replaceAll('deploy/production', overlay)
-      .replace(/\S+\/order-lookup-services:\S+/, given.image)
+      .replaceAll('deploy/production', relative(PROJECT, overlay))
+      .replace(/registry\S+services:[\w.-]+/, given.image)
       .replace(' || kubectl rollout undo deployment/order-lookup', ' --timeout=4m'),
   );
 
@@ -139,8 +139,7 @@ async function underTraffic(key, name, work, mayRepeat = false) {
   }
   if (!printed.includes('{')) throw new Error(`${name}: the callers ended: ${printed}${errors}`);
   const { asked, failed, repeated, longestMs, faults } = JSON.parse(printed.split('\n')[1]);
-  const again = `${repeated} attempts repeated`;
-  report(`${name}: ${failed} of ${asked} failed, ${again}, longest ${longestMs} ms`);
+  report(`${name}: ${failed} of ${asked} failed, ${repeated} repeated, longest ${longestMs} ms`);
   if (failed > 0 || (repeated > 0 && !mayRepeat)) throw new Error(`${name}:\n${faults.join('\n')}`);
 }
 
@@ -153,7 +152,7 @@ async function change(key, code) {
     podIP.includes(':') ? `[${podIP}]` : podIP,
   );
   const milliseconds = await sh(
-    `timeout 60 kubectl exec traffic -- ${PROGRAM} ${key} ${code} ${addresses.join(' ')}`,
+    `kubectl exec traffic -- ${PROGRAM} ${key} ${code} ${addresses.join(' ')}`,
   );
   report(`a change is served by every pod, ${milliseconds} ms after the question`);
 }
@@ -171,11 +170,9 @@ async function main() {
       ({ spec }) => !spec.unschedulable && !spec.taints?.some(({ effect }) => /^No/.test(effect)),
     )
     .map(({ metadata }) => metadata.labels['kubernetes.io/hostname']);
-  const values = {
-    ...{ ANY: random(), OWNER, SERVICE, IMAGE: given.image, POSTGRES_IMAGE: given.postgres },
-    NODE_LABEL: nodes[1] ? 'kubernetes.io/hostname' : 'kubernetes.io/os',
-    NODE: nodes[1] ? nodes[0] : 'linux',
-  };
+  const images = { IMAGE: given.image, POSTGRES_IMAGE: given.postgres };
+  const [NODE_LABEL, NODE] = nodes[1] ? ['hostname', nodes[0]] : ['os', 'linux'];
+  const values = { ANY: random(), OWNER, SERVICE, NODE_LABEL, NODE, ...images };
   await sh('kubectl create configmap roles --from-file=deploy/database');
   await sh('kubectl create configmap programs --from-file=scripts/kubernetes');
   await sh(
@@ -217,7 +214,7 @@ async function main() {
       "kubectl exec db -- sh -c 'touch /away/now; (sleep 1; kill -INT 1) >/dev/null 2>&1 &'",
     );
     await pause(30);
-    await sh('kubectl exec db -- rm /away/now');
+    await sh('kubectl exec db -- rm -f /away/now');
     await sh('kubectl wait --for=condition=Ready --timeout=2m pod/db');
   };
   await underTraffic(key, 'the database away for 30 s', away);

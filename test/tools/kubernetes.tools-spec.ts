@@ -1,7 +1,7 @@
 // Each kustomization as kubectl renders it, against the schemas and the types of Kubernetes, the Gateway API and the Prometheus operator. The
 // types refuse what the schemas let pass: fields that do not exist.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
@@ -25,6 +25,8 @@ afterAll(() => {
   rmSync(overlay, { recursive: true, force: true });
   rmSync(types, { force: true });
 });
+
+const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
 function render(kustomization: string): Manifest[] {
   mkdirSync(overlay, { recursive: true });
@@ -83,7 +85,13 @@ for (const component of ['monitoring', 'argo-cd', 'last-good'])
   );
 
   it('no field is unknown, and one that is misspelled would be refused', () => {
-    const all = Object.values(kustomizations).flatMap(render);
+    const pod = JSON.parse(read('deploy/kubernetes/owner-pod.json')) as object;
+    const world = parseAllDocuments(read('scripts/kubernetes/world.yaml'), { version: '1.1' });
+    const all = [
+      ...Object.values(kustomizations).flatMap(render),
+      ...world.map((document) => document.toJS() as Manifest),
+      { apiVersion: 'v1', kind: 'Pod', ...pod } as unknown as Manifest,
+    ];
     expect(typeErrors(all)).toBe('');
     const misspelled = JSON.stringify(all).replaceAll('"timeoutSeconds"', '"timeoutSecond"');
     expect(typeErrors(JSON.parse(misspelled) as Manifest[])).toContain("in type 'IProbe'");
