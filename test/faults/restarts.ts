@@ -26,9 +26,10 @@ export async function rollingRestart(world: World, requests = REQUESTS): Promise
  * The same behind nginx with deploy/nginx, and behind HAProxy and Caddy as docs/operators.md has them, each for several values of
  * DRAIN_SECONDS: all at once, each with replicas of its own.
  * @param rounds how often each replica is restarted
+ * @param only one value of DRAIN_SECONDS
  */
-export async function gateway(world: World, rounds = ROUNDS): Promise<string> {
-  const runs = DRAINS.flatMap((drain) =>
+export async function gateway(world: World, rounds = ROUNDS, only?: string): Promise<string> {
+  const runs = (only === undefined ? DRAINS : [Number(only)]).flatMap((drain) =>
     (['nginx', 'haproxy', 'caddy'] as const).map(async (name) => {
       const PORT = String(await freePort());
       const ports = { PORT, MANAGEMENT_PORT: String(await freePort()) };
