@@ -11,9 +11,9 @@ const { version } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8
 const PLACES = {
   'README.md': /^Version /m,
   Dockerfile: /org\.opencontainers\.image\.version=/,
-  'deploy/kubernetes/kustomization.yaml': /newTag: /,
+  'deploy/kubernetes/kustomization.yaml': /(?:newTag|app.kubernetes.io\/version): /,
   'docs/swarm.md': /order-lookup-(?:services|nginx|issuer):/,
-  'docs/kubernetes.md': /order-lookup-services:/,
+  'docs/kubernetes.md': /(?:order-lookup-services:|newTag: )/,
   'deploy/swarm/stack.yml': /order-lookup-(?:services|nginx):/,
   'deploy/swarm/development.yml': /order-lookup-issuer:/,
   'deploy/swarm/as-owner.sh': /order-lookup-services:/,

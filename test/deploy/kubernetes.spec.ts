@@ -1,9 +1,11 @@
-import { dirname } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { ALL_PATHS } from '../support/paths.js';
+import { PROJECT } from '../support/program.js';
 import { documents, files, read } from './manifests.js';
 
 /** Every value that stands under the name, however deep. */
@@ -15,6 +17,8 @@ function valuesOf<T>(name: string, value: unknown): T[] {
   ]);
 }
 
+/** After DRAIN_SECONDS: docs/operators.md. */
+const LONGEST_END_SECONDS = 11;
 const all = files.flatMap(documents);
 const pods = valuesOf<{ metadata: { labels: object } }>('template', all);
 const [deployment] = all.filter(({ kind }) => kind === 'Deployment');
@@ -64,10 +68,27 @@ describe('deploy/kubernetes', () => {
       deployment,
     );
     const [volumes = []] = valuesOf<{ name: string }[]>('volumes', deployment);
-    expect(variables.map(({ value }) => dirname(value))).toEqual(
-      mounts.map((one) => one.mountPath),
-    );
+    const paths = variables.filter(({ value }) => value.startsWith('/'));
+    expect(paths.map(({ value }) => dirname(value))).toEqual(mounts.map((one) => one.mountPath));
     expect(mounts.map(({ name }) => name)).toEqual(volumes.map(({ name }) => name));
+  });
+
+  it('ends a replica no sooner than it is drained', () => {
+    const [variables = []] = valuesOf<{ name: string; value: string }[]>('env', deployment);
+    const drain = Number(variables.find(({ name }) => name === 'DRAIN_SECONDS')?.value);
+    const [grace = 0] = valuesOf<number>('terminationGracePeriodSeconds', deployment);
+    expect(grace).toBeGreaterThan(drain + LONGEST_END_SECONDS);
+  });
+
+  it('names no user, since OpenShift sets its own: the image has one, by number', () => {
+    const names = ['runAsUser', 'runAsGroup', 'fsGroup'];
+    expect(names.flatMap((name) => valuesOf(name, all))).toEqual([]);
+    expect(readFileSync(join(PROJECT, 'Dockerfile'), 'utf8')).toMatch(/^USER \d+:\d+\n(.*\n)*CMD/m);
+  });
+
+  it('alerts by the rules of deploy/prometheus', () => {
+    const { spec } = parse(read('monitoring/prometheus-rule.yaml')) as { spec: object };
+    expect(spec).toEqual(parse(read('../prometheus/alerts.yaml')));
   });
 
   it('runs every container without privileges', () => {

@@ -1,11 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Nginx, hasNginx } from '../support/nginx.js';
+import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types.js';
+import { issueKey } from '../support/keys.js';
+import { Nginx, hasLua, hasNginx } from '../support/nginx.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { freePort } from '../support/postgres-server.js';
-import { type RawResponse, exchange } from '../support/raw.js';
-import type { RunningService } from '../support/service.js';
+import { type Exchange, type RawResponse, exchange } from '../support/raw.js';
+import { requestTo } from '../support/reader.js';
+import { type RunningService, until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
 import { World } from '../support/world.js';
 
@@ -17,9 +20,10 @@ let nginx: Nginx;
 let port: string;
 let restarted: RunningService;
 let neverReady: RunningService;
+let slowBody: Promise<Exchange>;
 
-if (!hasNginx)
-  process.stderr.write('SKIPPED: the test of deploy/nginx needs nginx, and there is none.\n');
+if (!hasNginx || !hasLua)
+  process.stderr.write('SKIPPED: tests of deploy/nginx need nginx and libnginx-mod-http-lua.\n');
 const describeWithNginx = hasNginx ? describe : describe.skip;
 
 const ask = (path: string, headers: Record<string, string>): Promise<Response> =>
@@ -27,9 +31,14 @@ const ask = (path: string, headers: Record<string, string>): Promise<Response> =
 const send = (text: string, { url }: Nginx = nginx, options = {}) =>
   exchange(Number(new URL(url).port), text, options);
 
+async function close(): Promise<void> {
+  await nginx?.stop();
+  await world?.close();
+}
+
 /** How nginx refused one of the requests, without what is new in each document. */
 function refusalIn(responses: readonly RawResponse[]): object {
-  const refused = responses.find(({ text: body }) => body.includes('/problems/'));
+  const refused = responses.find(({ status }) => [408, 429, 503].includes(status));
   const { type, title } = JSON.parse(refused?.text ?? '{}') as Record<string, string>;
   return { status: refused?.status, type, title };
 }
@@ -42,10 +51,7 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
     neverReady = await world.start({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
     nginx = await Nginx.start([world.service.port, restarted.port, neverReady.port]);
   });
-  afterAll(async () => {
-    await nginx?.stop();
-    await world?.close();
-  });
+  afterAll(close);
 
   it.each(ALL_PATHS)(
     '%s: a compressed answer is whole, and its tag gives 304 from every replica',
@@ -72,21 +78,26 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
     expect(asked).toBeGreaterThan(50);
   });
 
-  it.each([
-    ['no replica answers', `GET ${PATHS.orderUpdate} HTTP/1.1`, 503, 'Service Unavailable'],
-    ['it cannot read the request', 'GARBAGE', 400, 'Bad Request'],
-    ['the target is too long', `GET /${'x'.repeat(40_000)} HTTP/1.1`, 414, 'URI Too Long'],
-    ['it forbids the method', 'TRACE / HTTP/1.1', 405, 'Method Not Allowed'],
-    ['it does not know the version', 'GET / HTTP/2.0', 505, 'HTTP Version Not Supported'],
-  ])('answers with a problem document where %s', async (_, requestLine, status, title) => {
+  it.each<[string, string, ProblemSlug]>([
+    ['no replica answers', `GET ${PATHS.orderUpdate} HTTP/1.1`, 'not-ready'],
+    ['it cannot read the request', 'GARBAGE', 'malformed-request'],
+    ['it does not know the version', 'GET / HTTP/2.0', 'malformed-request'],
+    ['it does not know the coding', 'GET / HTTP/1.1\r\nTransfer-Encoding: x', 'malformed-request'],
+    ['a target is its own', 'GET /.problem HTTP/1.1', 'not-found'],
+    ['it forbids the method', 'TRACE / HTTP/1.1', 'method-not-allowed'],
+    ['the target is too long', `GET /${'x'.repeat(40_000)} HTTP/1.1`, 'uri-too-long'],
+    ['a header is too long', `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`, 'headers-too-large'],
+  ])('answers with a problem document of the service where %s', async (_, lines, slug) => {
     await Promise.all([restarted.kill(), neverReady.kill()]);
-    const { responses } = await send(`${requestLine}\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    const { responses } = await send(`${lines}\r\nHost: x\r\nConnection: close\r\n\r\n`);
     const [{ headers, text, ...answered }] = responses as [RawResponse];
+    const { status, title } = problemTypes[slug];
     expect(answered).toEqual({ status });
     expect(headers.get('content-type')).toBe('application/problem+json');
     expect(headers.get('retry-after')).toBe(status === 503 ? '1' : null);
+    expect(headers.get('allow')).toBe(status === 405 ? 'GET, HEAD, OPTIONS' : null);
     expect(JSON.parse(text)).toEqual({
-      type: 'about:blank',
+      type: `/problems/${slug}`,
       title,
       status,
       detail: expect.any(String),
@@ -94,13 +105,43 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
       dateTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/),
     });
   });
+});
 
-  it('limits the requests of strangers, and not those of callers', async () => {
-    const request = 'GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(400);
-    const { responses } = await send(request, nginx, { answers: 400 });
+(hasLua ? describeWithNginx : describe.skip)('strangers before deploy/nginx', () => {
+  beforeAll(async () => {
+    world = await World.create();
+    nginx = await Nginx.start([world.service.port]);
+    slowBody = send(requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' }));
+  });
+  afterAll(close);
+
+  const junk = { 'Api-Key': 'x', Authorization: 'Bearer x' };
+  it.each<[string, string, Record<string, string>]>([
+    ['without headers', '/nothing', {}],
+    ['with any text as credentials', PATHS.orderUpdate, junk],
+    ['with any text as credentials, for an open page', '/problems/not-found', junk],
+  ])('limits the requests of strangers %s, and not those of callers', async (_, path, headers) => {
+    expect((await ask(PATHS.orderUpdate, {})).status).toBe(200);
+    const { responses } = await send(requestTo(path, headers).repeat(1_000), nginx, {
+      answers: 1_000,
+    });
     const type = '/problems/too-many-requests';
     expect(refusalIn(responses)).toEqual({ status: 429, type, title: 'Too many requests' });
-    expect((await ask(PATHS.orderUpdate, {})).status).not.toBe(429);
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => ask(PATHS.orderUpdate, {})),
+    );
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+  });
+
+  it('counts a key that is revoked as a stranger', async () => {
+    const { key, id } = await issueKey(world.database);
+    const headers = { ...world.headers, 'Api-Key': key };
+    await until(async () => (await ask(PATHS.orderUpdate, headers)).status === 200);
+    await world.database.query(`update api_key set revoked_at = now() where id = '${id}'`);
+    await until(async () => (await ask(PATHS.orderUpdate, headers)).status === 401);
+    const flood = requestTo(PATHS.orderUpdate, headers).repeat(1_000);
+    const { responses } = await send(flood, nginx, { answers: 1_000 });
+    expect(refusalIn(responses)).toMatchObject({ status: 429 });
   });
 
   it('limits the connections of strangers on which a request is under way', async () => {
@@ -120,5 +161,14 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
     await ask(`${PATHS.orderUpdate}?Api-Key=${world.key.key}`, {});
     expect(nginx.log).toContain(`"path":"${PATHS.orderUpdate}"`);
     expect(nginx.log).not.toContain(world.key.key);
+  });
+
+  it('passes the answer of the service on where a body does not arrive', async () => {
+    const { responses } = await slowBody;
+    expect(refusalIn(responses)).toEqual({
+      status: 408,
+      type: '/problems/request-timeout',
+      title: problemTypes['request-timeout'].title,
+    });
   });
 });

@@ -11,7 +11,11 @@ const runs: Record<string, readonly [number, amount: string, load: () => Promise
   outage: [2, 'seconds; PART of a fault', async () => (await import('./outage.js')).outage],
   sessions: [5, 'seconds', async () => (await import('./sessions.js')).sessions],
   'rolling-restart': [3, 'requests', async () => (await import('./restarts.js')).rollingRestart],
-  gateway: [3, 'requests', async () => (await import('./restarts.js')).gateway],
+  gateway: [
+    0,
+    'restarts of each replica; PART of one DRAIN_SECONDS',
+    async () => (await import('./restarts.js')).gateway,
+  ],
   strangers: [0, 'seconds; PART of a name', async () => (await import('./strangers.js')).strangers],
   memory: [0, 'requests; PART of KiB a token', async () => (await import('./memory.js')).memory],
   sizes: [0, 'codes', async () => (await import('./sizes.js')).sizes],

@@ -10,6 +10,15 @@ import { until } from './service.js';
 
 const PROGRAM = '/usr/sbin/nginx';
 export const hasNginx = existsSync(PROGRAM);
+const MODULES = ['ndk_http_module', 'ngx_http_lua_module'].map(
+  (name) => `/usr/share/nginx/modules/${name}.so`,
+);
+/** Debian's package libnginx-mod-http-lua. Without it nobody counts as a stranger. */
+export const hasLua = MODULES.every((path) => existsSync(path));
+const withoutLua = (text: string): string =>
+  text
+    .replaceAll(/^ *(lua_|init_by_lua|log_by_lua).*\n/gm, '')
+    .replace(/set_by_lua_block.*/, "set $stranger '';");
 
 const shipped = (name: string): string =>
   readFileSync(join(PROJECT, 'deploy', 'nginx', name), 'utf8');
@@ -22,19 +31,30 @@ export class Nginx {
     readonly url: string,
   ) {}
 
-  static async start(ports: readonly number[]): Promise<Nginx> {
+  /** @param replicas ports of the loopback address, or addresses */
+  static async start(replicas: readonly (number | string)[]): Promise<Nginx> {
     const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
     const port = await freePort();
-    const servers = ports.map((replica) => `  server 127.0.0.1:${replica} max_fails=0;\n`).join('');
+    const servers = replicas
+      .map((one) => `  server ${typeof one === 'number' ? '127.0.0.1:' : ''}${one} max_fails=0;\n`)
+      .join('');
     const files = {
       'nginx.conf': shipped('nginx.conf')
-        .replace(/^include .*modules.*$/m, '')
+        .replace(
+          /^include .*modules.*$/m,
+          hasLua ? MODULES.map((path) => `load_module ${path};\n`).join('') : '',
+        )
         .replaceAll('/tmp/', `${folder}/`)
         .replaceAll('/etc/nginx/', `${folder}/`),
-      'order-lookup.conf': shipped('order-lookup.conf')
+      'order-lookup.conf': (hasLua
+        ? shipped('order-lookup.conf')
+        : withoutLua(shipped('order-lookup.conf'))
+      )
+        .replaceAll('/etc/nginx/', `${folder}/`)
         .replace('listen 8080 default_server', `listen 127.0.0.1:${port} default_server`)
         .replace('/dev/stdout', join(folder, 'access.log'))
         .replace('buffer=16k flush=1s', ''),
+      'strangers.lua': shipped('strangers.lua'),
       'replicas.conf': shipped('replicas-fixed.conf').replace(/(^ *server .*\n)+/m, servers),
     };
     for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);

@@ -1,17 +1,119 @@
-import { expect, it } from '@jest/globals';
-import { documents, files } from '../deploy/manifests.js';
+// Each kustomization as kubectl renders it, against the schemas and the types of Kubernetes, the Gateway API and the Prometheus operator. The
+// types refuse what the schemas let pass: fields that do not exist.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+import { blocksOf } from '../support/documentation.js';
+import { PROJECT } from '../support/program.js';
 
+interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly labels?: Record<string, string> };
+}
 type Models = Record<string, new (data: object) => { validate(): void }>;
 
-it.each(files)(
-  'deploy/kubernetes/%s fits the schemas of Kubernetes and the Prometheus operator',
-  async (file) => {
-    for (const manifest of documents(file)) {
-      const { apiVersion, kind } = manifest;
-      const isOfPrometheus = apiVersion.startsWith('monitoring.coreos.com/');
-      const home = isOfPrometheus ? '@kubernetes-models/prometheus-operator' : 'kubernetes-models';
-      const Model = ((await import(`${home}/${apiVersion}/${kind}`)) as Models)[kind];
-      expect(() => Model && new Model(manifest).validate()).not.toThrow();
-    }
-  },
-);
+const hasKubectl = spawnSync('kubectl', ['kustomize', '--help']).status === 0;
+if (!hasKubectl)
+  process.stderr.write('SKIPPED: the test of deploy/kubernetes needs kubectl 1.27 or later.\n');
+
+const overlay = join(PROJECT, 'deploy', `overlay-${process.pid}`);
+const types = join(import.meta.dirname, `rendered-${process.pid}.ts`);
+afterAll(() => {
+  rmSync(overlay, { recursive: true, force: true });
+  rmSync(types, { force: true });
+});
+
+const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
+
+function render(kustomization: string): Manifest[] {
+  mkdirSync(overlay, { recursive: true });
+  writeFileSync(join(overlay, 'kustomization.yaml'), kustomization);
+  const { stdout, stderr } = spawnSync('kubectl', ['kustomize', overlay], { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
+}
+
+/** The module of the class and the type of a manifest. */
+function homeOf({ apiVersion, kind }: Manifest): string {
+  const packages: Record<string, string> = {
+    'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
+    'gateway.networking.k8s.io': '@kubernetes-models/gateway-api',
+  };
+  const home = packages[apiVersion.split('/')[0] ?? ''] ?? 'kubernetes-models';
+  return `${home}/${apiVersion}/${kind}`;
+}
+
+/** What the compiler says of the manifests as literals of their types. */
+function typeErrors(manifests: readonly Manifest[]): string {
+  const statements = manifests.map(
+    (one, at) =>
+      `import type { I${one.kind} as T${at} } from '${homeOf(one)}';\nexport const v${at}: T${at} = ${JSON.stringify(one)};\n`,
+  );
+  writeFileSync(types, statements.join(''));
+  const options = '--noEmit --skipLibCheck --ignoreConfig --strict --target es2022'.split(' ');
+  const module = ['--module', 'preserve', '--moduleResolution', 'bundler'];
+  return spawnSync('npx', ['tsc', ...options, ...module, types], { encoding: 'utf8' }).stdout;
+}
+
+const base = 'resources: [../kubernetes]';
+const kustomizations: Record<string, string> = {
+  'the base': base,
+  'the gateway': 'resources: [../kubernetes/gateway]',
+  'the overlay of docs/kubernetes.md':
+    blocksOf('docs/kubernetes.md').find(({ language }) => language === 'yaml')?.text ?? '',
+};
+for (const component of ['monitoring', 'argo-cd', 'last-good'])
+  kustomizations[component] = `${base}\ncomponents: [../kubernetes/${component}]`;
+
+(hasKubectl ? describe : describe.skip)('deploy/kubernetes, rendered', () => {
+  it.each(Object.entries(kustomizations))(
+    '%s fits the schemas, and labels everything',
+    async (_, kustomization) => {
+      const labels = ['name', 'instance', 'component', 'part-of', 'managed-by'];
+      for (const manifest of render(kustomization)) {
+        const Model = ((await import(homeOf(manifest))) as Models)[manifest.kind];
+        expect(() => Model && new Model(manifest).validate()).not.toThrow();
+        const present = Object.keys(manifest.metadata.labels ?? {});
+        expect(present).toEqual(
+          expect.arrayContaining(labels.map((one) => `app.kubernetes.io/${one}`)),
+        );
+      }
+    },
+  );
+
+  it('no field is unknown, and one that is misspelled would be refused', () => {
+    const pod = JSON.parse(read('deploy/kubernetes/owner-pod.json')) as object;
+    const world = parseAllDocuments(read('scripts/kubernetes/world.yaml'), { version: '1.1' });
+    const all = [
+      ...Object.values(kustomizations).flatMap(render),
+      ...world.map((document) => document.toJS() as Manifest),
+      { apiVersion: 'v1', kind: 'Pod', ...pod } as unknown as Manifest,
+    ];
+    expect(typeErrors(all)).toBe('');
+    const misspelled = JSON.stringify(all).replaceAll('"timeoutSeconds"', '"timeoutSecond"');
+    expect(typeErrors(JSON.parse(misspelled) as Manifest[])).toContain("in type 'IProbe'");
+  });
+
+  it('the base holds nothing that needs a custom resource', () => {
+    const groups = render(base).map(({ apiVersion }) => apiVersion.split('/')[0] ?? '');
+    const known = ['v1', 'apps', 'batch', 'autoscaling', 'policy', 'networking.k8s.io'];
+    expect(known).toEqual(expect.arrayContaining(groups));
+  });
+
+  it('argo-cd runs the migration, and the policy that it needs, before all else', () => {
+    const hooks = render(kustomizations['argo-cd'] ?? '').filter((one) =>
+      JSON.stringify(one).includes('"argocd.argoproj.io/hook":"PreSync"'),
+    );
+    expect(hooks.map(({ kind }) => kind).toSorted()).toEqual(['Job', 'NetworkPolicy']);
+  });
+
+  it('last-good keeps the file on the claim', () => {
+    const claim = { claimName: 'order-lookup-last-good' };
+    const volume = { name: 'last-good', persistentVolumeClaim: claim };
+    const all = JSON.stringify(render(kustomizations['last-good'] ?? ''));
+    expect(all).toContain(JSON.stringify(volume));
+  });
+});

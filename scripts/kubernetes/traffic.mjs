@@ -1,0 +1,58 @@
+// The callers of test-kubernetes.mjs, in a pod of the service's image: 50 requests a second through the Service until standard input ends, half
+// on kept connections, half on new ones. An attempt that fails is repeated, as gateways do, and counted. With a code and addresses of pods: waits
+// until each of these serves it.
+import http from 'node:http';
+import process from 'node:process';
+
+const [, , issuer, key, code, ...pods] = process.argv;
+const CODES = '/order-scheduling/communication-codes';
+const PATHS = ['/orders-update-api/supported-values', '/orders-api-v2/v2/supported-values', CODES];
+const { access_token: token } = await (await fetch(`${issuer}/token`)).json();
+const headers = { 'Api-Key': key, Authorization: `Bearer ${token}` };
+const fresh = new http.Agent();
+const kept = new http.Agent({ keepAlive: true, maxSockets: 8, scheduling: 'fifo' }); // none is idle for long
+
+const ask = (url, agent) =>
+  new Promise((resolve, reject) => {
+    const options = { agent, headers, signal: AbortSignal.timeout(2_000) };
+    const request = http.get(url, options, (response) => {
+      let body = '';
+      response.setEncoding('utf8').on('data', (text) => (body += text));
+      response.on('error', reject).on('end', () => {
+        if (response.statusCode === 200 && body.endsWith('}')) resolve(body);
+        else reject(new Error(`${response.statusCode}: ${body}`));
+      });
+    });
+    request.on('error', reject);
+  });
+
+const report = { asked: 0, failed: 0, repeated: 0, longestMs: 0, faults: [] };
+async function call(at, attempt = 0, startedAt = performance.now()) {
+  const url = `http://order-lookup${PATHS[at % PATHS.length]}`;
+  try {
+    await ask(url, at % 2 && attempt === 0 ? kept : fresh);
+  } catch (error) {
+    report.faults = [...report.faults.slice(0, 9), `${new Date().toISOString()} ${error.message}`];
+    if (attempt < 5) report.repeated++;
+    else report.failed++;
+    if (attempt < 5) await call(at, attempt + 1, startedAt);
+  }
+  report.longestMs = Math.max(report.longestMs, Math.round(performance.now() - startedAt));
+}
+
+if (code) {
+  setTimeout(() => process.exit(1), 60_000).unref();
+  const startedAt = performance.now();
+  for (const pod of pods) while (!(await ask(`http://${pod}:3000${CODES}`, fresh)).includes(code));
+  console.log(Math.round(performance.now() - startedAt));
+} else {
+  const calls = [];
+  const timer = setInterval(() => calls.push(call(report.asked++)), 20);
+  console.log('begun');
+  process.stdin.resume().once('end', async () => {
+    clearInterval(timer);
+    await Promise.all(calls);
+    console.log(JSON.stringify(report));
+    process.exit();
+  });
+}

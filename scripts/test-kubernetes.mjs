@@ -1,0 +1,250 @@
+// `npm run test:kubernetes -- [--context NAME] [--image NAME] [--postgres NAME]`: what docs/kubernetes.md shows, on the cluster of the present
+// context, in a namespace of its own that denies all traffic. It removes what it made, also after a failure or Ctrl-C.
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import process from 'node:process';
+import { setTimeout } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+
+const PROJECT = join(import.meta.dirname, '..');
+const read = (path) => readFileSync(join(PROJECT, path), 'utf8');
+const { version } = JSON.parse(read('package.json'));
+const { values: given } = parseArgs({
+  options: {
+    context: { type: 'string' },
+    image: { type: 'string', default: `order-lookup-services:${version}` },
+    postgres: { type: 'string', default: 'postgres:17-bookworm' },
+  },
+});
+const random = () => randomBytes(9).toString('hex');
+const NAME = `order-lookup-test-${random().slice(0, 6)}`;
+const FOLDER = join(PROJECT, '.data', NAME);
+const [OWNER, SERVICE] = [random(), random()];
+const env = {
+  ...process.env,
+  KUBECONFIG: join(FOLDER, 'kubeconfig'),
+  DATABASE_URL: `postgres://order_lookup_service:${SERVICE}@db:5432/order_lookup`,
+  OWNER_DATABASE_URL: `postgres://order_lookup_owner:${OWNER}@db:5432/order_lookup`,
+};
+const PROGRAM = 'node /programs/traffic.mjs http://issuer:8443';
+const API = '-l app.kubernetes.io/component=api';
+const REPLICAS = 2; // as the autoscaler of the manifests has it
+
+console.log(
+  `Needs kubectl 1.27 or later, a cluster to try things on, and two images that its nodes have or can pull: ${given.image} (or --image NAME) and ${given.postgres} (or --postgres NAME). Makes the namespace ${NAME}, and takes about ten minutes.`,
+);
+const ask = (...words) => spawnSync('kubectl', words, { encoding: 'utf8' });
+const refuse = (sentence) => {
+  console.error(sentence);
+  process.exit(1);
+};
+const context = given.context ?? ask('config', 'current-context').stdout?.trim();
+if (!context)
+  refuse(
+    'kubectl has no context: install it, and start a cluster (kind, k3d) or name one in KUBECONFIG.',
+  );
+if (!given.context && /prd|prod|live/i.test(context))
+  refuse(`The context ${context} looks like production. If it is right, say: --context ${context}`);
+if (ask('--context', context, '--request-timeout=10s', 'get', '--raw', '/version').status !== 0)
+  refuse(`No cluster answers at the context ${context}. See: kubectl --context ${context} version`);
+
+const interruption = new AbortController();
+const { signal } = interruption;
+for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => interruption.abort());
+const pause = (seconds) => setTimeout(seconds * 1000, undefined, { signal });
+
+/** Runs a command of the shell, and gives what it printed. Ctrl-C reaches it, too. */
+async function sh(command, input = '') {
+  const child = spawn('bash', ['-euo', 'pipefail', '-c', command], { env, cwd: PROJECT });
+  let [printed, errors] = ['', ''];
+  child.stdout.on('data', (text) => (printed += text));
+  child.stderr.on('data', (text) => (errors += text));
+  child.stdin.on('error', () => undefined).end(input);
+  const [status] = await once(child, 'close');
+  signal.throwIfAborted();
+  if (status !== 0) throw new Error(`${command}\nended with ${status}: ${printed}${errors}`);
+  return printed.trim();
+}
+const report = (line) => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
+
+const overlay = join(FOLDER, 'overlay');
+function writeOverlay(level) {
+  const [, newName, newTag = 'latest', digest] = /^(.+?)(?::([\w.-]+))?(?:@(.+))?$/.exec(
+    given.image,
+  );
+  const literals = [
+    ...['OAUTH_ISSUER=http://issuer:8443', 'OAUTH_AUDIENCE=test', 'OAUTH_ALLOW_HTTP=true'],
+    ...['PUBLIC_BASE_URL=http://order-lookup', `LOG_LEVEL=${level}`],
+  ];
+  const path = '/spec/template/spec/containers/0/resources/requests/cpu'; // for a small cluster
+  const patch = JSON.stringify([{ op: 'replace', path, value: '50m' }]);
+  const kustomization = {
+    resources: [relative(overlay, join(PROJECT, 'deploy/kubernetes'))],
+    images: [{ name: 'order-lookup-services', newName, ...(digest ? { digest } : { newTag }) }],
+    labels: [{ pairs: { 'order-lookup-test': NAME }, includeTemplates: true }],
+    configMapGenerator: [{ name: 'order-lookup', behavior: 'merge', literals }],
+    patches: [{ target: { kind: 'Deployment' }, patch }],
+  };
+  mkdirSync(overlay, { recursive: true });
+  writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
+}
+/** The commands of the page, with the names of this run. */
+const [makeSecrets, rollOut, issueKey] = read('docs/kubernetes.md')
+  .match(/(?<=test: run by scripts\/test-kubernetes\.mjs -->\n```sh\n)[^]*?(?=```)/g)
+  .map((block) =>
+    block
+      .replaceAll('deploy/production', relative(PROJECT, overlay))
+      .replace(/registry\S+services:[\w.-]+/, given.image)
+      .replace(' || kubectl rollout undo deployment/order-lookup', ' --timeout=4m'),
+  );
+
+/** Waits until there are so many pods of the service, all ready, and no other. Gives them. */
+async function settled(count) {
+  for (let second = 0; second < 240; second++) {
+    const { items } = JSON.parse(await sh(`kubectl get pods ${API} -o json`));
+    const isReady = ({ metadata, status }) =>
+      !metadata.deletionTimestamp &&
+      status.conditions?.some((one) => one.type === 'Ready' && one.status === 'True');
+    if (items.length === count && items.every(isReady)) return items;
+    await pause(1);
+  }
+  throw new Error(`not ${count} ready pods after 4 minutes: ${await sh('kubectl describe pods')}`);
+}
+
+/** Sets the number by the autoscaler, which counts at once, also without metrics. */
+async function scale(count) {
+  const patch = JSON.stringify({ spec: { minReplicas: count, maxReplicas: count } });
+  await sh(`kubectl patch hpa order-lookup -p '${patch}'`);
+  return settled(count);
+}
+
+/** Does the work under traffic. A first attempt may fail only where a pod ends without notice. */
+async function underTraffic(key, name, work, mayRepeat = false) {
+  const words = ['exec', '-i', 'traffic', '--', ...PROGRAM.split(' '), key];
+  const callers = spawn('kubectl', words, { env });
+  let [printed, errors] = ['', ''];
+  callers.stderr.on('data', (text) => (errors += text));
+  callers.stdout.on('data', (text) => (printed += text));
+  const ended = once(callers, 'close');
+  await Promise.race([once(callers.stdout, 'data'), ended]);
+  try {
+    await work();
+    await pause(3);
+  } finally {
+    callers.stdin.on('error', () => undefined).end();
+    await ended;
+  }
+  if (!printed.includes('{')) throw new Error(`${name}: the callers ended: ${printed}${errors}`);
+  const { asked, failed, repeated, longestMs, faults } = JSON.parse(printed.split('\n')[1]);
+  report(`${name}: ${failed} of ${asked} failed, ${repeated} repeated, longest ${longestMs} ms`);
+  if (failed > 0 || (repeated > 0 && !mayRepeat)) throw new Error(`${name}:\n${faults.join('\n')}`);
+}
+
+/** Commits a code, and waits until each pod serves it. */
+async function change(key, code) {
+  const sql = `insert into communication_code values ('TEST', '${code}', 'Test')`;
+  await sh(`kubectl exec db -- psql -qU postgres -d order_lookup -c "${sql}"`);
+  const pods = await settled(REPLICAS);
+  const addresses = pods.map(({ status: { podIP } }) =>
+    podIP.includes(':') ? `[${podIP}]` : podIP,
+  );
+  const milliseconds = await sh(
+    `kubectl exec traffic -- ${PROGRAM} ${key} ${code} ${addresses.join(' ')}`,
+  );
+  report(`a change is served by every pod, ${milliseconds} ms after the question`);
+}
+
+let cordoned = '';
+async function main() {
+  mkdirSync(FOLDER, { recursive: true });
+  const view = ask('config', 'view', '--raw', '--minify', '--flatten', `--context=${context}`);
+  writeFileSync(env.KUBECONFIG, view.stdout, { mode: 0o600 });
+  await sh(`kubectl create namespace ${NAME}`);
+  await sh(`kubectl config set-context --current --namespace=${NAME}`);
+  const list = await sh('kubectl get nodes -o json || echo "{\\"items\\":[]}"');
+  const nodes = JSON.parse(list)
+    .items.filter(
+      ({ spec }) => !spec.unschedulable && !spec.taints?.some(({ effect }) => /^No/.test(effect)),
+    )
+    .map(({ metadata }) => metadata.labels['kubernetes.io/hostname']);
+  const images = { IMAGE: given.image, POSTGRES_IMAGE: given.postgres };
+  const [NODE_LABEL, NODE] = nodes[1] ? ['hostname', nodes[0]] : ['os', 'linux'];
+  const values = { ANY: random(), OWNER, SERVICE, NODE_LABEL, NODE, ...images };
+  await sh('kubectl create configmap roles --from-file=deploy/database');
+  await sh('kubectl create configmap programs --from-file=scripts/kubernetes');
+  await sh(
+    'kubectl apply -f -',
+    read('scripts/kubernetes/world.yaml').replaceAll(/\$\{(\w+)\}/g, (_, name) => values[name]),
+  );
+  await sh('kubectl wait --for=condition=Ready --timeout=4m pod/db pod/issuer pod/traffic');
+  // From now on: PostgreSQL's image begins as root
+  await sh(`kubectl label namespace ${NAME} pod-security.kubernetes.io/enforce=restricted`);
+  report('database, issuer and callers run');
+
+  writeOverlay('info');
+  await sh(makeSecrets);
+  await sh(rollOut);
+  report('rolled out, in a namespace that denies all traffic and restricts pods');
+  const open = `fetch('http://issuer:9999',{signal:AbortSignal.timeout(3000)}).then(()=>console.log('open'),()=>0)`;
+  if (await sh(`kubectl exec deploy/order-lookup -- node -e "${open}"`))
+    report('NOTE: this cluster does not enforce network policies');
+  const [key] = (await sh(issueKey)).match(/ols_[\w-]+/) ?? [];
+  if (!key) throw new Error('the command of the page printed no key');
+  await underTraffic(key, 'a key, and calls through the Service', () => pause(5));
+  await change(key, 'ONE');
+  writeOverlay('warn');
+  await underTraffic(key, 'an update as on the page', async () => {
+    await sh(rollOut);
+    await settled(REPLICAS);
+  });
+  await underTraffic(key, 'scaled to 4', () => scale(4));
+  await underTraffic(key, 'scaled to 2', () => scale(REPLICAS));
+  const kill = async () => {
+    await sh(
+      `kubectl delete --force --grace-period=0 $(kubectl get pods ${API} -o name | head -n 1)`,
+    );
+    await settled(REPLICAS);
+  };
+  await underTraffic(key, 'a killed pod', kill, true);
+  const away = async () => {
+    await sh(
+      "kubectl exec db -- sh -c 'touch /away/now; (sleep 1; kill -INT 1) >/dev/null 2>&1 &'",
+    );
+    await pause(30);
+    await sh('kubectl exec db -- rm -f /away/now');
+    await sh('kubectl wait --for=condition=Ready --timeout=2m pod/db');
+  };
+  await underTraffic(key, 'the database away for 30 s', away);
+  await change(key, 'TWO');
+  const helpers = await sh('kubectl get pod db -o jsonpath={.spec.nodeName}');
+  const used = (await settled(REPLICAS)).map(({ spec }) => spec.nodeName);
+  const node = nodes[1] && used.find((name) => name !== helpers);
+  const mayDrain = await sh('kubectl auth can-i patch nodes || true');
+  if (!node || mayDrain !== 'yes')
+    return report('SKIPPED: a drained node needs two nodes and the right to drain one');
+  const drain = async () => {
+    cordoned = node;
+    const what = `--pod-selector=order-lookup-test=${NAME} --ignore-daemonsets --delete-emptydir-data`;
+    await sh(`kubectl drain ${node} ${what} --timeout=4m`);
+    await settled(REPLICAS);
+  };
+  await underTraffic(key, 'a drained node', drain);
+}
+
+/** Runs to its end whatever happens: a second Ctrl-C does not reach it. */
+const cleanUp = (...words) =>
+  spawnSync('kubectl', words, { env, detached: true, stdio: 'inherit' });
+try {
+  await main();
+  report('All passed.');
+} catch (error) {
+  process.exitCode = 1;
+  report(`FAILED: ${error.message}`);
+} finally {
+  if (cordoned) cleanUp('uncordon', cordoned);
+  cleanUp('delete', 'namespace', NAME, '--ignore-not-found', '--timeout=3m');
+  rmSync(FOLDER, { recursive: true, force: true });
+}

@@ -1,0 +1,49 @@
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { blocksOf } from './documentation.js';
+import { freePort } from './postgres-server.js';
+import { begin } from './program.js';
+import { until } from './service.js';
+
+const PROGRAMS = {
+  haproxy: ['/usr/sbin/haproxy', '-db', '-f'],
+  caddy: ['/usr/bin/caddy', 'run', '--adapter', 'caddyfile', '--config'],
+} as const;
+export type Balanced = keyof typeof PROGRAMS;
+
+export const isInstalled = (name: Balanced): boolean => existsSync(PROGRAMS[name][0]);
+
+/** Where the replicas of a page are in a test: 10.0.0.1 is 127.0.0.1, and so on, with ports that are free. */
+export interface Ports {
+  readonly PORT: string;
+  readonly MANAGEMENT_PORT: string;
+}
+
+/** HAProxy or Caddy with the block of docs/operators.md. */
+export async function startBalancer(
+  name: Balanced,
+  { PORT, MANAGEMENT_PORT }: Ports,
+): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), `${name}-`));
+  const front = await freePort();
+  const block = blocksOf('docs/operators.md').find(({ language }) => language === name);
+  const text = (block?.text ?? '')
+    .replaceAll(/10\.0\.0\.(\d):3000/g, `127.0.0.$1:${PORT}`)
+    .replaceAll(' 3001', ` ${MANAGEMENT_PORT}`)
+    .replace(':8080', `${name === 'caddy' ? 'http://' : ''}127.0.0.1:${front}`);
+  const file = join(folder, 'configuration');
+  writeFileSync(file, name === 'caddy' ? `{\n  admin off\n}\n${text}` : text);
+  const { child, ended, output } = begin([...PROGRAMS[name], file], folder, { HOME: folder });
+  const url = `http://127.0.0.1:${front}`;
+  const failed = ended.then(() => Promise.reject(new Error(`${name} ended: ${output.stderr}`)));
+  failed.catch(() => undefined);
+  await Promise.race([until(async () => (await fetch(`${url}/openapi.json`)).ok), failed]);
+  const stop = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { url, stop };
+}
