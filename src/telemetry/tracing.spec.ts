@@ -4,7 +4,7 @@ import type { Log } from './log.js';
 import { Tracing } from './tracing.js';
 
 const ENDPOINT = 'http://127.0.0.1:1';
-const REQUEST = { operation: '/a', requestId: '1', field: () => undefined };
+const REQUEST = { operation: '/a', requestId: '1', headers: {} };
 
 /** Whether traces are on, and the warnings. */
 async function create(variables: Partial<Configuration>): Promise<[boolean, string[]]> {
