@@ -9,6 +9,7 @@ import type { Provider } from 'oidc-provider';
 import { StartError } from '../configuration/start-error.js';
 
 const TOKEN_SECONDS = 8 * 3600;
+const LASTING = 'AccessToken ClientCredentials Session Grant Interaction IdToken'.split(' ');
 const ACCOUNT = 'demo-user';
 
 interface IssuerOptions {
@@ -73,14 +74,7 @@ async function providerOf(options: IssuerOptions): Promise<Provider> {
     clientBasedCORS: () => true,
     findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
-    ttl: {
-      AccessToken: TOKEN_SECONDS,
-      ClientCredentials: TOKEN_SECONDS,
-      Session: TOKEN_SECONDS,
-      Grant: TOKEN_SECONDS,
-      Interaction: TOKEN_SECONDS,
-      IdToken: TOKEN_SECONDS,
-    },
+    ttl: Object.fromEntries(LASTING.map((name) => [name, TOKEN_SECONDS])),
     async loadExistingGrant({ oidc }) {
       const grant = new provider.Grant({
         clientId: oidc.client?.clientId ?? '',

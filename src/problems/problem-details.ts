@@ -14,11 +14,7 @@ export interface ProblemDetails {
   readonly issues?: readonly Issue[];
 }
 
-const COMMON_FIELDS = [
-  ...['Content-Type', 'application/problem+json'],
-  ...['Cache-Control', 'no-store'],
-  ...['X-Content-Type-Options', 'nosniff'],
-];
+const COMMON_FIELDS = [...['Cache-Control', 'no-store'], ...['X-Content-Type-Options', 'nosniff']];
 
 /** Writes problems as documents and as whole answers. */
 @Injectable()
@@ -32,6 +28,7 @@ export class ProblemRenderer {
   /** Status, header fields (a flat list) and body of the answer for a problem. */
   render({ slug, circumstances }: Problem, requestId: string) {
     const { detail, issues = [], headers = [], status = problemTypes[slug].status } = circumstances;
+    const type = circumstances.page ? 'text/html; charset=utf-8' : 'application/problem+json';
     const document: ProblemDetails = {
       type: this.typeOf(slug),
       title: problemTypes[slug].title,
@@ -41,8 +38,9 @@ export class ProblemRenderer {
       dateTime: new Date().toISOString(),
       ...(issues.length > 0 ? { issues } : {}),
     };
-    const body = JSON.stringify(document);
-    const own = ['X-Request-Id', requestId, 'Content-Length', String(Buffer.byteLength(body))];
-    return { status, headers: [...own, ...COMMON_FIELDS, ...headers], body };
+    const body = circumstances.page ?? JSON.stringify(document);
+    const length = String(Buffer.byteLength(body));
+    const fields = ['X-Request-Id', requestId, 'Content-Type', type, 'Content-Length', length];
+    return { status, headers: [...fields, ...COMMON_FIELDS, ...headers], body };
   }
 }

@@ -17,6 +17,8 @@ export interface Circumstances {
   readonly headers?: readonly string[];
   /** If it differs from the status of the type: 417 is a malformed-request, too. */
   readonly status?: number;
+  /** HTML instead of the document, for a person who follows a link that leads nowhere. */
+  readonly page?: string | undefined;
 }
 
 /** Thrown if a request cannot be served. The exception filter answers with a problem document. */

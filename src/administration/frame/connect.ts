@@ -5,6 +5,7 @@ import { poolOptions } from '../../database/connections.js';
 import { type Session, readTransaction, withSession } from '../../database/session.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { refuse } from './command.js';
+import { adviceAgainst } from './connection-advice.js';
 
 /**
  * Does the work with a session of the database that DATABASE_URL names, in SQL or with the service's own readers, and ends the session.
@@ -14,7 +15,8 @@ export async function withDatabase<T>(
   work: (session: Session, manager: EntityManager) => Promise<T>,
   address: DatabaseAddress = process.env,
 ): Promise<T> {
-  const { database, host, port } = new Client({ connectionString: connectionString(address) });
+  const url = connectionString(address);
+  const { database, host, port } = new Client({ connectionString: url });
   const { extra, ...options } = poolOptions(address);
   // A command does not try again, so it waits longer than the service
   const limits = { connectionTimeoutMillis: 10_000, query_timeout: 0 };
@@ -34,7 +36,7 @@ export async function withDatabase<T>(
   } catch (error) {
     if (isUsable) throw error;
     return refuse(
-      `The database ${database} at ${host}:${port} cannot be used: ${messageOf(error)}. Check DATABASE_URL and that the server runs.`,
+      `The database ${database} at ${host}:${port} cannot be used: ${messageOf(error)}. ${adviceAgainst(error, url)}`,
     );
   } finally {
     await source.destroy().catch(() => undefined);

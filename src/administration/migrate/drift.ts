@@ -6,6 +6,9 @@ import { KEYS_APPLICATION } from '../keys/keys.js';
 import * as lists from '../lists/list-tables.js';
 import { createMigration } from './migration-files.js';
 
+/** The demo loads its samples by this name. They are no drift: their code types say that they are samples. */
+export const DEMO_APPLICATION = 'order-lookup-demo';
+
 /** A change of a code or a key, without its hash, that neither a migration nor a key command made. */
 type ForeignChange = Record<'id' | 'said' | 'table', string> &
   Record<'before' | 'after', lists.Row | null>;
@@ -43,6 +46,7 @@ async function foreignChanges(client: Client, since?: string): Promise<ForeignCh
       table_name as table, old_row as before, new_row as after
       from public.history where changed_at >= coalesce($1::timestamptz, now() - interval '90 days') and table_name <> 'pgmigrations'
       and not (application = '${KEYS_APPLICATION}' and table_name = 'api_key')
+      and not (application = '${DEMO_APPLICATION}' and coalesce(new_row ->> 'code_type', '') like 'SAMPLE-%')
       and (transaction_id, begun_at) not in (${BY_MIGRATIONS})
       order by id`,
     [since],
