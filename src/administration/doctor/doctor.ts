@@ -63,10 +63,10 @@ export const doctor = command({
       for (const token of given.filter((one) => one.includes('.')))
         await examine('access token', ASK, () => examineToken(token, configuration, keySets));
     }
-    const refused = [...faults].filter((subject) => GIVEN.test(subject)).join(' and this ');
+    const refused = [...faults].filter((subject) => GIVEN.test(subject)).join(', ');
     const causes = [...faults].filter((subject) => !HARMLESS.test(subject) && !GIVEN.test(subject));
     const answered = causes.length > 0 ? `not answered. Correct ${causes.join(', ')}` : 'answered';
-    lines.push('', `Calls are ${answered}${refused && `. This ${refused} is refused`}.`);
+    lines.push('', `Calls are ${answered}.${refused && ` Refused: ${refused}.`}`);
     return { text: lines.join('\n'), status: faults.size > 0 ? 2 : 0 };
   },
 });

@@ -65,11 +65,12 @@ export const STYLE = `body { margin: 0; }
 html:not(.dark-mode) .swagger-ui {
   .info .title small:not(.version-stamp), .download-contents { background: #4d5464; }
   .info .title small.version-stamp { background: #426600; }
-  .opblock-summary-method, .btn.execute { background: #1a5fa8; }
+  .opblock .opblock-summary-method, .btn.execute { background: #1a5fa8; }
   .btn.authorize, .btn.authorize span { color: #14713f; border-color: #14713f; fill: #14713f; }
   .btn.cancel { color: #b71c1c; border-color: #b71c1c; }
   .parameter__in, .json-schema-2020-12-expand-deep-button { color: #505050; }
 }
+.swagger-ui :is(.table-container, .execute-wrapper, .opblock-description-wrapper) { padding-block: .5rem; }
 @media (max-width: 40rem) {
   .swagger-ui .wrapper { padding: 0 .75rem; }
   .swagger-ui .opblock .opblock-summary-path { max-width: 100%; word-break: break-all; }

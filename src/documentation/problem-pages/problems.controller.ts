@@ -23,7 +23,7 @@ const AGAIN: Readonly<Record<number, string>> = {
 const againOf = (slug: ProblemSlug): string =>
   slug === 'invalid-credentials'
     ? 'Once, with a new access token.'
-    : (AGAIN[problemTypes[slug].status] ?? 'No.');
+    : (AGAIN[problemTypes[slug].status] ?? 'No: it would fail again.');
 
 /** The entrance for a person, and a page for each problem type: what happened, and how to mend it. */
 @Public()
@@ -59,13 +59,13 @@ export class ProblemsController {
     const sample = escape(JSON.stringify(sampleOf(slug, this.problems), null, 2));
     const content = `<p>Type <code>${slug}</code>, status ${status}. ${escape(meaning)}</p>
 <h2>What to check</h2>${listOf(remedy.map(escape))}<h2>Try again?</h2><p>${againOf(slug)}</p>
-<h2>Sample</h2><pre tabindex="0">${sample}</pre>`;
+<h2>Sample</h2><pre>${sample}</pre>`;
     return Answer.of(this.page(title, content), HTML);
   }
 
   private unknown(isHere: boolean): Problem {
     const detail = 'There is no such problem type. All of them are at /problems.';
-    const page = isHere ? this.page('There is no such problem type', '') : undefined;
+    const page = isHere ? this.page('Not found', `<p>${detail}</p>`) : undefined;
     return new Problem('not-found', {
       detail,
       page,
@@ -85,7 +85,7 @@ export class ProblemsController {
 html { color-scheme: light dark; background: light-dark(#fff, #16191d); color: light-dark(#222, #e6e6e6); font: 16px/1.6 system-ui, sans-serif; }
 body { max-width: 44rem; margin: 3rem auto; padding: 0 1.25rem; }
 a { color: light-dark(#0b5cad, #9fd0ff); }
-pre { overflow-x: auto; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 </style>
 <nav>${nav.join(' · ')}</nav>
 <main><h1>${escape(title)}</h1>${content}</main>
