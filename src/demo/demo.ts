@@ -32,15 +32,11 @@ const SAMPLES = `
 export async function startDemo(): Promise<void> {
   const postgres = new DemoPostgres();
   try {
+    const LOG_LEVEL = process.env['LOG_LEVEL'] || 'warn';
+    const fixed = { LOG_LEVEL, OAUTH_AUDIENCE: AUDIENCE };
     // Checked before anything is started. The addresses are not known yet; these values only have the right form
-    const given = {
-      HOST: '127.0.0.1',
-      ...process.env,
-      LOG_LEVEL: process.env['LOG_LEVEL'] || 'warn',
-      DATABASE_URL: 'postgres://127.0.0.1',
-      OAUTH_ISSUER: 'http://127.0.0.1',
-      OAUTH_AUDIENCE: AUDIENCE,
-    };
+    const form = { DATABASE_URL: 'postgres://127.0.0.1', OAUTH_ISSUER: 'http://127.0.0.1' };
+    const given = { HOST: '127.0.0.1', ...process.env, ...fixed, ...form };
     const { BASE_PATH, OAUTH_REQUIRED_SCOPE: scope } = readConfiguration(given);
     mkdirSync(DATA, { recursive: true });
     await postgres.endOrphan();
@@ -69,11 +65,8 @@ export async function startDemo(): Promise<void> {
       keyFile: join(DATA, 'issuer-key.json'),
     });
     const service = await startService(readConfiguration({ ...given, ...address, ...ports }));
-    const stop = async (): Promise<void> => {
-      await service.stop();
-      issuer.close();
-      await postgres.stop();
-    };
+    const closed = () => void issuer.close();
+    const stop = () => service.stop().then(closed).then(() => postgres.stop());
     endOn({ log: service.log, stop });
     while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
     const body = new URLSearchParams({ grant_type: 'client_credentials', ...(scope && { scope }) });

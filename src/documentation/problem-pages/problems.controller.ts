@@ -9,6 +9,7 @@ import { sampleOf } from '../openapi/responses.js';
 
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const CONTENT_SECURITY = ['Content-Security-Policy', POLICY];
 const HTML = AnswerKind.page('text/html; charset=utf-8', POLICY);
 const slugs = Object.keys(problemTypes) as ProblemSlug[];
 
@@ -54,23 +55,17 @@ export class ProblemsController {
   @Get('problems/:slug')
   show(@Param('slug') name: string, @Headers('accept') accept?: string): Answer {
     const slug = slugs.find((known) => known === name);
-    if (!slug) throw this.unknown(isForPerson(accept));
+    if (!slug) {
+      const detail = 'There is no such problem type. All of them are at /problems.';
+      const page = isForPerson(accept) ? this.page('Not found', `<p>${detail}</p>`) : undefined;
+      throw new Problem('not-found', { detail, page, ...(page && { headers: CONTENT_SECURITY }) });
+    }
     const { status, title, meaning, remedy } = problemTypes[slug];
     const sample = escape(JSON.stringify(sampleOf(slug, this.problems), null, 2));
     const content = `<p>Type <code>${slug}</code>, status ${status}. ${escape(meaning)}</p>
 <h2>What to check</h2>${listOf(remedy.map(escape))}<h2>Try again?</h2><p>${againOf(slug)}</p>
 <h2>Sample</h2><pre>${sample}</pre>`;
     return Answer.of(this.page(title, content), HTML);
-  }
-
-  private unknown(isHere: boolean): Problem {
-    const detail = 'There is no such problem type. All of them are at /problems.';
-    const page = isHere ? this.page('Not found', `<p>${detail}</p>`) : undefined;
-    return new Problem('not-found', {
-      detail,
-      page,
-      headers: page ? ['Content-Security-Policy', POLICY] : [],
-    });
   }
 
   private page(title: string, content: string): string {
@@ -83,8 +78,7 @@ export class ProblemsController {
 <title>${escape(title)} – Order Lookup Services</title>
 <style>
 html { color-scheme: light dark; background: light-dark(#fff, #16191d); color: light-dark(#222, #e6e6e6); font: 16px/1.6 system-ui, sans-serif; }
-body { max-width: 44rem; margin: 3rem auto; padding: 0 1.25rem; }
-a { color: light-dark(#0b5cad, #9fd0ff); }
+body { max-width: 44rem; margin: 3rem auto; padding: 0 1.25rem; } a { color: light-dark(#0b5cad, #9fd0ff); }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 </style>
 <nav>${nav.join(' · ')}</nav>
