@@ -66,7 +66,11 @@ export async function startDemo(): Promise<void> {
     });
     const service = await startService(readConfiguration({ ...given, ...address, ...ports }));
     const closed = () => void issuer.close();
-    const stop = () => service.stop().then(closed).then(() => postgres.stop());
+    const stop = () =>
+      service
+        .stop()
+        .then(closed)
+        .then(() => postgres.stop());
     endOn({ log: service.log, stop });
     while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
     const body = new URLSearchParams({ grant_type: 'client_credentials', ...(scope && { scope }) });
