@@ -8,5 +8,5 @@ await runProgram(
   { '': doctor },
   `An API key, an access token, or both, a line each, are taken from standard input and examined too:
   printf '%s\\n' "$KEY" "$TOKEN" | ${typed('doctor')}
-It changes nothing. Status 2 where something keeps the service from working.`,
+It changes nothing. Status 2 where there is a fault.`,
 );

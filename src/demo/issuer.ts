@@ -9,7 +9,11 @@ import type { Provider } from 'oidc-provider';
 import { StartError } from '../configuration/start-error.js';
 
 const TOKEN_SECONDS = 8 * 3600;
+const LASTING = 'AccessToken ClientCredentials Session Grant Interaction IdToken'.split(' ');
 const ACCOUNT = 'demo-user';
+const PUBLIC = { token_endpoint_auth_method: 'none' } as const;
+/** Metadata of a client for programs. That for persons is public, and uses the authorization code grant by default. */
+const OF_PROGRAM = { redirect_uris: [], grant_types: ['client_credentials'], response_types: [] };
 
 interface IssuerOptions {
   readonly url: string;
@@ -52,20 +56,8 @@ async function providerOf(options: IssuerOptions): Promise<Provider> {
   const { Provider: OidcProvider } = await import('oidc-provider');
   const provider: Provider = new OidcProvider(url, {
     clients: [
-      {
-        client_id: 'order-lookup-docs',
-        token_endpoint_auth_method: 'none',
-        redirect_uris: [...redirectUris],
-        grant_types: ['authorization_code'],
-        response_types: ['code'],
-      },
-      {
-        client_id: machine.id,
-        client_secret: machine.secret,
-        redirect_uris: [],
-        grant_types: ['client_credentials'],
-        response_types: [],
-      },
+      { client_id: 'order-lookup-docs', redirect_uris: [...redirectUris], ...PUBLIC },
+      { client_id: machine.id, client_secret: machine.secret, ...OF_PROGRAM },
     ],
     jwks: { keys: [await signingKey(keyFile)] },
     cookies: { keys: [randomBytes(32).toString('hex')] },
@@ -73,14 +65,7 @@ async function providerOf(options: IssuerOptions): Promise<Provider> {
     clientBasedCORS: () => true,
     findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
-    ttl: {
-      AccessToken: TOKEN_SECONDS,
-      ClientCredentials: TOKEN_SECONDS,
-      Session: TOKEN_SECONDS,
-      Grant: TOKEN_SECONDS,
-      Interaction: TOKEN_SECONDS,
-      IdToken: TOKEN_SECONDS,
-    },
+    ttl: Object.fromEntries(LASTING.map((name) => [name, TOKEN_SECONDS])),
     async loadExistingGrant({ oidc }) {
       const grant = new provider.Grant({
         clientId: oidc.client?.clientId ?? '',

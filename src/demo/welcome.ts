@@ -1,4 +1,4 @@
-/** `variables` are the lines that set KEY, TOKEN, CLIENT_ID, CLIENT_SECRET and DATABASE_URL in a shell. */
+/** `variables` are the lines that set API, KEY, TOKEN and the others in a shell. */
 type Demo = Readonly<
   Record<
     'url' | 'managementUrl' | 'issuerUrl' | 'databaseUrl' | 'key' | 'tokenRequest' | 'variables',
@@ -12,7 +12,7 @@ export const VARIABLES = 'demo.env';
 export function welcome(demo: Demo): string {
   const { url, managementUrl, issuerUrl, databaseUrl, key, tokenRequest, variables } = demo;
   const curl = (path: string): string =>
-    `curl -s -H "Api-Key: $KEY" -H "Authorization: Bearer $TOKEN" \\\n  '${url}${path}'`;
+    `curl -s -H "Api-Key: $KEY" -H "Authorization: Bearer $TOKEN" \\\n  "$API${path}"`;
   return `
 Order Lookup Services: the demo runs.
 
@@ -24,7 +24,7 @@ Order Lookup Services: the demo runs.
   Database       ${databaseUrl}
   API key        ${key}
 
-1. Open a second terminal in this folder and set the API key, an access token and the database
+1. Open a second terminal in this folder and set the addresses, an API key and an access token
    there. The token is valid for 8 hours. The same lines are in .data/${VARIABLES}.
 
 ${variables}

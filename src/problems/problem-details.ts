@@ -15,11 +15,7 @@ export interface ProblemDetails {
   readonly issues?: readonly Issue[];
 }
 
-const COMMON_FIELDS = [
-  ...['Content-Type', 'application/problem+json'],
-  ...['Cache-Control', 'no-store'],
-  ...['X-Content-Type-Options', 'nosniff'],
-];
+const COMMON_FIELDS = [...['Cache-Control', 'no-store'], ...['X-Content-Type-Options', 'nosniff']];
 
 /** Writes problems as documents and as whole answers. */
 @Injectable()
@@ -34,6 +30,7 @@ export class ProblemRenderer {
   render({ slug, circumstances }: Problem, requestId: string) {
     const known = slug === 'about:blank' ? undefined : problemTypes[slug];
     const { detail, issues = [], headers = [], status = known?.status ?? 500 } = circumstances;
+    const type = circumstances.page ? 'text/html; charset=utf-8' : 'application/problem+json';
     const document: ProblemDetails = {
       type: slug === 'about:blank' ? slug : this.typeOf(slug),
       title: known?.title ?? STATUS_CODES[status] ?? '',
@@ -43,8 +40,9 @@ export class ProblemRenderer {
       dateTime: new Date().toISOString(),
       ...(issues.length > 0 ? { issues } : {}),
     };
-    const body = JSON.stringify(document);
-    const own = ['X-Request-Id', requestId, 'Content-Length', String(Buffer.byteLength(body))];
-    return { status, headers: [...own, ...COMMON_FIELDS, ...headers], body };
+    const body = circumstances.page ?? JSON.stringify(document);
+    const length = String(Buffer.byteLength(body));
+    const fields = ['X-Request-Id', requestId, 'Content-Type', type, 'Content-Length', length];
+    return { status, headers: [...fields, ...COMMON_FIELDS, ...headers], body };
   }
 }

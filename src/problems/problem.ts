@@ -17,6 +17,8 @@ export interface Circumstances {
   readonly headers?: readonly string[];
   /** If it differs from the status of the type: 417 is a malformed-request, too. */
   readonly status?: number;
+  /** HTML instead of the document, for a person who follows a link that leads nowhere. */
+  readonly page?: string | undefined;
 }
 
 /** Thrown if a request cannot be served, and answered by the exception filter. No Error: a fault of the caller needs no stack, which costs 10 % of its answer. */

@@ -44,20 +44,30 @@ it.each<[() => Record<string, string>, RegExp, RegExp]>([
   [
     () => ({ OAUTH_AUDIENCE: '', DATABASE_URL: 'postgres://a:b@127.0.0.1:9/x' }),
     /^fault {4}configuration .*OAUTH_AUDIENCE is not set/m,
-    /^fault {4}database .*ECONNREFUSED/m,
+    /^fault {4}database .*ECONNREFUSED.* Start the server, or correct host and port[^]*\nCalls are not answered\. Correct configuration, database\.\n$/m,
   ],
   [
     () => ({
       DATABASE_URL: database.url.replace('tests-only', 'wrong'),
       OAUTH_ISSUER: `${issuer.url}/`,
     }),
-    /^fault {4}database .*password authentication/m,
+    /^fault {4}database .*password authentication.* Correct role and password/m,
     /^fault {4}issuer .*OAUTH_ISSUER has to be exactly that/m,
+  ],
+  [
+    () => ({ DATABASE_URL: database.url.replace(/\/\w+$/, '/no_database') }),
+    /^fault {4}database .*does not exist\. Correct the database in DATABASE_URL, or create it/m,
+    /\nCalls are not answered\. Correct database\.\n$/,
+  ],
+  [
+    () => ({ DATABASE_URL: 'postgres://a:b@database.invalid/x' }),
+    /^fault {4}database .*Correct the host in DATABASE_URL/m,
+    /\nCalls are not answered\. Correct database\.\n$/,
   ],
   [
     () => ({ DATABASE_URL: database.urlOf('order_lookup_owner') }),
     /^warning {2}role .*may write too/m,
-    /keep the service from working: none/,
+    /\nCalls are answered\.\n$/,
   ],
 ])('tells of a surrounding that is wrong: %s', async (environment, one, other) => {
   const stdout = await doctor('', environment());
@@ -113,6 +123,14 @@ it('names pending migrations, what the role may not read, and what the service w
   expect(corrected).toMatch(
     /^fault {4}objects {6}.*record_delete of code_list is missing, trigger record_update of api_key is switched off\n *→ As the owner:\ndrop trigger/m,
   );
+  const twice = await told(
+    `insert into area_property select 'order-update', property, position, code_list from area_property;
+     alter table code_list_value drop constraint code_list_value_is_unique_in_its_list;
+     insert into code_list_value (code_list, value) values ('orderType', 'Return')`,
+  );
+  expect(twice).toMatch(
+    /^fault {4}contents .*code_list_value holds the key \('orderType', 'Return'\) twice/m,
+  );
   expect(await told('alter table communication_code enable row level security')).toMatch(
     /^fault {4}contents .*row-level security/m,
   );
@@ -150,4 +168,5 @@ it('says in one sentence why a credential does not pass', async () => {
   const expected = (all: [string, RegExp][]) => all.map(([, said]) => expect.stringMatching(said));
   expect(told('access token')).toEqual(expected(tokens));
   expect(told('API key')).toEqual(expected(keys));
+  expect(stdout).toMatch(/\nCalls are answered\. Refused: API key, access token\.\n$/);
 });

@@ -68,6 +68,12 @@ it.each([
   expect((await stored(id))?.expires_at?.toISOString()).toBe(expiresAt);
 });
 
+it('keys issue says of a key without an end that it never ends', async () => {
+  expect((await keys('issue', '--client', 'endless')).stdout).toMatch(/; it never ends\.$/m);
+  const { stdout } = await keys('issue', '--client', 'c', '--expires-in', '1d');
+  expect(stdout).toMatch(/; it expires at \S+Z\.$/m);
+});
+
 it.each([
   [['issue'], /--client is missing/],
   [['issue', '--client', ' padded'], /api_key_client_is_clean_text_of_128_characters/],
@@ -111,12 +117,18 @@ it('keys list shows each key with state, creation, end and last use, never a key
 
   const { stdout } = await keys('list');
   for (const { key } of all) expect(stdout).not.toMatch(new RegExp(`${key}|${hashApiKey(key)}`));
+  const [header = ''] = stdout.split('\n');
+  expect(header).toMatch(/^id +state +created +ends +used +client$/);
+  const revokedAt = (await stored(ended))?.revoked_at?.toISOString();
   for (const line of [
-    `${active} +in force +created \\S+Z +expires never +revoked never +used 2026-11-21T08:00:00.000Z  list-a`,
-    `${ended} +ended +created \\S+Z +expires \\S+Z +revoked \\S+Z +used never +list-b`,
-    `${ending} +ends +created \\S+Z +expires never +revoked \\S+Z +used never +list-d`,
+    `${active}  in force  \\S+Z  never {19}  2026-11-21T08:00:00.000Z  list-a`,
+    `${ended}  ended {5}\\S+Z  ${revokedAt}  never {19}  list-b`,
+    `${ending}  ends {6}\\S+Z  \\S+Z  never {19}  list-d`,
   ])
     expect(stdout).toMatch(new RegExp(`^${line}$`, 'm'));
+  const { stdout: ofOne } = await keys('list', '--client', 'list-a');
+  expect(ofOne.split('\n').slice(0, -1)).toEqual([header, expect.stringContaining('list-a')]);
+  expect((await keys('list', '--client', 'nobody')).stdout).toBe('There are none.\n');
 });
 
 it('keys revoke ends a key now, also one whose end is set for later, and keeps the first time', async () => {

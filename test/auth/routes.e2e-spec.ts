@@ -8,7 +8,7 @@ import { Issuer } from '../support/issuer.js';
 import { expectProblem } from '../support/problem.js';
 import { ALL_PATHS } from '../support/paths.js';
 
-const OPEN = /^\/(docs|openapi\.json|problems)(\/|$)/;
+const OPEN = /^\/(docs|openapi\.json|problems|)(\/|$)/;
 
 let app: NestExpressApplication;
 let database: TestDatabase;

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { copyOfProject } from '../support/page-walk.js';
@@ -37,8 +38,15 @@ async function start(environment: Record<string, string> = {}) {
   return { out: output.stdout, err: output.stderr, status, end };
 }
 
+/** What a terminal prints that has loaded the variables of a start. */
+const paste = (variables: string, line: string): string =>
+  execFileSync('sh', ['-c', `${variables}\n${line}`], {
+    cwd: folder,
+    env: cleanEnvironment({}),
+    encoding: 'utf8',
+  });
+const variablesOf = (output: string): string => output.match(/(?:^export .*\n)+/m)?.[0] ?? '';
 const databasePort = (output: string) => /@127\.0\.0\.1:(\d+)\/postgres/.exec(output)?.[1];
-const keyIn = (output: string) => /ols_\S+/.exec(output)?.[0];
 
 let demo: Awaited<ReturnType<typeof start>>;
 
@@ -48,14 +56,11 @@ describe('npm start', () => {
     expect(demo.err).toBe('');
     const pasted = /^(?:curl |echo |npm run )(?:.*\\\n)*.*$/gm;
     const lines = [...demo.out.matchAll(pasted)].map(([line]) => line);
-    const variables = demo.out.match(/(?:^export .*\n)+/m)?.[0] ?? '';
+    const variables = variablesOf(demo.out);
     const kept = join(folder, '.data/demo.env');
     expect(readFileSync(kept, 'utf8')).toBe(variables);
     expect(statSync(kept).mode & 0o777).toBe(0o600);
-    const env = cleanEnvironment({});
-    const paste = (line: string): string =>
-      execFileSync('sh', ['-c', `${variables}\n${line}`], { cwd: folder, env, encoding: 'utf8' });
-    expect(lines.map(paste)).toEqual([
+    expect(lines.map((line) => paste(variables, line))).toEqual([
       expect.stringMatching(/^\{"commentType":/),
       expect.stringMatching(/^\{"commentTypeCodes":/),
       expect.stringMatching(/^\{"communicationRecords":\[\{"codeType":"SAMPLE-APPOINTMENT",/),
@@ -64,17 +69,17 @@ describe('npm start', () => {
       '',
       expect.stringMatching(/created \S+_add_my_code\.sql/),
       expect.stringContaining('+ record codeType "MY-TYPE", code "MY-CODE": "My first code" added'),
-      expect.stringMatching(/applied {2}\d{4}_add_my_code/),
+      expect.stringMatching(/applied {2}\d{4}_add_my_code\n$/), // the samples are no drift
       expect.stringMatching(/^\{"communicationRecords":\[/),
     ]);
-    await until(async () => paste(lines.at(-1) ?? '').includes('"My first code"'));
+    await until(async () => paste(variables, lines.at(-1) ?? '').includes('"My first code"'));
     expect(await start()).toMatchObject({
       status: 1,
       err: expect.stringContaining('runs already'),
     });
   });
 
-  it('starts again after it was killed, with the same key, and leaves nothing behind on Ctrl-C', async () => {
+  it('starts again after it was killed, on the same ports, and leaves nothing behind on Ctrl-C', async () => {
     await demo.end('SIGKILL');
     // The numbers of its processes belong to another program by now, which goes on
     const postmaster = join(folder, '.data/postgres/postmaster.pid');
@@ -84,12 +89,31 @@ describe('npm start', () => {
     children.push(other);
     writeFileSync(postmaster, [other.pid, ...lines].join('\n'));
     writeFileSync(branch, '-- Up Migration\nselect 1;\n');
-    const again = await start();
+    const again = await start({ PORT: '', MANAGEMENT_PORT: '', ISSUER_PORT: '' });
+    expect(again.err).toBe('');
     expect([other.exitCode, other.signalCode]).toEqual([null, null]);
-    expect(keyIn(again.out)).toBe(keyIn(demo.out));
+    const withoutToken = (output: string) => variablesOf(output).replace(/TOKEN=.*/, '');
+    expect(withoutToken(again.out)).toBe(withoutToken(demo.out));
+    const said = paste(
+      variablesOf(demo.out),
+      'printf "%s\\n" "$KEY" "$TOKEN" | node dist/doctor.js',
+    );
+    expect(said).toMatch(/\nCalls are answered\.\n$/);
     expect(await again.end('SIGINT')).toBe(0);
-    for (const port of [...Object.values(ports), databasePort(demo.out), databasePort(again.out)])
+    for (const port of [...Object.values(ports), databasePort(demo.out)])
       expect(await isFree(Number(port))).toBe(true);
+    const stopped = paste(variablesOf(demo.out), 'node dist/migrate.js status 2>&1 || true');
+    expect(stopped).toContain('This is the database of the demo. Start it in another terminal');
+  });
+
+  it('takes another port where a program has one, says so, and tells an old terminal', async () => {
+    const server = createServer().listen(Number(databasePort(demo.out)), '127.0.0.1');
+    const moved = await start();
+    expect(moved.err).toMatch(/^Port \d+ is taken by another program: DATABASE_PORT of the demo/);
+    await moved.end('SIGINT');
+    server.close();
+    const old = paste(variablesOf(demo.out), 'node dist/keys.js list 2>&1 || true');
+    expect(old).toContain('Load its variables again: . .data/demo.env');
   });
 
   it('says that another branch has changed its data', async () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { problemTypes } from '../../src/problems/problem-types.js';
 import { ALL_PATHS } from '../support/paths.js';
@@ -15,6 +16,7 @@ describe('GET /openapi.json', () => {
   it('describes the three operations and where to sign in', () => {
     const { document } = world.contract;
     expect(Object.keys(document.paths)).toEqual(ALL_PATHS);
+    expect(JSON.stringify(document.paths).match(/"name":"If-None-Match"/g)).toHaveLength(3);
     const [authorizationUrl, tokenUrl] = [`${world.issuer.url}/auth`, `${world.issuer.url}/token`];
     const scopes = { 'lookups.read': 'Needed for all operations' };
     expect(document.components.securitySchemes['accessToken']?.flows).toEqual({
@@ -64,14 +66,50 @@ it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/problems'])(
   },
 );
 
-it('GET /problems lists a page of each type, and knows no others', async () => {
+it('GET /problems lists a page of each type by its word, and the pages lead back', async () => {
   const { text } = await open('/problems');
-  const addresses = [...text.matchAll(/href="([^"]+)"/g)].map(([, address]) => address ?? '');
-  expect(addresses).toEqual(Object.keys(problemTypes).map((slug) => `/problems/${slug}`));
-  for (const [at, { title }] of Object.values(problemTypes).entries()) {
-    const page = await open(addresses[at] ?? '');
+  const addresses = [...text.matchAll(/<li><a href="([^"]+)">([a-z-]+)</g)];
+  const slugs = Object.keys(problemTypes);
+  expect(addresses.map(([, ...found]) => found)).toEqual(
+    slugs.map((slug) => [`/problems/${slug}`, slug]),
+  );
+  for (const [slug, { title, status }] of Object.entries(problemTypes)) {
+    const page = await open(`/problems/${slug}`);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(page.text).toContain(`<h1>${title}</h1>`);
+    expect(page.text).toContain(`<main><h1>${title}</h1>`);
+    expect(page.text).toContain('<a href="/problems">');
+    const sample = /<pre>([^]*)<\/pre>/.exec(page.text)?.[1]?.replaceAll('&#34;', '"') ?? '';
+    expect(JSON.parse(sample)).toMatchObject({ type: `/problems/${slug}`, title, status });
   }
-  expectProblem(await open('/problems/constructor'), 'not-found');
+});
+
+it('the pages say, as docs/integrators.md does, whether it helps to send the request again', async () => {
+  const rows = readFileSync('docs/integrators.md', 'utf8').matchAll(
+    /^\| [45]\d\d.*? \| (.*?) \| .* \| (.*) \|$/gm,
+  );
+  const seen: string[] = [];
+  for (const [, types = '', again = ''] of rows)
+    for (const [, slug] of types.matchAll(/`([a-z-]+)`/g)) {
+      const { text } = await open(`/problems/${slug}`);
+      const [, first = ''] = /<h2>Try again\?<\/h2><p>(\w+)/.exec(text) ?? [];
+      const word = again.replace(/^after/, 'yes').split(/\W/)[0];
+      expect([slug, first.toLowerCase()]).toEqual([slug, word]);
+      seen.push(slug ?? '');
+    }
+  expect(seen.toSorted()).toEqual(Object.keys(problemTypes).toSorted());
+});
+
+it.each([
+  ['/problems/constructor', 404],
+  ['/', 200],
+])('%s is a page for a browser, and a problem document for a program', async (path, status) => {
+  expectProblem(await open(path), 'not-found');
+  const Accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+  const page = await world.get(path, { headers: { ...OPEN, Accept } });
+  expect({ status: page.status, type: page.headers.get('content-type') }).toEqual({
+    status,
+    type: 'text/html; charset=utf-8',
+  });
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(page.text).toContain('<a href="/docs">');
 });

@@ -33,6 +33,7 @@ export class PageWalk {
 
   private constructor(readonly world: World) {
     this.environment = {
+      API: world.service.url,
       KEY: world.key.key,
       TOKEN: world.token,
       CLIENT_ID: 'tests',
@@ -98,10 +99,8 @@ export class PageWalk {
 
   /** Runs a command as a reader types it; a variable that is set alone stays set. */
   async run(command: string, role = 'order_lookup_owner'): Promise<Outcome> {
-    const { url, managementUrl } = this.world.service;
-    let adapted = command
-      .replaceAll('http://127.0.0.1:3000', url)
-      .replaceAll('http://127.0.0.1:3001', managementUrl);
+    const { managementUrl } = this.world.service;
+    let adapted = command.replaceAll('http://127.0.0.1:3001', managementUrl);
     for (const [shown, real] of this.realIds) adapted = adapted.replaceAll(shown, real);
     const [, name] = /^([A-Z_]+)=\$\(.*\)$/.exec(adapted) ?? [];
     const outcome = await shell(name ? `${adapted}\nprintf %s "$${name}"` : adapted, this.folder, {

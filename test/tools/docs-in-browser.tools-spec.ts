@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
@@ -12,6 +13,13 @@ import { World } from '../support/world.js';
 const CHROMIUM = '/usr/bin/chromium';
 const OUTPUT = join(PROJECT, 'test', 'output');
 const BASE_PATH = '/lookups';
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** What axe finds on a page, but for what it calls minor or moderate. */
+const SERIOUS = `axe.run().then(({ violations }) => violations.filter(({ impact }) => /serious|critical/.test(impact)).map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))`;
+async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(AXE);
+  expect(await page.evaluate(SERIOUS)).toEqual([]);
+}
 
 let browser: Browser;
 let issuer: Server;
@@ -80,11 +88,32 @@ describeInBrowser('the documentation page in a browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  it.each([1200, 390])('fits a screen %i pixels wide', async (width) => {
-    const { page, complaints } = await open({ viewport: { width, height: 900 } });
+  it.each(
+    ['light', 'dark'].flatMap((scheme) => [1200, 390].map((width) => [scheme, width] as const)),
+  )('is accessible, %s, and fits a screen %i pixels wide', async (scheme, width) => {
+    const colorScheme = scheme as 'light' | 'dark';
+    const { page, complaints } = await open({ viewport: { width, height: 900 }, colorScheme });
     const scrolled = await page.evaluate<number>('document.documentElement.scrollWidth');
     expect(scrolled).toBeLessThanOrEqual(width);
-    await page.screenshot({ path: join(OUTPUT, `docs-${width}.png`) });
-    expect(complaints).toEqual([]);
+    await page.screenshot({ path: join(OUTPUT, `docs-${scheme}-${width}.png`) });
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Authorize' }).first().click();
+    const dialog = page.locator('.dialog-ux');
+    // The key, and the sign-in of a person; a page cannot use the grant of programs
+    expect(await dialog.getByRole('button', { name: 'Authorize' }).count()).toBe(2);
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Close' }).first().click();
+    await page.locator('.opblock-summary-control').first().click();
+    await page.getByRole('button', { name: 'Execute' }).click();
+    const type = page.locator('.live-responses-table .microlight a');
+    await type.waitFor();
+    await expectAccessible(page);
+    await page.screenshot({ path: join(OUTPUT, `docs-error-${scheme}-${width}.png`) });
+    expect(await type.getAttribute('href')).toBe(`${BASE_PATH}/problems/missing-credentials`);
+    expect(complaints).toEqual([expect.stringContaining('401')]); // what the browser says of the error
+    for (const path of ['/problems/missing-credentials', '/problems', '/problems/typo', '']) {
+      await page.goto(`${world.service.url}${BASE_PATH}${path}`);
+      await expectAccessible(page);
+    }
   });
 });

@@ -32,14 +32,17 @@ const ASK_FOR: Readonly<Record<string, string>> = {
 const WAY =
   'OAUTH_ISSUER has to be exactly its iss; if its metadata is elsewhere, set OAUTH_JWKS_URI. Check the way to it: Node.js ignores HTTPS_PROXY without NODE_USE_ENV_PROXY=1.';
 
-/** What was found, and perhaps what to do: against a fault, which keeps the service from working, or a warning. */
+/** What may have a fault while calls are answered: what was piped in, and the first two. */
+const [HARMLESS, GIVEN] = [/^(migrations|triggers)$/, /^(API key|access token)$/];
+
+/** What was found, and perhaps what to do: against a fault or a warning. */
 type Finding = Readonly<{ said: string; fault?: string; warning?: string }>;
 
 export const doctor = command({
   summary: 'checks configuration, database and issuer, and says what to do',
   run: async () => {
     const lines: string[] = [];
-    let faults = 0;
+    const faults = new Set<string>();
     /** Gives whether there is no fault. What fails is one, against which `remedy` helps, and the other checks go on. */
     const examine = async (subject: string, remedy: string, check: () => Promise<Finding>) => {
       const { said, fault, warning } = await check().catch((error: unknown): Finding => ({
@@ -49,7 +52,7 @@ export const doctor = command({
       const state = fault ? 'fault' : warning ? 'warning' : 'ok';
       lines.push(`${state.padEnd(7)}  ${subject.padEnd(13)}  ${said}`);
       if (fault ?? warning) lines.push(`${' '.repeat(24)}→ ${fault ?? warning}`);
-      if (fault) faults++;
+      if (fault) faults.add(subject);
       return !fault;
     };
     const given = await givenCredentials();
@@ -71,8 +74,11 @@ export const doctor = command({
       for (const token of given.filter((one) => one.includes('.')))
         await examine('access token', ASK, () => examineToken(token, configuration, keySets));
     }
-    lines.push('', `Things that keep the service from working: ${faults || 'none'}.`);
-    return { text: lines.join('\n'), status: faults > 0 ? 2 : 0 };
+    const refused = [...faults].filter((subject) => GIVEN.test(subject)).join(', ');
+    const causes = [...faults].filter((subject) => !HARMLESS.test(subject) && !GIVEN.test(subject));
+    const answered = causes.length > 0 ? `not answered. Correct ${causes.join(', ')}` : 'answered';
+    lines.push('', `Calls are ${answered}.${refused && ` Refused: ${refused}.`}`);
+    return { text: lines.join('\n'), status: faults.size > 0 ? 2 : 0 };
   },
 });
 

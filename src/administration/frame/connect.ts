@@ -5,6 +5,7 @@ import { poolOptions } from '../../database/connections.js';
 import { SETTINGS, type Session, withSession } from '../../database/session.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { refuse } from './command.js';
+import { adviceAgainst } from './connection-advice.js';
 
 /** A command may take its time. PostgreSQL has transaction_timeout from 17 on. */
 const UNLIMITED = `${SETTINGS}; set local statement_timeout = 0;
@@ -28,7 +29,8 @@ type Work<T> = (session: Session, manager: EntityManager) => Promise<T>;
  * @throws AdministrationError that says what is wrong with the variable, the server or its version
  */
 async function inTransaction<T>(begin: string, work: Work<T>, address: DatabaseAddress) {
-  const { database, host, port } = new Client({ connectionString: connectionString(address) });
+  const url = connectionString(address);
+  const { database, host, port } = new Client({ connectionString: url });
   const { extra, ...options } = poolOptions(address);
   // A command does not try again, so it waits longer than the service
   const limits = { connectionTimeoutMillis: 10_000, query_timeout: 0 };
@@ -48,7 +50,7 @@ async function inTransaction<T>(begin: string, work: Work<T>, address: DatabaseA
   } catch (error) {
     if (isUsable) throw error;
     return refuse(
-      `The database ${database} at ${host}:${port} cannot be used: ${messageOf(error)}. Check DATABASE_URL and that the server runs.`,
+      `The database ${database} at ${host}:${port} cannot be used: ${messageOf(error)}. ${adviceAgainst(error, url)}`,
     );
   } finally {
     await source.destroy().catch(() => undefined);

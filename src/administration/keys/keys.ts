@@ -37,7 +37,7 @@ async function issueKey(database: Client, title: string, client: string, lifetim
     [client, hashApiKey(key), lifetime],
   );
   const { id, expiresAt } = rows[0] ?? {};
-  const end = expiresAt ? `expires at ${expiresAt.toISOString()}` : 'does not expire';
+  const end = expiresAt ? `expires at ${expiresAt.toISOString()}` : 'never ends';
   const text = `${title} of ${client}, shown this once:\n\n  ${key}\n\nIts id is ${id}; it ${end}.`;
   return { text, json: { ...rows[0], key } };
 }
@@ -54,24 +54,30 @@ export const issue = command({
 });
 
 export const list = command({
-  usage: '[--expiring 30d] [--json]',
-  summary: 'shows all keys, or those that end within a time: state, creation, end and last use',
-  options: { expiring: TEXT, json: FLAG },
-  run: ({ expiring }) =>
+  usage: '[--client NAME] [--expiring 30d] [--json]',
+  summary: 'shows all keys, those of a client, or those that end within a time, and their last use',
+  options: { client: TEXT, expiring: TEXT, json: FLAG },
+  run: ({ client: name, expiring }) =>
     withDatabase(async (client) => {
       const { rows } = await client.query<Key>(
         `select id, client, ${KEY_STATE} as state, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt"
          from api_key left join api_key_use on key_id = id
-         where $1::interval is null or (least(expires_at, revoked_at) > now() and least(expires_at, revoked_at) <= now() + $1)
+         where ($2::text is null or client = $2) and ($1::interval is null or (least(expires_at, revoked_at) > now() and least(expires_at, revoked_at) <= now() + $1))
          order by client, created_at`,
-        [duration(expiring)],
+        [duration(expiring), name],
       );
-      const shown = (moment: Date | null): string => (moment?.toISOString() ?? 'never').padEnd(24);
-      const lineOf = (key: Key): string =>
-        `${key.id}  ${key.state.padEnd(8)}  created ${shown(key.createdAt)}  expires ${shown(key.expiresAt)}  revoked ${shown(key.revokedAt)}  used ${shown(key.lastUsedAt)}  ${key.client}`;
-      return { text: rows.map(lineOf).join('\n') || 'There are none.', json: rows };
+      const lines = [HEADER, ...rows.map(lineOf)];
+      return { text: rows.length > 0 ? lines.join('\n') : 'There are none.', json: rows };
     }),
 });
+
+const HEADER =
+  'id                                    state     created                   ends                      used                      client';
+const shown = (moment: Date | null): string => (moment?.toISOString() ?? 'never').padEnd(24);
+function lineOf({ id, state, createdAt, expiresAt, revokedAt, lastUsedAt, client }: Key): string {
+  const end = !revokedAt || (expiresAt && expiresAt < revokedAt) ? expiresAt : revokedAt;
+  return [id, state.padEnd(8), ...[createdAt, end, lastUsedAt].map(shown), client].join('  ');
+}
 
 // No message repeats the word of a caller: it could be a key
 export const revoke = command({

@@ -15,8 +15,12 @@ const DESCRIPTION = `Three read-only lookups: which codes an order may hold.
 - **Filters** match exactly and case-sensitively, without trimming; both together mean AND. A filter that is unknown, empty, repeated or broken is refused and never ignored.
 - **Caching**: the strong ETag changes with the content alone. Ask with If-None-Match: 304 has no body and does not count towards a rate limit.
 - **Content coding**: communication codes of ${NEGOTIATED_FROM / 1024} KiB and more are also sent as gzip and br, by Accept-Encoding. Each coding has its own ETag; the tag of any of them gives 304. Range is ignored.
-- **Errors** are problem documents (RFC 9457) with a request id; each type has a page that explains it.
+- **Errors** are problem documents (RFC 9457) with a request id; each type has a page that explains it. Programs compare the last segment of \`type\`.
 - **Limits**: target ${LIMITS.target}, headers ${LIMITS.headers} and ${LIMITS.headerLines}, filters ${LIMITS.filter}, no body. There is no rate limit unless the operator sets one.`;
+
+const description = 'The ETag of the answer that the caller has: 304 while it is current.';
+const schema = { type: 'string', maxLength: 8_000 };
+const IF_NONE_MATCH = { name: 'If-None-Match', in: 'header', required: false, description, schema };
 
 /**
  * The OpenAPI 3.1 document of the API.
@@ -28,13 +32,11 @@ export function openApiDocument(
   issuer: IssuerMetadata | undefined,
 ): object {
   const paths = OPERATIONS.map((operation) => {
-    const { path, operationId, summary, description, area, parameters } = operation;
+    const { path, area, parameters, ok: _ok, schema: _schema, ...texts } = operation;
     const get = {
-      operationId,
-      summary,
-      description,
+      ...texts,
       tags: [area],
-      parameters,
+      parameters: [...parameters, IF_NONE_MATCH],
       security: [{ apiKey: [], accessToken: scope ? [scope] : [] }],
       responses: responsesOf(operation, problems),
     };
@@ -71,18 +73,17 @@ export function openApiDocument(
   };
 }
 
-/** The address of the issuer stands for its endpoints while these are not known. */
-function flows(address: string, scope: string, issuer: IssuerMetadata | undefined): object {
+/** The address of the issuer stands for its endpoints while these are not known. An issuer may have none for persons. */
+function flows(address: string, scope: string, issuer?: IssuerMetadata): object {
   const tokenUrl = issuer?.token_endpoint ?? address;
-  const authorizationUrl = issuer?.authorization_endpoint ?? address;
+  const authorizationUrl = issuer ? issuer.authorization_endpoint : address;
   const needed = scope ? { [scope]: 'Needed for all operations' } : {};
   // Many issuers grant a person nothing if no scope is requested; every OpenID provider knows the scope openid
-  const openid =
-    !scope && issuer?.scopes_supported?.includes('openid')
-      ? { openid: 'Sign in; this service demands no scope' }
-      : {};
+  const knowsOpenid = !scope && issuer?.scopes_supported?.includes('openid');
+  const openid = knowsOpenid ? { openid: 'Sign in; this service demands no scope' } : {};
+  const scopes = { ...needed, ...openid };
   return {
-    authorizationCode: { authorizationUrl, tokenUrl, scopes: { ...needed, ...openid } },
+    ...(authorizationUrl && { authorizationCode: { authorizationUrl, tokenUrl, scopes } }),
     clientCredentials: { tokenUrl, scopes: needed },
   };
 }

@@ -52,13 +52,18 @@ export function responsesOf(
   };
 }
 
+/** A document of a problem type. */
+export function sampleOf(slug: ProblemSlug, problems: ProblemRenderer, as?: number): object {
+  const { title, meaning: detail, status } = problemTypes[slug];
+  const instance = 'urn:uuid:7f0c5a0e-3f64-4c3b-9d5c-1f2e3d4c5b6a';
+  const dateTime = '2026-11-21T09:30:00.000Z';
+  return { type: problems.typeOf(slug), title, status: as ?? status, detail, instance, dateTime };
+}
+
 function errorOf(status: number, slugs: readonly ProblemSlug[], problems: ProblemRenderer): object {
   const examples = slugs.map((slug) => {
-    const { title, meaning: detail } = problemTypes[slug];
-    const instance = 'urn:uuid:7f0c5a0e-3f64-4c3b-9d5c-1f2e3d4c5b6a';
-    const dateTime = '2026-11-21T09:30:00.000Z';
-    const value = { type: problems.typeOf(slug), title, status, detail, instance, dateTime };
-    return [slug, { summary: title, value }] as const;
+    const value = sampleOf(slug, problems, status);
+    return [slug, { summary: problemTypes[slug].title, value }] as const;
   });
   const schema = { $ref: '#/components/schemas/ProblemDetails' };
   return {

@@ -6,14 +6,10 @@ import {
 } from '../../problems/limits.js';
 
 /** What the constraints of the tables allow: not empty, no white space around it. */
-const clean = (maxLength: number): object => ({
-  type: 'string',
-  minLength: 1,
-  maxLength,
-  pattern: String.raw`^\S(.*\S)?$`,
-});
+const pattern = String.raw`^\S(.*\S)?$`;
+const clean = (maxLength: number) => ({ type: 'string', minLength: 1, maxLength, pattern });
 const code = clean(MAX_CODE_CHARACTERS);
-const text = (description: string, maxLength = 1_024): object => ({
+const text = (description: string, maxLength = 1_024) => ({
   type: 'string',
   maxLength,
   description,
@@ -41,13 +37,7 @@ const COMMON: Readonly<Record<string, readonly string[]>> = {
   temperatureUnitOfMeasurement: ['Fahrenheit'],
   productClassification: ['Major', 'Minor'],
   networkFlows: ['LDC Direct', 'RDC Flow Through'],
-  consumerClassification: [
-    'Home Delivery',
-    'Builder Direct',
-    'Builder Indirect',
-    'Retail',
-    'Return',
-  ],
+  consumerClassification: 'Home Delivery,Builder Direct,Builder Indirect,Retail,Return'.split(','),
   partyContactType: ['General', 'Information', 'Mutually Defined'],
   orderStatus: ['Pending', 'On Hold'],
   partyType: ['Solicitor'],
@@ -79,7 +69,7 @@ export const schemas: Record<string, object> = {
       code: { ...code, description: 'Code of the record.' },
       description: {
         ...clean(MAX_DESCRIPTION_CHARACTERS),
-        description: 'Description of the communication code.',
+        description: 'Description of the code.',
       },
     }),
     example: {
