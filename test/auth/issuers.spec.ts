@@ -215,19 +215,23 @@ it.each<Fault>(['drip', 'html', 'redirect', 'endless', 'bomb'])(
 it.each<Fault>(['slow', 'status 500', 'down'])(
   'rotates without key ids, and replaces a key under its id, while its key set is %s: 503 until a fetch has succeeded, then 200',
   async (fault) => {
-    const withoutKid = (keys: SigningKey[]) => keys.map(({ jwk: { kid: _, ...jwk } }) => jwk);
+    const withoutKid = (all: SigningKey[]): JWK[] =>
+      all.map(({ jwk }) => {
+        const { kid: _, ...unnamed } = jwk;
+        return unnamed;
+      });
     const [former, next] = [await signingKey('ES256', 'one'), await signingKey('ES256', 'one')];
-    const unnamed = { header: { kid: undefined } };
+    const unnamedHeader = { header: { kid: undefined } };
     issuer.published = [...withoutKid([former, ...keys]), former.jwk];
     await pass(60);
     const known = await issuer.token({ key: former });
-    for (const parts of [{}, unnamed])
+    for (const parts of [{}, unnamedHeader])
       expect(await statusOf(await issuer.token({ key: former, ...parts }))).toBe(200);
     issuer.fault = fault;
     issuer.published = [...withoutKid([next, ...keys]), next.jwk];
     const renewed = [
       await issuer.token({ key: next }),
-      await issuer.token({ key: next, ...unnamed }),
+      await issuer.token({ key: next, ...unnamedHeader }),
     ];
     const statuses = () => Promise.all([known, ...renewed].map(statusOf));
     await pass(

@@ -69,7 +69,7 @@ it.each(
   const configuration = readConfiguration({
     DATABASE_URL: 'postgres://db/x',
     ...(claims['iss'] === undefined ? {} : { OAUTH_JWKS_URI: `${issuer.url}/jwks` }),
-    OAUTH_ISSUER: String(claims['iss'] ?? issuer.url),
+    OAUTH_ISSUER: (claims['iss'] as string | undefined) ?? issuer.url,
     OAUTH_AUDIENCE: AUDIENCE,
     ...(Object.fromEntries(set) as Record<string, string>),
   });

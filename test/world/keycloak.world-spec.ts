@@ -141,7 +141,7 @@ async function ofPerson(): Promise<string> {
     scope: 'openid',
     redirect_uri,
   });
-  const form = await fetch(`${url}/realms/orders/protocol/openid-connect/auth?${query}`);
+  const form = await fetch(`${url}/realms/orders/protocol/openid-connect/auth?${query.toString()}`);
   const action = /action="([^"]+)"/.exec(await form.text())?.[1]?.replaceAll('&amp;', '&') ?? '';
   const Cookie = form.headers
     .getSetCookie()
