@@ -30,24 +30,24 @@ it('every command says and does the same whatever the database is set to', async
   const copy = new ProgramCopy();
   copy.add('0100_list', `insert into code_list (name) values ('harmless');`);
   const databases = [await createDatabase(), await createDatabase()];
-  for (const { query } of databases)
-    await query(
+  for (const each of databases)
+    await each.query(
       `create schema other; create table other.api_key (like public.api_key including all); create table other.communication_code (like public.communication_code);
        insert into communication_code values ('T', 'C', 'x', '2027-01-02T03:04:05Z', '2999-01-01Z');
        insert into api_key (id, client, key_hash, created_at, expires_at) values ('3f0c2a1e-8f57-4d0e-9a55-0c9f6a0c7d11', 'Acme', sha256('x'), '2020-01-01Z', '2999-01-01Z')`,
     );
-  const { name, query } = databases[1] as (typeof databases)[0];
+  const spoilt = databases[1] as (typeof databases)[0];
   for (const setting of [
     ...[`datestyle = 'German'`, `timezone = 'Asia/Kathmandu'`, 'search_path = other, public'],
     ...[`default_transaction_isolation = 'serializable'`, 'default_transaction_read_only = on'],
     ...[`bytea_output = 'escape'`, `intervalstyle = 'sql_standard'`, 'statement_timeout = 5000'],
   ])
-    await query(`alter database ${name} set ${setting}`);
+    await spoilt.query(`alter database ${spoilt.name} set ${setting}`);
   for (const line of [
     ...['keys list', 'codes export communication-codes', 'codes show --at 2027-06-01'],
     ...['migrate plan', 'migrate up', 'migrate drift', 'keys issue --client Acme --expires-in 1d'],
   ]) {
-    const [plain, spoilt] = await Promise.all(
+    const [plain, other] = await Promise.all(
       databases.map(async ({ url }) => {
         copy.environment = { DATABASE_URL: url };
         const [program = '', ...words] = line.split(' ');
@@ -57,12 +57,12 @@ it('every command says and does the same whatever the database is set to', async
         return { line, status, text, stderr };
       }),
     );
-    expect(spoilt).toEqual(plain);
+    expect(other).toEqual(plain);
     expect(plain).toMatchObject({ status: line === 'migrate drift' ? 2 : 0, stderr: '' });
   }
   const ends = `select expires_at - created_at = interval '1 day' as is_right from public.api_key where expires_at < '2900-01-01'`;
-  expect(await query(ends)).toEqual([{ is_right: true }]);
-  expect(await query('select from other.api_key')).toEqual([]);
+  expect(await spoilt.query(ends)).toEqual([{ is_right: true }]);
+  expect(await spoilt.query('select from other.api_key')).toEqual([]);
   copy.remove();
   for (const database of databases) await database.drop();
 });

@@ -96,8 +96,8 @@ it('becomes a migration, which changes nothing here and everything elsewhere, an
   expect(await copy.migrate('up')).toMatchObject({ status: 0 });
   expect((await drift()).stdout).not.toContain('"by hand"'); // a migration has written the row since
   await database.query(
-    `begin; alter table communication_code disable trigger all; insert into communication_code values ('T', 'unseen', 'x'); alter table communication_code enable always trigger record_insert;
-     alter table communication_code enable always trigger record_update; alter table communication_code enable always trigger record_delete; alter table communication_code enable always trigger record_truncate; commit`,
+    `begin; alter table communication_code disable trigger record_insert; insert into communication_code values ('T', 'unseen', 'x');
+     alter table communication_code enable always trigger record_insert; commit`,
   );
   expect((await drift('--since', '2999-01-01T00:00:00Z')).stdout).toMatch(
     /^communication_code: the table holds \{.*"unseen".*\}, the record of changes no row\n$/,

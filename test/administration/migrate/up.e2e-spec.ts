@@ -26,10 +26,9 @@ afterAll(async () => {
 
 const migrate = (words: string) => copy.migrate(...words.split(' '));
 const GOOD = { status: 0, stderr: '' };
-const applied = async (where = database): Promise<string[]> =>
-  (await where.query<{ name: string }>('select name from public.pgmigrations order by id')).map(
-    ({ name }) => name,
-  );
+const SESSIONS = `select from pg_stat_activity where datname = current_database() and application_name = 'order-lookup-administration'`;
+const applied = async (where = database): Promise<unknown[]> =>
+  (await where.query('select name from public.pgmigrations order by id')).map(({ name }) => name);
 /** A file looks whether settings of others are left. */
 const LOOK = `do $$ begin
   if current_setting('search_path') <> 'public, pg_temp' or current_setting('TimeZone') <> 'UTC' or current_user <> session_user
@@ -97,8 +96,9 @@ it.each([
 it('leaves nothing half done and no lock when it is killed', async () => {
   copy.add('0100_take_long', `create table half_done (x int);\nselect pg_sleep(60);`);
   const { child, ended } = copy.start('migrate', 'up');
-  const sleeping = `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
-  await until(async () => (await database.query(sleeping)).length > 0);
+  await until(
+    async () => (await database.query(`${SESSIONS} and wait_event = 'PgSleep'`)).length > 0,
+  );
   child.kill('SIGKILL');
   await ended;
   copy.add('0100_take_long', 'create table half_done ();', 'drop table half_done;');
@@ -147,13 +147,13 @@ async function loseCommit(url: string, how: string): Promise<{ url: string; clos
     upstream.on('close', () => isSilent || socket.destroy());
     socket.on('close', () => isSilent || upstream.destroy());
     socket.on('data', (bytes) => {
-      if (isSilent) return;
-      if (isLost || !bytes.includes('commit\0') || !how) return void upstream.write(bytes);
-      isLost = true;
-      isSilent = how.startsWith('silent');
-      if (how.endsWith('before')) return void (isSilent || upstream.destroy());
-      upstream.write(bytes);
-      if (!isSilent) upstream.removeAllListeners('data').once('data', () => upstream.destroy());
+      const isCommit = !isLost && bytes.includes('commit\0');
+      isLost ||= isCommit;
+      isSilent ||= isCommit && how === 'silent before';
+      if (isCommit && how === 'cut before') upstream.destroy();
+      else if (!isSilent) upstream.write(bytes);
+      if (isCommit && how === 'cut after')
+        upstream.removeAllListeners('data').once('data', () => upstream.destroy());
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -182,8 +182,7 @@ it.each([
   );
   expect({ status: outcome.status, names: await applied() }).toEqual({ status, names });
   // Its session has ended by itself
-  const sessions = `select from pg_stat_activity where datname = current_database() and application_name = 'order-lookup-administration'`;
-  await until(async () => (await database.query(sessions)).length === 0);
+  await until(async () => (await database.query(SESSIONS)).length === 0);
 });
 
 it('goes down only with --yes, or on the database of the demo, and where there is a way back; files that are gone are named', async () => {
@@ -244,7 +243,7 @@ it.each([
   ['', /^DATABASE_URL is not set: .*\n$/],
   [
     'postgres://nobody:wrong@127.0.0.1:1/x',
-    /^The database x at 127\.0\.0\.1:1 cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\. Check .*\n$/,
+    /^The database x at 127\.0\.0\.1:1 cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\. Start .*\n$/,
   ],
   [
     `${process.env['TEST_POSTGRES_URL']?.replace(/postgres$/, 'absent')}`,
