@@ -12,9 +12,7 @@ export function refuse(message: string): never {
 }
 
 interface Definition<O extends Options> {
-  /** Its operands and options, such as `NAME [--from FILE.csv]`. */
   readonly usage?: string;
-  /** How many operands there are at least and at most; by default none. */
   readonly operands?: readonly [least: number, most: number];
   readonly summary: string;
   readonly options?: O;
@@ -35,7 +33,6 @@ interface Outcome {
 export const TEXT = { type: 'string' } as const;
 export const FLAG = { type: 'boolean' } as const;
 
-/** Options are those of parseArgs; `run` gets their typed values. */
 export const command = <const O extends Options>(definition: Definition<O>) =>
   ({ usage: '', operands: [0, 0], options: {}, ...definition }) as unknown as Command;
 
@@ -47,9 +44,8 @@ export function typed(program: string, ...words: readonly string[]): string {
 }
 
 /** Nothing tells an option that npm took for its own from a setting of npm. */
-const NPM = process.env['npm_lifecycle_event']
-  ? ['Without "--" npm takes options for its own and does not pass them on.']
-  : [];
+const NPM = ['Without "--" npm takes options for its own and does not pass them on.'];
+const ABOUT_NPM = process.env['npm_lifecycle_event'] ? NPM : [];
 
 /**
  * Runs the command that the arguments of the process name. A failure is one sentence on standard error, and status 1.
@@ -63,7 +59,7 @@ export async function runProgram(name: string, commands: Record<string, Command>
     const lines = Object.entries(commands).map(
       ([word, { usage, summary }]) => `  ${typed(name, word, usage)}\n      ${summary}\n`,
     );
-    process.stdout.write(`Usage:\n${lines.join('')}${[notes, ...NPM].join('\n')}\n`);
+    process.stdout.write(`Usage:\n${lines.join('')}${[notes, ...ABOUT_NPM].join('\n')}\n`);
     return;
   }
   try {
@@ -94,6 +90,6 @@ function parsed(name: string, word: string, chosen: Command, args: string[]) {
     throw new Error('There are too few words, or too many');
   } catch (error) {
     const [fault] = messageOf(error).split(/\.(?: |$)/);
-    return refuse([`${fault}. Usage: ${typed(name, word, usage)}`, ...NPM].join('. '));
+    return refuse([`${fault}. Usage: ${typed(name, word, usage)}`, ...ABOUT_NPM].join('. '));
   }
 }

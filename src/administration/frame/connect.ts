@@ -7,9 +7,7 @@ import { messageOf } from '../../telemetry/error-message.js';
 import { refuse } from './command.js';
 import { adviceAgainst } from './connection-advice.js';
 
-/** A command may take its time. PostgreSQL has transaction_timeout from 17 on. */
-const UNLIMITED = `${SETTINGS}; set local statement_timeout = 0;
-  do $$ begin set local transaction_timeout = 0; exception when undefined_object then null; end $$`;
+const UNLIMITED = `${SETTINGS}; set local statement_timeout = 0`;
 const READING = `begin isolation level repeatable read, read only, not deferrable; ${UNLIMITED};
   set local row_security = off; set local lock_timeout = '10s'; set local idle_in_transaction_session_timeout = '1min'`;
 /** The settings of a transaction that writes. The session ends soon after its client or the way to it is gone; not every platform can notice that during a statement. */
@@ -50,7 +48,7 @@ async function inTransaction<T>(begin: string, work: Work<T>, address: DatabaseA
   } catch (error) {
     if (isUsable) throw error;
     return refuse(
-      `The database ${database} at ${host}:${port} cannot be used: ${messageOf(error)}. ${adviceAgainst(error, url)}`,
+      `The database ${database} at ${host}:${port} cannot be used: ${messageOf(error)}. ${await adviceAgainst(error, url)}`,
     );
   } finally {
     await source.destroy().catch(() => undefined);

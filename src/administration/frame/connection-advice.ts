@@ -1,34 +1,31 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const PLACE = 'Start the server, or correct host and port in DATABASE_URL.';
 const NAME = 'Correct the host in DATABASE_URL: it has no address here.';
 /** By SQLSTATE, or the code of Node.js. */
 const ADVICE: Readonly<Record<string, string>> = {
-  '28P01':
-    'Correct role and password in DATABASE_URL, or set the password: psql -c "\\password ROLE"',
-  28000:
-    'Create the role, or let it in from here in pg_hba.conf; where that wants TLS, add sslmode=verify-full to DATABASE_URL.',
-  '3D000': `Correct the database in DATABASE_URL, or create it: create database NAME encoding 'UTF8' template template0;`,
-  53300:
-    'End connections that nobody needs (table pg_stat_activity), or raise max_connections, or the limit of the role or database.',
-  '57P03': 'Wait until the server has started.',
+  '28P01': 'Correct role and password in DATABASE_URL, or set the password.',
+  28000: 'Create the role, or let it in (pg_hba.conf); for TLS add sslmode=verify-full.',
+  '3D000': 'Correct the database in DATABASE_URL, or create it.',
+  53300: 'End connections (table pg_stat_activity), or raise the limit that was reached.',
   ECONNREFUSED: PLACE,
   ETIMEDOUT: PLACE,
   ENOTFOUND: NAME,
   EAI_AGAIN: NAME,
   ERR_TLS_CERT_ALTNAME_INVALID: 'Write the host in DATABASE_URL as its certificate names it.',
-  CERT_HAS_EXPIRED: 'Renew the certificate of the server.',
 };
 const DEMO = join(import.meta.dirname, '..', '..', '..', '.data', 'demo.env');
-const OF_DEMO = /^postgres:\/\/postgres:[\da-f]{32}@127\.0\.0\.1:\d+\/postgres$/;
 
-/** What to do if the database cannot be reached. A terminal may have the address of the demo as it was before. */
-export function adviceAgainst(error: unknown, url: string): string {
-  if (OF_DEMO.test(url) && existsSync(DEMO))
-    return readFileSync(DEMO, 'utf8').includes(`'${url}'`)
-      ? 'This is the database of the demo. Start it in another terminal: npm start'
-      : 'The demo has another database by now. Load its variables again: . .data/demo.env';
+/** Written by the demo: it holds the connection string of its database. */
+export async function isOfDemo(url: string): Promise<boolean> {
+  return (await readFile(DEMO, 'utf8').catch(() => '')).includes(`DATABASE_URL='${url}'`);
+}
+
+/** What to do if the database cannot be reached. */
+export async function adviceAgainst(error: unknown, url: string): Promise<string> {
+  if (await isOfDemo(url))
+    return 'This is the database of the demo. Start it in another terminal: npm start';
   const { code } = error as { code?: string };
   return ADVICE[code ?? ''] ?? 'Check DATABASE_URL and that the server runs.';
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, rename } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { promisify } from 'node:util';
@@ -9,6 +9,7 @@ import { connectionString } from '../../configuration/database-url.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
+import { isOfDemo } from '../frame/connection-advice.js';
 import { changesFrom } from '../lists/list-file.js';
 import { migrationText } from '../lists/list-tables.js';
 import { countDrift } from './drift.js';
@@ -16,18 +17,13 @@ import * as files from './migration-files.js';
 import { describeEffects, planMigrations } from './plan/plan.js';
 import { runMigrations } from './run-migrations.js';
 
-/** Written by the demo: it holds the connection string of its database. */
-const DEMO = join(files.MIGRATIONS, '..', '.data', 'demo.env');
-
 const WHAT_IT_IS = `a change by hand, a row that the record lacks, or an object that is not what the migrations made. See: ${typed('migrate', 'drift')}`;
 
 export const up = command({
   summary: 'applies the migrations that are pending',
   run: async () => {
     const names = await runMigrations('up');
-    const { newer } = await withDatabase(async (client) =>
-      files.readState(client, await files.readMigrations()),
-    );
+    const { newer } = await withDatabase((client) => files.readState(client));
     const lines = names.map((name) => `applied  ${name}`);
     if (newer.length > 0) lines.push(`Applied by a newer release: ${newer.join(', ')}.`);
     else if (names.length === 0) lines.push('Nothing to do.');
@@ -45,7 +41,7 @@ export const status = command({
   summary: 'lists what is applied and pending; status 1 where an applied file is gone',
   run: () =>
     withDatabase(async (client) => {
-      const state = await files.readState(client, await files.readMigrations());
+      const state = await files.readState(client);
       const lines = state.applied.map(({ name, appliedAs, state: word }) => {
         const former = name === appliedAs ? '' : ` (as ${appliedAs})`;
         return `${word.padEnd(7)}  ${name}${former}`;
@@ -70,8 +66,7 @@ export const down = command({
     process.stdout.write(
       `To undo in the database ${database} at ${host}:${port}: ${plan.migrations.join(', ')}\n${describeEffects(plan).join('\n')}\n\n`,
     );
-    const demo = await readFile(DEMO, 'utf8').catch(() => '');
-    if (!yes && !demo.includes(`DATABASE_URL='${url}'`) && !(await isAgreed()))
+    if (!yes && !(await isOfDemo(url)) && !(await isAgreed()))
       refuse('Nothing was undone. Where nobody can be asked, add --yes');
     const undone = await runMigrations('down', process.env, () => plan.migrations);
     return { text: undone.map((name) => `undone  ${name}`).join('\n') };

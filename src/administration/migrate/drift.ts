@@ -5,7 +5,7 @@ import { withDatabase } from '../frame/connect.js';
 import { parseMoment, parseTime } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
 import * as lists from '../lists/list-tables.js';
-import { createMigration, readMigrations, readState } from './migration-files.js';
+import { createMigration, readState } from './migration-files.js';
 
 /** The demo loads its samples by this name. They are no drift: their code types say that they are samples. */
 export const DEMO_APPLICATION = 'order-lookup-demo';
@@ -81,7 +81,6 @@ where case when p.whole is not null and r.whole is not null
   then p.whole <> r.whole and exists (select from jsonb_each(p.whole) one join jsonb_each(r.whole) other using (key) where one.value <> other.value)
   else coalesce(p.whole, r.whole) is not null and (r.key is not null or exists (select from public.history where id = 1)) end`;
 
-/** The changes first, the oldest one first. */
 async function driftOfRows(client: Client, since?: string): Promise<Drift[]> {
   const { rows } = await client.query<Drift>(CHANGES, [since]);
   for (const { table, key } of RECORDED)
@@ -94,7 +93,7 @@ export const countDrift = async (client: Client): Promise<number> =>
 
 /** Nothing where a newer release made other objects. */
 async function objectDrift(client: Client) {
-  const { newer } = await readState(client, await readMigrations());
+  const { newer } = await readState(client);
   return newer.length > 0 ? [] : objectFaults(client);
 }
 

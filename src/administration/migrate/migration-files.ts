@@ -1,5 +1,5 @@
-// The files of migrations, what can be checked of them without a database, and what of them is applied. node-pg-migrate takes a misspelt marker
-// for a comment, so that a way back would run on the way up. So every line that resembles a marker has to be one.
+// The files of migrations, and what of them is applied. node-pg-migrate takes a misspelt marker for a comment, so that a way back would run on
+// the way up. So every line that resembles a marker has to be one.
 import { isUtf8 } from 'node:buffer';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -7,7 +7,7 @@ import type { Client } from 'pg';
 import { typed, refuse } from '../frame/command.js';
 import { textsOf } from '../frame/connect.js';
 
-/** The folder of migrations, beside dist/ or src/. It does not depend on the current folder. */
+/** Beside dist/ or src/. */
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migrations');
 
 const MARKERS = ['-- Up Migration', '-- Down Migration'];
@@ -29,10 +29,7 @@ export async function migrationNames(folder = MIGRATIONS): Promise<string[]> {
 
 const SAME_NUMBER = `have the same number. Give those that are not on the main branch the next free ones: ${typed('migrate', 'renumber --base main')}`;
 
-/**
- * Names of all migrations, with every check that needs no database.
- * @throws AdministrationError that names file and line
- */
+/** Names of all migrations, with every check that needs no database. */
 export async function readMigrations(folder = MIGRATIONS): Promise<string[]> {
   const names = await migrationNames(folder);
   const at = names.findIndex((name, index) => names[index + 1]?.slice(0, 4) === name.slice(0, 4));
@@ -63,8 +60,7 @@ export async function createMigration(subject: string, text: string): Promise<st
   return `created ${path}`;
 }
 
-// The name of the last migration is kept in a file of its own. Two branches that both add a migration change the same line, so the conflict
-// appears in git at the merge and not in production.
+// Holds the name of the last migration. Two branches that both add one change the same line, so the conflict appears in git, not in production.
 const LAST = join(MIGRATIONS, '..', 'last-migration.txt');
 
 export const noteLast = async (): Promise<void> =>
@@ -77,7 +73,8 @@ const LOW = `is pending, and later ones are applied. Give it the next free numbe
 /** The files compared with the table of node-pg-migrate. */
 export type MigrationState = Awaited<ReturnType<typeof readState>>;
 
-export async function readState(client: Client, files: readonly string[]) {
+export async function readState(client: Client, given?: readonly string[]) {
+  const files = given ?? (await readMigrations());
   const table = await client.query(`select where to_regclass('public.pgmigrations') is not null`);
   const query = 'select name from public.pgmigrations order by id';
   const names = table.rowCount ? await textsOf(client, query) : [];
@@ -105,10 +102,7 @@ export async function readState(client: Client, files: readonly string[]) {
   };
 }
 
-/**
- * As above, for a transaction that changes something: node-pg-migrate knows a migration by its name alone.
- * @throws AdministrationError that names each applied file that is gone
- */
+/** As above, for a transaction that changes something: node-pg-migrate knows a migration by its name alone. */
 export async function takeState(client: Client, files: readonly string[]): Promise<MigrationState> {
   const state = await readState(client, files);
   if (state.gone.length > 0) refuse(state.gone.join('\n'));
@@ -118,7 +112,6 @@ export async function takeState(client: Client, files: readonly string[]): Promi
   return state;
 }
 
-/** @throws AdministrationError that names each pending file whose number is too low */
 export function pendingOf({ applied, pending }: MigrationState): string[] {
   const inOrder = applied.filter(({ name, appliedAs }) => name === appliedAs);
   const highest = Math.max(0, ...inOrder.map(({ name }) => numberOf(name)));

@@ -1,6 +1,5 @@
-// Runs files of migrations by node-pg-migrate: each in a transaction of its own, together with its row in pgmigrations, so that all of it is
-// committed or nothing. Concurrent runs are serialized by a transaction-level advisory lock, so a killed run leaves no lock behind.
-// A file runs inside a function, where PostgreSQL itself refuses each command that would begin or end a transaction, however it is written.
+// Runs each file by node-pg-migrate in a transaction of its own, together with its row in pgmigrations. A transaction-level advisory lock
+// serializes the runs. A file runs inside a function, where PostgreSQL refuses each command that would begin or end a transaction.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runner } from 'node-pg-migrate';
@@ -14,7 +13,7 @@ import * as files from './migration-files.js';
 /** What a file may depend on, whatever former files set. */
 const AFRESH = `reset session authorization; reset role; reset all; ${WRITING}`;
 /** Statements of node-pg-migrate; all others are those of its table and the text of the file, which begins with a marker. */
-const TRANSACTION_OF_RUNNER = ['BEGIN', 'COMMIT', 'ROLLBACK'];
+const TRANSACTION_OF_RUNNER = /^(BEGIN|COMMIT|ROLLBACK)$/;
 const MARKER_OF_FILE = /^\s*--/;
 /** The text is handed over as a setting, and taken out of it: parallel workers would copy it. */
 const HAND_OVER = `select set_config('order_lookup.file', $1, true)`;
@@ -23,6 +22,7 @@ const EXECUTE = `do $$ declare file text := current_setting('order_lookup.file')
 const CHECK_DEFERRED = 'set constraints all immediate; set constraints all deferred';
 
 const LOCK = '7651, 1';
+const TRY_LOCK = `select where pg_try_advisory_xact_lock(${LOCK})`;
 /** Of other roles PostgreSQL shows to some roles only when they began. */
 const HOLDER = `select format('process %s, role %s, application %s%s', pid, usename, application_name, to_char(xact_start at time zone 'UTC', '", since "YYYY-MM-DD"T"HH24:MI:SS"Z"'))
   from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and granted and (classid, objid) = (${LOCK})
@@ -31,8 +31,7 @@ const HOLDER = `select format('process %s, role %s, application %s%s', pid, usen
 /** Says at once who is waited for. */
 async function lock(client: Client, most: string): Promise<void> {
   await client.query(`set local lock_timeout = '${most}'`);
-  const { rowCount } = await client.query(`select where pg_try_advisory_xact_lock(${LOCK})`);
-  if (rowCount) return;
+  if ((await client.query(TRY_LOCK)).rowCount) return;
   for (const holder of await textsOf(client, HOLDER))
     process.stderr.write(`Waiting for another run, at most ${most}: ${holder}.\n`);
   await client.query(`select pg_advisory_xact_lock(${LOCK})`);
@@ -57,11 +56,9 @@ export async function runMigrations(
   const isOpen = (state: files.MigrationState, name: string): boolean =>
     state.pending.includes(name) === (direction === 'up');
   const runNext = async (client: Client): Promise<string | undefined> => {
-    complete = undefined;
     await lock(client, '120s');
     const state = await files.takeState(client, all);
-    names ??= namesOf(state);
-    const name = names.find((one) => isOpen(state, one));
+    const name = (names ??= namesOf(state)).find((one) => isOpen(state, one));
     if (name) await runFile(client, name, direction);
     return (complete = name);
   };
@@ -73,23 +70,22 @@ export async function runMigrations(
     process.stderr.write('It was committed.\n');
     return name;
   };
-  let remedy = '';
   try {
     for (;;) {
+      complete = undefined;
       const name = await withWriting(runNext, address).catch((error: unknown) => {
         if (!complete) throw error;
-        const reason = `The connection was lost while ${complete} was committed`;
-        process.stderr.write(`${reason}: ${messageOf(error)}.\n`);
-        remedy = `\nSee what is applied: ${typed('migrate', 'status')}`;
+        process.stderr.write(
+          `The connection was lost while ${complete} was committed: ${messageOf(error)}. To see what is applied: ${typed('migrate', 'status')}\n`,
+        );
         return withWriting(look(complete), address);
       });
       if (!name) return done;
-      [complete, remedy] = [undefined, ''];
       done.push(name);
     }
   } catch (error) {
     const before = done.length > 0 ? `\nDone in this run: ${done.join(', ')}.` : '';
-    return refuse(messageOf(error) + remedy + before);
+    return refuse(messageOf(error) + before);
   }
 }
 
@@ -106,7 +102,7 @@ export async function runFile(client: Client, name: string, direction: Direction
   // The record of changes holds the name
   const settings = `${AFRESH}; set local order_lookup.migration = '${name}'; ${limits}`;
   const query = async (text: string, values?: unknown[]): Promise<unknown> => {
-    if (TRANSACTION_OF_RUNNER.includes(text)) return undefined; // the caller's
+    if (TRANSACTION_OF_RUNNER.test(text)) return undefined; // the caller's
     if (!MARKER_OF_FILE.test(text)) return client.query(text, values);
     // The runner adds a semicolon. Without a last statement like this, `select … into` could not be the last one
     const part = text.trim().slice(0, -1);
@@ -138,8 +134,6 @@ export async function runFile(client: Client, name: string, direction: Direction
   }
 }
 
-/** SQLSTATE of COMMIT in a block of PL/pgSQL. */
-const INVALID_TERMINATION = '2D000';
 const ONE_TRANSACTION =
   'A migration is one transaction. Take out what begins or ends one (begin, commit, rollback, savepoint), and write insert instead of copy from stdin.';
 
@@ -148,20 +142,18 @@ function described(error: unknown, place: string): unknown {
   if (error instanceof AdministrationError) return error;
   if (!(error instanceof DatabaseError)) return new Error(messageOf(error).split('\n', 1)[0]);
   const { code, message, detail, hint, routine } = error;
-  const isRefused = routine === 'exec_stmt_dynexecute' || code === INVALID_TERMINATION;
+  const isRefused = routine === 'exec_stmt_dynexecute' || code === '2D000'; // of COMMIT in a block of PL/pgSQL
   const parts = [`${place}: ${message}`, detail, isRefused ? ONE_TRANSACTION : hint];
   const text = parts.flatMap((part) => part?.slice(0, 500) ?? []).join('\n  ');
   return Object.assign(new AdministrationError(text), { code });
 }
 
-/** The line of the file, if the error has a position in the script or in the body of a function that the script creates. */
+/** The line of the file, if the error has a position in the script. */
 function placeOf(error: DatabaseError, before: string, script: string): string {
-  const { internalQuery: text = '', internalPosition: position } = error;
-  const start = text === script ? 0 : script.indexOf(`$${text}$`) + 1;
-  if (!position || (start === 0 && text !== script)) return '';
+  if (!error.internalPosition || error.internalQuery !== script) return '';
   // The position counts characters, from 1, and a string of JavaScript UTF-16 units
-  let [line, left] = [(before + script.slice(0, start)).split('\n').length, Number(position)];
-  for (const character of script.slice(start)) {
+  let [line, left] = [before.split('\n').length, Number(error.internalPosition)];
+  for (const character of script) {
     if (--left < 1) break;
     if (character === '\n') line++;
   }

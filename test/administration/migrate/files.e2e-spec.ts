@@ -35,7 +35,9 @@ const contents = () =>
 const DELETE = 'delete from code_list_value;';
 const TRANSACTION =
   /^0100_x\.sql: EXECUTE of transaction commands is not implemented\n {2}A migration is one transaction\. Take out /;
+const TERMINATION = /: invalid transaction termination\n/;
 const ALONE = /cannot run inside a transaction block/;
+const ATOMIC = 'returns int begin atomic select 1; end;';
 const row = `('A', 'B', 'it''s a description of some length, so that the file is large'),\n`;
 
 describe('a file that PostgreSQL refuses changes nothing, in plan and in up', () => {
@@ -50,27 +52,15 @@ describe('a file that PostgreSQL refuses changes nothing, in plan and in up', ()
     ['prepare transaction', `${DELETE} prepare transaction 'x';`, TRANSACTION],
     ['savepoint', `savepoint s; ${DELETE} rollback to s;`, TRANSACTION],
     ['commit behind E and a quote', `${DELETE} select E'\\''; commit; select E'\\'';`, TRANSACTION],
-    [
-      'a do block with commit',
-      `${DELETE} do $$ begin commit; end $$;`,
-      /: invalid transaction ter/,
-    ],
+    ['a do block with commit', `${DELETE} do $$ begin commit; end $$;`, TERMINATION],
     ['a do block that executes it', `${DELETE} do $$ begin execute 'commit'; end $$;`, TRANSACTION],
-    [
-      'a procedure that commits',
-      `${DELETE} call commits();`,
-      /: invalid transaction termination\n/,
-    ],
+    ['a procedure that commits', `${DELETE} call commits();`, TERMINATION],
     ['copy from stdin', 'copy code_list from stdin;', /: cannot COPY to\/from client [^]*insert/],
     ['vacuum', 'vacuum;', ALONE],
     ['create index concurrently', 'create index concurrently i on code_list (name);', ALONE],
     ['discard all', 'discard all;', ALONE],
     ['set transaction read only', 'set transaction read only;', /read-only transaction/],
-    [
-      'a string that never ends',
-      `${DELETE}\n\nselect 'it;`,
-      /, line 4: unterminated quoted string/,
-    ],
+    ['a string that never ends', `${DELETE}\n\nselect 'it;`, /, line 4: unterminated quoted/],
     [
       'one behind E, in a large file',
       `select E'it;\n${`insert into code_list values ('a');\n`.repeat(20_000)}`,
@@ -94,16 +84,7 @@ describe('a file that PostgreSQL refuses changes nothing, in plan and in up', ()
       /^0100_x\.sql: .*"code_list_value_position_is_unique_in_its_list"\n {2}Key .*$/,
     ],
     ['an unknown table', `select 'ä😀😀😀😀';\nselect 1;\nselect nope;`, /, line 4: column "nope"/],
-    [
-      'the body of a function',
-      `select '😀';\ncreate function f() returns int language plpgsql as $f$ begin\n\n  retrn 1; end $f$;`,
-      /, line 5: syntax error/,
-    ],
-    [
-      'an error inside a function that exists',
-      'select 1;\nselect fails();',
-      /^0100_x\.sql: column/,
-    ],
+    ['an error inside a function', 'select 1;\nselect fails();', /^0100_x\.sql: column/],
   ])('%s', async (_kind, up, message) => {
     copy.add('0100_x', up);
     const before = await contents();
@@ -125,11 +106,7 @@ describe('a file that looks alike is applied, as its plan says', () => {
     ['commit in a string', `select E'it\\'s; commit; x', 'a\n; commit; b';`],
     ['nested comments', '/* /* ; commit; */ ; commit; */ select 1;'],
     ['dollar quotes', 'select $a$ ; commit; $b$ ; commit; $a$;'],
-    [
-      'begin atomic',
-      'create function g() returns int begin atomic select 1; end;',
-      'drop function g;',
-    ],
+    ['begin atomic', `create function g() ${ATOMIC}`, 'drop function g;'],
     ['set session authorization', 'set session authorization order_lookup_service; select 1;'],
     ['a role, and all settings reset', 'set role order_lookup_service; reset all; select 1;'],
     [
@@ -144,7 +121,11 @@ describe('a file that looks alike is applied, as its plan says', () => {
   ])('%s', async (_kind, up, down = 'select 1;') => {
     copy.add('0100_x', up, down);
     const before = await contents();
-    expect(await plan()).toMatchObject({ migrations: ['0100_x'], wayBack: [], refusals: [] });
+    expect(await plan()).toMatchObject({
+      migrations: ['0100_x'],
+      wayBack: undefined,
+      refusals: [],
+    });
     expect(await contents()).toEqual(before);
     expect(await run('up')).toEqual(['0100_x']);
     expect(await run('down', undefined, () => ['0100_x'])).toEqual(['0100_x']);

@@ -1,5 +1,3 @@
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { groupBy } from '../../../collections/group-by.js';
@@ -7,11 +5,10 @@ import { objectFaults } from '../../../database/objects.js';
 import { readCodes } from '../../../lookups/read-codes.js';
 import { messageOf } from '../../../telemetry/error-message.js';
 import { FLAG, command, refuse } from '../../frame/command.js';
-import { textsOf } from '../../frame/connect.js';
-import { MIGRATIONS, pendingOf, readMigrations, takeState } from '../migration-files.js';
+import { pendingOf, readMigrations, takeState } from '../migration-files.js';
 import { runFile } from '../run-migrations.js';
 import { type Change, changesBetween } from './changes.js';
-import { limitsOf, rehearse } from './rehearse.js';
+import { LIMITS, rehearse } from './rehearse.js';
 
 export const plan = command({
   usage: '[--json]',
@@ -23,8 +20,7 @@ export const plan = command({
     const lines = [
       `Pending: ${json.migrations.join(', ')}`,
       ...describeEffects(json),
-      ...json.wayBack.map((fault) => `\nThe way back: ${fault}.`),
-      '',
+      json.wayBack ? `\nThe way back ${json.wayBack}.\n` : '',
       json.canBreakClients
         ? 'WARNING: this can break clients (lines with "!").'
         : 'Nothing here breaks clients.',
@@ -59,68 +55,35 @@ type Plan = Awaited<ReturnType<typeof planMigrations>>;
 /** What callers would see change if these migrations were applied or undone. None is. */
 export async function planMigrations(direction: 'up' | 'down', namesOf = pendingOf) {
   const files = await readMigrations();
-  const sizes = files.map(async (name) => (await stat(join(MIGRATIONS, `${name}.sql`))).size);
-  const limits = limitsOf(Math.max(0, ...(await Promise.all(sizes))));
-  const { before, after, migrations, wayBack } = await rehearse(limits, async (client, manager) => {
-    const names = namesOf(await takeState(client, files));
-    const view = await viewOf(client, manager);
-    const faults: string[] = []; // where a way back fails or leaves something behind
-    for (const name of names) {
-      const former = await fingerprint(client);
-      await runFile(client, name, direction, limits).catch((error: Error & { code?: string }) => {
+  const { before, after, names, wayBack } = await rehearse(async (client, manager) => {
+    const migrations = namesOf(await takeState(client, files));
+    const run = (name: string, way: typeof direction) => runFile(client, name, way, LIMITS);
+    const view = () => viewOf(client, manager);
+    const former = await view();
+    for (const name of migrations)
+      await run(name, direction).catch((error: Error & { code?: string }) => {
         if (error.code !== '55P04') throw error; // the value of an enum is used before it is committed
         refuse(`The plan cannot tell what callers would see: ${error.message}`);
       });
-      if (direction === 'up') faults.push(...(await tryWayBack(client, name, limits, former)));
-    }
-    return {
-      before: view,
-      after: await viewOf(client, manager),
-      migrations: names,
-      wayBack: faults,
+    const then = await view();
+    const back = async (): Promise<string | undefined> => {
+      for (const name of migrations.toReversed()) await run(name, 'down');
+      const isSame = JSON.stringify((await view()).codes) === JSON.stringify(former.codes);
+      return isSame ? undefined : 'does not restore the codes';
     };
+    const failed = ({ message }: Error): string => `fails: ${message.split(/\.?(?:\n|$)/, 1)[0]}`;
+    const fault = direction === 'up' ? await back().catch(failed) : undefined;
+    return { before: former, after: then, names: migrations, wayBack: fault };
   });
   const changes = changesBetween(before.codes, after.codes, Date.now());
   const gone = [...before.keys].flatMap(([key, name]) => (after.keys.has(key) ? [] : name));
-  const lost = [...new Set(gone)].sort().join(', ');
   const broken = after.objects.filter((fault) => !before.objects.includes(fault));
-  const refusals = migrations.length > 0 ? [...after.refusals, ...broken] : [];
-  if (lost) refusals.push(`callers will be refused: keys of ${lost}`);
+  const refusals = names.length > 0 ? [...after.refusals, ...broken] : [];
+  if (gone.length > 0)
+    refusals.push(`callers will be refused: keys of ${[...new Set(gone)].sort().join(', ')}`);
   const canBreakClients = refusals.length > 0 || changes.some(({ breaks }) => breaks);
-  return { migrations, changes, refusals, wayBack, canBreakClients };
+  return { migrations: names, changes, refusals, wayBack, canBreakClients };
 }
-
-/** What is wrong with it: the database has to be what it was before the file. */
-async function tryWayBack(
-  client: Client,
-  name: string,
-  limits: string,
-  before: string[],
-): Promise<string[]> {
-  await client.query('savepoint way_back');
-  try {
-    await runFile(client, name, 'down', limits);
-    const after = await fingerprint(client);
-    const different = [...before, ...after]
-      .filter((line) => before.includes(line) !== after.includes(line))
-      .map((line) => line.replace(/: .*/, ''));
-    if (different.length === 0) return [];
-    return [`that of ${name} leaves something else behind: ${[...new Set(different)].join(', ')}`];
-  } catch (error) {
-    return [`that of ${name} fails: ${(error as Error).message.split('\n')[0]}`];
-  } finally {
-    await client.query('rollback to savepoint way_back');
-  }
-}
-
-/** A query for the rows of each table. */
-const SUMS = `select format('select %L || sum(hashtextextended(t::text, 0)) from public.%I t', 'rows of ' || relname || ': ', relname)
-  from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'
-    and relname not in ('pgmigrations', 'history', 'revision') and has_table_privilege(oid, 'select')`;
-
-/** A line for the rows of each table in `public`. */
-const fingerprint = async (client: Client): Promise<string[]> =>
-  textsOf(client, [`select ''`, ...(await textsOf(client, SUMS))].join(' union all '));
 
 // What the service would read: with its own readers, its own role and its own settings, so that a right that is missing, row level security or
 // a table that is gone shows here as it would there.
@@ -137,14 +100,12 @@ const AS_SERVICE = `savepoint service_view;
 /** As the transaction of `manager` sees it now, which stays as it is. */
 async function viewOf(client: Client, manager: EntityManager) {
   const refusals: string[] = [];
-  const asService = async <T>(refused: string, read: () => Promise<T>): Promise<T | undefined> => {
+  const asService = async <T>(refused: string, read: () => Promise<T>) => {
     await manager.query(AS_SERVICE);
-    const result = await read().catch((error: unknown) => {
-      refusals.push(`${refused}: ${messageOf(error)}`);
-      return undefined;
-    });
+    const failed = (error: unknown) => void refusals.push(`${refused}: ${messageOf(error)}`);
+    const result = await read().catch(failed);
     await manager.query('rollback to savepoint service_view'); // fails if the connection is lost
-    return result;
+    return result || undefined;
   };
   const codes = await asService('the service would not serve the codes', () => readCodes(manager));
   const keys = await asService('callers will be refused: the service could not read its keys', () =>

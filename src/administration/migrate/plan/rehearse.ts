@@ -14,9 +14,8 @@ const BEGIN_MS = 10_000;
 /** The longest attempt. */
 const LIMIT_S = 20;
 
-/** The server ends what the client does not reach: a lost connection, a statement that never ends. Files of so many bytes take time to be read. */
-export const limitsOf = (bytes: number): string =>
-  `set local lock_timeout = '500ms'; set local statement_timeout = '${LIMIT_S}s'; set local idle_in_transaction_session_timeout = '${1_000 + Math.round(bytes / 5_000)}ms'`;
+/** The server ends what the client does not reach: a lost connection, a statement that never ends. */
+export const LIMITS = `set local lock_timeout = '500ms'; set local statement_timeout = '${LIMIT_S}s'; set local idle_in_transaction_session_timeout = '1s'`;
 
 const LOCK = `do $$ declare name text; begin
   foreach name in array array['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'] loop
@@ -32,14 +31,14 @@ const WORTH_ANOTHER = ['40001', '40P01', '55P03'];
 type Work<T> = (client: Client, manager: EntityManager) => Promise<T>;
 
 /** @throws what `work` threw, or an AdministrationError if no attempt came to its end */
-export async function rehearse<T>(limits: string, work: Work<T>): Promise<T> {
+export async function rehearse<T>(work: Work<T>): Promise<T> {
   connectionString(process.env); // its faults are reported as they are
   const startedAt = performance.now();
   for (;;) {
     try {
       return await withDatabase((watch) =>
         withWriting((session, manager) =>
-          Promise.race([tooLong(), attempt(watch, session, limits, () => work(session, manager))]),
+          Promise.race([tooLong(), attempt(watch, session, () => work(session, manager))]),
         ),
       );
     } catch (error) {
@@ -52,8 +51,8 @@ export async function rehearse<T>(limits: string, work: Work<T>): Promise<T> {
   }
 }
 
-async function attempt<T>(watch: Client, session: Client, limits: string, work: () => Promise<T>) {
-  await session.query(limits);
+async function attempt<T>(watch: Client, session: Client, work: () => Promise<T>) {
+  await session.query(LIMITS);
   const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid');
   const whole = session.query(LOCK).then(work);
   const result = await Promise.race([whole, waiter(watch, rows[0]?.pid)]);
