@@ -38,7 +38,7 @@ const stored = async (id: string) => {
 /** In how many days a moment is. */
 const daysTo = (moment: Date | string | null | undefined): number =>
   (Number(new Date(moment ?? '')) - Date.now()) / 86_400_000;
-const failed = (said: RegExp) => ({ status: 1, stdout: '', stderr: expect.stringMatching(said) });
+const failed = (why: RegExp) => ({ status: 1, stdout: '', stderr: expect.stringMatching(why) });
 
 it('keys issue prints the key as one line of JSON and stores its hash alone', async () => {
   const { status, stdout, stderr } = await keys('issue', '--client', 'Acme TMS', '--json');
@@ -87,8 +87,8 @@ it.each([
   [['revoke', 'ols_x'], /^(?!.*ols_x)There is no key/],
 ])(
   'keys refuses %j with status 1 and says why, but not the word that could be a key',
-  async (words, said) => {
-    expect(await keys(...words)).toEqual(failed(said));
+  async (words, why) => {
+    expect(await keys(...words)).toEqual(failed(why));
   },
 );
 

@@ -8,10 +8,11 @@ const ADVICE: Readonly<Record<string, string>> = {
   '28P01':
     'Correct role and password in DATABASE_URL, or set the password: psql -c "\\password ROLE"',
   28000:
-    'Create the role, or let it in from here in pg_hba.conf; where that wants TLS, add sslmode=verify-full to DATABASE_URL.',
+    'Create the role, let it log in (alter role NAME login), or let it in from here in pg_hba.conf; where that wants TLS, add sslmode=verify-full to DATABASE_URL.',
   '3D000': `Correct the database in DATABASE_URL, or create it: create database NAME encoding 'UTF8' template template0;`,
   53300:
     'End connections that nobody needs (table pg_stat_activity), or raise max_connections, or the limit of the role or database.',
+  42501: 'Let the role in: grant connect on database NAME to ROLE;',
   '57P03': 'Wait until the server has started.',
   ECONNREFUSED: PLACE,
   ETIMEDOUT: PLACE,

@@ -1,7 +1,7 @@
 // The commands of API keys. All moments are those of the database's clock.
 import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
-import { KEY_STATE, type KeyState } from './key-state.js';
+import { KEY_STATE } from './key-state.js';
 import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
 import { textsOf, withDatabase, withWriting } from '../frame/connect.js';
 
@@ -24,8 +24,10 @@ function duration(text?: string): string | undefined {
   return refuse(`"${text}" is no duration such as 90d: the units are m, h, d, w and y.`);
 }
 
-type Moments = Record<'createdAt' | 'expiresAt' | 'revokedAt' | 'lastUsedAt', Date | null>;
-type Key = Readonly<{ id: string; client: string; state: KeyState } & Moments>;
+type Key = Readonly<
+  Record<'id' | 'client' | 'state', string> &
+    Record<'createdAt' | 'expiresAt' | 'revokedAt' | 'lastUsedAt', Date | null>
+>;
 
 /** Makes a key, which ends after an interval or not at all, and stores its hash. */
 async function issueKey(database: Client, title: string, client: string, lifetime?: string | null) {

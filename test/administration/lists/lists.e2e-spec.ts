@@ -68,12 +68,12 @@ describe('codes export', () => {
   it.each([
     ['a', 'sep=;\r\n', /^$/],
     ['é', '\ufeff', /^There are letters outside ASCII, /],
-  ])('--excel writes what a double click opens: %s', async (letter, begin, told) => {
+  ])('--excel writes what a double click opens: %s', async (letter, begin, note) => {
     await database.query(`insert into communication_code values ('T', '1;2', $1)`, [letter]);
     const { status, stdout, stderr } = await exported('communication-codes', '--excel');
     const rows = `${CODES.replaceAll(',', ';')}\r\nT;"1;2";${letter};;\r\n`;
     expect({ status, stdout }).toEqual({ status: 0, stdout: begin + rows });
-    expect(stderr).toMatch(told);
+    expect(stderr).toMatch(note);
     const path = file(stdout);
     expect(await copy.migrate('new', 'same', '--from', path, '--complete')).toEqual({
       status: 0,
@@ -147,9 +147,9 @@ describe('migrate new --from', () => {
       /line 2: position 2 of Inventory \(the file lacks it\) is no number above position 4 of Exchange \(the file lacks it\)\./,
     ],
     [`${VALUES}\norderTypo,A,,,`, /line 2: there is no list "orderTypo"/],
-  ])('refuses %j', async (text, said) => {
-    const error = (await compared(text).catch((fault: Error) => fault)) as Error;
-    expect(error.message).toMatch(said);
+  ])('refuses %j', async (text, fault) => {
+    const error = (await compared(text).catch((refusal: Error) => refusal)) as Error;
+    expect(error.message).toMatch(fault);
     expect(error.message).toMatch(/\nNothing was written\.$/);
     expect(error.message.split('\n')).toHaveLength(2);
   });
