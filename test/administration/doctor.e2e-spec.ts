@@ -65,9 +65,13 @@ it.each<[() => Record<string, string>, RegExp, RegExp]>([
     /\nCalls are not answered\. Correct database\.\n$/,
   ],
   [
-    () => ({ DATABASE_URL: database.urlOf('order_lookup_owner') }),
-    /^warning {2}role .*may write too/m,
-    /\nCalls are answered\.\n$/,
+    () => ({
+      DATABASE_URL: database.urlOf('order_lookup_owner'),
+      DRAIN_SECOND: '3',
+      OTEL_TRACES_EXPORTER: 'zipkin',
+    }),
+    /^warning {2}configuration .*\n.*DRAIN_SECOND is unknown.*; OTEL_TRACES_EXPORTER is "zipkin"/m,
+    /^warning {2}role .*may write too[^]*\nCalls are answered\.\n$/m,
   ],
 ])('tells of a surrounding that is wrong: %s', async (environment, one, other) => {
   const stdout = await doctor('', environment());

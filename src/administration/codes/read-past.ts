@@ -38,13 +38,15 @@ function rowsAt<Row extends ObjectLiteral>(
 ): Promise<Row[]> {
   const { tableName, primaryColumns } = manager.connection.getMetadata(entity);
   const key = primaryColumns.map(({ databaseName }) => `whole ->> '${databaseName}'`).join(', ');
+  // A full join is never a nested loop, whatever the statistics say
   const query = `with named as (
       select distinct on (key) at, whole, array[${key}] as key from public.history, unnest(array[old_row, new_row]) with ordinality side (whole, at)
       where table_name = '${tableName}' and whole is not null
         and (transaction_id, begun_at) in (select transaction_id, begun_at from public.history where changed_at > '${new Date(moment).toISOString()}')
-      order by key, id, at)
-    select former.* from named, jsonb_populate_record(null::public.${tableName}, whole) former where at = 1
-    union all select t.* from public.${tableName} t, to_jsonb(t) whole where array[${key}] not in (select key from named)`;
+      order by key, id, at),
+    present as (select array[${key}] as key, whole from public.${tableName} t, to_jsonb(t) whole)
+    select former.* from named full join present using (key), jsonb_populate_record(null::public.${tableName}, coalesce(named.whole, present.whole)) former
+    where at is distinct from 2`;
   return manager
     .getRepository(entity)
     .createQueryBuilder('t')

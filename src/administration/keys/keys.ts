@@ -101,7 +101,7 @@ export const rotate = command({
   run: ({ overlap }, [word]) =>
     changeKeys(async (client) => {
       const { rows } = await client.query<{ lifetime: string | null; endsAt: Date } & Key>(
-        `update api_key set revoked_at = now() + $2::interval where id::text = lower($1) and ${KEY_STATE} = 'in force'
+        `update api_key set revoked_at = least(now() + $2::interval, '9999-12-31Z') where id::text = lower($1) and ${KEY_STATE} = 'in force'
          returning id, client, (expires_at - created_at)::text as lifetime, least(revoked_at, expires_at) as "endsAt"`,
         [word, duration(overlap)],
       );
