@@ -78,7 +78,7 @@ describe('codes show', () => {
       await commit(
         `delete from code_list_value where value = 'To come';
          insert into code_list_value (code_list, value, valid_from) values ('orderType', 'To come', ${at});
-         update communication_code set valid_until = ${at}`,
+         update communication_code set valid_from = null, valid_until = ${at}`,
         `Mark ${moment}`,
       );
       before = await answers();
