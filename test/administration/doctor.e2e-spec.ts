@@ -138,6 +138,9 @@ it('names pending migrations, what the role may not read, and what the service w
   expect(await after('alter table communication_code enable row level security')).toMatch(
     /^fault {4}contents .*row-level security/m,
   );
+  expect(await after('revoke usage on schema public from public, order_lookup_service')).toMatch(
+    /^fault {4}role .*permission denied for schema public\n *→ .*grant usage on schema public/m,
+  );
   await Promise.all([empty.drop(), spoilt.drop()]);
 });
 

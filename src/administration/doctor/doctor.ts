@@ -23,6 +23,8 @@ import { textsOf, withDatabase } from '../frame/connect.js';
 import { readMigrations, readState } from '../migrate/migration-files.js';
 
 const FIRST = 'Correct this first: others may follow from it.';
+const SCHEMA =
+  'Use the role order_lookup_service, or as the owner: grant usage on schema public to ROLE;';
 const ISSUE = `Copy the whole key, or issue one: ${typed('keys', 'issue --client NAME')}`;
 const ASK = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
 /** Against the reasons that another token of the same issuer would have, too. */
@@ -47,9 +49,10 @@ export const doctor = command({
     const faults = new Set<string>();
     /** Gives whether there is no fault. What fails is one, against which `remedy` helps, and the other checks go on. */
     const examine = async (subject: string, remedy: string, check: () => Promise<Finding>) => {
-      const { text, fault, warning } = await check().catch((error: unknown): Finding => ({
+      const { text, fault, warning } = await check().catch((error: Error & { code?: unknown }) => ({
         text: messageOf(error).replace(/\n[ -]*/g, ' '),
-        fault: remedy,
+        fault: error.code === '42501' ? SCHEMA : remedy,
+        warning: undefined,
       }));
       const state = fault ? 'fault' : warning ? 'warning' : 'ok';
       lines.push(`${state.padEnd(7)}  ${subject.padEnd(13)}  ${text}`);
