@@ -7,15 +7,12 @@ import type { CodeRows } from './code-rows.js';
  */
 export function momentsAround({ values, records }: CodeRows, moment: number): [number, number] {
   let [last, next] = [-Infinity, Infinity];
-  const look = (bound: number): void => {
-    if (bound <= moment) last = Math.max(last, bound);
-    else next = Math.min(next, bound);
+  const look = ({ validFrom, validUntil }: Validity): void => {
+    for (const bound of [validFrom, validUntil])
+      if (bound <= moment) last = Math.max(last, bound);
+      else next = Math.min(next, bound);
   };
-  const lookAt = ({ validFrom, validUntil }: Validity): void => {
-    look(validFrom);
-    look(validUntil);
-  };
-  values.forEach(lookAt);
-  for (const { validity } of records) lookAt(validity);
+  values.forEach(look);
+  for (const { validity } of records) look(validity);
   return [last, next];
 }

@@ -5,7 +5,10 @@ import { CommunicationCodesQueryPipe } from './communication-codes-query.pipe.js
 
 const pipe = new CommunicationCodesQueryPipe();
 const ask = (query: string, key?: string) =>
-  pipe.transform({ originalUrl: `/?${query}`, field: () => key } as unknown as ServiceRequest);
+  pipe.transform({
+    originalUrl: `/?${query}`,
+    headers: { 'api-key': key },
+  } as unknown as ServiceRequest);
 
 describe('a checked query', () => {
   it('is remembered, whoever asks, and another one is another', () => {

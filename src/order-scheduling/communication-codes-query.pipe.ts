@@ -38,7 +38,7 @@ function checked(target: string, apiKey: string | undefined): CommunicationCodes
   for (const parameter of parametersOf(target)) {
     for (const fault of faultsOf(parameter, given)) issues.push(issueOf(parameter, fault, apiKey));
     if (issues.length >= MAX_ISSUES) break;
-    given[parameter.name ?? ''] ??= parameter.value ?? '';
+    given[parameter.name] ??= parameter.value;
   }
   const count = Math.min(issues.length, MAX_ISSUES);
   if (count === 0) return Object.assign(new CommunicationCodesQuery(), given);
@@ -48,16 +48,17 @@ function checked(target: string, apiKey: string | undefined): CommunicationCodes
   });
 }
 
-/** A parameter as it was sent. Its decoded name and value are missing if percent-encoding or UTF-8 is broken. */
-type Parameter = ReturnType<typeof parameterOf>;
-
 /** All parameters of a target in order, without nesting. */
 const parametersOf = (target: string): Parameter[] =>
   /\?(.*)/.exec(target)?.[1]?.split('&').filter(Boolean).map(parameterOf) ?? [];
 
+/** A parameter, decoded. Where percent-encoding or UTF-8 is broken, the name or value is as it was sent. */
+type Parameter = ReturnType<typeof parameterOf>;
 function parameterOf(text: string) {
-  const [, rawName = '', rawValue = ''] = /^([^=]*)=?(.*)$/.exec(text) ?? [];
-  return { rawName, rawValue, name: decode(rawName), value: decode(rawValue) };
+  const sent = /^([^=]*)=?(.*)$/.exec(text)?.slice(1) ?? [];
+  const decoded = sent.map(decode);
+  const [name = '', value = ''] = decoded.map((part, at) => part ?? sent[at]);
+  return { name, value, isBroken: decoded.includes(undefined) };
 }
 
 /** `+` is a space, as in forms. */
@@ -72,11 +73,11 @@ function decode(text: string): string | undefined {
 const BROKEN = 'The percent-encoding is broken or is not UTF-8.';
 
 /** @param given the parameters before this one */
-function faultsOf({ name, value }: Parameter, given: Partial<Record<string, string>>): string[] {
-  if (name === undefined) return [BROKEN];
-  if (!PARAMETERS.includes(name)) return [value === undefined ? BROKEN : unknown(name)];
+function faultsOf(parameter: Parameter, given: Partial<Record<string, string>>): string[] {
+  const { name, value, isBroken } = parameter;
+  if (!PARAMETERS.includes(name)) return [isBroken ? BROKEN : unknown(name)];
   const twice = given[name] === undefined ? [] : [`${name} is given more than once.`];
-  if (value === undefined) return [...twice, BROKEN];
+  if (isBroken) return [...twice, BROKEN];
   const faults = validateSync(Object.assign(new CommunicationCodesQuery(), { [name]: value }));
   return [...twice, ...faults.flatMap(({ constraints = {} }) => Object.values(constraints))];
 }
@@ -91,8 +92,7 @@ function unknown(name: string): string {
 }
 
 /** The value that was sent is shown, unless it looks like a credential. */
-function issueOf(parameter: Parameter, description: string, apiKey = ''): Issue {
-  const { name = parameter.rawName, value = parameter.rawValue } = parameter;
+function issueOf({ name, value }: Parameter, description: string, apiKey = ''): Issue {
   const hidesName = looksLikeCredential(name, apiKey);
   const hidesValue = hidesName || looksLikeCredential(value, apiKey);
   const field = hidesName ? '[left out]' : shown(name);

@@ -64,13 +64,10 @@ async function ask(
   };
 }
 
-const textOf = ({ coding, body }: Reply): string =>
-  (coding === 'gzip'
-    ? gunzipSync(body)
-    : coding === 'br'
-      ? brotliDecompressSync(body)
-      : body
-  ).toString();
+function textOf({ coding, body }: Reply): string {
+  const decode = { gzip: gunzipSync, br: brotliDecompressSync }[coding];
+  return (decode ? decode(body) : body).toString();
+}
 const tagIn = (coding: string, { body }: Reply): string =>
   entityTagOf(body).replace(/"$/, coding === 'identity' ? '"' : `-${coding}"`);
 

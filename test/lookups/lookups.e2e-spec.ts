@@ -199,11 +199,3 @@ describe.each(ALL_PATHS)('%s', (path) => {
       expectProblem(await world.get(other), 'not-found');
   });
 });
-
-it('X-Request-Id is taken over when it is a UUID, and made anew when it is not', async () => {
-  const id = '0b6c4f3e-7d0a-4a52-9c0f-2f6f7e3b8a11';
-  const taken = await world.get(PATHS.orderUpdate, { headers: { 'X-Request-Id': id } });
-  expect(taken.headers.get('x-request-id')).toBe(id);
-  const made = await world.get(PATHS.orderUpdate, { headers: { 'X-Request-Id': 'x y' } });
-  expect(made.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
-});

@@ -7,20 +7,24 @@ import {
   hasScope,
 } from '../../auth/access-tokens/token-faults.js';
 import { hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
-import { KEY_STATE, type KeyState } from '../keys/key-state.js';
+import { KEY_STATE } from '../keys/key-state.js';
 import { discover } from '../../auth/issuers/discovery.js';
 import { type KeySet, fetchKeySet, isSigned } from '../../auth/issuers/key-set.js';
 import { readCodes } from '../../lookups/read-codes.js';
-import type { Configuration } from '../../configuration/configuration.js';
+import { Configuration } from '../../configuration/configuration.js';
 import { transportWarning } from '../../configuration/database-url.js';
 import { readConfiguration } from '../../configuration/read-configuration.js';
 import { objectFaults } from '../../database/objects.js';
 import { messageOf } from '../../telemetry/error-message.js';
+import type { Log } from '../../telemetry/log.js';
+import { Tracing } from '../../telemetry/tracing.js';
 import { command, typed } from '../frame/command.js';
 import { textsOf, withDatabase } from '../frame/connect.js';
 import { readMigrations, readState } from '../migrate/migration-files.js';
 
 const FIRST = 'Correct this first: others may follow from it.';
+const SCHEMA =
+  'Use the role order_lookup_service, or as the owner: grant usage on schema public to ROLE;';
 const ISSUE = `Copy the whole key, or issue one: ${typed('keys', 'issue --client NAME')}`;
 const ASK = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
 /** Against the reasons that another token of the same issuer would have, too. */
@@ -36,7 +40,7 @@ const WAY =
 const [HARMLESS, GIVEN] = [/^(migrations|triggers)$/, /^(API key|access token)$/];
 
 /** What was found, and perhaps what to do: against a fault or a warning. */
-type Finding = Readonly<{ said: string; fault?: string; warning?: string }>;
+type Finding = Readonly<{ text: string; fault?: string; warning?: string }>;
 
 export const doctor = command({
   summary: 'checks configuration, database and issuer, and says what to do',
@@ -45,20 +49,24 @@ export const doctor = command({
     const faults = new Set<string>();
     /** Gives whether there is no fault. What fails is one, against which `remedy` helps, and the other checks go on. */
     const examine = async (subject: string, remedy: string, check: () => Promise<Finding>) => {
-      const { said, fault, warning } = await check().catch((error: unknown): Finding => ({
-        said: messageOf(error).replace(/\n[ -]*/g, ' '),
-        fault: remedy,
+      const { text, fault, warning } = await check().catch((error: Error & { code?: unknown }) => ({
+        text: messageOf(error).replace(/\n[ -]*/g, ' '),
+        fault: error.code === '42501' ? SCHEMA : remedy,
+        warning: undefined,
       }));
       const state = fault ? 'fault' : warning ? 'warning' : 'ok';
-      lines.push(`${state.padEnd(7)}  ${subject.padEnd(13)}  ${said}`);
+      lines.push(`${state.padEnd(7)}  ${subject.padEnd(13)}  ${text}`);
       if (fault ?? warning) lines.push(`${' '.repeat(24)}→ ${fault ?? warning}`);
       if (fault) faults.add(subject);
       return !fault;
     };
     const given = await givenCredentials();
     const isComplete = await examine('configuration', FIRST, async () => {
-      readConfiguration(process.env);
-      return { said: 'complete' };
+      const configuration = readConfiguration(process.env);
+      const warnings = [...(configuration.warnings ?? [])];
+      const off = Object.assign(new Configuration(), configuration, { OTEL_SDK_DISABLED: 'true' });
+      await Tracing.create(off, { warn: (text: string) => warnings.push(text) } as unknown as Log);
+      return { text: 'complete', warning: warnings.join('; ') };
     });
     for (const [subject, check] of Object.entries(DATABASE)) {
       const isGood = await examine(subject, FIRST, () => withDatabase(check));
@@ -98,15 +106,15 @@ const SERVER = `select format('PostgreSQL %s, database %s, role %s', current_set
 const KEYS_IN_FORCE = `select id::text from public.api_key where ${KEY_STATE} in ('in force', 'ends')`;
 const DATABASE: Record<string, Parameters<typeof withDatabase<Finding>>[0]> = {
   async database(client) {
-    const [said = ''] = await textsOf(client, SERVER);
-    return { said, warning: transportWarning(process.env) };
+    const [text = ''] = await textsOf(client, SERVER);
+    return { text, warning: transportWarning(process.env) };
   },
   async migrations(client) {
     const { pending, gone } = await readState(client, await readMigrations());
-    const said = `pending: ${pending.join(', ')}`;
-    if (pending.length > 0) return { said, fault: `As the owner: ${typed('migrate', 'up')}` };
-    if (gone.length > 0) return { said: gone.join(' '), warning: 'Is it a newer release?' };
-    return { said: 'all applied' };
+    const fault = `As the owner: ${typed('migrate', 'up')}`;
+    if (pending.length > 0) return { text: `pending: ${pending.join(', ')}`, fault };
+    if (gone.length > 0) return { text: gone.join(' '), warning: 'Is it a newer release?' };
+    return { text: 'all applied' };
   },
   async role(client) {
     const { rows } = await client.query<{ unread: string | null; writes: boolean; role: string }>(
@@ -116,37 +124,38 @@ const DATABASE: Record<string, Parameters<typeof withDatabase<Finding>>[0]> = {
     );
     const { role, unread, writes } = rows[0] ?? {};
     const grant = `As the owner: grant select on ${unread} to ${role};`;
-    if (unread) return { said: `${role} may not read ${unread}`, fault: grant };
-    const said = `${role} may read all that the service needs`;
-    if (!writes) return { said };
-    return { said: `${said}, and may write too`, warning: 'Right for migrations alone.' };
+    if (unread) return { text: `${role} may not read ${unread}`, fault: grant };
+    const text = `${role} may read all that the service needs`;
+    if (!writes) return { text };
+    return { text: `${text}, and may write too`, warning: 'Right for migrations alone.' };
   },
   async contents(client, manager) {
     const { values, records } = await readCodes(manager);
-    const keys = await textsOf(client, KEYS_IN_FORCE);
-    const said = `${values.length} values, ${records.length} communication codes, ${keys.length} API keys in force`;
-    return { said, warning: keys.length > 0 ? undefined : ISSUE };
+    const { length } = await textsOf(client, KEYS_IN_FORCE);
+    const text = `${values.length} values, ${records.length} communication codes, ${length} API keys in force`;
+    return { text, warning: length > 0 ? undefined : ISSUE };
   },
   async objects(client) {
     const faults = await objectFaults(client);
-    if (faults.length === 0) return { said: 'all are what the migrations made' };
-    const said = faults.map(({ name, fault }) => `${name} ${fault}`).join(', ');
-    return { said, fault: ['As the owner:', ...faults.map(({ remedy }) => remedy)].join('\n') };
+    if (faults.length === 0) return { text: 'all are what the migrations made' };
+    const text = faults.map(({ name, fault }) => `${name} ${fault}`).join(', ');
+    return { text, fault: ['As the owner:', ...faults.map(({ remedy }) => remedy)].join('\n') };
   },
 };
 
 // What follows says why a credential does not pass. The service itself never tells a caller
 
 async function examineKey(client: Client, key: string): Promise<Finding> {
-  const { rows } = await client.query<{ whose: string; state: KeyState }>(
-    `select id || ' of ' || client as whose, ${KEY_STATE} as state from public.api_key where key_hash = decode($1, 'hex')`,
+  const [row = ''] = await textsOf(
+    client,
+    `select format('%s of %s %s', id, client, case ${KEY_STATE} when 'expired' then 'has expired' when 'ended' then 'has ended' else 'is in force' end)
+     from public.api_key where key_hash = decode($1, 'hex')`,
     [hashApiKey(key)],
   );
-  const [row] = rows;
-  if (!row && hasValidChecksum(key)) throw new Error('it is not in this database');
-  if (!row) throw new Error('its checksum does not fit: it is mistyped or cut');
-  if (/^(expired|ended)$/.test(row.state)) throw new Error(`${row.whose} has ${row.state}`);
-  return { said: `${row.whose} is in force` };
+  if (/ has \w+$/.test(row)) throw new Error(row);
+  if (row) return { text: row };
+  if (hasValidChecksum(key)) throw new Error('it is not in this database');
+  throw new Error('its checksum does not fit: it is mistyped or cut');
 }
 
 /** Of each issuer whose keys could be fetched, by its name. */
@@ -159,31 +168,29 @@ async function examineIssuer(name: string, configuration: Configuration, keySets
   const keySet = await fetchKeySet(address);
   keySets.set(name, keySet);
   const { length } = keySet.jwks.keys;
-  const said = `${name}: ${length} signing keys at ${address}`;
-  return length > 0 ? { said } : { said, fault: 'It has to publish keys (RFC 7517).' };
+  const text = `${name}: ${length} signing keys at ${address}`;
+  return { text, fault: length > 0 ? undefined : 'It has to publish keys (RFC 7517).' };
 }
+
+/** What is shown of a token. */
+const SHOWN = 'alg typ kid iss aud client_id azp appid cid exp nbf iat'.split(' ');
 
 async function examineToken(token: string, configuration: Configuration, keySets: KeySets) {
   const decoded = decodeToken(token);
   if ('reason' in decoded) {
-    if (decoded.reason === 'malformed')
-      throw new Error(`it is no signed JWT of 3 parts: ${token.split('.').length} parts`);
-    const said = `it has ${token.length} bytes; at most ${MAX_TOKEN_BYTES} are accepted`;
-    return { said, fault: ASK_FOR[decoded.reason] };
+    const text = `it has ${token.split('.').length} parts and ${token.length} bytes; a signed JWT of 3 parts and at most ${MAX_TOKEN_BYTES} bytes is needed`;
+    return { text, fault: ASK_FOR[decoded.reason] ?? ASK };
   }
-  const { alg, typ, kid } = decoded.header;
-  const { iss, aud, exp, nbf, iat, client_id, azp, appid, cid } = decoded.claims;
-  const claims = { iss, aud, client_id, azp, appid, cid, exp, nbf, iat };
-  const held = JSON.stringify({ alg, typ, kid, ...claims }).slice(0, 500);
+  const { header, claims } = decoded;
+  const held = `it holds ${JSON.stringify({ ...claims, ...header }, SHOWN).slice(0, 500)}`;
   const reason = faultOf(decoded, configuration);
-  const said = `refused for the reason "${reason}": it holds ${held}`;
-  if (reason) return { said, fault: ASK_FOR[reason] ?? ASK };
-  const keys = keySets.get(iss);
-  if (!keys) return { said: 'its signature was not checked: there are no keys of its issuer' };
+  if (reason)
+    return { text: `refused for the reason "${reason}": ${held}`, fault: ASK_FOR[reason] ?? ASK };
+  const keys = keySets.get(claims.iss);
+  if (!keys) return { text: 'its signature was not checked: there are no keys of its issuer' };
   if (!(await isSigned(token, keys)))
-    throw new Error(`no key of its issuer verifies its signature: it holds ${held}`);
+    throw new Error(`no key of its issuer verifies its signature: ${held}`);
   const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
-  if (scope !== '' && !hasScope(decoded.claims, scope))
-    throw new Error(`it lacks the scope ${scope}: 403`);
-  return { said: `it passes until ${new Date(Number(exp) * 1000).toISOString()}` };
+  if (scope && !hasScope(claims, scope)) throw new Error(`it lacks the scope ${scope}: 403`);
+  return { text: `it passes until ${new Date(Number(claims.exp) * 1000).toISOString()}` };
 }

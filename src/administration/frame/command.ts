@@ -74,9 +74,12 @@ export async function runProgram(name: string, commands: Record<string, Command>
   } catch (error) {
     const origin = error instanceof DatabaseError ? 'PostgreSQL refused this: ' : '';
     const { code } = error as { code?: unknown }; // TypeORM's errors have it, too
-    const isTableMissing = code === '42P01' && !(error instanceof AdministrationError);
-    const remedy = isTableMissing ? `. Apply the migrations first: ${typed('migrate', 'up')}` : '';
-    process.stderr.write(`${origin}${messageOf(error)}${remedy}\n`);
+    const remedies: Record<string, string> = {
+      '42P01': `. Apply the migrations first: ${typed('migrate', 'up')}`,
+      42501: '. DATABASE_URL has to name a role that may, such as order_lookup_owner.',
+    };
+    const remedy = error instanceof AdministrationError ? undefined : remedies[String(code)];
+    process.stderr.write(`${origin}${messageOf(error)}${remedy ?? ''}\n`);
     process.exitCode = 1;
   }
 }

@@ -6,9 +6,12 @@ const NAME = 'Correct the host in DATABASE_URL: it has no address here.';
 /** By SQLSTATE, or the code of Node.js. */
 const ADVICE: Readonly<Record<string, string>> = {
   '28P01': 'Correct role and password in DATABASE_URL, or set the password.',
-  28000: 'Create the role, or let it in (pg_hba.conf); for TLS add sslmode=verify-full.',
-  '3D000': 'Correct the database in DATABASE_URL, or create it.',
+  28000:
+    'Create the role, let it log in (alter role NAME login) or in from here (pg_hba.conf); for TLS add sslmode=verify-full.',
+  '3D000': `Correct the database in DATABASE_URL, or create it: create database NAME encoding 'UTF8' template template0;`,
   53300: 'End connections (table pg_stat_activity), or raise the limit that was reached.',
+  42501: 'Let the role in: grant connect on database NAME to ROLE;',
+  '57P03': 'Wait until the server has started.',
   ECONNREFUSED: PLACE,
   ETIMEDOUT: PLACE,
   ENOTFOUND: NAME,

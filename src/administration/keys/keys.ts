@@ -1,7 +1,7 @@
 // The commands of API keys. All moments are those of the database's clock.
 import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
-import { KEY_STATE, type KeyState } from './key-state.js';
+import { KEY_STATE } from './key-state.js';
 import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
 import { textsOf, withDatabase, withWriting } from '../frame/connect.js';
 
@@ -24,8 +24,10 @@ function duration(text?: string): string | undefined {
   return refuse(`"${text}" is no duration such as 90d: the units are m, h, d, w and y.`);
 }
 
-type Moments = Record<'createdAt' | 'expiresAt' | 'revokedAt' | 'lastUsedAt', Date | null>;
-type Key = Readonly<{ id: string; client: string; state: KeyState } & Moments>;
+type Key = Readonly<
+  Record<'id' | 'client' | 'state', string> &
+    Record<'createdAt' | 'expiresAt' | 'revokedAt' | 'lastUsedAt', Date | null>
+>;
 
 /** Makes a key, which ends after an interval or not at all, and stores its hash. */
 async function issueKey(database: Client, title: string, client: string, lifetime?: string | null) {
@@ -99,7 +101,7 @@ export const rotate = command({
   run: ({ overlap }, [word]) =>
     changeKeys(async (client) => {
       const { rows } = await client.query<{ lifetime: string | null; endsAt: Date } & Key>(
-        `update api_key set revoked_at = now() + $2::interval where id::text = lower($1) and ${KEY_STATE} = 'in force'
+        `update api_key set revoked_at = least(now() + $2::interval, '9999-12-31Z') where id::text = lower($1) and ${KEY_STATE} = 'in force'
          returning id, client, (expires_at - created_at)::text as lifetime, least(revoked_at, expires_at) as "endsAt"`,
         [word, duration(overlap)],
       );

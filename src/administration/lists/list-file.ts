@@ -155,8 +155,10 @@ function arranged(former: readonly Row[], wanted: readonly Row[], faults: Fault[
   let [last, line]: [Row?, Row[string]?] = [];
   for (const row of order.filter(({ position }) => position)) {
     line = row['line'] ?? line;
-    const isAbove = Number(row['position']) > Number(last?.['position'] ?? 0);
-    const message = `${place(row)} is no number above ${last ? place(last) : 0}. The order of the lines counts: sort them, or leave positions empty.`;
+    const { position } = row;
+    const isAbove =
+      /^\d+$/.test(`${position}`) && Number(position) > Number(last?.['position'] ?? 0);
+    const message = `${place(row)} is no whole number above ${last ? place(last) : 0}. The order of the lines counts: sort them, or leave positions empty.`;
     if (!isAbove) faults.push([Number(line ?? 1), message]);
     if (isAbove || !row['line']) last = row;
   }

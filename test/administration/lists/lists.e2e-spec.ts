@@ -68,12 +68,12 @@ describe('codes export', () => {
   it.each([
     ['a', 'sep=;\r\n', /^$/],
     ['é', '\ufeff', /^There are letters outside ASCII, /],
-  ])('--excel writes what a double click opens: %s', async (letter, begin, told) => {
+  ])('--excel writes what a double click opens: %s', async (letter, begin, note) => {
     await database.query(`insert into communication_code values ('T', '1;2', $1)`, [letter]);
     const { status, stdout, stderr } = await exported('communication-codes', '--excel');
     const rows = `${CODES.replaceAll(',', ';')}\r\nT;"1;2";${letter};;\r\n`;
     expect({ status, stdout }).toEqual({ status: 0, stdout: begin + rows });
-    expect(stderr).toMatch(told);
+    expect(stderr).toMatch(note);
     const path = file(stdout);
     expect(await copy.migrate('new', 'same', '--from', path, '--complete')).toEqual({
       status: 0,
@@ -131,25 +131,28 @@ describe('migrate new --from', () => {
     [`${CODES}\nA,B,c,2027-01-02T00:00:00Z,2027-01-01T00:00:00Z`, /line 2: valid_until is not/],
     [
       `${VALUES}\norderType,A,3,,\norderType,B,3,,`,
-      /line 3: position 3 of line 3 is no number above position 3 of line 2\./,
+      /line 3: position 3 of line 3 is no whole number above position 3 of line 2\./,
     ],
     [
       `${VALUES}\norderType,A,1,,`,
-      /line 2: position 1 of line 2 is no number above position 2 of Return \(the file lacks it\)\./,
+      /line 2: position 1 of line 2 is no whole number above position 2 of Return \(the file lacks it\)\./,
     ],
     [
       `${VALUES}\norderType,Standard,5,,`,
-      /line 2: position 2 of Return \(the file lacks it\) is no number above position 5 of line 2\./,
+      /line 2: position 2 of Return \(the file lacks it\) is no whole number above position 5 of line 2\./,
     ],
-    [`${VALUES}\norderType,Standard,x,,`, /line 2: position x of line 2 is no number above 0\. /],
+    [
+      `${VALUES}\norderType,Standard,1e1,,`,
+      /line 2: position 1e1 of line 2 is no whole number above 0\. /,
+    ],
     [
       `${VALUES}\norderSubtype,Fulfillment,1,,\norderSubtype,WillCall,,,`,
-      /line 2: position 2 of Inventory \(the file lacks it\) is no number above position 4 of Exchange \(the file lacks it\)\./,
+      /line 2: position 2 of Inventory \(the file lacks it\) is no whole number above position 4 of Exchange \(the file lacks it\)\./,
     ],
     [`${VALUES}\norderTypo,A,,,`, /line 2: there is no list "orderTypo"/],
-  ])('refuses %j', async (text, said) => {
-    const error = (await compared(text).catch((fault: Error) => fault)) as Error;
-    expect(error.message).toMatch(said);
+  ])('refuses %j', async (text, fault) => {
+    const error = (await compared(text).catch((refusal: Error) => refusal)) as Error;
+    expect(error.message).toMatch(fault);
     expect(error.message).toMatch(/\nNothing was written\.$/);
     expect(error.message.split('\n')).toHaveLength(2);
   });
@@ -204,14 +207,8 @@ const text = (most: number): fc.Arbitrary<string> =>
     .filter((value) => value.trim() === value);
 const moment = fc.constantFrom('', '2027-01-01T00:00:00Z', '2027-06-01T12:00:00.123456Z');
 const lastMoment = fc.constantFrom('', '9999-12-31T23:59:59.999999Z');
-const codes: fc.Arbitrary<string[]> = fc.tuple(
-  fc.constantFrom('a', 'B'),
-  text(2),
-  text(8),
-  moment,
-  lastMoment,
-);
-const values: fc.Arbitrary<string[]> = fc.tuple(
+const codes = fc.tuple(fc.constantFrom('a', 'B'), text(2), text(8), moment, lastMoment);
+const values = fc.tuple(
   fc.constantFrom('orderType', 'equipmentType'),
   fc.oneof(text(2), fc.constantFrom('Standard', 'Return', 'FlatBed', 'Tanker', 'DryVan')),
   fc.constant(''),
