@@ -126,28 +126,12 @@ describe('LAST_GOOD_FILE', () => {
     );
   });
 
-  it.each<[string, () => Promise<Record<string, string>>, RegExp]>([
-    [
-      'damaged',
-      async () => {
-        const bytes = await readFile(file);
-        bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
-        await writeFile(join(folder, 'damaged'), bytes);
-        return { LAST_GOOD_FILE: join(folder, 'damaged') };
-      },
-      /^it is damaged, or of another version$/,
-    ],
-    [
-      'of another database',
-      async () => ({
-        DATABASE_URL: `${proxy.through(world.database.urlOf('order_lookup_service'))}_other`,
-      }),
-      /^it was written for .*, not for .*_other and /,
-    ],
-  ])('is ignored with one line where it is %s; the start waits', async (_, spoil, fault) => {
-    const service = await start(await spoil());
+  it('is ignored with one line where it is of another database; the start waits', async () => {
+    const url = proxy.through(world.database.urlOf('order_lookup_service'));
+    const service = await start({ DATABASE_URL: `${url}_other` });
     const isLine = ({ msg }: { msg: string }): boolean => msg === 'LAST_GOOD_FILE is ignored';
-    expect((await service.waitForLog(isLine))['reason']).toMatch(fault);
+    const { reason } = await service.waitForLog(isLine);
+    expect(reason).toMatch(/^it was written for .*, not for .*_other and /);
     expect(await service.readiness()).toMatchObject({ status: 503 });
     expectProblem(await ask(service), 'cannot-verify-credentials');
     expect(service.lines.filter(isLine)).toHaveLength(1);
