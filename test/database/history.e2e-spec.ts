@@ -8,13 +8,10 @@ let other: Client;
 
 const history = (columns = 'table_name, operation, old_row, new_row') =>
   database.query(`select ${columns} from change_history where id > $1`, [since]);
-const stamps = async (): Promise<Record<string, string>> =>
-  Object.fromEntries(
-    (await database.query('select topic, stamp from revision')).map(({ topic, stamp }) => [
-      topic as string,
-      stamp as string,
-    ]),
-  );
+const stamps = async (): Promise<Record<string, string>> => {
+  const rows = await database.query<{ topic: string; stamp: string }>('table revision');
+  return Object.fromEntries(rows.map(({ topic, stamp }) => [topic, stamp]));
+};
 beforeAll(async () => {
   database = await createDatabase();
   other = await database.session();
@@ -26,12 +23,12 @@ beforeEach(async () => {
 });
 afterAll(() => database.drop());
 
+const ALWAYS = { valid_from: null, valid_until: null };
 const code = (name: string, description: string) => ({
   code_type: 'T',
   code: name,
   description,
-  valid_from: null,
-  valid_until: null,
+  ...ALWAYS,
 });
 const INSERT = `insert into communication_code (code_type, code, description) values ('T', 'a', '1'), ('T', 'b', '2')`;
 
