@@ -87,14 +87,15 @@ export class LastGoodService implements OnApplicationBootstrap {
       if (!isDue || !codes.current || !keys.current) continue;
       if (codes.isRestored || keys.isRestored) continue;
       triedAt = performance.now();
-      const error = await writeLastGood(path, this.lastGood(codes.current.rows, keys.current)).then(
-        () => undefined,
-        (reason: unknown) => reason,
-      );
-      this.metrics.lastGoodWrites.inc({ result: error ? 'failed' : 'written' });
-      if (error) failure.failed(error);
-      else failure.succeeded();
-      if (!error) written = content;
+      try {
+        await writeLastGood(path, this.lastGood(codes.current.rows, keys.current));
+        written = content;
+        this.metrics.lastGoodWrites.inc({ result: 'written' });
+        failure.succeeded();
+      } catch (error) {
+        this.metrics.lastGoodWrites.inc({ result: 'failed' });
+        failure.failed(error);
+      }
     }
   }
 
