@@ -1,7 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Configuration } from '../configuration/configuration.js';
-import { poolOptions } from './connections.js';
+import { poolOptions } from './session.js';
 import { DatabaseClock } from './database-clock.js';
 
 @Global()

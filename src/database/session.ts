@@ -1,44 +1,61 @@
 // Every connection to PostgreSQL is made here, for the pool and the commands. Each has an error listener, so an error never ends the process.
+import { Socket } from 'node:net';
 import { Client, type ClientConfig } from 'pg';
-import type { DataSource, EntityManager } from 'typeorm';
+import type { DataSource, DataSourceOptions, EntityManager } from 'typeorm';
 import { type DatabaseAddress, connectionString } from '../configuration/database-url.js';
+import { ApiKey } from './entities/api-key.entity.js';
+import { AreaProperty } from './entities/area-property.entity.js';
+import { CodeListValue } from './entities/code-list-value.entity.js';
+import { CommunicationCode } from './entities/communication-code.entity.js';
 
 // What statements and results depend on, whatever role, database and connection string say. For one transaction only: behind a pooler the
 // session is another client's afterwards. Objects of pg_catalog are found first.
 export const SETTINGS = `set local search_path = public, pg_temp; set local timezone = 'UTC'; set local datestyle = 'ISO, MDY';
-  set local intervalstyle = 'postgres'; set local bytea_output = 'hex'; set local extra_float_digits = 1; set local standard_conforming_strings = on`;
+  set local intervalstyle = 'postgres'; set local bytea_output = 'hex'; set local extra_float_digits = 1; set local standard_conforming_strings = on;
+  set local quote_all_identifiers = off`;
 // Without scans and sorts of whole tables the plans are good also for a table that was never analyzed.
 export const BEGIN_READING = `begin isolation level repeatable read, read only, not deferrable; ${SETTINGS};
   set local statement_timeout = '2s'; set local lock_timeout = '1s'; set local idle_in_transaction_session_timeout = '10s';
   set local row_security = off; set local jit = off; set local synchronous_commit = off; set local enable_seqscan = off; set local enable_sort = off`;
 
-export class Session extends Client {
-  private readonly fault: Error | undefined;
+/** Three sessions: one for the keys, one for the codes, and one for the use of keys. So none of them waits for another. */
+export const poolOptions = (
+  address: DatabaseAddress,
+): DataSourceOptions & { manualInitialization: true } => ({
+  type: 'postgres',
+  entities: [CodeListValue, AreaProperty, CommunicationCode, ApiKey],
+  manualInitialization: true, // the first reading connects, so that the service can start without the database
+  poolSize: 3,
+  connectTimeoutMS: 2_000,
+  applicationName: 'order-lookup-services',
+  poolErrorHandler: () => undefined, // an idle session ended: the pool makes a new one, and the next look logs that the database is away
+  // The time limit of a query is a little longer than the server's own, whose error message is more precise. A session that has reached its
+  // lifetime ends when it is free, so another address or password counts then
+  extra: {
+    Client: Session,
+    address,
+    query_timeout: 2_500,
+    idleTimeoutMillis: 30_000,
+    maxLifetimeSeconds: 290,
+  },
+});
 
+export class Session extends Client {
   constructor(options: ClientConfig & { readonly address: DatabaseAddress }) {
-    let [url, fault]: [string, Error?] = ['postgres://'];
-    try {
-      url = connectionString(options.address);
-    } catch (error) {
-      fault = error as Error; // reported by `connect`: the pool expects no error here
-    }
-    super({
-      keepAlive: true, // detects peers that have vanished
-      keepAliveInitialDelayMillis: 5_000,
-      ...options,
-      connectionString: url,
-    });
-    this.fault = fault;
+    // Keepalives detect peers that have vanished
+    super({ keepAlive: true, keepAliveInitialDelayMillis: 5_000, ...options, ...target(options) });
     this.on('error', () => undefined);
   }
+}
 
-  override connect(): Promise<Client>;
-  override connect(callback: (error?: Error) => void): void;
-  override connect(callback?: (error?: Error) => void): Promise<Client> | void {
-    const { fault } = this;
-    if (!fault) return callback ? super.connect(callback) : super.connect().then(() => this);
-    if (!callback) return Promise.reject(fault);
-    setImmediate(callback, fault);
+/** The pool expects no error before it connects: so connecting fails where there is no connection string. */
+function target({ address }: { readonly address: DatabaseAddress }): ClientConfig {
+  try {
+    return { connectionString: connectionString(address) };
+  } catch (error) {
+    const connect = (): unknown => socket.destroy(error as Error);
+    const socket = Object.assign(new Socket(), { connect });
+    return { stream: () => socket };
   }
 }
 
@@ -47,7 +64,8 @@ export async function withSession<T>(
   dataSource: DataSource,
   use: (manager: EntityManager, session: Session) => Promise<T>,
 ): Promise<T> {
-  const runner = (await initialized(dataSource)).createQueryRunner();
+  await initialized(dataSource);
+  const runner = dataSource.createQueryRunner();
   const session = (await runner.connect()) as Session;
   try {
     return await use(runner.manager, session);
@@ -70,13 +88,12 @@ export async function readTransaction<T>(
   return result;
 }
 
-const initializing = new WeakMap<DataSource, Promise<DataSource>>();
+const initializing = new WeakMap<DataSource, Promise<unknown>>();
 
 /** Initializes the data source once, however many callers ask. Unlike TypeORM's own retries, it may fail and be tried again without a limit. */
-async function initialized(dataSource: DataSource): Promise<DataSource> {
-  if (dataSource.isInitialized) return dataSource;
+function initialized(dataSource: DataSource): Promise<unknown> | undefined {
   const begin = () => dataSource.initialize().finally(() => initializing.delete(dataSource));
-  const pending = initializing.get(dataSource) ?? begin();
-  initializing.set(dataSource, pending);
-  return pending;
+  if (!dataSource.isInitialized && !initializing.has(dataSource))
+    initializing.set(dataSource, begin());
+  return initializing.get(dataSource);
 }

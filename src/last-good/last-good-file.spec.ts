@@ -1,16 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  lstat,
-  mkdir,
-  mkdtemp,
-  readFile,
-  readdir,
-  rm,
-  symlink,
-  truncate,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
+import * as fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -57,31 +46,31 @@ let folder: string;
 let path: string;
 const longAgo = new Date(Date.now() - 11_000);
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
+  folder = await fs.mkdtemp(join(tmpdir(), 'order-lookup-'));
   path = join(folder, 'last-good');
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterEach(() => fs.rm(folder, { recursive: true, force: true }));
 
 describe('LAST_GOOD_FILE', () => {
   it('gives back what was written, is for its owner, and does no harm to what is beside it', async () => {
     const foreign = ['last-good.1.tmp', 'last-good.old', 'other'];
     for (const name of foreign) {
-      await writeFile(join(folder, name), name);
-      await utimes(join(folder, name), longAgo, longAgo);
+      await fs.writeFile(join(folder, name), name);
+      await fs.utimes(join(folder, name), longAgo, longAgo);
     }
-    await mkdir(join(folder, 'last-good.d'));
+    await fs.mkdir(join(folder, 'last-good.d'));
     await writeLastGood(path, lastGood(2_500));
     expect(await readLastGood(path)).toEqual(lastGood(2_500));
-    expect((await lstat(path)).mode & 0o777).toBe(0o600);
-    expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ version: 3 });
-    expect(await readdir(folder)).toEqual(
+    expect((await fs.lstat(path)).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(await fs.readFile(path, 'utf8'))).toMatchObject({ version: 3 });
+    expect(await fs.readdir(folder)).toEqual(
       [...foreign, 'last-good', 'last-good.d'].toSorted((a, b) => (a < b ? -1 : 1)),
     );
   });
 
   it('is refused however it is damaged', async () => {
     await writeLastGood(path, lastGood(30));
-    const whole = await readFile(path);
+    const whole = await fs.readFile(path);
     const at = fc.nat(whole.length - 1);
     const damage = fc.oneof(
       fc.tuple(at, fc.nat(7)).map(([byte, bit]) => {
@@ -98,7 +87,7 @@ describe('LAST_GOOD_FILE', () => {
     await fc.assert(
       fc.asyncProperty(damage, async (file) => {
         fc.pre(!file.equals(whole));
-        await writeFile(path, file);
+        await fs.writeFile(path, file);
         await expect(readLastGood(path)).rejects.toThrow(/^it is damaged, or of another version$/);
       }),
       { numRuns: 200 },
@@ -120,13 +109,13 @@ describe('LAST_GOOD_FILE', () => {
       'the area order-update has no property',
     ],
   ])('is refused where it is %s', async (_, content, reason) => {
-    await writeFile(path, content);
+    await fs.writeFile(path, content);
     await expect(readLastGood(path)).rejects.toThrow(reason);
   });
 
   it('is refused unread where it is larger than any file of ours, or no file', async () => {
-    await writeFile(path, '');
-    await truncate(path, 300 * 1024 ** 2);
+    await fs.writeFile(path, '');
+    await fs.truncate(path, 300 * 1024 ** 2);
     for (const one of [path, '/dev/zero', folder])
       await expect(readLastGood(one)).rejects.toThrow(/^it is not a file of at most \d+ bytes/);
     await expect(readLastGood(join(folder, 'none'))).rejects.toThrow('ENOENT');
@@ -137,30 +126,30 @@ describe('LAST_GOOD_FILE', () => {
     const failing = { ...lastGood(3_000), aheadMs: 1n as never };
     await expect(writeLastGood(path, failing)).rejects.toThrow(TypeError);
     expect(await readLastGood(path)).toEqual(lastGood(1));
-    expect(await readdir(folder)).toEqual(['last-good']);
+    expect(await fs.readdir(folder)).toEqual(['last-good']);
   });
 
   it('is written by several processes at once; what a killed one left goes when it is old', async () => {
     const [left, present] = ['last-good.left.order-lookup-tmp', 'last-good.new.order-lookup-tmp'];
-    for (const name of [left, present]) await writeFile(join(folder, name), '');
-    await utimes(join(folder, left), longAgo, longAgo);
+    for (const name of [left, present]) await fs.writeFile(join(folder, name), '');
+    await fs.utimes(join(folder, left), longAgo, longAgo);
     await Promise.all(Array.from({ length: 5 }, () => writeLastGood(path, lastGood(3_000))));
     expect(await readLastGood(path)).toEqual(lastGood(3_000));
-    expect((await readdir(folder)).toSorted()).toEqual(['last-good', present]);
+    expect((await fs.readdir(folder)).toSorted()).toEqual(['last-good', present]);
   });
 
   it.each(['to a file', 'to no file yet', 'in two steps'])(
     'that is a symbolic link %s is written where the link leads',
     async (kind) => {
       const target = join(folder, 'elsewhere', 'kept');
-      await mkdir(join(folder, 'elsewhere'));
-      if (kind === 'to a file') await writeFile(target, 'old');
-      await symlink(kind === 'in two steps' ? 'step' : join('elsewhere', 'kept'), path);
-      if (kind === 'in two steps') await symlink(target, join(folder, 'step'));
+      await fs.mkdir(join(folder, 'elsewhere'));
+      if (kind === 'to a file') await fs.writeFile(target, 'old');
+      await fs.symlink(kind === 'in two steps' ? 'step' : join('elsewhere', 'kept'), path);
+      if (kind === 'in two steps') await fs.symlink(target, join(folder, 'step'));
       await writeLastGood(path, lastGood(1));
-      expect((await lstat(path)).isSymbolicLink()).toBe(true);
-      expect((await lstat(target)).isFile()).toBe(true);
-      expect(await readdir(join(folder, 'elsewhere'))).toEqual(['kept']);
+      expect((await fs.lstat(path)).isSymbolicLink()).toBe(true);
+      expect((await fs.lstat(target)).isFile()).toBe(true);
+      expect(await fs.readdir(join(folder, 'elsewhere'))).toEqual(['kept']);
     },
   );
 });

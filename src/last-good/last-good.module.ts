@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { CodesModule } from '../lookups/codes.module.js';
-import { SnapshotsModule } from '../snapshots/snapshots.module.js';
 import { LastGoodService } from './last-good.service.js';
 
-@Module({ imports: [CodesModule, SnapshotsModule], providers: [LastGoodService] })
+@Module({ imports: [CodesModule], providers: [LastGoodService] })
 export class LastGoodModule {}

@@ -1,6 +1,5 @@
 // Keeps what was last read in LAST_GOOD_FILE, and serves from it what could not be read soon after the start, unless the database names another
-// stamp. The file is replaced soon after a change, and now and then without one: it also says when the database last confirmed what it holds.
-// The age limits count from there.
+// stamp. The file is replaced soon after a change, and now and then without one: it says when the database last confirmed what it holds.
 import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Client } from 'pg';
@@ -44,7 +43,8 @@ export class LastGoodService implements OnApplicationBootstrap {
     const { LAST_GOOD_FILE: path } = this.configuration;
     const [codes, keys] = [this.codes.snapshot, this.apiKeys.snapshot];
     await pause(LOOK_MS, undefined, { ref: false });
-    if (!codes.isAsked || !keys.isAsked) await pause(LOOK_MS, undefined, { ref: false });
+    if (codes.named === undefined || keys.named === undefined)
+      await pause(LOOK_MS, undefined, { ref: false });
     const issuers = this.issuers.all.filter(({ keySet }) => !keySet);
     const lacksData = !codes.current || !keys.current;
     if (!lacksData && issuers.length === 0) return;
@@ -56,18 +56,16 @@ export class LastGoodService implements OnApplicationBootstrap {
       const now = this.clock.now();
       // Seconds. A moment that lies ahead counts as too old: a clock was set back
       const ageOf = (moment: number): number => (moment > now ? Infinity : (now - moment) / 1000);
-      const age = ageOf(lastGood.confirmedAt);
-      const { stamps } = lastGood;
+      const { stamps, confirmedAt, rows } = lastGood;
+      const age = ageOf(confirmedAt);
       if (lacksData) {
         keys.restore(new Map(lastGood.keys), stamps.keys, age);
-        codes.restore(await new CodesSnapshot(lastGood.rows, now).prepare(), stamps.codes, age);
+        codes.restore(await new CodesSnapshot(rows, now).prepare(), stamps.codes, age);
       }
       for (const { name, fetchedAt, jwks } of lastGood.issuers)
         this.issuers.get(name)?.restore(jwks, ageOf(fetchedAt));
-      const served = Object.entries({ codes, keys }).flatMap(([what, { isRestored }]) =>
-        isRestored ? [what] : [],
-      );
-      served.push(...issuers.map(({ name }) => name));
+      const topics = [...(codes.isRestored ? ['codes'] : []), ...(keys.isRestored ? ['keys'] : [])];
+      const served = [...topics, ...issuers.map(({ name }) => name)];
       if (served.length > 0) this.log.warn({ served, ageSeconds: age }, 'LAST_GOOD_FILE is served');
     } catch (error) {
       this.log.warn({ path, reason: messageOf(error) }, 'LAST_GOOD_FILE is ignored');

@@ -4,11 +4,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { QueryResult } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { type Session, readTransaction, withSession } from '../database/session.js';
+import { messageOf } from '../telemetry/error-message.js';
 import { RepeatedFailure } from '../telemetry/repeated-failure.js';
 import type { SnapshotsService } from './snapshots.service.js';
 import { RefusedSnapshot, type Source, type Topic } from './source.js';
 
-/** Both topics, so that no operator is looked up. Nothing in it depends on settings of the role or the database. */
+// Both topics, so that no operator is looked up. Nothing in it depends on settings of the role or the database
 const STAMPS = `select topic, stamp, extract(epoch from pg_catalog.clock_timestamp()) as time from public.revision`;
 /** One round trip, and one transaction behind a pooler. */
 const LOOK = `begin isolation level repeatable read, read only, not deferrable; set local statement_timeout = '2s'; ${STAMPS}; commit`;
@@ -27,13 +28,11 @@ export class PolledSnapshot<T> {
   refused: { readonly stamp: string; readonly reason: string } | undefined;
   /** Of the content that `current` was made of. */
   stamp: string | undefined;
-  /** That the database named last. */
-  private named: string | undefined;
-  /** Whether the database has answered or failed. */
-  isAsked = false;
+  /** That the database named last; empty where it has only failed so far. */
+  named: string | undefined;
   /** Whether the value is one that was given to `restore`. */
   isRestored = false;
-  /** When the content of `current` was read or restored, in milliseconds since the epoch. */
+  /** When `current` was read or restored, in milliseconds since the epoch. */
   servedSince: number | undefined;
   private confirmedAt = -Infinity;
   private wholeAt = 0;
@@ -56,7 +55,7 @@ export class PolledSnapshot<T> {
    * @param age seconds since the database confirmed it
    */
   restore(value: T, stamp: string, age: number): void {
-    if (this.current !== undefined || (this.named ?? stamp) !== stamp) return;
+    if (this.current !== undefined || (this.named || stamp) !== stamp) return;
     [this.current, this.stamp, this.isRestored] = [value, stamp, true];
     this.confirmedAt = performance.now() - age * 1000;
     this.servedSince = Date.now();
@@ -75,7 +74,7 @@ export class PolledSnapshot<T> {
         this.context.metrics.databaseUp.set(0);
         this.failure.failed(error, this.source.callersRefusedAt?.());
       }
-      this.isAsked = true;
+      this.named ??= '';
       await this.source.checked?.();
       const rest = startedAt + EVERY_MS - performance.now();
       await pause(Math.max(0, rest), undefined, { signal, ref: false }).catch(() => undefined);
@@ -88,7 +87,7 @@ export class PolledSnapshot<T> {
     const { stamp, time } = this.rowOf(results[2]);
     clock.measured(Number(time) * 1000, startedAt);
     metrics.databaseUp.set(1);
-    [this.named, this.isAsked] = [stamp, true];
+    this.named = stamp;
     if (stamp === this.stamp) [this.confirmedAt, this.refused] = [startedAt, undefined];
     else if (this.isRestored) [this.current, this.isRestored] = [undefined, false];
     const isKnown = stamp === this.stamp || stamp === this.refused?.stamp;
@@ -125,14 +124,12 @@ export class PolledSnapshot<T> {
       metrics.unrecordedChanges.inc({ topic });
       log.warn({ topic }, 'snapshot: a change without a stamp was found, and is served now');
     } catch (error) {
-      if (!(error instanceof RefusedSnapshot)) {
-        metrics.snapshotReloads.inc({ topic, result: 'failed' });
-        throw error;
-      }
+      const isRefused = error instanceof RefusedSnapshot;
+      metrics.snapshotReloads.inc({ topic, result: isRefused ? 'refused' : 'failed' });
+      if (!isRefused) throw error;
       await manager.query('rollback');
-      this.refused = { stamp, reason: error.message };
-      metrics.snapshotReloads.inc({ topic, result: 'refused' });
-      log.error({ topic, reason: error.message }, 'snapshot: refused, the former one stays');
+      this.refused = { stamp, reason: messageOf(error) };
+      log.error({ topic, ...this.refused }, 'snapshot: refused, the former one stays');
     }
   }
 }

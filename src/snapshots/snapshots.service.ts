@@ -29,16 +29,13 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
     readonly metrics: Metrics,
     @Inject(LOG) readonly log: Log,
   ) {
-    metrics.measure(['snapshot_age_seconds', 'Since it was confirmed', 'topic'], (gauge) => {
-      for (const [topic, { age }] of this.polled) if (age < Infinity) gauge.set({ topic }, age);
-    });
-    metrics.measure(
-      ['served_since_timestamp_seconds', 'When the content that is served was read', 'topic'],
-      (gauge) => {
-        for (const [topic, { servedSince }] of this.polled)
-          if (servedSince) gauge.set({ topic }, servedSince / 1000);
-      },
-    );
+    const measure = (name: string, help: string, of: (one: PolledSnapshot<unknown>) => number) =>
+      metrics.measure([name, help, 'topic'], (gauge) => {
+        for (const [topic, one] of this.polled) if (one.servedSince) gauge.set({ topic }, of(one));
+      });
+    measure('snapshot_age_seconds', 'Since it was confirmed', ({ age }) => age);
+    const help = 'When the content that is served was read';
+    measure('served_since_timestamp_seconds', help, ({ servedSince = 0 }) => servedSince / 1000);
   }
 
   /** Registers a value that is read whenever its topic changes. Called while the application is created. */
@@ -67,8 +64,8 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
     ).catch(() => undefined); // the database is away: the poll logs it
     if (!faults) return;
     this.metrics.triggerFaults.set(faults.length);
-    const named = faults.map(({ name, fault }) => `${name} ${fault}`);
-    if (named.length > 0)
-      this.log.warn({ faults: named }, 'database: objects are not what the migrations made');
+    const line = { faults: faults.map(({ name, fault }) => `${name} ${fault}`) };
+    if (faults.length > 0)
+      this.log.warn(line, 'database: objects are not what the migrations made');
   }
 }

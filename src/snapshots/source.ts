@@ -1,9 +1,6 @@
 import type { EntityManager } from 'typeorm';
 
-/**
- * Parts of the content that change independently: the codes (lists, properties, records) and the API keys. Each transaction that changes one
- * replaces its random stamp in the table revision. So two contents never have the same stamp, whatever was restored or lost.
- */
+/** Parts of the content that change independently: codes (lists, properties, records) and API keys. A transaction that changes one replaces its stamp. */
 export type Topic = 'codes' | 'keys';
 
 /** How a topic is read. */

@@ -25,13 +25,11 @@ async function violated(sql: string, parameters: unknown[] = []): Promise<string
     await client.query('rollback');
   }
 }
-const violatedBy = (table: string, row: Row): Promise<string | undefined> =>
-  violated(
-    `insert into ${table} (${Object.keys(row).join()}) values (${Object.keys(row)
-      .map((_, at) => `$${at + 1}`)
-      .join()})`,
-    Object.values(row),
-  );
+const violatedBy = (table: string, row: Row): Promise<string | undefined> => {
+  const places = Object.keys(row).map((_, at) => `$${at + 1}`);
+  const sql = `insert into ${table} (${Object.keys(row).join()}) values (${places.join()})`;
+  return violated(sql, Object.values(row));
+};
 
 const ROWS: Readonly<Record<string, Row>> = {
   code_list: { name: 'new' },
@@ -66,34 +64,23 @@ describe('the tables refuse what the service could not serve', () => {
       expect(await outcome(text)).toBeUndefined();
   });
 
-  const dated: [string, string, unknown[]][] = [
-    ['ends_in_the_years_1_to_9999', 'valid_until', ['infinity', '10000-01-01T00:00:00Z']],
-    [
-      'begins_in_the_years_1_to_9999',
-      'valid_from',
-      ['-infinity', '0001-12-31T23:59:59Z BC', '10000-01-01T00:00:00Z'],
-    ],
-  ];
+  const NO_NAMES = ['', '1st', 'a b', 'a'.repeat(65), 'ü'];
+  const LATE = ['infinity', '10000-01-01T00:00:00Z'];
+  const EARLY = ['-infinity', '0001-12-31T23:59:59Z BC'];
   it.each<[string, string, string, unknown[]]>([
     ['code_list_value', 'is_unique_in_its_list', 'value', ['Standard']],
     ['code_list_value', 'position_is_unique_in_its_list', 'position', [1]],
     ['code_list_value', 'position_is_positive', 'position', [0]],
     ['code_list_value', 'names_a_list', 'code_list', ['absent']],
-    ...dated.map((row): [string, string, string, unknown[]] => ['code_list_value', ...row]),
-    ...dated.map((row): [string, string, string, unknown[]] => ['communication_code', ...row]),
-    [
-      'code_list',
-      'name_is_a_short_identifier',
-      'name',
-      ['', '1st', ' a', 'a b', 'a'.repeat(65), 'ü'],
-    ],
+    ...['code_list_value', 'communication_code'].flatMap(
+      (table): [string, string, string, unknown[]][] => [
+        [table, 'begins_in_the_years_1_to_9999', 'valid_from', [...EARLY, LATE[1]]],
+        [table, 'ends_in_the_years_1_to_9999', 'valid_until', LATE],
+      ],
+    ),
+    ['code_list', 'name_is_a_short_identifier', 'name', [...NO_NAMES, ' a']],
     ['code_list', 'is_unique', 'name', ['orderType']],
-    [
-      'area_property',
-      'is_a_json_name',
-      'property',
-      ['', 'Upper', '1st', '__proto__', 'a b', 'a-b', 'a'.repeat(65), 'ü'],
-    ],
+    ['area_property', 'is_a_json_name', 'property', [...NO_NAMES, 'Upper', '__proto__', 'a-b']],
     ['area_property', 'is_unique_in_its_area', 'property', ['orderType']],
     ['area_property', 'position_is_unique_in_its_area', 'position', [1]],
     ['area_property', 'area_is_known', 'area', ['order-capture']],
@@ -127,13 +114,10 @@ describe('the tables refuse what the service could not serve', () => {
 });
 
 describe('positions', () => {
-  const valuesOf = async (list: string): Promise<unknown[]> =>
-    (
-      await database.query(
-        `select value from code_list_value where code_list = $1 order by position`,
-        [list],
-      )
-    ).map(({ value }) => value as unknown);
+  const valuesOf = async (list: string): Promise<unknown[]> => {
+    const query = `select value from code_list_value where code_list = $1 order by position`;
+    return (await database.query(query, [list])).map(({ value }) => value as unknown);
+  };
 
   it('can be exchanged in one statement', async () => {
     await database.query(
@@ -144,14 +128,8 @@ describe('positions', () => {
 
   it('are given at the end of the list, in the order of the rows, by however many at once', async () => {
     const pairs = Array.from({ length: 12 }, (_, at) => [`A${at}`, `B${at}`] as const);
-    await Promise.all(
-      pairs.map((pair) =>
-        database.query(
-          `insert into code_list_value (code_list, value) values ('partyType', $1), ('partyType', $2)`,
-          [...pair],
-        ),
-      ),
-    );
+    const insert = `insert into code_list_value (code_list, value) values ('partyType', $1), ('partyType', $2)`;
+    await Promise.all(pairs.map((pair) => database.query(insert, [...pair])));
     const values = await valuesOf('partyType');
     expect(values[0]).toBe('Solicitor');
     expect(values).toHaveLength(25);

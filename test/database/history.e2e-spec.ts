@@ -8,13 +8,10 @@ let other: Client;
 
 const history = (columns = 'table_name, operation, old_row, new_row') =>
   database.query(`select ${columns} from change_history where id > $1`, [since]);
-const stamps = async (): Promise<Record<string, string>> =>
-  Object.fromEntries(
-    (await database.query('select topic, stamp from revision')).map(({ topic, stamp }) => [
-      topic as string,
-      stamp as string,
-    ]),
-  );
+const stamps = async (): Promise<Record<string, string>> => {
+  const rows = await database.query<{ topic: string; stamp: string }>('table revision');
+  return Object.fromEntries(rows.map(({ topic, stamp }) => [topic, stamp]));
+};
 beforeAll(async () => {
   database = await createDatabase();
   other = await database.session();
@@ -26,12 +23,12 @@ beforeEach(async () => {
 });
 afterAll(() => database.drop());
 
+const ALWAYS = { valid_from: null, valid_until: null };
 const code = (name: string, description: string) => ({
   code_type: 'T',
   code: name,
   description,
-  valid_from: null,
-  valid_until: null,
+  ...ALWAYS,
 });
 const INSERT = `insert into communication_code (code_type, code, description) values ('T', 'a', '1'), ('T', 'b', '2')`;
 
@@ -205,23 +202,22 @@ describe('the stamp', () => {
         `insert into communication_code (code_type, code, description) select 'T', 'R' || n, 'D' from generate_series(0, 9) n on conflict do nothing`,
       );
       const found: Record<string, number> = {};
-      const end = Date.now() + 1_000;
       const write = async (writer: number): Promise<void> => {
         const session = await database.session();
         await session.query(`set deadlock_timeout = '10ms'`);
-        for (let round = writer; Date.now() < end; round++) {
-          await session.query(`begin isolation level ${level}`);
-          let outcome = 'committed';
-          for (const row of [round % 4, 4 + (round % 3), 7 + (round % 2)])
-            await session
-              .query(
-                `update communication_code set description = '${round}' where code = 'R${row}'`,
-              )
-              .catch(
-                (error: { code: string }) =>
-                  (outcome = outcome === 'committed' ? error.code : outcome),
-              );
-          await session.query('commit');
+        for (let round = writer; round < writer + 40; round++) {
+          const rows = [round % 4, 4 + (round % 3), 7 + (round % 2)].map(
+            (row) =>
+              `update communication_code set description = '${round}' where code = 'R${row}'`,
+          );
+          const outcome = await session
+            .query(`begin isolation level ${level}; ${rows[0]}`)
+            .then(() => session.query(`${rows[1]}; ${rows[2]}; commit`))
+            .then(
+              () => 'committed',
+              ({ code: state }: { code: string }) => state,
+            );
+          if (outcome !== 'committed') await session.query('rollback');
           found[outcome] = (found[outcome] ?? 0) + 1;
         }
       };

@@ -21,10 +21,7 @@ function address(parameters: Record<string, string>, hostname = '127.0.0.1'): st
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
 }
-const verified = (): Record<string, string> => ({
-  sslmode: 'verify-full',
-  sslrootcert: ours.cert,
-});
+const verified = () => ({ sslmode: 'verify-full', sslrootcert: ours.cert });
 
 (hasOpenSsl ? describe : describe.skip)('TLS to PostgreSQL', () => {
   beforeAll(async () => {
@@ -33,8 +30,8 @@ const verified = (): Record<string, string> => ({
     stage = await World.apart(0);
     await writeAtServer('server.crt', readFileSync(certificate.cert, 'utf8'));
     await writeAtServer('server.key', readFileSync(certificate.key, 'utf8'));
-    await stage.database.query('alter system set ssl = on');
-    await stage.database.query('select pg_reload_conf()');
+    for (const sql of ['alter system set ssl = on', 'select pg_reload_conf()'])
+      await stage.database.query(sql);
   });
   afterAll(async () => {
     await stage.close();
@@ -52,10 +49,8 @@ const verified = (): Record<string, string> => ({
         );
       const { rows } = await look(address(parameters));
       expect(rows).toEqual([{ ssl: true }]);
-      for (const where of [
-        address({ sslmode }),
-        address({ ...parameters, sslrootcert: other.cert }),
-      ])
+      const foreign = { ...parameters, sslrootcert: other.cert };
+      for (const where of [address({ sslmode }), address(foreign)])
         await expect(look(where)).rejects.toThrow(/certificate/);
       const byAnotherName = look(address(parameters, 'localhost'));
       if (sslmode === 'verify-ca') expect((await byAnotherName).rows).toEqual([{ ssl: true }]);

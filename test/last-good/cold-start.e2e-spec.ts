@@ -56,9 +56,7 @@ beforeAll(async () => {
   proxy = await Proxy.before(Number(new URL(world.database.url).port));
   folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
   file = join(folder, 'last-good');
-  token = await world.issuer.token({
-    claims: { exp: Math.floor(Date.now() / 1000) + 100_000 },
-  });
+  token = await world.issuer.token({ claims: { exp: Math.floor(Date.now() / 1000) + 100_000 } });
   const moment = `to_timestamp(${Date.now() / 1000 + MOMENT_SECONDS})`;
   await world.database.query(
     `insert into code_list_value (code_list, value, valid_from) values ('orderType', 'After', ${moment});
@@ -126,28 +124,12 @@ describe('LAST_GOOD_FILE', () => {
     );
   });
 
-  it.each<[string, () => Promise<Record<string, string>>, RegExp]>([
-    [
-      'damaged',
-      async () => {
-        const bytes = await readFile(file);
-        bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
-        await writeFile(join(folder, 'damaged'), bytes);
-        return { LAST_GOOD_FILE: join(folder, 'damaged') };
-      },
-      /^it is damaged, or of another version$/,
-    ],
-    [
-      'of another database',
-      async () => ({
-        DATABASE_URL: `${proxy.through(world.database.urlOf('order_lookup_service'))}_other`,
-      }),
-      /^it was written for .*, not for .*_other and /,
-    ],
-  ])('is ignored with one line where it is %s; the start waits', async (_, spoil, fault) => {
-    const service = await start(await spoil());
+  it('is ignored with one line where it is of another database; the start waits', async () => {
+    const url = proxy.through(world.database.urlOf('order_lookup_service'));
+    const service = await start({ DATABASE_URL: `${url}_other` });
     const isLine = ({ msg }: { msg: string }): boolean => msg === 'LAST_GOOD_FILE is ignored';
-    expect((await service.waitForLog(isLine))['reason']).toMatch(fault);
+    const { reason } = await service.waitForLog(isLine);
+    expect(reason).toMatch(/^it was written for .*, not for .*_other and /);
     expect(await service.readiness()).toMatchObject({ status: 503 });
     expectProblem(await ask(service), 'cannot-verify-credentials');
     expect(service.lines.filter(isLine)).toHaveLength(1);
@@ -158,10 +140,10 @@ describe('LAST_GOOD_FILE', () => {
     const service = await start();
     await service.ready();
     expect(await answers(service)).toEqual(before);
-    const becomes = (said: string): Promise<void> =>
+    const becomes = (more: string): Promise<void> =>
       until(async () => {
         const { status, text } = await service.readiness();
-        return `${status} ${text}` === `200 {"status":"ok"${said}}`;
+        return status === 200 && text === `{"status":"ok"${more}}`;
       });
     await becomes(',"fromFile":["codes","keys","signing-keys"]');
     expect(await service.metric('order_lookup_served_from_file')).toBe(3);
@@ -189,12 +171,10 @@ describe('LAST_GOOD_FILE', () => {
     leave();
     await until(async () => (await service.metric('order_lookup_database_up')) === 0);
     const earlier = await writes();
-    const kept: number[] = [];
-    for (const more of [1, 2]) {
-      await until(async () => (await writes()) === earlier + more);
-      kept.push(await confirmedAt());
-    }
-    expect(Math.abs((kept[1] ?? 0) - (kept[0] ?? 0))).toBeLessThan(5_000);
+    await until(async () => (await writes()) === earlier + 1);
+    const first = await confirmedAt();
+    await until(async () => (await writes()) === earlier + 2);
+    expect(Math.abs((await confirmedAt()) - first)).toBeLessThan(5_000);
     [proxy.mode, world.issuer.fault] = ['pass', 'none'];
   });
 

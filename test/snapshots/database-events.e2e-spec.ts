@@ -23,25 +23,10 @@ const TRIGGERS_OFF = ['communication_code', 'code_list_value']
   .map((table) => `alter table ${table} disable trigger all`)
   .join('; ');
 const TRIGGERS_ON = `do $$ begin execute (select coalesce(string_agg(format('alter table %s enable always trigger %I', tgrelid::regclass, tgname), ';'), 'select') from pg_trigger where not tgisinternal and tgenabled <> 'A'); end $$`;
-const doctor = (): Promise<{ stdout: string }> =>
-  run('doctor.js', [], {
-    DATABASE_URL: world.database.urlOf('order_lookup_service'),
-    ...world.issuer.environment,
-  });
-
-/** Of the sessions of the service. */
-const pids = async (): Promise<unknown[]> =>
-  (
-    await world.database.query(
-      `select pid from pg_stat_activity where application_name = 'order-lookup-services' and datname = current_database()`,
-    )
-  ).map(({ pid }) => pid);
-
-/** Ends the sessions of the service. */
-const endSessions = (): Promise<unknown> =>
-  sql(
-    `select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'order-lookup-services' and datname = current_database()`,
-  );
+const OURS = `from pg_stat_activity where application_name = 'order-lookup-services' and datname = current_database()`;
+const sessions = async (): Promise<unknown[]> =>
+  (await world.database.query(`select pid ${OURS}`)).map(({ pid }) => pid);
+const endSessions = (): Promise<unknown> => sql(`select pg_terminate_backend(pid, 10000) ${OURS}`);
 
 /** Waits until the service answers what a query says. */
 async function expectServed(): Promise<void> {
@@ -137,12 +122,13 @@ describe('triggers that are switched off', () => {
     await sql(
       `${setCode('new', 'Seen')}; insert into pgmigrations (name, run_on) values ('0099_next', now()); delete from pgmigrations where name = '0099_next'`,
     );
-    expect((await doctor()).stdout).toMatch(/^fault +objects .*communication_code/m);
+    const DATABASE_URL = world.database.urlOf('order_lookup_service');
+    const { stdout } = await run('doctor.js', [], { DATABASE_URL, ...world.issuer.environment });
+    expect(stdout).toMatch(/^fault +objects .*communication_code/m);
     await expectServed(); // with the change that has a stamp, the one without came too
     // Everything is read again every ten minutes, which are two seconds for this one
-    const others = await pids();
+    const others = await sessions();
     const fast = await world.replica(fastClock(300));
-    const sessions = async () => (await pids()).filter((pid) => !others.includes(pid));
     const metric = (name: string): Promise<number> => fast.metric(`order_lookup_${name}`);
     await fast.waitForLog(
       ({ msg }) => msg === 'database: objects are not what the migrations made',
@@ -158,7 +144,7 @@ describe('triggers that are switched off', () => {
     );
     expect(await metric('unrecorded_changes_total')).toBe(1);
     // A session lives five minutes at most, which are a second for this one
-    const first = await sessions();
+    const first = (await sessions()).filter((pid) => !others.includes(pid));
     await until(async () => !(await sessions()).some((pid) => first.includes(pid)));
     await fast.kill();
   });

@@ -19,10 +19,7 @@ afterAll(async () => {
 
 /** Two replicas at this address serve ten changes of the primary, one after the other. */
 async function expectServed(url: string, each = async (): Promise<void> => {}): Promise<void> {
-  const replicas = [
-    await world.replica({ DATABASE_URL: url }),
-    await world.replica({ DATABASE_URL: url }),
-  ];
+  const replicas = await Promise.all([1, 2].map(() => world.replica({ DATABASE_URL: url })));
   for (let change = 0; change < 10; change++) {
     const value = `Change ${change} of ${new URL(url).port}`;
     await world.database.query(
@@ -40,12 +37,10 @@ async function expectServed(url: string, each = async (): Promise<void> => {}): 
   }
 }
 
-it('on a hot standby the changes of its primary are served', () =>
-  expectServed(
-    Object.assign(new URL(world.database.urlOf('order_lookup_service')), {
-      port: String(standby.port),
-    }).href,
-  ));
+it('on a hot standby the changes of its primary are served', () => {
+  const url = new URL(world.database.urlOf('order_lookup_service'));
+  return expectServed(Object.assign(url, { port: `${standby.port}` }).href);
+});
 
 (hasPooler ? it : it.skip)(
   'behind PgBouncer, where a session of the server serves many clients, changes are served, and no setting is left for the next client',

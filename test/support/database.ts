@@ -2,26 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, Pool, type QueryResultRow } from 'pg';
 
 /** A database of one test file. */
-export interface TestDatabase {
-  /** As a superuser, who may prepare anything. */
-  readonly url: string;
-  readonly name: string;
-  /** As one of the roles of production; the service works as order_lookup_service, which may only read. */
-  urlOf(role: 'order_lookup_owner' | 'order_lookup_service'): string;
-  query<Row extends QueryResultRow = QueryResultRow>(
-    sql: string,
-    parameters?: unknown[],
-  ): Promise<Row[]>;
-  /** One more session as the superuser, until the database is closed or dropped. */
-  session(): Promise<Client>;
-  /** Adds a value at the end of a list. */
-  addValue(value: string, list?: string): Promise<unknown>;
-  /** Adds so many codes, CODE-1 and so on, of the types TYPE-0 to TYPE-99. */
-  addCodes(count: number): Promise<unknown>;
-  /** Ends its sessions. */
-  close(): Promise<void>;
-  drop(): Promise<void>;
-}
+export type TestDatabase = Awaited<ReturnType<typeof createDatabase>>;
 
 /** Of every role on the servers of the tests, which listen on the loopback address alone. */
 export const PASSWORD = 'tests-only';
@@ -51,7 +32,7 @@ export async function createDatabase({
   migrated = true,
   name = `test_${randomUUID().replaceAll('-', '')}`,
   server = process.env['TEST_POSTGRES_URL'] ?? '',
-} = {}): Promise<TestDatabase> {
+} = {}) {
   await withSession(server, async (client) => {
     await client.query(LOCK);
     await client.query(
@@ -67,20 +48,27 @@ export async function createDatabase({
     if (!pool.ended) await pool.end();
   };
   return {
-    url,
+    url, // as a superuser, who may prepare anything
     name,
-    urlOf: (username) => Object.assign(new URL(url), { username, password: PASSWORD }).href,
-    query: async <Row extends QueryResultRow>(sql: string, parameters?: unknown[]) =>
-      (await pool.query<Row>(sql, parameters)).rows,
+    /** As one of the roles of production; the service works as order_lookup_service, which may only read. */
+    urlOf: (username: 'order_lookup_owner' | 'order_lookup_service') =>
+      Object.assign(new URL(url), { username, password: PASSWORD }).href,
+    query: async <Row extends QueryResultRow = QueryResultRow>(
+      sql: string,
+      parameters?: unknown[],
+    ) => (await pool.query<Row>(sql, parameters)).rows,
+    /** One more session as the superuser, until the database is closed or dropped. */
     session: async () => {
       const client = new Client(url);
       sessions.push(client);
       await client.connect();
       return client;
     },
-    addValue: (value, list = 'orderType') =>
+    /** At the end of a list. */
+    addValue: (value: string, list = 'orderType') =>
       pool.query('insert into code_list_value (code_list, value) values ($1, $2)', [list, value]),
-    addCodes: (count) =>
+    /** CODE-1 and so on, of the types TYPE-0 to TYPE-99. */
+    addCodes: (count: number) =>
       pool.query(
         `insert into communication_code select 'TYPE-' || n % 100, 'CODE-' || n, rpad('Description of code ' || n, 50, '.') from generate_series(1, ${count}) as n`,
       ),

@@ -10,28 +10,18 @@ const TARGETS = [...ALL_PATHS, `${PATHS.communicationCodes}?codeType=MOMENT`];
 const CODES = 25;
 const LEAD_MS = 4_000;
 
-export interface Watched {
-  readonly replies: number;
-  /** For each moment, how much later the last replica was seen to switch than the first, in milliseconds. */
-  readonly spreads: readonly number[];
-  /** For each moment and replica, when it was seen to switch, after the moment. */
-  readonly late: readonly number[];
-  /** Replies of before and after at once, of a time that is over, or with a wrong entity tag. */
-  readonly mixed: readonly string[];
-  /** Replies of after that came before the moment. */
-  readonly early: readonly string[];
-}
-
 /**
  * Commits moments at which one value and 25 codes begin while others end, and asks all replicas for everything every few milliseconds. The
  * database's clock is that of this process.
+ * @returns for each moment how much later the last replica switched than the first, for each replica too how late after it, replies that mix two times, and
+ *   those that came too early
  * @param away called in good time before the moment in the middle; everything from then on is served without it
  */
 export async function watchMoments(
   { database, replicas, headers }: World,
   { count, apartMs, everyMs = 5 }: { count: number; apartMs: number; everyMs?: number },
   away: () => Promise<unknown> = () => Promise.resolve(),
-): Promise<Watched> {
+) {
   const requests = TARGETS.map((path) => requestTo(path, headers));
   const middle = count >> 1;
   const outageMs = 3_000;

@@ -1,22 +1,14 @@
 import { type RunningService, until } from './service.js';
 import type { World } from './world.js';
-import { Traffic, type TrafficOptions, type TrafficReport } from './traffic.js';
+import { Traffic, type TrafficOptions } from './traffic.js';
 import { PATHS } from './paths.js';
 
-export interface Outage {
-  readonly traffic: TrafficReport;
-  /** How often /health/ready was asked, and how often it was not 200. */
-  readonly readiness: { readonly asked: number; readonly not200: number };
-  /** Milliseconds until every replica served a change that was committed right after the return. */
-  readonly fresh: number;
-}
-
-/** Has the replicas answer mixed traffic while `fault` takes the database away and gives it back. */
+/** Has the replicas answer mixed traffic while `fault` takes the database away and gives it back. `fresh` is how long a change then takes, in milliseconds. */
 export async function outlive(
   { replicas, credentials, database, headers }: World,
   fault: () => Promise<unknown>,
   options: TrafficOptions,
-): Promise<Outage> {
+) {
   let next = 0;
   const target = (): string => replicas[next++ % replicas.length]?.url ?? '';
   const traffic = new Traffic(target, credentials, options);

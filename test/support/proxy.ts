@@ -1,5 +1,4 @@
-import { type Socket, connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 
 /** A TCP proxy before a server, which passes bytes on, refuses connections, or swallows everything without an event. */
 export class Proxy {
@@ -10,10 +9,7 @@ export class Proxy {
   /** @param port of the server; may be changed for later connections */
   private constructor(public port: number) {
     this.server = createServer((client) => {
-      if (this.mode === 'refuse') {
-        client.destroy();
-        return;
-      }
+      if (this.mode === 'refuse') return void client.destroy();
       const upstream = connect(this.port, '127.0.0.1');
       this.join(client, upstream);
       this.join(upstream, client);
@@ -28,9 +24,8 @@ export class Proxy {
 
   /** The connection string of the server, by way of the proxy. */
   through(url: string): string {
-    return Object.assign(new URL(url), {
-      port: String((this.server.address() as AddressInfo).port),
-    }).href;
+    const { port } = this.server.address() as AddressInfo;
+    return Object.assign(new URL(url), { port: `${port}` }).href;
   }
 
   /** Ends the connections that are open, as a server that dies does. */

@@ -1,8 +1,7 @@
 import { Client, type QueryConfig } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import { type DatabaseAddress, connectionString } from '../../configuration/database-url.js';
-import { poolOptions } from '../../database/connections.js';
-import { SETTINGS, type Session, withSession } from '../../database/session.js';
+import { SETTINGS, type Session, poolOptions, withSession } from '../../database/session.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { refuse } from './command.js';
 import { adviceAgainst } from './connection-advice.js';

@@ -3,15 +3,8 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 /** Which property of which area returns which list. */
 @Entity('area_property')
 export class AreaProperty {
-  @PrimaryColumn({ type: 'text' })
-  area: string;
-
-  @PrimaryColumn({ type: 'text' })
-  property: string;
-
-  @Column({ type: 'int' })
-  position: number;
-
-  @Column({ name: 'code_list', type: 'text' })
-  codeList: string;
+  @PrimaryColumn('text') area: string;
+  @PrimaryColumn('text') property: string;
+  @Column('int') position: number;
+  @Column('text', { name: 'code_list' }) codeList: string;
 }

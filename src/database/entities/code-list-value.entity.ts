@@ -4,12 +4,7 @@ import { Validity } from './validity.js';
 /** One value of a list. Values keep their order by position. */
 @Entity('code_list_value')
 export class CodeListValue extends Validity {
-  @PrimaryColumn({ name: 'code_list', type: 'text' })
-  codeList: string;
-
-  @PrimaryColumn({ type: 'text' })
-  value: string;
-
-  @Column({ type: 'int' })
-  position: number;
+  @PrimaryColumn('text', { name: 'code_list' }) codeList: string;
+  @PrimaryColumn('text') value: string;
+  @Column('int') position: number;
 }

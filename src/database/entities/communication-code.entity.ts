@@ -3,12 +3,7 @@ import { Validity } from './validity.js';
 
 @Entity('communication_code')
 export class CommunicationCode extends Validity {
-  @PrimaryColumn({ name: 'code_type', type: 'text' })
-  codeType: string;
-
-  @PrimaryColumn({ type: 'text' })
-  code: string;
-
-  @Column({ type: 'text' })
-  description: string;
+  @PrimaryColumn('text', { name: 'code_type' }) codeType: string;
+  @PrimaryColumn('text') code: string;
+  @Column('text') description: string;
 }

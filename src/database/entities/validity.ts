@@ -12,9 +12,8 @@ export const momentOr = (absent: number): ValueTransformer => ({
 
 /** When a code is in force: from `validFrom` until just before `validUntil`, in milliseconds since the epoch; infinite without a bound. */
 export abstract class Validity {
-  @Column({ name: 'valid_from', type: 'timestamptz', transformer: momentOr(-Infinity) })
+  @Column('timestamptz', { name: 'valid_from', transformer: momentOr(-Infinity) })
   validFrom: number;
-
-  @Column({ name: 'valid_until', type: 'timestamptz', transformer: momentOr(Infinity) })
+  @Column('timestamptz', { name: 'valid_until', transformer: momentOr(Infinity) })
   validUntil: number;
 }

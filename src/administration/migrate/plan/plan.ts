@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { groupBy } from '../../../collections/group-by.js';
 import { objectFaults } from '../../../database/objects.js';
+import { SETTINGS } from '../../../database/session.js';
 import { readCodes } from '../../../lookups/read-codes.js';
 import { messageOf } from '../../../telemetry/error-message.js';
 import { FLAG, command, refuse } from '../../frame/command.js';
@@ -95,7 +96,7 @@ const KEYS = `select id || encode(key_hash, 'hex') || days as key, client from p
 const AS_SERVICE = `savepoint service_view;
   do $$ begin
     if exists (select from pg_roles where rolname = '${ROLE}' and pg_has_role(session_user, oid, 'member')) then set local role ${ROLE}; end if;
-  end $$; set local row_security = off; set local search_path = pg_catalog, public, pg_temp`;
+  end $$; set local row_security = off; ${SETTINGS}`;
 
 /** As the transaction of `manager` sees it now, which stays as it is. */
 async function viewOf(client: Client, manager: EntityManager) {
