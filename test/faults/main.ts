@@ -3,14 +3,12 @@
 import { saveResult } from '../bench/results.js';
 import { World } from '../support/world.js';
 import { coldStart } from './cold-start.js';
-import { flip } from './flip.js';
+import { flip, moment, transactions } from './contents.js';
 import { gateway } from './gateway.js';
 import { memory } from './memory.js';
-import { moment } from './moment.js';
 import { outage } from './outage.js';
 import { sizes } from './sizes.js';
 import { strangers } from './strangers.js';
-import { transactions } from './transactions.js';
 
 type Run = (world: World, amount?: number, part?: string) => Promise<string>;
 /** Of each run: how many replicas it begins with, what AMOUNT means, and its program. */
