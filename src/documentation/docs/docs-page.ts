@@ -47,7 +47,7 @@ fetch('openapi.json').then(async (answer) => {
     spec, dom_id: '#documentation', plugins: [() => ({ wrapComponents })], syntaxHighlight: { activated: false },
     deepLinking: true, tryItOutEnabled: true, validatorUrl: null,
     oauth2RedirectUrl: location.origin + location.pathname + '/oauth2-redirect.html',
-    onComplete: () => ui.initOAuth({ clientId: 'order-lookup-docs', usePkceWithAuthorizationCodeGrant: true, scopes: Object.keys(authorizationCode?.scopes ?? {}).slice(-1) }),
+    onComplete: () => ui.initOAuth({ clientId: 'order-lookup-docs', usePkceWithAuthorizationCodeGrant: true, scopes: Object.keys(authorizationCode?.scopes ?? {}) }),
   });
 });
 `;

@@ -77,14 +77,11 @@ export function openApiDocument(
 function flows(address: string, scope: string, issuer?: IssuerMetadata): object {
   const tokenUrl = issuer?.token_endpoint ?? address;
   const authorizationUrl = issuer ? issuer.authorization_endpoint : address;
-  const needed = scope ? { [scope]: 'Needed for all operations' } : {};
-  // Where the issuer does not list the scope it may be a role, which nobody can request. Many grant a person nothing if nothing is requested
-  const { scopes_supported: known } = issuer ?? {};
-  const isOpenid = known?.includes('openid') && !known.includes(scope);
-  const scopes = {
-    ...needed,
-    ...(isOpenid && { openid: 'Sign in: enough where no scope is needed' }),
-  };
+  const needed = scope ? { [scope]: 'Needed for all operations; select none if it is a role' } : {};
+  // Many issuers grant a person nothing if no scope is requested; every OpenID provider knows the scope openid
+  const knowsOpenid = !scope && issuer?.scopes_supported?.includes('openid');
+  const openid = knowsOpenid ? { openid: 'Sign in; this service demands no scope' } : {};
+  const scopes = { ...needed, ...openid };
   return {
     ...(authorizationUrl && { authorizationCode: { authorizationUrl, tokenUrl, scopes } }),
     clientCredentials: { tokenUrl, scopes: needed },
