@@ -84,9 +84,11 @@ async function stopKeycloak(): Promise<void> {
 
 beforeAll(async () => {
   const artifact = `-Dartifact=org.keycloak:keycloak-quarkus-dist:${VERSION}:zip`;
-  const places = [`-DoutputDirectory=${FOLDER}`, `-DmarkersDirectory=${FOLDER}`];
+  mkdirSync(FOLDER, { recursive: true }); // Maven leaves a file of its own in the current folder
   if (!existsSync(HOME))
-    execFileSync('mvn', ['-q', '-B', 'dependency:unpack', artifact, ...places]);
+    execFileSync('mvn', ['-q', '-B', 'dependency:unpack', artifact, '-DoutputDirectory=.'], {
+      cwd: FOLDER,
+    });
   const [PORT, port] = [String(await freePort()), await freePort()];
   url = `http://127.0.0.1:${port}`;
   const data = join(HOME, 'data');
