@@ -2,7 +2,7 @@
 // a valid key no signature is verified, nothing waits, and the issuer is not asked.
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { type ServiceResponse, isRepeated } from '../http/service-request.js';
+import { type ServiceRequest, isRepeated } from '../http/service-request.js';
 import { AccessTokensService } from './access-tokens/access-tokens.service.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import type { Fault } from './fault.js';
@@ -22,8 +22,7 @@ export class CredentialsGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     if (this.reflector.get<boolean>(PUBLIC, context.getClass())) return true;
-    const response = context.getArgByIndex<ServiceResponse>(1);
-    const { req: request } = response;
+    const request = context.getArgByIndex<ServiceRequest>(0);
     const { authorization } = request.headers;
     const isTwice = isRepeated(request, 'authorization');
     const key = isRepeated(request, 'api-key')
@@ -35,15 +34,15 @@ export class CredentialsGuard implements CanActivate {
     }
     request.caller = key;
     const fault = isTwice ? REPEATED : this.accessTokens.verify(authorization);
-    return fault === undefined || this.isAccepted(response, fault);
+    return fault === undefined || this.isAccepted(request, fault);
   }
 
   private async isAccepted(
-    response: ServiceResponse,
+    request: ServiceRequest,
     verification: Fault | Promise<Fault | undefined>,
   ): Promise<boolean> {
     const fault = await verification;
     if (!fault) return true;
-    throw this.refusals.of(response.req, undefined, fault);
+    throw this.refusals.of(request, undefined, fault);
   }
 }

@@ -105,7 +105,9 @@ export class Replies implements BeforeApplicationShutdown {
     const milliseconds = performance.now() - request.startedAt;
     this.metrics.countRequest(operation, status, milliseconds / 1000, caller?.client);
     const trace = this.tracing.request(request, status, milliseconds);
-    const level = status >= 500 ? 'error' : status >= 400 ? 'info' : 'debug';
+    // Not at error: what a 503 comes of has a line of its own, or is a token that no key verifies
+    const level =
+      status === 503 ? 'warn' : status >= 500 ? 'error' : status >= 400 ? 'info' : 'debug';
     if (!this.log.isLevelEnabled(level)) return;
     const { keyId, client } = caller ?? refusal ?? {};
     const durationMs = Math.round(milliseconds * 1000) / 1000;

@@ -95,7 +95,7 @@ it('tells of an https issuer whose keys would come over plain http', async () =>
   const authority = new CertificateAuthority();
   const { cert, key: tlsKey } = authority.issue('localhost', 'IP:127.0.0.1');
   const server = createServer({ cert: readFileSync(cert), key: readFileSync(tlsKey) });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  await once(server.unref().listen(0, '127.0.0.1'), 'listening');
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const metadata = JSON.stringify({ issuer: url, jwks_uri: `${issuer.url}/jwks` });
   server.on('request', (_request, response) => response.end(metadata));

@@ -82,6 +82,5 @@ it.each(
     claims: { client_id: undefined, ...claims },
   });
   const fault = await tokens.verify(`Bearer ${token}`);
-  issuers.onApplicationShutdown();
   expect(fault?.reason ?? 'accepted').toBe(reason?.trim());
 });

@@ -1,26 +1,21 @@
 import { KeyObject, createHmac, sign } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { type CryptoKey, exportSPKI, importJWK } from 'jose';
-import { AUDIENCE, type SigningKey, signingKey } from '../support/issuer.js';
+import { AUDIENCE, Issuer, type SigningKey, signingKey } from '../support/issuer.js';
 import { expectProblem } from '../support/problem.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { until } from '../support/service.js';
 import { testWorld } from '../support/test-world.js';
 
 const world = testWorld();
-let hits = 0;
 let asked = 0;
 const stranger = await signingKey('RS256', 'stranger');
-const elsewhere = createServer((_request, response) => {
-  hits++;
-  response.end(JSON.stringify({ keys: [stranger.jwk] }));
-});
-await new Promise<void>((resolve) => void elsewhere.listen(0, '127.0.0.1', resolve));
-const address = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/jwks`;
+/** An issuer that is not ours: its key set holds the key of the stranger. */
+const elsewhere = await Issuer.start();
+elsewhere.published = [stranger.jwk];
+const address = `${elsewhere.url}/jwks`;
 
-afterAll(() => void elsewhere.close());
+afterAll(() => elsewhere.close());
 
 /** What a token has that differs from a valid one; undefined leaves a member out. */
 interface Parts {
@@ -119,15 +114,12 @@ describe('an access token is refused', () => {
 
   it.each<[string, () => string]>([
     ['with an empty signature', () => `${contentOf({})}.`],
-    ['with alg none and an empty signature', () => `${contentOf({ header: { alg: 'none' } })}.`],
     ['of two parts', () => contentOf({})],
-    ['of four parts', () => `${signed()}.x`],
     ['of five parts (JWE)', () => `${base64({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`],
     ['nested', () => `${base64({ alg: 'RS256', cty: 'JWT', kid: 'rsa-1' })}.${base64(signed())}.x`],
     ['that is no JSON', () => `${base64('not json')}.${base64('{}')}.x`],
     ['whose header is a list', () => `${base64([])}.${base64('{}')}.x`],
     ['with other characters', () => `${signed()}!`],
-    ['with white space inside', () => signed().replace('.', '. ')],
     ['of an issuer with a slash', () => signed({ claims: { iss: `${world.issuer.url}/` } })],
     ['of a prefix of the issuer', () => signed({ claims: { iss: world.issuer.url.slice(0, -1) } })],
     ['of a list of issuers', () => signed({ claims: { iss: [world.issuer.url] } })],
@@ -155,7 +147,6 @@ describe('an access token is refused', () => {
       () => signed({ by: stranger, header: { x5c: ['MIIB'], kid: 'rsa-1' } }),
     ],
     ['with a cut signature', () => signed().slice(0, -8)],
-    ['with a longer signature', () => `${signed()}AAAA`],
     ['with that of another token', () => `${contentOf({})}.${signed().split('.')[2]}`],
   ])('%s: 503, until the keys were fetched since', async (_name, token) => {
     expectProblem(await ask(`Bearer ${token()}`), 'cannot-verify-credentials');
@@ -165,10 +156,8 @@ describe('an access token is refused', () => {
     const { jwk } = world.issuer.signer;
     const pem = await exportSPKI((await importJWK(jwk, 'RS256')) as CryptoKey);
     const der = Buffer.from(pem.replaceAll(/-----.*-----|\s/g, ''), 'base64');
-    const n = String(jwk.n);
-    const texts = [pem, pem.trim(), pem.replaceAll('\n', '\r\n'), der.toString('base64'), n, ''];
-    const sets = [JSON.stringify(jwk), JSON.stringify({ keys: [jwk] })];
-    for (const secret of [...texts, ...sets, der, Buffer.from(n, 'base64url')])
+    const n = Buffer.from(String(jwk.n), 'base64url');
+    for (const secret of [pem, pem.trim(), JSON.stringify(jwk), String(jwk.n), '', der, n])
       for (const bits of ['256', '384', '512']) {
         const content = contentOf({ header: { alg: `HS${bits}` } });
         const mac = createHmac(`sha${bits}`, secret).update(content).digest('base64url');
@@ -182,27 +171,10 @@ describe('an access token is refused', () => {
   );
 
   it('without a request to the addresses that a token names, and with one fetch for unknown key ids', () => {
-    expect(hits).toBe(0);
+    expect(elsewhere.hits.size).toBe(0);
     const minutes = Math.ceil(performance.now() / 60_000); // the service itself asks once a minute
     expect(world.issuer.jwksHits).toBeLessThanOrEqual(2 + minutes);
   });
-});
-
-it('a token that is warm in the cache is accepted until it expires, and never after', async () => {
-  let exp: number;
-  let token: string;
-  do {
-    exp = now() - 27; // with the skew of 30 s it has three seconds left
-    token = signed({ claims: { exp } });
-  } while ((await ask(token)).status !== 200); // where the machine was away for so long
-  for (let refused = 0; refused < 20;) {
-    const before = Date.now() / 1000;
-    const { status } = await ask(token);
-    if (before >= exp + 30) expect(status).toBe(401);
-    if (Date.now() / 1000 < exp + 30) expect(status).toBe(200);
-    if (status === 401) refused++;
-    else expect(refused).toBe(0);
-  }
 });
 
 it('an issuer that is away at the start: nobody is refused, 503 until its keys are there', async () => {

@@ -18,7 +18,7 @@ describe('GET /openapi.json', () => {
     expect(Object.keys(document.paths)).toEqual(ALL_PATHS);
     expect(JSON.stringify(document.paths).match(/"name":"If-None-Match"/g)).toHaveLength(3);
     const [authorizationUrl, tokenUrl] = [`${world.issuer.url}/auth`, `${world.issuer.url}/token`];
-    const scopes = { 'lookups.read': 'Needed for all operations' };
+    const scopes = { 'lookups.read': 'Needed for all operations; select none if it is a role' };
     expect(document.components.securitySchemes['accessToken']?.flows).toEqual({
       authorizationCode: { authorizationUrl, tokenUrl, scopes },
       clientCredentials: { tokenUrl, scopes },

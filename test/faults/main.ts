@@ -2,26 +2,26 @@
 // beside this file. Their short forms are in the tests.
 import { saveResult } from '../bench/results.js';
 import { World } from '../support/world.js';
+import { coldStart } from './cold-start.js';
+import { flip, moment, transactions } from './contents.js';
+import { gateway } from './gateway.js';
+import { memory } from './memory.js';
+import { outage } from './outage.js';
+import { sizes } from './sizes.js';
+import { strangers } from './strangers.js';
 
 type Run = (world: World, amount?: number, part?: string) => Promise<string>;
 /** Of each run: how many replicas it begins with, what AMOUNT means, and its program. */
-const runs: Record<string, readonly [number, amount: string, load: () => Promise<Run>]> = {
-  flip: [3, 'replies', async () => (await import('./flip.js')).flip],
-  moment: [0, 'moments', async () => (await import('./moment.js')).moment],
-  outage: [2, 'seconds; PART of a fault', async () => (await import('./outage.js')).outage],
-  sessions: [5, 'seconds', async () => (await import('./sessions.js')).sessions],
-  'rolling-restart': [3, 'requests', async () => (await import('./restarts.js')).rollingRestart],
-  gateway: [
-    0,
-    'restarts of each replica; PART of one DRAIN_SECONDS',
-    async () => (await import('./restarts.js')).gateway,
-  ],
-  strangers: [0, 'seconds; PART of a name', async () => (await import('./strangers.js')).strangers],
-  memory: [0, 'requests; PART of KiB a token', async () => (await import('./memory.js')).memory],
-  sizes: [0, 'codes', async () => (await import('./sizes.js')).sizes],
-  administration: [0, 'plans', async () => (await import('./administration.js')).administration],
-  'cold-start': [0, '-', async () => (await import('./cold-start.js')).coldStart],
-  transactions: [1, 'steps', async () => (await import('./transactions.js')).transactions],
+const runs: Record<string, readonly [replicas: number, amount: string, run: Run]> = {
+  flip: [3, 'replies', flip],
+  moment: [0, 'moments', moment],
+  outage: [2, 'seconds; PART of a fault', outage],
+  gateway: [0, 'restarts of each replica; PART is one DRAIN_SECONDS', gateway],
+  strangers: [0, 'seconds; PART of a name', strangers],
+  memory: [0, 'requests; PART is KiB a token', memory],
+  sizes: [0, 'codes', sizes],
+  'cold-start': [0, '-', coldStart],
+  transactions: [1, 'steps', transactions],
 };
 
 const [name = '', amount, part] = process.argv.slice(2);
@@ -33,12 +33,10 @@ if (!entry || (amount !== undefined && !(Number(amount) > 0))) {
   );
   process.exit(1);
 }
-const [replicas, , load] = entry;
-const run = await load();
+const [replicas, , run] = entry;
 const world = await World.apart(replicas);
-const number = amount === undefined ? undefined : Number(amount);
 try {
-  const found = await run(world, number, part);
+  const found = await run(world, amount === undefined ? undefined : Number(amount), part);
   console.log(found);
   const command = `npm run faults -- ${process.argv.slice(2).join(' ')}`;
   saveResult('test/faults/RESULTS.md', command, found);

@@ -40,7 +40,6 @@ export interface TrafficReport {
   readonly failures: readonly string[];
   readonly failed: number;
   /** Milliseconds from the sending of a request to the end of its answer. */
-  readonly p50: number;
   readonly p99: number;
   readonly largest: number;
 }
@@ -87,9 +86,8 @@ export class Traffic {
     await Promise.all(this.underWay);
     const { asked, failed, failures } = this;
     const sorted = this.latencies.toSorted((a, b) => a - b);
-    const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? NaN;
-    const largest = sorted.at(-1) ?? NaN;
-    return { asked, failed, failures, p50: at(0.5), p99: at(0.99), largest };
+    const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? NaN;
+    return { asked, failed, failures, p99, largest: sorted.at(-1) ?? NaN };
   }
 
   private async ask(call: Call): Promise<void> {
@@ -113,10 +111,9 @@ export class Traffic {
     this.latencies.push(milliseconds);
     if (fault === undefined && milliseconds <= this.limitMs) return;
     this.failed++;
-    const said = fault ?? `answered after ${Math.round(milliseconds)} ms`;
-    this.failures[fault ? 'unshift' : 'push'](
-      `${new Date().toISOString()} ${method} ${url}: ${said}`,
-    );
+    const what = fault ?? `answered after ${Math.round(milliseconds)} ms`;
+    const at = new Date().toISOString();
+    this.failures[fault ? 'unshift' : 'push'](`${at} ${method} ${url}: ${what}`);
     this.failures.splice(100);
   }
 }

@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { withSession } from '../../database/session.js';
@@ -9,16 +9,15 @@ const GATHER_MS = 1_000;
 
 /** Records in the database when keys were last used, once a minute for each key at most. Nothing waits for it: what cannot be recorded is dropped. */
 @Injectable()
-export class KeyUse implements OnApplicationShutdown {
+export class KeyUse {
   /** Keys that were or will be recorded in this minute. */
   private readonly known = new Set<string>();
   private gathered: string[] = [];
-  private readonly timers = [
-    setInterval(() => this.known.clear(), MINUTE_MS).unref(),
-    setInterval(() => void this.write(), GATHER_MS).unref(),
-  ];
 
-  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
+  constructor(@InjectDataSource() private readonly dataSource: DataSource) {
+    setInterval(() => this.known.clear(), MINUTE_MS).unref();
+    setInterval(() => void this.write(), GATHER_MS).unref();
+  }
 
   note(keyId: string): void {
     if (this.known.has(keyId)) return;
@@ -26,14 +25,10 @@ export class KeyUse implements OnApplicationShutdown {
     this.gathered.push(keyId);
   }
 
-  onApplicationShutdown(): void {
-    for (const timer of this.timers) clearInterval(timer);
-  }
-
   private async write(): Promise<void> {
     const keyIds = this.gathered;
     this.gathered = [];
-    // Not initialized while the keys are those of LAST_GOOD_FILE
+    // Not initialized while the keys are those of LAST_GOOD_FILE, and when the process ends
     if (keyIds.length === 0 || !this.dataSource.isInitialized) return;
     await withSession(this.dataSource, async (manager) => {
       await manager.query(`begin; set local statement_timeout = '1s'`);

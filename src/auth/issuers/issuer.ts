@@ -49,7 +49,6 @@ export class Issuer {
   private refreshing: Promise<void> | undefined;
   private failures = 0; // in a row
   private timer: NodeJS.Timeout | undefined;
-  private isStopped = false;
 
   /** @param name the exact `iss` of its tokens */
   constructor(
@@ -81,11 +80,6 @@ export class Issuer {
     this.keySet = keySetOf(jwks);
     this.fetchedAt = performance.now() - age * 1000;
     this.isRestored = true;
-  }
-
-  stop(): void {
-    this.isStopped = true;
-    clearTimeout(this.timer);
   }
 
   /**
@@ -136,7 +130,6 @@ export class Issuer {
     clearTimeout(this.timer);
     this.refreshing ??= this.fetch().finally(() => {
       this.refreshing = undefined;
-      if (this.isStopped) return;
       const pauseMs = this.failures > 0 ? RETRY_MS * 2 ** (this.failures - 1) : REFRESH_MS;
       this.timer = setTimeout(() => void this.refresh(), Math.min(pauseMs, REFRESH_MS)).unref();
     });

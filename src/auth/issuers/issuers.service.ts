@@ -1,9 +1,4 @@
-import {
-  Inject,
-  Injectable,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Configuration } from '../../configuration/configuration.js';
 import { LOG, type Log } from '../../telemetry/log.js';
 import { Metrics } from '../../telemetry/metrics.js';
@@ -11,7 +6,7 @@ import { Issuer, NO_KEYS } from './issuer.js';
 
 /** The issuers whose access tokens are accepted. */
 @Injectable()
-export class IssuersService implements OnApplicationBootstrap, OnApplicationShutdown {
+export class IssuersService implements OnApplicationBootstrap {
   /** In the order of OAUTH_ISSUER. */
   readonly all: readonly Issuer[];
 
@@ -36,11 +31,8 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     return this.all.some(({ keys }) => keys !== undefined) ? undefined : NO_KEYS;
   }
 
+  /** Their timers keep no process alive: nothing has to be stopped. */
   onApplicationBootstrap(): void {
     for (const issuer of this.all) void issuer.refresh();
-  }
-
-  onApplicationShutdown(): void {
-    for (const issuer of this.all) issuer.stop();
   }
 }

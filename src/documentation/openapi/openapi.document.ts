@@ -77,7 +77,7 @@ export function openApiDocument(
 function flows(address: string, scope: string, issuer?: IssuerMetadata): object {
   const tokenUrl = issuer?.token_endpoint ?? address;
   const authorizationUrl = issuer ? issuer.authorization_endpoint : address;
-  const needed = scope ? { [scope]: 'Needed for all operations' } : {};
+  const needed = scope ? { [scope]: 'Needed for all operations; select none if it is a role' } : {};
   // Many issuers grant a person nothing if no scope is requested; every OpenID provider knows the scope openid
   const knowsOpenid = !scope && issuer?.scopes_supported?.includes('openid');
   const openid = knowsOpenid ? { openid: 'Sign in; this service demands no scope' } : {};

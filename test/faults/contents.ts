@@ -1,0 +1,43 @@
+// What callers get while all codes change, at moments, and after random transactions.
+import { randomInt } from 'node:crypto';
+import { skewedClock } from '../support/clocks.js';
+import { flipCodes } from '../support/flipping.js';
+import { watchMoments } from '../support/moments.js';
+import { randomTransactions } from '../support/random-transactions.js';
+import type { World } from '../support/world.js';
+import { quantiles } from './figures.js';
+
+/** Eight readers of three replicas while a writer flips every code. */
+export async function flip(world: World, wanted = 1_000_000): Promise<string> {
+  const { database, replicas, credentials } = world;
+  const found = await flipCodes(database, replicas, credentials, { wanted });
+  const { flips, faults, seen, replies } = found;
+  return [
+    `${replies} replies of ${replicas.length} replicas during ${flips} flips of every code: ${faults.length} mixed or with a wrong entity tag; ${seen[0]} of the one set, ${seen[1]} of the other`,
+    ...faults.slice(0, 5),
+  ].join('\n');
+}
+
+/** Three replicas whose clocks are minutes apart, at moments that come while the database is there, and while it is away. */
+export async function moment(world: World, count = 50): Promise<string> {
+  for (const ahead of [-90_000, 0, 90_000])
+    world.replicas.push(await world.replica(skewedClock(ahead)));
+  const watched = await watchMoments(world, { count, apartMs: 500 }, () => world.postgres.stop());
+  const { replies, spreads, late, mixed, early } = watched;
+  return [
+    `${count} moments on ${world.replicas.length} replicas whose clocks are 90 s apart, the later half with PostgreSQL stopped; ${replies} replies`,
+    `between the first and the last replica: ${quantiles(spreads)}`,
+    `after the moment: ${quantiles(late)}`,
+    `${mixed.length} mixed, ${early.length} early`,
+    ...[...mixed, ...early].slice(0, 5),
+  ].join('\n');
+}
+
+/** Random transactions of four writers. Gives what happened how often, and the first difference. */
+export async function transactions(world: World, steps = 1_000): Promise<string> {
+  const seed = Number(process.env['SEED'] ?? randomInt(2 ** 31));
+  console.log(`seed ${seed}`); // also of a run that does not end
+  const { counts, difference } = await randomTransactions(world, steps, seed);
+  const happened = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
+  return `seed ${seed}, ${steps} steps (${happened.join(', ')}): ${difference ?? '0 differences'}`;
+}

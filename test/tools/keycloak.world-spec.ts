@@ -1,0 +1,176 @@
+// `npm run test:world`: the service with a real Keycloak, programs, and a person who signs in at /docs in Debian's Chromium. It needs
+// Java 17 or later, Maven (which fetches Keycloak into .data), bash and /usr/bin/chromium.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { chromium } from 'playwright-core';
+import { AUDIENCE } from '../support/issuer.js';
+import { PATHS } from '../support/paths.js';
+import { freePort } from '../support/postgres-server.js';
+import { PROJECT } from '../support/program.js';
+import { until } from '../support/service.js';
+import { World } from '../support/world.js';
+
+const VERSION = '26.4.0';
+const FOLDER = join(PROJECT, '.data', 'world');
+const HOME = join(FOLDER, `keycloak-${VERSION}`);
+const SECRET = 'tests-only';
+const ROLE = 'lookups-reader';
+
+const mapper = (name: string, protocolMapper: string, config: Record<string, string>) => ({
+  name,
+  protocol: 'openid-connect',
+  protocolMapper,
+  config: { 'access.token.claim': 'true', ...config },
+});
+/** As docs/identity-providers.md has it: an audience, and roles of the realm as the claim `roles`. */
+const protocolMappers = [
+  mapper('audience', 'oidc-audience-mapper', { 'included.custom.audience': AUDIENCE }),
+  mapper('roles', 'oidc-usermodel-realm-role-mapper', {
+    'claim.name': 'roles',
+    'jsonType.label': 'String',
+    multivalued: 'true',
+  }),
+];
+const program = { secret: SECRET, serviceAccountsEnabled: true, standardFlowEnabled: false };
+const user = { enabled: true, realmRoles: [ROLE] };
+const names = { email: 'ada@example.com', firstName: 'Ada', lastName: 'L' };
+const realm = (name: string, service: string) => ({
+  realm: name,
+  enabled: true,
+  roles: { realm: [{ name: ROLE }] },
+  clients: [
+    { clientId: 'batch', ...program, protocolMappers },
+    { clientId: 'without-role', ...program, protocolMappers },
+    {
+      clientId: 'order-lookup-docs',
+      publicClient: true,
+      redirectUris: [`${service}/docs/oauth2-redirect.html`],
+      webOrigins: [service],
+      protocolMappers,
+    },
+  ],
+  users: [
+    { username: 'service-account-batch', serviceAccountClientId: 'batch', ...user },
+    { username: 'ada', ...names, credentials: [{ type: 'password', value: SECRET }], ...user },
+  ],
+});
+
+let keycloak: ChildProcess | undefined;
+let url: string;
+let world: World;
+
+async function startKeycloak(): Promise<void> {
+  const place = ['--http-host=127.0.0.1', `--http-port=${new URL(url).port}`];
+  const env = {
+    ...process.env,
+    KC_BOOTSTRAP_ADMIN_USERNAME: 'admin',
+    KC_BOOTSTRAP_ADMIN_PASSWORD: SECRET,
+  };
+  const options = { cwd: HOME, env, stdio: 'ignore', detached: true } as const; // a group, to end Java with it
+  keycloak = spawn('bash', ['bin/kc.sh', 'start-dev', '--import-realm', ...place], options);
+  const isUp = async (): Promise<boolean> => (await fetch(`${url}/realms/orders`)).ok;
+  await until(isUp, { timeoutMs: 600_000, everyMs: 500 });
+}
+
+async function stopKeycloak(): Promise<void> {
+  if (!keycloak?.pid) return;
+  const ended = once(keycloak, 'exit');
+  process.kill(-keycloak.pid, 'SIGTERM');
+  await ended;
+}
+
+beforeAll(async () => {
+  const artifact = `-Dartifact=org.keycloak:keycloak-quarkus-dist:${VERSION}:zip`;
+  mkdirSync(FOLDER, { recursive: true }); // Maven leaves a file of its own in the current folder
+  if (!existsSync(HOME))
+    execFileSync('mvn', ['-q', '-B', 'dependency:unpack', artifact, '-DoutputDirectory=.'], {
+      cwd: FOLDER,
+    });
+  const [PORT, port] = [String(await freePort()), await freePort()];
+  url = `http://127.0.0.1:${port}`;
+  const data = join(HOME, 'data');
+  rmSync(data, { recursive: true, force: true }); // a realm that exists is not imported
+  mkdirSync(join(data, 'import'), { recursive: true });
+  for (const name of ['orders', 'other']) {
+    const imported = JSON.stringify(realm(name, `http://127.0.0.1:${PORT}`));
+    writeFileSync(join(data, 'import', `${name}.json`), imported);
+  }
+  await startKeycloak();
+  const OAUTH_ISSUER = `${url}/realms/orders`;
+  world = await World.create({ OAUTH_ISSUER, OAUTH_REQUIRED_SCOPE: ROLE, PORT });
+});
+afterAll(async () => {
+  await world?.close();
+  await stopKeycloak();
+});
+
+async function granted(name: string, body: Record<string, string>): Promise<string> {
+  const address = `${url}/realms/${name}/protocol/openid-connect/token`;
+  const reply = await fetch(address, { method: 'POST', body: new URLSearchParams(body) });
+  return ((await reply.json()) as { access_token: string }).access_token;
+}
+const ofProgram = (client_id = 'batch', name = 'orders'): Promise<string> =>
+  granted(name, { grant_type: 'client_credentials', client_id, client_secret: SECRET });
+const statusOf = async (token: string): Promise<number> =>
+  (await world.get(PATHS.orderUpdate, { headers: { Authorization: `Bearer ${token}` } })).status;
+
+it('accepts a program with the role; 403 without it, 401 for a token of another realm', async () => {
+  expect(await statusOf(await ofProgram())).toBe(200);
+  expect(await statusOf(await ofProgram('without-role'))).toBe(403);
+  expect(await statusOf(await ofProgram('batch', 'other'))).toBe(401);
+});
+
+it('accepts a person with the role who signs in at /docs', async () => {
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--no-sandbox'],
+  });
+  const page = await browser.newPage();
+  await page.goto(`${world.service.url}/docs`);
+  await page.getByRole('button', { name: 'Authorize' }).first().click();
+  const dialog = page.locator('.dialog-ux');
+  await dialog.locator('input').first().fill(world.key.key);
+  await dialog.getByRole('button', { name: 'Apply credentials' }).click();
+  await dialog.getByText('select none').click(); // a role is no scope: Keycloak would refuse it
+  const opened = page.waitForEvent('popup');
+  await dialog.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
+  const form = await opened;
+  await form.locator('#username').fill('ada');
+  await form.locator('#password').fill(SECRET);
+  await form.locator('#kc-login').click();
+  await dialog.getByRole('button', { name: 'Remove authorization' }).nth(1).waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).first().click();
+  await page.locator('.opblock-summary-control').first().click();
+  await page.getByRole('button', { name: 'Execute' }).click();
+  const status = page.locator('.live-responses-table .response-col_status');
+  await status.filter({ hasText: '200' }).waitFor();
+  await browser.close();
+});
+
+it('accepts the first token of a new key of the realm, and after a restart of Keycloak', async () => {
+  const former = await ofProgram();
+  const login = { client_id: 'admin-cli', username: 'admin', password: SECRET };
+  const admin = await granted('master', { grant_type: 'password', ...login });
+  const added = await fetch(`${url}/admin/realms/orders/components`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${admin}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      name: 'new',
+      providerId: 'rsa-generated',
+      providerType: 'org.keycloak.keys.KeyProvider',
+      config: { priority: ['999'] },
+    }),
+  });
+  expect(added.status).toBe(201);
+  const token = await ofProgram();
+  expect(token.split('.')[0]).not.toBe(former.split('.')[0]);
+  const statuses = () => Promise.all([token, former].map(statusOf));
+  expect(await statuses()).toEqual([200, 200]);
+  await stopKeycloak();
+  expect(await statuses()).toEqual([200, 200]);
+  await startKeycloak();
+  expect(await statusOf(await ofProgram())).toBe(200);
+});
