@@ -2,6 +2,7 @@
 // a valid key no signature is verified, nothing waits, and the issuer is not asked.
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { RateLimit } from '../http/rate-limit.js';
 import { type ServiceRequest, isRepeated } from '../http/service-request.js';
 import { AccessTokensService } from './access-tokens/access-tokens.service.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
@@ -18,6 +19,7 @@ export class CredentialsGuard implements CanActivate {
     private readonly apiKeys: ApiKeysService,
     private readonly accessTokens: AccessTokensService,
     private readonly refusals: Refusals,
+    private readonly rateLimit: RateLimit,
   ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
@@ -33,6 +35,7 @@ export class CredentialsGuard implements CanActivate {
       throw this.refusals.of(request, key, token);
     }
     request.caller = key;
+    this.rateLimit.count(request, key);
     const fault = isTwice ? REPEATED : this.accessTokens.verify(authorization);
     return fault === undefined || this.isAccepted(request, fault);
   }

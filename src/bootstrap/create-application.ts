@@ -9,21 +9,16 @@ import { ExpressRouterAdapter } from '../http/server/express-router.adapter.js';
 import { LOG, nestLogger } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
 
-export async function createApplication(
-  configuration: Configuration,
-): Promise<NestExpressApplication> {
+export async function createApplication(configuration: Configuration) {
   const adapter = new ExpressRouterAdapter(configuration);
-  const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forRoot(configuration),
-    adapter,
-    {
-      bufferLogs: true,
-      autoFlushLogs: false,
-      bodyParser: false,
-      abortOnError: false,
-      routeConflictPolicy: { duplicate: 'error', shadow: 'error' },
-    },
-  );
+  const module = AppModule.forRoot(configuration);
+  const app = await NestFactory.create<NestExpressApplication>(module, adapter, {
+    bufferLogs: true,
+    autoFlushLogs: false,
+    bodyParser: false,
+    abortOnError: false,
+    routeConflictPolicy: { duplicate: 'error', shadow: 'error' },
+  });
   app.useLogger(nestLogger(app.get(LOG)));
   app.flushLogs();
   checkRoutes(app);

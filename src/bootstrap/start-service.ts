@@ -18,9 +18,8 @@ export type Service = Awaited<ReturnType<typeof startService>>;
 export async function startService(configuration: Configuration) {
   const app = await createApplication(configuration);
   const log = app.get<Log>(LOG);
-  const warning = transportWarning(configuration);
-  for (const each of [...(configuration.warnings ?? []), ...(warning ? [warning] : [])])
-    log.warn(each);
+  const warnings = [...(configuration.warnings ?? []), transportWarning(configuration) ?? []];
+  for (const warning of warnings.flat()) log.warn(warning);
   await app.init();
   /** For a signal it answers on for a short time, with `Connection: close`. Then it waits for the answers under way, and closes everything. */
   const stop = async (signal?: string): Promise<void> => {

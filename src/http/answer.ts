@@ -71,7 +71,7 @@ export class Answer {
       if (coding === 'identity') break;
       const coded = this.coded.get(coding);
       if (coded) return coded;
-      if (!Answer.isMaking) void this.make(coding).catch(() => undefined); // without memory for an encoder callers get identity
+      if (!Answer.isMaking) void this.make(coding);
     }
     return this;
   }
@@ -91,13 +91,11 @@ export class Answer {
 
   private async make(coding: string): Promise<void> {
     Answer.isMaking = true;
-    try {
-      const body = await ENCODERS.get(coding)?.(Buffer.concat(this.parts));
-      const fields = ['Content-Encoding', coding];
-      if (body) this.coded.set(coding, new Answer([body], this.etagOf(coding), this.kind, fields));
-    } finally {
-      Answer.isMaking = false;
-    }
+    // Without memory for an encoder callers get identity
+    const body = await ENCODERS.get(coding)?.(Buffer.concat(this.parts)).catch(() => undefined);
+    Answer.isMaking = false;
+    const fields = ['Content-Encoding', coding];
+    if (body) this.coded.set(coding, new Answer([body], this.etagOf(coding), this.kind, fields));
   }
 }
 

@@ -21,21 +21,22 @@ export function checkRoutes(app: INestApplicationContext): void {
 }
 
 function checkRoute(controller: Type, name: string): void {
-  const method = (controller.prototype as Record<string, () => unknown>)[name] ?? (() => undefined);
+  const method = (controller.prototype as Record<string, object>)[name] ?? {};
   const declared: object = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {};
-  const types = Object.keys(declared).map((key) => Number(key.split(':')[0])); // NaN for a decorator of ours
+  const has = (type: RouteParamtypes): boolean =>
+    Object.keys(declared).some((key) => key.startsWith(`${type}:`));
   const isPassedOn = Reflect.hasMetadata(RESPONSE_PASSTHROUGH_METADATA, controller, name);
   const uses = {
-    '@Res': types.includes(RouteParamtypes.RESPONSE) && !isPassedOn,
-    '@Next': types.includes(RouteParamtypes.NEXT),
+    '@Res': has(RouteParamtypes.RESPONSE) && !isPassedOn,
+    '@Next': has(RouteParamtypes.NEXT),
     '@Redirect': Reflect.hasMetadata(REDIRECT_METADATA, method),
     '@Render': Reflect.hasMetadata(RENDER_METADATA, method),
     '@Sse': Reflect.hasMetadata(SSE_METADATA, method),
   };
-  for (const [decorator, isUsed] of Object.entries(uses))
-    if (isUsed)
-      throw new Error(
-        `${controller.name}.${name} uses ${decorator}, which this service does not support: return a value, an Answer or a StreamableFile, or throw an HttpException. @Res needs { passthrough: true }.`,
-      );
-  if (types.includes(RouteParamtypes.BODY)) Reflect.defineMetadata(TAKES_BODY, true, method);
+  const [decorator] = Object.entries(uses).find(([, isUsed]) => isUsed) ?? [];
+  if (decorator)
+    throw new Error(
+      `${controller.name}.${name} uses ${decorator}, which this service does not support: return a value, an Answer or a StreamableFile, or throw an HttpException. @Res needs { passthrough: true }.`,
+    );
+  if (has(RouteParamtypes.BODY)) Reflect.defineMetadata(TAKES_BODY, true, method);
 }

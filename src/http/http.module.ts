@@ -10,6 +10,6 @@ const filter = { provide: APP_FILTER, useExisting: ProblemFilter };
 @Global()
 @Module({
   providers: [ProblemRenderer, RateLimit, Replies, ProblemFilter, filter],
-  exports: [ProblemRenderer, ProblemFilter, Replies],
+  exports: [ProblemRenderer, ProblemFilter, RateLimit, Replies],
 })
 export class HttpModule {}

@@ -3,35 +3,46 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { Problem } from '../problems/problem.js';
+import { type Caller, type ServiceRequest, isSafe } from './service-request.js';
 
 const WINDOW_SECONDS = 60;
+
+/** What a request has counted. Its answer takes it back if it is a 304 or a 503. */
+export interface Counted {
+  /** Header fields of the answer (draft-ietf-httpapi-ratelimit-headers). */
+  readonly fields: readonly string[];
+  readonly window: { count: number; readonly endsAt: number };
+  /** The only answer but 304, if the limit is used up. */
+  readonly problem: Problem | undefined;
+}
 
 /** At most RATE_LIMIT_PER_MINUTE requests for each API key; 0 is no limit. */
 @Injectable()
 export class RateLimit {
   /** At most one for each key. */
-  private readonly windows = new Map<string, { count: number; readonly endsAt: number }>();
+  private readonly windows = new Map<string, Counted['window']>();
 
   constructor(private readonly configuration: Configuration) {}
 
-  /** Counts a request: the header fields of its answer (draft-ietf-httpapi-ratelimit-headers), and the answer if the limit is used up. */
-  count(keyId: string): { fields: readonly string[]; problem?: Problem } {
+  /** @throws Problem before the handler runs, if the limit is used up, unless the answer may be 304 */
+  count(request: ServiceRequest, { keyId }: Caller): void {
     const { RATE_LIMIT_PER_MINUTE: limit } = this.configuration;
-    if (limit === 0) return { fields: [] };
+    if (limit === 0) return;
     const now = performance.now();
     let window = this.windows.get(keyId);
     if (!window || window.endsAt <= now) {
       window = { count: 0, endsAt: now + WINDOW_SECONDS * 1000 };
       this.windows.set(keyId, window);
     }
-    window.count++;
+    const left = limit - ++window.count;
     const seconds = Math.ceil((window.endsAt - now) / 1000);
-    const left = Math.max(0, limit - window.count);
     const policy = ['RateLimit-Policy', `"key";q=${limit};w=${WINDOW_SECONDS}`];
-    const fields = [...policy, 'RateLimit', `"key";r=${left};t=${seconds}`];
-    if (window.count <= limit) return { fields };
+    const fields = [...policy, 'RateLimit', `"key";r=${Math.max(0, left)};t=${seconds}`];
     const detail = `The limit of ${limit} requests a minute for this key is used up.`;
-    const headers = ['Retry-After', String(seconds), ...fields];
-    return { fields, problem: new Problem('too-many-requests', { detail, headers }) };
+    const headers = ['Retry-After', String(seconds)];
+    const problem = left < 0 ? new Problem('too-many-requests', { detail, headers }) : undefined;
+    request.counted = { fields, window, problem };
+    const mayBeFree = isSafe(request.method) && request.headers['if-none-match'] !== undefined;
+    if (problem && !mayBeFree) throw problem;
   }
 }

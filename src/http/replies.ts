@@ -10,7 +10,6 @@ import { Metrics } from '../telemetry/metrics.js';
 import { Tracing } from '../telemetry/tracing.js';
 import type { Answer } from './answer.js';
 import { corsFields } from './cors.js';
-import { RateLimit } from './rate-limit.js';
 import type { ServiceRequest, ServiceResponse } from './service-request.js';
 
 /** Every reply that leaves the process is sent, counted and logged here, also one to bytes that never became a request. */
@@ -24,7 +23,6 @@ export class Replies implements BeforeApplicationShutdown {
     @Inject(LOG) private readonly log: Log,
     private readonly metrics: Metrics,
     private readonly tracing: Tracing,
-    private readonly rateLimit: RateLimit,
     private readonly configuration: Configuration,
   ) {}
 
@@ -39,16 +37,16 @@ export class Replies implements BeforeApplicationShutdown {
     const known = answer.tagIn(request.headers['if-none-match']);
     const { etag, kind, content, parts } = known ? answer : answer.representationFor(request);
     const fields = ['X-Request-Id', request.requestId, 'ETag', known ?? etag, ...kind.fields];
-    if (known) this.send(response, 304, fields, []);
+    if (known) this.send(response, 304, fields);
     else this.send(response, 200, [...fields, ...content], parts);
   }
 
   sendOptions(response: ServiceResponse): void {
     const { requestId, allow } = response.req;
-    this.send(response, 204, ['X-Request-Id', requestId, 'Allow', allow], []);
+    this.send(response, 204, ['X-Request-Id', requestId, 'Allow', allow]);
   }
 
-  /** @param err a fault of the service, which is logged with its stack */
+  /** @param err a fault of the service, logged with its stack */
   sendProblem(response: ServiceResponse, problem: Problem, err?: unknown): void {
     for (const name of response.getHeaderNames()) response.removeHeader(name); // of the answer that is not sent
     const { status, headers, body } = this.problems.render(problem, response.req.requestId);
@@ -73,7 +71,7 @@ export class Replies implements BeforeApplicationShutdown {
     response: ServiceResponse,
     status: number,
     fields: readonly string[],
-    parts: readonly (string | Buffer)[],
+    parts: readonly (string | Buffer)[] = [],
     details = {},
   ): void {
     const more = this.prepare(response, status);
@@ -87,16 +85,19 @@ export class Replies implements BeforeApplicationShutdown {
   /** The last header fields of a reply. Undefined if it is not to be sent: there is one already, or the rate limit is used up. */
   private prepare(response: ServiceResponse, status: number): readonly string[] | undefined {
     const { req: request } = response;
-    const { caller, socket } = request;
+    const { socket, counted } = request;
     if (response.headersSent || socket.destroyed) return undefined;
     // Requests that wait on the connection are answered first, so that a client that pipelines loses none
     const isLast = this.isDraining && socket.responses.at(-1) === response;
     if (isLast || request.hasUnreadBody) response.shouldKeepAlive = false;
     const cors = corsFields(this.configuration.CORS_ORIGINS, request);
-    if (!caller || status === 304 || status === 503 || status === 429) return cors;
-    const { fields, problem } = this.rateLimit.count(caller.keyId);
-    if (!problem || status >= 500) return [...fields, ...cors];
-    this.sendProblem(response, problem);
+    const isFree = status === 304 || status === 503;
+    if (!counted || isFree) {
+      if (counted) counted.window.count--;
+      return cors;
+    }
+    if (!counted.problem || status === 429 || status >= 500) return [...counted.fields, ...cors];
+    this.sendProblem(response, counted.problem);
     return undefined;
   }
 
@@ -109,9 +110,9 @@ export class Replies implements BeforeApplicationShutdown {
     const level =
       status === 503 ? 'warn' : status >= 500 ? 'error' : status >= 400 ? 'info' : 'debug';
     if (!this.log.isLevelEnabled(level)) return;
-    const { keyId, client } = caller ?? refusal ?? {};
     const durationMs = Math.round(milliseconds * 1000) / 1000;
     const address = this.addressOf(request);
+    const { keyId, client } = caller ?? {};
     const what = { requestId, operation, method: method ?? undefined, statusCode: status };
     const who = { durationMs, address, keyId, client, ...refusal };
     this.log[level]({ ...what, ...who, ...details, ...trace }, 'request');

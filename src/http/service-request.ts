@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Counted } from './rate-limit.js';
 
 /** Known when the API key has been accepted: for the log and the rate limit. */
 export interface Caller {
@@ -14,7 +15,10 @@ export type Refusal = Partial<Caller> & { readonly credential: string; readonly 
 export type ServiceResponse = ServerResponse<ServiceRequest>;
 
 /** A socket of the API's server, with the latest responses in the order of the requests: those that the client has not read, and the last one. */
-export type ServiceSocket = Socket & { responses: ServiceResponse[] };
+export type ServiceSocket = Socket & {
+  responses: ServiceResponse[];
+  parser?: { onIncoming: () => number };
+};
 
 /** A request of Node.js with fields that are set when it arrives. The server joins the lines of a header with commas (RFC 9110 section 5.2). */
 export interface ServiceRequest extends IncomingMessage {
@@ -31,12 +35,17 @@ export interface ServiceRequest extends IncomingMessage {
   hasUnreadBody: boolean;
   res?: ServiceResponse;
   params: Readonly<Record<string, string>>;
+  /** Where the route takes one. */
+  body?: unknown;
   caller: Caller | undefined;
+  /** Where there is a rate limit. */
+  counted: Counted | undefined;
   refusal: Refusal | undefined;
 }
 
 export const METHODS = 'GET, HEAD, OPTIONS';
 const NO_PARAMETERS = {};
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Sets the fields. `instance` is `urn:uuid:<request id>`, so X-Request-Id is used only if it is a UUID, with or without dashes. */
 export function receive(request: ServiceRequest): void {
@@ -50,8 +59,13 @@ export function receive(request: ServiceRequest): void {
   request.hasUnreadBody = Number(length ?? 0) > 0 || isChunked(request);
   request.params = NO_PARAMETERS;
   request.caller = undefined;
+  request.counted = undefined;
   request.refusal = undefined;
 }
+
+/** Whether it changes nothing (RFC 9110 section 9.2.1). Its requests must not have a body. */
+export const isSafe = (method: string | undefined): boolean =>
+  method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 
 export const isChunked = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined;
@@ -61,5 +75,3 @@ export function isRepeated({ headers, rawHeaders }: IncomingMessage, name: strin
   const isSent = (text: string, at: number): boolean => at % 2 === 0 && text.toLowerCase() === name;
   return headers[name]?.includes(',') === true && rawHeaders.filter(isSent).length > 1;
 }
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

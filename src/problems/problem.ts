@@ -30,6 +30,8 @@ export class Problem {
   ) {}
 }
 
+export const malformed = (detail: string): Problem => new Problem('malformed-request', { detail });
+
 /** A Retry-After field of `seconds` plus a random part of up to 50 %, so that callers do not all return at the same time. */
 export const retryAfter = (seconds: number): string[] => [
   'Retry-After',

@@ -10,7 +10,7 @@ import { PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { type RawResponse, exchange } from '../support/raw.js';
 import { Reader, requestTo } from '../support/reader.js';
-import { RunningService, until } from '../support/service.js';
+import { type RunningService, until } from '../support/service.js';
 import { World } from '../support/world.js';
 
 const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
@@ -30,9 +30,8 @@ beforeAll(async () => {
       `insert into communication_code select 'TYPE', lpad(n::text, 6, '0'), rpad('A code that makes the answer long ', 100, '.') from generate_series(1, 20000) as n`,
     ),
   );
-  const credentials = { 'Api-Key': world.key.key, Authorization: world.token };
-  good = requestTo(PATHS.orderUpdate, credentials);
-  large = requestTo(PATHS.communicationCodes, credentials);
+  good = requestTo(PATHS.orderUpdate, world.headers);
+  large = requestTo(PATHS.communicationCodes, world.headers);
 });
 afterAll(() => world?.close());
 
@@ -116,18 +115,16 @@ describe('a connection on which more than 100 requests wait', () => {
 
 describe('200 connections with 50 pipelined requests each', () => {
   it('get all answers in the order of the requests, again and again', async () => {
-    const caller = { 'Api-Key': world.key.key, Authorization: world.token };
-    const kinds: [path: string, headers: Record<string, string>, status: number, method: string][] =
-      [
-        [PATHS.orderUpdate, caller, 200, 'GET'],
-        [PATHS.orderUpdate, { Authorization: world.token }, 401, 'GET'],
-        [PATHS.orderCaptureV2, caller, 405, 'POST'],
-        ['/docs', {}, 200, 'GET'],
-        ['/nothing', {}, 404, 'GET'],
-      ];
+    const kinds = [
+      [PATHS.orderUpdate, 200, 'GET', { ...world.headers }],
+      [PATHS.orderUpdate, 401, 'GET', { Authorization: world.token }],
+      [PATHS.orderCaptureV2, 405, 'POST', {}],
+      ['/docs', 200, 'GET', {}],
+      ['/nothing', 404, 'GET', {}],
+    ] as const;
     const expectOrder = async (): Promise<void> => {
       const asked = Array.from({ length: 50 }, () => {
-        const [path, headers, status, method] = kinds[randomInt(kinds.length)] ?? kinds[0]!;
+        const [path, status, method, headers] = kinds[randomInt(kinds.length)] ?? kinds[0];
         const id = randomUUID();
         const bytes = requestTo(path, { ...headers, 'X-Request-Id': id }, method);
         return { bytes, answer: `${status} ${id}` };
@@ -166,34 +163,28 @@ describe('a connection that sends garbage', () => {
 
 describe('connections that never finish a request', () => {
   it('are closed, with 408 where a request has begun; as many as the process may hold keep out newcomers only until then', async () => {
-    const service = await RunningService.start(
-      { DATABASE_URL: world.database.urlOf('order_lookup_service'), ...world.issuer.environment },
-      { descriptors: DESCRIPTORS },
-    );
-    try {
-      await service.ready();
-      const stop = await establish(service);
-      const slowly = Array.from(`GET ${PATHS.orderUpdate}?${'x'.repeat(100)}`); // five minutes of bytes
-      const ends = Promise.all([
-        exchange(service.port, []),
-        exchange(service.port, NEVER),
-        exchange(service.port, slowly, { pauseMs: 3_000 }),
-      ]);
-      await until(async () => (await service.metric(OPEN)) === 4);
-      await open(DESCRIPTORS, service.port);
-      await until(async () => (await service.metric(`${REFUSED}{limit="connections"}`)) > 0);
-      expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
-      const [silent, ...begun] = await ends;
-      expect(silent).toEqual({ closed: true, responses: [] });
-      for (const { responses } of begun)
-        expectProblem(responses[0] as RawResponse, 'request-timeout');
-      await until(async () => (await service.metric(OPEN)) === 1);
-      const { responses } = await exchange(service.port, good, { answers: 1 });
-      expect(statusesOf(responses)).toEqual([200]);
-      await stop();
-    } finally {
-      await service.kill();
-    }
+    const service = await world.start({}, { descriptors: DESCRIPTORS });
+    await service.ready();
+    const stop = await establish(service);
+    const slowly = Array.from(`GET ${PATHS.orderUpdate}?${'x'.repeat(100)}`); // five minutes of bytes
+    const ends = Promise.all([
+      exchange(service.port, []),
+      exchange(service.port, NEVER),
+      exchange(service.port, slowly, { pauseMs: 3_000 }),
+    ]);
+    await until(async () => (await service.metric(OPEN)) === 4);
+    await open(DESCRIPTORS, service.port);
+    await until(async () => (await service.metric(`${REFUSED}{limit="connections"}`)) > 0);
+    expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
+    const [silent, ...begun] = await ends;
+    expect(silent).toEqual({ closed: true, responses: [] });
+    for (const { responses } of begun)
+      expectProblem(responses[0] as RawResponse, 'request-timeout');
+    await until(async () => (await service.metric(OPEN)) === 1);
+    const { responses } = await exchange(service.port, good, { answers: 1 });
+    expect(statusesOf(responses)).toEqual([200]);
+    await stop();
+    await service.kill();
   });
 
   it('or that ask once without a key and stay are closed for newcomers, before callers with a key are', async () => {

@@ -1,6 +1,5 @@
 // A controller as the manual of NestJS has it, on the real adapter between the real modules: what it returns and throws, and what is refused.
 import 'reflect-metadata';
-import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import * as nest from '@nestjs/common';
@@ -17,6 +16,7 @@ import { issueKey } from '../support/keys.js';
 import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
 import { type RawResponse, exchange } from '../support/raw.js';
+import { requestTo } from '../support/reader.js';
 import { until } from '../support/service.js';
 
 const { Body, Get, Header, HttpCode, Param, ParseIntPipe, Post, Query, Req, Res } = nest;
@@ -74,27 +74,42 @@ class Forms {
     return note;
   }
   @Post('bodiless') bodiless() {
+    done++;
     return { done: true };
   }
 }
 
+type Headers = Record<string, string>;
+/** Requests a minute for each key. */
+const LIMIT = 60;
+const ORIGIN = 'https://a.example';
+let done = 0;
 let app: NestExpressApplication;
 let database: TestDatabase;
 let issuer: Issuer;
 let port: number;
-let caller: string;
+let caller: Headers;
+let limited: Headers;
 
 const create = (controller: nest.Type): Promise<NestExpressApplication> => {
   nest.Module({ controllers: [controller] })(AppModule);
   const DATABASE_URL = database.urlOf('order_lookup_service');
-  const more = { LOG_LEVEL: 'silent', CORS_ORIGINS: 'https://a.example' };
+  const more = {
+    LOG_LEVEL: 'silent',
+    CORS_ORIGINS: ORIGIN,
+    RATE_LIMIT_PER_MINUTE: String(LIMIT),
+  };
   return createApplication(readConfiguration({ DATABASE_URL, ...issuer.environment, ...more }));
 };
 
 beforeAll(async () => {
   [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
-  const { key } = await issueKey(database);
-  caller = `Api-Key: ${key}\r\nAuthorization: Bearer ${await issuer.token()}\r\n`;
+  const token = await issuer.token();
+  const headersOf = async (client: string): Promise<Headers> => {
+    const { key } = await issueKey(database, { client });
+    return { 'Api-Key': key, Authorization: token, Origin: ORIGIN };
+  };
+  [caller, limited] = await Promise.all([headersOf('test'), headersOf('Limited')]);
   app = await create(Forms);
   await app.listen(0, '127.0.0.1');
   port = Number(new URL(await app.getUrl()).port);
@@ -106,10 +121,10 @@ afterAll(async () => {
 });
 
 /** A request for a path below /forms. */
-async function ask(line: string, { body = '', type = '', more = caller } = {}) {
-  const fields = type && `Content-Type: ${type}\r\nContent-Length: ${body.length}\r\n`;
-  const head = `${line.replace(' ', ' /forms/')} HTTP/1.1\r\nHost: x\r\nOrigin: https://a.example`;
-  const bytes = `${head}\r\n${more}${fields}\r\n${body}`;
+async function ask(line: string, { body = '', type = '', headers = caller } = {}) {
+  const [method, path = ''] = line.split(' ');
+  const fields = type && { 'Content-Type': type, 'Content-Length': String(body.length) };
+  const bytes = requestTo(`/forms/${path}`, { ...headers, ...fields }, method) + body;
   return (await exchange(port, bytes, { answers: 1 })).responses[0] as RawResponse;
 }
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -123,7 +138,7 @@ it.each<[line: string, status: number, type: string | null, text: string, body?:
   ['GET code', 202, 'text/plain; charset=utf-8', 'accepted'],
   ['GET query?x=1&y=2', 200, JSON_TYPE, '{"x":"1","all":{"x":"1","y":"2"}}'],
   ['GET list/7', 200, JSON_TYPE, '{"id":7}'],
-  ['GET request?x=1', 200, JSON_TYPE, '["x","/forms/request","127.0.0.1"]'],
+  ['GET request?x=1', 200, JSON_TYPE, '["127.0.0.1","/forms/request","127.0.0.1"]'],
   ['GET passed', 203, JSON_TYPE, '{"a":2}'],
   ['GET file', 200, 'text/csv', 'a,b\n'],
   ['POST bodiless', 201, JSON_TYPE, '{"done":true}'],
@@ -136,7 +151,7 @@ it.each<[line: string, status: number, type: string | null, text: string, body?:
   expect(headers.get('connection')).toBe('keep-alive');
   expect(headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
   expect(headers.get('x-content-type-options')).toBe('nosniff');
-  expect(headers.get('access-control-allow-origin')).toBe('https://a.example');
+  expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
   expect(headers.get('cache-control')).toMatch(line === 'GET answer' ? /private/ : /^no-store$/);
   expect(headers.get('x-more')).toBe({ 'GET code': 'a', 'GET passed': 'b' }[line] ?? null);
 });
@@ -156,8 +171,8 @@ it.each<[line: string, status: number, slug: string, detail: string, sent?: obje
   ['GET object', 400, TYPE, 'The request carries a body.', json('{}')],
   ['GET bodiless', 405, 'method-not-allowed', 'POST, OPTIONS'],
   ['PUT object', 405, 'method-not-allowed', 'GET, HEAD, POST, OPTIONS'],
-  ['GET object', 401, 'missing-credentials', 'credentials', { more: '' }],
-  ['POST bodiless', 401, 'missing-credentials', 'credentials', { more: '' }],
+  ['GET object', 401, 'missing-credentials', 'credentials', { headers: {} }],
+  ['POST bodiless', 401, 'missing-credentials', 'credentials', { headers: {} }],
 ])('%s is answered %i %s: %s', async (...row) => {
   const [line, status, slug, detail, sent] = row;
   const reply = await ask(line, sent);
@@ -174,32 +189,32 @@ it.each<[line: string, status: number, slug: string, detail: string, sent?: obje
 });
 
 it('HEAD has no body, OPTIONS the methods of the path, and a body leaves the connection open', async () => {
-  const { headers, text } = await ask('OPTIONS object', { more: '' });
+  const { headers, text } = await ask('OPTIONS object', { headers: { Origin: ORIGIN } });
   const methods = 'GET, HEAD, POST, OPTIONS';
-  expect([headers.get('allow'), headers.get('access-control-allow-methods'), text]).toEqual([
-    methods,
-    methods,
-    '',
-  ]);
-  const line = (method: string, path: string, more = ''): string =>
-    `${method} /forms/${path} HTTP/1.1\r\nHost: x\r\n${caller}${more}\r\n`;
-  const type = 'Content-Type: application/json\r\n';
-  const note = '{"text":"t"}';
-  const chunks = `c\r\n${note}\r\n0\r\n\r\n`;
-  const bytes = [
-    `${line('POST', 'object', `${type}Content-Length: 12\r\n`)}${note}`,
-    `${line('POST', 'object', `${type}Transfer-Encoding: chunked\r\n`)}${chunks}`,
-    line('HEAD', 'file', 'Connection: close\r\n'),
-  ];
-  const received = await new Promise<string>((resolve) => {
-    let all = '';
-    const socket = connect(port, '127.0.0.1', () => socket.write(bytes.join('')));
-    socket.on('data', (data) => (all += data.toString())).on('end', () => resolve(all));
-  });
-  expect(received.match(/HTTP\/1.1 \d+/g)).toEqual(
-    [201, 201, 200].map((code) => `HTTP/1.1 ${code}`),
+  const names = ['allow', 'access-control-allow-methods'];
+  expect([...names.map((name) => headers.get(name)), text]).toEqual([methods, methods, '']);
+  const chunks = { ...caller, 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' };
+  const post = `${requestTo('/forms/object', chunks, 'POST')}c\r\n{"text":"t"}\r\n0\r\n\r\n`;
+  const { responses, closed } = await exchange(port, post.repeat(2), { answers: 2 });
+  expect([responses.map(({ status }) => status), closed]).toEqual([[201, 201], false]);
+  const file = { method: 'HEAD', headers: caller };
+  const head = await fetch(`http://127.0.0.1:${port}/forms/file`, file);
+  expect([head.status, head.headers.get('content-length')]).toEqual([200, '4']);
+  expect(await head.text()).toBe('');
+});
+
+it('what is beyond the rate limit is never executed, and is answered 429', async () => {
+  done = 0;
+  const asked = Array.from({ length: LIMIT + 20 }, () =>
+    ask('POST bodiless', { headers: limited }),
   );
-  expect(received).toMatch(/text\/csv[^]*Content-Length: 4[^]*\r\n\r\n$/i);
+  const statuses = (await Promise.all(asked)).map(({ status }) => status);
+  expect([done, statuses.filter((status) => status === 201).length]).toEqual([LIMIT, LIMIT]);
+  const other = { headers: { ...limited, 'If-None-Match': '"x"' } };
+  for (const line of ['POST bodiless', 'POST object', 'GET object', 'GET answer'])
+    expectProblem(await ask(line, other), 'too-many-requests');
+  const same = await ask('GET answer', { headers: { ...limited, 'If-None-Match': '*' } });
+  expect([same.status, done]).toEqual([304, LIMIT]);
 });
 
 it.each([

@@ -11,9 +11,9 @@ const world = testWorld();
 
 const hasBegun = ({ msg }: LogLine): boolean => msg === 'stopping';
 
-/** A replica that has begun to end. It answers on for four seconds. */
+/** A replica that has begun to end. */
 async function ending(signal: NodeJS.Signals): Promise<RunningService> {
-  const service = await world.replica();
+  const service = await world.replica({ DRAIN_SECONDS: '2' });
   service.signal(signal);
   await service.waitForLog(hasBegun);
   return service;
@@ -85,8 +85,10 @@ describe('a signal to end', () => {
   });
 
   it('cuts no answer that is being read before the closing time is over', async () => {
-    await world.database.addCodes(120_000);
-    const service = await world.replica();
+    await world.database.query(
+      "insert into communication_code select 'LONG', n::text, rpad('', 1000, 'x') from generate_series(1, 12000) as n",
+    );
+    const service = await world.replica({ DRAIN_SECONDS: '1' });
     const headers = { ...world.headers, 'Accept-Encoding': 'identity' };
     const response = await fetch(service.url + PATHS.communicationCodes, { headers });
     service.signal('SIGTERM');
@@ -132,7 +134,7 @@ describe('the management port', () => {
   it('counts requests and refusals without naming a credential', async () => {
     await world.get(PATHS.orderUpdate);
     await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': 'wrong' } });
-    const text = await (await fetch(`${world.service.managementUrl}/metrics`)).text();
+    const text = await (await fetch(`${world.service.managementUrl}/metrics?x=1`)).text();
     for (const series of [
       `http_requests_total{operation="${PATHS.orderUpdate}",status="200"}`,
       'client_requests_total{client="test",status="200"}',

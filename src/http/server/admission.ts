@@ -11,17 +11,11 @@ import {
   type ServiceResponse,
   type ServiceSocket,
   isChunked,
+  isSafe,
   receive,
 } from '../service-request.js';
-import { cut, guardConnections, ignoreUpgrade, inTurn, isClosing } from './connections.js';
-import {
-  BODY,
-  framingProblem,
-  isBodiless,
-  notAllowed,
-  parserProblem,
-  toOriginForm,
-} from './framing.js';
+import { guardConnections, ignoreUpgrade, inTurn, isClosing } from './connections.js';
+import { BODY, framingProblem, notAllowed, parserProblem, toOriginForm } from './framing.js';
 
 /** How many requests of a connection may wait for the end of their answers. With more it is closed. */
 const MAX_WAITING = 100;
@@ -39,10 +33,13 @@ export function admit(server: Server, replies: Replies, metrics: Metrics, handle
       while (socket.responses[0]?.closed) socket.responses.shift();
       if (socket.responses.length >= MAX_WAITING) {
         metrics.connectionsRefused.inc({ limit: 'waiting-requests' });
-        return cut(socket);
+        socket.destroy();
+        // A packet holds up to a thousand requests, of which Node.js's parser would read all: the value 2 stops it
+        if (socket.parser) socket.parser.onIncoming = () => 2;
+        return;
       }
       receive(request);
-      inTurn(socket, response, () => check(event, request, response));
+      inTurn(socket, () => check(event, request, response), response);
     });
 
   function check(event: string, request: ServiceRequest, response: ServiceResponse): void {
@@ -53,12 +50,8 @@ export function admit(server: Server, replies: Replies, metrics: Metrics, handle
     if (problem || httpVersion === '1.0' || headers.upgrade) response.shouldKeepAlive = false;
     if (problem) return replies.sendProblem(response, problem);
     request.url = request.originalUrl = toOriginForm(url);
-    if (isChunked(request) && isBodiless(method)) awaitEnd(request, response);
-    else handler(request, response);
-  }
-
-  /** Whether a chunked body is empty is known only when its first chunk or its end has arrived. */
-  function awaitEnd(request: ServiceRequest, response: ServiceResponse): void {
+    if (!isChunked(request) || !isSafe(method)) return handler(request, response);
+    // Whether a chunked body is empty is known only when its first chunk or its end has arrived
     request.once('data', () => replies.sendProblem(response, BODY));
     request.once('end', () => {
       request.hasUnreadBody = false;
@@ -70,15 +63,17 @@ export function admit(server: Server, replies: Replies, metrics: Metrics, handle
   function refuse(socket: ServiceSocket, problem: Problem, request?: ServiceRequest): void {
     if (isClosing(socket)) return;
     const last = socket.responses.at(-1);
-    if (last && !last.headersSent && !last.req.complete) return replies.sendProblem(last, problem); // the fault is in the request itself, which gets its own answer
+    // The fault is in a request itself, which gets its own answer
+    if (last && !last.headersSent && !last.req.complete) return replies.sendProblem(last, problem);
     const response = new ServerResponse(request ?? (new IncomingMessage(socket) as ServiceRequest));
     response.shouldKeepAlive = false;
     receive(response.req);
-    inTurn(socket, response, () => {
+    const send = (): void => {
       response.assignSocket(socket);
       response.once('finish', () => socket.destroySoon());
       replies.sendProblem(response, problem);
-    });
+    };
+    inTurn(socket, send, response);
   }
   server.on('clientError', (error: Error, socket: ServiceSocket) => {
     socket.pause(); // further bytes stay in the kernel's buffer, and then with the client

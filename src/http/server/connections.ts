@@ -1,4 +1,4 @@
-// The connections of the API: how many there may be, which of them are closed first, and when their bytes are read. Node.js has no limit by use.
+// The connections of the API: how many there may be, which of them are closed first, and when their requests run. Node.js has no limit by use.
 import type { Server } from 'node:http';
 import type { Metrics } from '../../telemetry/metrics.js';
 import type { ServiceRequest, ServiceResponse, ServiceSocket } from '../service-request.js';
@@ -6,7 +6,7 @@ import type { ServiceRequest, ServiceResponse, ServiceSocket } from '../service-
 const MAX_CONNECTIONS = 10_000;
 /** File descriptors that are kept free for the database, the issuer, the log and the management port. */
 const RESERVED_DESCRIPTORS = 64;
-/** From this share of the limit on, idle connections of strangers are closed, so that newcomers are served; that often at most, in milliseconds. */
+/** From this share of the limit on, idle connections of strangers are closed, so that newcomers are served; looked at that often, in milliseconds. */
 const CROWDED = 0.9;
 const SWEEP_MS = 100;
 /** How long a client may take to read the last answer and to close, before the connection is destroyed. */
@@ -14,26 +14,21 @@ const LINGER_MS = 1_000;
 
 export function guardConnections(server: Server, metrics: Metrics): void {
   const sockets = new Set<ServiceSocket>();
-  const limit = connectionLimit();
-  let sweptAt = 0;
-  /** Closes idle connections whose last request had no valid key. */
-  const makeRoom = (): void => {
-    const now = performance.now();
-    if (sockets.size < limit * CROWDED || now < sweptAt + SWEEP_MS) return;
-    sweptAt = now;
+  /** @param areAll otherwise those whose last request had no valid key */
+  const closeIdle = (areAll: boolean): void => {
     for (const socket of sockets) {
       const last = socket.responses.at(-1);
-      if (last?.closed && !last.req.caller) socket.destroy();
+      if (last ? last.closed && (areAll || !last.req.caller) : areAll) socket.destroy();
     }
   };
   metrics.measure(['connections', 'Open connections on the port of the API'], (gauge) =>
     gauge.set(sockets.size),
   );
-  server.maxConnections = limit;
-  server.on('drop', () => {
-    metrics.connectionsRefused.inc({ limit: 'connections' });
-    makeRoom();
-  });
+  const limit = (server.maxConnections = connectionLimit());
+  server.on('drop', () => metrics.connectionsRefused.inc({ limit: 'connections' }));
+  setInterval(() => {
+    if (sockets.size >= limit * CROWDED) closeIdle(false);
+  }, SWEEP_MS).unref();
   server.on('connection', (socket: ServiceSocket) => {
     if (sockets.has(socket)) return; // again, after Upgrade
     socket.responses = [];
@@ -46,12 +41,9 @@ export function guardConnections(server: Server, metrics: Metrics): void {
     for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy());
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    makeRoom();
   });
   // Node treats a connection as idle when its answer was written to the socket, even while the client is still reading
-  server.closeIdleConnections = () => {
-    for (const socket of sockets) if (socket.responses.at(-1)?.closed ?? true) socket.destroy();
-  };
+  server.closeIdleConnections = () => closeIdle(true);
 }
 
 /** Whether an answer under way is the last one. Later requests are not run, answered or counted (RFC 9112 section 9.6). */
@@ -59,23 +51,13 @@ export const isClosing = ({ responses, destroyed }: ServiceSocket): boolean =>
   destroyed || responses.at(-1)?.shouldKeepAlive === false;
 
 /** Works when the requests before it on the connection have been answered, unless one of their answers closes it (RFC 9112 section 9.3.2). */
-export function inTurn(socket: ServiceSocket, response: ServiceResponse, work: () => void): void {
+export function inTurn(socket: ServiceSocket, work: () => void, response?: ServiceResponse): void {
   const last = socket.responses.at(-1);
-  socket.responses.push(response);
-  afterAnswer(last, socket, work);
-}
-
-function afterAnswer(last: ServiceResponse | undefined, socket: ServiceSocket, work: () => void) {
+  if (response) socket.responses.push(response);
   if (!last || last.closed) return work();
   last.once('close', () => {
     if (last.shouldKeepAlive && !socket.destroyed) work();
   });
-}
-
-/** Ends a connection at once. A packet holds up to a thousand requests, of which Node.js's parser would read all: the value 2 stops it. */
-export function cut(socket: ServiceSocket & { parser?: { onIncoming: () => number } }): void {
-  socket.destroy();
-  if (socket.parser) socket.parser.onIncoming = () => 2;
 }
 
 /**
@@ -91,7 +73,7 @@ export function ignoreUpgrade(server: Server): void {
       if (!/^upgrade$/i.test(rawHeaders[at] ?? ''))
         lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
     const again = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
-    afterAnswer(socket.responses.at(-1), socket, () => {
+    inTurn(socket, () => {
       socket.unshift(Buffer.concat([again, head]));
       server.emit('connection', socket);
     });

@@ -31,24 +31,21 @@ const CLOSE_MS = 4_000;
 
 type Next = (error?: unknown) => void;
 type Handler = (request: ServiceRequest, response: ServiceResponse, next: Next) => void;
-interface Route {
-  readonly path: string;
-  /** By method. */
-  readonly handlers: Map<string, Handler>;
-  allow: string;
-}
 const readJson = express.json() as unknown as Handler;
 
 export class ExpressRouterAdapter extends ExpressAdapter {
   private replies: Replies;
-  private readonly routes = new Map<string, Route>();
-  /** Those without parameters. */
-  private readonly exact = new Map<string, Route>();
+  /** By path and method. */
+  private readonly routes = new Map<string, Map<string, Handler>>();
+  /** Those of paths without parameters. */
+  private readonly exact = new Map<string, Handler>();
 
   constructor(private readonly configuration: Configuration) {
     super(express().enable('case sensitive routing').enable('strict routing').disable('etag'));
     for (const method of ['get', 'head', 'post', 'put', 'patch', 'delete', 'all'] as const)
       this[method] = (...route: unknown[]) => this.add(method.toUpperCase(), ...route);
+    // Requests without a route and errors of the router go to the callback of the router
+    this.setNotFoundHandler = this.setErrorHandler = () => this;
   }
 
   override initHttpServer(): void {
@@ -82,54 +79,48 @@ export class ExpressRouterAdapter extends ExpressAdapter {
     const { router } = this.getInstance<Express>();
     const run = router as unknown as Handler;
     admit(this.httpServer, replies, metrics, (request, response) => {
-      const next: Next = (error) => filter.answer(error, response);
       const [path = ''] = request.originalUrl.split('?', 1);
-      const route = this.exact.get(path);
-      if (route) this.dispatch(route, request, response, next);
-      else run(request, response, next);
-    });
-    // Middleware of modules runs in the router, after the first layer, which is Nest's own
-    this.httpServer.once('listening', () => {
-      if (router.stack.slice(1).some(({ route }) => !route)) this.exact.clear();
+      const find = this.exact.get(path) ?? run;
+      find(request, response, (error) => filter.answer(error, response));
     });
   }
 
-  private add(method: string, ...[path, handler]: unknown[]): void {
-    const name = path as string;
-    let route = this.routes.get(name);
-    if (!route) {
-      const added: Route = { path: name, handlers: new Map(), allow: '' };
-      this.routes.set(name, (route = added));
-      if (/^[\w/.~-]+$/.test(name)) this.exact.set(name, added);
-      const dispatch: Handler = (...exchange) => this.dispatch(added, ...exchange);
-      this.getInstance<Express>()
-        .route(name)
-        .all(dispatch as unknown as RequestHandler);
-    }
-    const { handlers } = route;
+  private add(method: string, ...[name, handler]: unknown[]): void {
+    const path = name as string;
+    const handlers = this.routes.get(path) ?? new Map<string, Handler>();
     handlers.set(method, handler as Handler);
-    if (method === 'GET' && !handlers.has('HEAD')) handlers.set('HEAD', handler as Handler);
-    route.allow = [...handlers.keys(), 'OPTIONS'].join(', ');
+    if (method === 'GET') handlers.set('HEAD', handlers.get('HEAD') ?? (handler as Handler));
+    if (this.routes.has(path)) return;
+    this.routes.set(path, handlers);
+    const dispatch: Handler = (...exchange) => this.dispatch(path, handlers, ...exchange);
+    const app = this.getInstance<Express>();
+    // Middleware of modules runs in the router, after the first layer, which is Nest's own
+    const hasMiddleware = app.router.stack.slice(1).some(({ route }) => !route);
+    if (/^[\w/.~-]+$/.test(path) && !hasMiddleware) this.exact.set(path, dispatch);
+    app.route(path).all(dispatch as unknown as RequestHandler);
   }
 
   private dispatch(
-    { path, handlers, allow }: Route,
+    path: string,
+    handlers: ReadonlyMap<string, Handler>,
     request: ServiceRequest,
     response: ServiceResponse,
     next: Next,
   ): void {
     const { method = '', headers, httpVersion } = request;
     request.operation = path;
-    request.allow = allow;
     const handler = handlers.get(method) ?? handlers.get('ALL');
-    if (!handler && method === 'OPTIONS') return this.replies.sendOptions(response);
-    if (!handler) return this.replies.sendProblem(response, notAllowed(allow));
+    if (!handler) {
+      request.allow = [...handlers.keys(), 'OPTIONS'].join(', ');
+      if (method === 'OPTIONS') return this.replies.sendOptions(response);
+      return this.replies.sendProblem(response, notAllowed(request.allow));
+    }
     if (!request.hasUnreadBody) return handler(request, response, next);
     if (!Reflect.hasMetadata(TAKES_BODY, handler)) return this.replies.sendProblem(response, BODY);
     if (headers.expect && httpVersion === '1.1') response.writeContinue();
     readJson(request, response, (error) => {
       if (error) return next(error instanceof SyntaxError ? error : this.mapException(error));
-      if (!('body' in request) || request.body === undefined)
+      if (request.body === undefined)
         return next(new UnsupportedMediaTypeException('The body has to be application/json.'));
       request.hasUnreadBody = false;
       handler(request, response, next);
@@ -140,19 +131,6 @@ export class ExpressRouterAdapter extends ExpressAdapter {
     if (body instanceof Answer) return this.replies.sendAnswer(response, body);
     response.req.res = response; // as Express has it
     this.replies.sendWith(response, () => super.reply(response, body, status));
-  }
-
-  override status(response: ServiceResponse, status: number): void {
-    response.statusCode = status;
-  }
-
-  /** Requests without a route and errors of the router go to the callback of the router. */
-  override setNotFoundHandler(): this {
-    return this;
-  }
-
-  override setErrorHandler(): this {
-    return this;
   }
 
   /** Waits until the answers under way have been read, but no longer than CLOSE_MS. */

@@ -1,8 +1,7 @@
 import { LIMITS, MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES } from '../../problems/limits.js';
-import { Problem } from '../../problems/problem.js';
-import { type ServiceRequest, isChunked } from '../service-request.js';
+import { Problem, malformed } from '../../problems/problem.js';
+import { type ServiceRequest, isChunked, isSafe } from '../service-request.js';
 
-const malformed = (detail: string): Problem => new Problem('malformed-request', { detail });
 const TOO_LONG = new Problem('uri-too-long', {
   detail: `The request target has more than ${LIMITS.target}.`,
 });
@@ -25,10 +24,6 @@ export const notAllowed = (allow: string): Problem =>
     detail: `The methods of this address are ${allow}.`,
     headers: ['Allow', allow],
   });
-
-/** Methods whose requests must not have a body. */
-export const isBodiless = (method: string | undefined): boolean =>
-  method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 
 /** A host with or without a port (RFC 9110 section 7.2): an IPv6 address in brackets, a name, or an IPv4 address. */
 const HOST = String.raw`(?:\[[\da-z:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?`;
@@ -63,11 +58,8 @@ export function framingProblem(request: ServiceRequest, event: string): Problem 
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0'))
     return malformed('The only transfer coding is chunked, in HTTP/1.1.');
   // Chunks that wait for 100 (Continue) are not read
-  if (
-    isBodiless(method) &&
-    (Number(length) > 0 || (isChunked(request) && event === 'checkContinue'))
-  )
-    return BODY;
+  const hasBody = Number(length) > 0 || (isChunked(request) && event === 'checkContinue');
+  if (hasBody && isSafe(method)) return BODY;
   // Node.js looks for 100-continue anywhere in the value. HTTP/1.0 knows no expectations: there the event is `request`
   const isOther = event !== 'request' && !/^100-continue$/i.test(request.headers.expect ?? '');
   return isOther ? EXPECTATION : undefined;
@@ -84,6 +76,6 @@ export function parserProblem({ code = '', rawPacket }: ParserError): Problem | 
     return all === packet || target.length > MAX_TARGET_BYTES ? TOO_LONG : TOO_LARGE;
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return TIMEOUT;
-  const isFromParser = code.startsWith('HPE_');
-  return isFromParser ? malformed('The request breaks the rules of HTTP (RFC 9112).') : undefined;
+  if (!code.startsWith('HPE_')) return undefined;
+  return malformed('The request breaks the rules of HTTP (RFC 9112).');
 }
