@@ -43,8 +43,7 @@ export class OpenTelemetry {
       spanProcessors: [
         new sdk.BatchSpanProcessor({
           exporter: new OTLPTraceExporter(),
-          maxQueueSize: getNumberFromEnv('OTEL_BSP_MAX_QUEUE_SIZE') ?? 8_192,
-          maxExportBatchSize: getNumberFromEnv('OTEL_BSP_MAX_EXPORT_BATCH_SIZE') ?? 512,
+          maxQueueSize: 8_192,
           scheduledDelayMillis: getNumberFromEnv('OTEL_BSP_SCHEDULE_DELAY') ?? 5_000,
         }),
       ],
@@ -93,7 +92,7 @@ export class OpenTelemetry {
 }
 
 /** The sampler of OTEL_TRACES_SAMPLER, for the share of OTEL_TRACES_SAMPLER_ARG. */
-export function samplerOf(name: string, share: string): sdk.Sampler {
+function samplerOf(name: string, share: string): sdk.Sampler {
   const root = name.endsWith('always_on')
     ? new sdk.AlwaysOnSampler()
     : name.endsWith('always_off')

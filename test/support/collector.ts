@@ -78,7 +78,7 @@ class Message {
   }
 
   private values = (number: number): (Buffer | bigint)[] =>
-    this.fields.flatMap(([own, value]) => (own === number ? [value] : []));
+    this.fields.flatMap(([one, value]) => (one === number ? [value] : []));
   integer = (number: number): number => Number(this.values(number)[0] ?? 0);
   bytes = (number: number): Buffer => (this.values(number)[0] ?? Buffer.alloc(0)) as Buffer;
   text = (number: number): string => this.bytes(number).toString();
