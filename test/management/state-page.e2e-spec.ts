@@ -67,6 +67,7 @@ it('shows what is refused, what is away, and what is served from LAST_GOOD_FILE'
   const remove = `delete from area_property where area = 'order-update'`;
   await world.database.query(remove);
   await shows(/: ready\s+! The codes in the database cannot be served: .*order-update/);
+  await shows(/not ready\s+! The codes in the database cannot[^!]*\| Version/, await start());
   proxy.mode = 'refuse';
   proxy.cut();
   await shows(/: ready[^]* Database \| ! does not answer/);
