@@ -3,7 +3,7 @@ import { databaseAddressFault } from './database-url.js';
 import { isIssuerAddress, isKeyAddress } from './key-address.js';
 import { CommaSeparated, Rule, TrueOrFalse, WholeNumber, needed } from './rules.js';
 
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+const LOG_LEVELS = 'fatal, error, warn, info, debug, trace, silent';
 
 /** All environment variables that the service reads, with their defaults. `.env.example` explains each. */
 export class Configuration {
@@ -104,7 +104,7 @@ export class Configuration {
   OTEL_TRACES_SAMPLER = 'parentbased_always_on';
   OTEL_TRACES_SAMPLER_ARG = '';
 
-  @Matches(RegExp(`^(${LOG_LEVELS.join('|')})$`, 'i'), needed(`one of ${LOG_LEVELS.join(', ')}`))
+  @Matches(RegExp(`^(${LOG_LEVELS.replaceAll(', ', '|')})$`, 'i'), needed(`one of ${LOG_LEVELS}`))
   LOG_LEVEL = 'info';
 
   /** About names in the environment that resemble ours. */

@@ -20,30 +20,23 @@ export const variableNames = Object.keys(new Configuration());
  * @throws ConfigurationError with all faults at once
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
-  const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value));
-  const known = Object.fromEntries(
-    variableNames.flatMap((name) => (set[name] ? [[name, set[name]]] : [])),
-  );
+  const set = Object.entries(environment).filter(([, value]) => value);
+  const known = Object.fromEntries(set.filter(([name]) => variableNames.includes(name)));
   const configuration = plainToInstance(Configuration, known, { exposeDefaultValues: true });
   const errors = validateSync(configuration, { stopAtFirstError: true });
   const faults = errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
-  const unknown = Object.keys(set).flatMap(misspelt);
+  const unknown = set.flatMap(([name]) => misspelt(name));
   // To ignore OAUTH_REQUIRED_SCOPES would let in more callers than were meant
-  const isFault = (sentence: string): boolean => sentence.includes('rename it to OAUTH_');
-  faults.push(...unknown.filter(isFault));
+  faults.push(...unknown.filter((sentence) => sentence.includes('rename it to OAUTH_')));
   if (faults.length > 0) throw new ConfigurationError(faults);
   return Object.freeze(Object.assign(configuration, { warnings: unknown }));
 }
 
-/** Largest edit distance of a name that is meant for one of ours; shorter names resemble too many others. */
-const MOST_EDITS = 2;
-const SHORTEST = 8;
-
-/** What is wrong with a name that is nearly ours. */
+/** What is wrong with a name that is nearly ours: by two edits at most. Names of less than 8 letters resemble too many others. */
 function misspelt(name: string): string[] {
   if (variableNames.includes(name)) return [];
   const meant = variableNames.find(
-    (known) => known.length >= SHORTEST && leven(known, name.toUpperCase()) <= MOST_EDITS,
+    (known) => known.length >= 8 && leven(known, name.toUpperCase()) <= 2,
   );
   return meant ? [`${name} is unknown: rename it to ${meant}, or unset it`] : [];
 }

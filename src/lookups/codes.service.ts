@@ -68,7 +68,7 @@ export class CodesService {
   }
 
   /** The snapshot of the present moment. Each access looks at the clock, so no answer is of the wrong side of a moment. */
-  private present(): CodesSnapshot | undefined {
+  present(): CodesSnapshot | undefined {
     const { current } = this.snapshot;
     if (!current) return undefined;
     const present = current.at(this.clock.now()); // earlier where the clock was set back

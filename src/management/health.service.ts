@@ -1,16 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
+import type { Issuer } from '../auth/issuers/issuer.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { CodesService } from '../lookups/codes.service.js';
 import { Replies } from '../http/replies.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { version } from '../telemetry/version.js';
-import { lasting, moment, statePage } from './state-page.js';
+import { duration, moment, statePage } from './state-page.js';
 
 /** An issuer is asked each minute, the database four times a second. An older answer is a warning. */
 const OLD_SECONDS = 150;
 /** Of the API keys that end soon, the page names the first ones. */
 const [SOON_SECONDS, MOST_KEYS] = [14 * 86_400, 5];
+const PARTS = ['codes', 'keys', 'signing-keys'];
 
 /** Whether the process can answer callers. The database is not asked: its outage must not take out all replicas at once. */
 @Injectable()
@@ -27,19 +29,14 @@ export class HealthService {
     );
     const file = '1 while codes, keys or signing-keys are served from LAST_GOOD_FILE';
     metrics.measure(['served_from_file', file, 'what'], (gauge) => {
-      for (const [what, is] of Object.entries(this.restored)) gauge.set({ what }, Number(is));
+      for (const what of PARTS) gauge.set({ what }, Number(this.fromFile.includes(what)));
     });
     const until = 'Until callers are refused because keys or signing-keys are too old to be used';
     metrics.measure(['seconds_until_refusal', until, 'what'], (gauge) => {
-      for (const [what, seconds] of this.secondsUntilRefusal) gauge.set({ what }, seconds);
+      if (apiKeys.snapshot.current) gauge.set({ what: 'keys' }, apiKeys.secondsLeft);
+      const left = issuers.all.map(({ secondsLeft }) => secondsLeft);
+      gauge.set({ what: 'signing-keys' }, Math.min(...left));
     });
-  }
-
-  /** What operators have to know of a service that is ready: what it serves from LAST_GOOD_FILE, and what of the database it refuses to serve. */
-  get remarks(): { fromFile?: string[]; refused?: string[] } {
-    const fromFile = Object.entries(this.restored).flatMap(([what, is]) => (is ? [what] : []));
-    const { refusal } = this.codes;
-    return { ...(fromFile.length > 0 && { fromFile }), ...(refusal && { refused: [refusal] }) };
   }
 
   /** Why the service is not ready, in sentences; empty if it is ready. */
@@ -50,66 +47,54 @@ export class HealthService {
     return all.filter((obstacle) => obstacle !== undefined);
   }
 
+  /** What operators have to know of a service that is ready: what of the database it refuses to serve, too. */
+  get remarks(): { fromFile?: string[]; refused?: string[] } {
+    const { refusal } = this.codes;
+    const fromFile = this.fromFile.length > 0 && { fromFile: this.fromFile };
+    return { ...fromFile, ...(refusal && { refused: [refusal] }) };
+  }
+
   /** A page about the state, for people. It is made of what the process knows: nothing is asked, and nothing waited for. */
   async page(): Promise<string> {
     const { obstacles, codes, apiKeys, issuers, metrics } = this;
     const [database] = (await metrics.databaseUp.get()).values;
-    const { snapshot, refusal } = codes;
+    const present = codes.present();
+    const keys = apiKeys.snapshot;
     const soon = apiKeys.ending.filter(({ seconds }) => seconds < SOON_SECONDS);
     return statePage(
       obstacles.length > 0 ? '! not ready' : 'ready',
-      [...obstacles, ...(refusal ? [refusal] : [])].map((text) => `! ${text}`),
+      [...new Set([...obstacles, ...(this.remarks.refused ?? [])])],
       [
         ['Version', version],
         ['Database', database?.value ? 'answers' : '! does not answer'],
-        rowOf('Codes', snapshot, snapshot.current?.rows.records.length),
-        rowOf('API keys', apiKeys.snapshot, apiKeys.snapshot.current?.size, apiKeys.secondsLeft),
-        ...issuers.all.map((issuer) => {
-          const count = issuer.keys?.jwks.keys.length || undefined;
-          return rowOf(`Signing keys of ${issuer.name}`, issuer, count, issuer.secondsLeft);
-        }),
-        ['Next moment of the codes', moment(snapshot.current?.until ?? Infinity)],
+        row('Codes', codes.snapshot, present?.rows.records.length),
+        row('API keys', keys, keys.current?.size, apiKeys.secondsLeft),
+        ...issuers.all.map((one) =>
+          row(`Signing keys of ${one.name}`, one, one.keys?.jwks.keys.length, one.secondsLeft),
+        ),
+        ['Next moment of the codes', moment(present?.until ?? Infinity)],
         ['API keys that end within 14 days', `${soon.length}`],
         ...soon
           .slice(0, MOST_KEYS)
-          .map(({ client, keyId, seconds }) => [`${client}, ${keyId}`, `! ${lasting(seconds)}`]),
+          .map(({ client, keyId, seconds }) => [`${client}, ${keyId}`, `! ${duration(seconds)}`]),
       ],
     );
   }
 
-  private get secondsUntilRefusal(): [what: string, seconds: number][] {
-    const { apiKeys, issuers } = this;
-    const left = Math.min(...issuers.all.map(({ secondsLeft }) => secondsLeft));
-    const ofKeys: [string, number][] = [['keys', apiKeys.secondsLeft]];
-    return [...(apiKeys.snapshot.current ? ofKeys : []), ['signing-keys', left]];
-  }
-
-  private get restored(): Record<'codes' | 'keys' | 'signing-keys', boolean> {
-    return {
-      codes: this.codes.snapshot.isRestored,
-      keys: this.apiKeys.snapshot.isRestored,
-      'signing-keys': this.issuers.all.some(({ isRestored }) => isRestored),
-    };
+  private get fromFile(): string[] {
+    const { codes, apiKeys, issuers } = this;
+    const parts = [[codes.snapshot], [apiKeys.snapshot], issuers.all];
+    return PARTS.filter((_, at) => parts[at]?.some(({ isRestored }) => isRestored));
   }
 }
 
-interface Answer {
-  readonly isRestored: boolean;
-  readonly age: number;
-  readonly servedSince?: number | undefined;
-}
+type Part = Pick<Issuer, 'isRestored' | 'age'> & { readonly servedSince?: number | undefined };
 
-/** `count` is undefined where nothing can be used. */
-function rowOf(what: string, answer: Answer, count: number | undefined, left = Infinity): string[] {
-  const { isRestored, age, servedSince } = answer;
+/** Where nothing can be used, `count` is undefined or 0. */
+function row(name: string, part: Part, count = 0, left = Infinity): string[] {
+  const { isRestored, age, servedSince } = part;
   const since = servedSince === undefined ? '' : `, since ${moment(servedSince)}`;
-  const state = `${count ?? 'none'}${since}${isRestored ? ', from LAST_GOOD_FILE' : ''}`;
-  const last = age < Infinity ? `${lasting(age)} ago` : 'none';
-  const isBad = isRestored || count === undefined;
-  return [
-    what,
-    `${isBad ? '! ' : ''}${state}`,
-    age < OLD_SECONDS ? last : `! ${last}`,
-    lasting(left),
-  ];
+  const state = `${count || 'none'}${since}${isRestored ? ', from LAST_GOOD_FILE' : ''}`;
+  const last = `${age < OLD_SECONDS ? '' : '! '}${duration(age)}${age < Infinity ? ' ago' : ''}`;
+  return [name, isRestored || count === 0 ? `! ${state}` : state, last, duration(left)];
 }

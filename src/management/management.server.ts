@@ -7,6 +7,8 @@ import { ProblemRenderer } from '../problems/problem-details.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { HealthService } from './health.service.js';
 
+const PAGE = 'text/html; charset=utf-8';
+
 @Injectable()
 export class ManagementServer implements OnApplicationShutdown {
   readonly server: Server;
@@ -27,13 +29,12 @@ export class ManagementServer implements OnApplicationShutdown {
   private async answer({ url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const [type, body] = await this.read(url.replace(/\?.*/, ''));
+      if (type === PAGE) response.setHeader('Refresh', '10'); // a browser asks again after ten seconds
       response.setHeader('Content-Type', type).setHeader('Cache-Control', 'no-store').end(body);
     } catch (error) {
-      const unforeseen = { detail: 'The state cannot be collected.' };
-      const { status, headers, body } = this.problems.render(
-        error instanceof Problem ? error : new Problem('internal-error', unforeseen),
-        randomUUID(),
-      );
+      const detail = 'The state cannot be collected.';
+      const problem = error instanceof Problem ? error : new Problem('internal-error', { detail });
+      const { status, headers, body } = this.problems.render(problem, randomUUID());
       response.writeHead(status, headers).end(body);
     }
   }
@@ -41,13 +42,11 @@ export class ManagementServer implements OnApplicationShutdown {
   private async read(path: string): Promise<[type: string, body: string]> {
     const { obstacles, remarks } = this.health;
     const { registry } = this.metrics;
-    if (path === '/') return ['text/html; charset=utf-8', await this.health.page()];
+    if (path === '/') return [PAGE, await this.health.page()];
     if (path === '/health/live') return ['application/json', '{"status":"ok"}'];
     if (path === '/metrics') return [registry.contentType, await registry.metrics()];
-    if (path !== '/health/ready')
-      throw new Problem('not-found', {
-        detail: 'There are /, /health/live, /health/ready and /metrics.',
-      });
+    const detail = 'There are /, /health/live, /health/ready and /metrics.';
+    if (path !== '/health/ready') throw new Problem('not-found', { detail });
     if (obstacles.length > 0)
       throw new Problem('not-ready', { detail: obstacles.join(' '), headers: retryAfter(1) });
     return ['application/json', JSON.stringify({ status: 'ok', ...remarks })];

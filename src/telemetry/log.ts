@@ -31,12 +31,6 @@ export function nestLogger(log: Log): LoggerService {
     (level: 'debug' | 'warn' | 'error' | 'fatal') =>
     (message: unknown, ...rest: unknown[]): void =>
       log[level]({ context: rest.at(-1) }, String(message));
-  return {
-    log: at('debug'),
-    debug: at('debug'),
-    verbose: at('debug'),
-    warn: at('warn'),
-    error: at('error'),
-    fatal: at('fatal'),
-  };
+  const [debug, warn, error, fatal] = [at('debug'), at('warn'), at('error'), at('fatal')];
+  return { log: debug, debug, verbose: debug, warn, error, fatal };
 }

@@ -43,8 +43,7 @@ export class OpenTelemetry {
       spanProcessors: [
         new sdk.BatchSpanProcessor({
           exporter: new OTLPTraceExporter(),
-          maxQueueSize: getNumberFromEnv('OTEL_BSP_MAX_QUEUE_SIZE') ?? 8_192,
-          maxExportBatchSize: getNumberFromEnv('OTEL_BSP_MAX_EXPORT_BATCH_SIZE') ?? 512,
+          maxQueueSize: 8_192,
           scheduledDelayMillis: getNumberFromEnv('OTEL_BSP_SCHEDULE_DELAY') ?? 5_000,
         }),
       ],
@@ -58,7 +57,7 @@ export class OpenTelemetry {
     const [traceparent, tracestate] = ['traceparent', 'tracestate'].map((name) =>
       this.hasParents ? request.headers[name]?.toString() : undefined,
     );
-    const method = METHOD.exec(request.method ?? '')?.[0];
+    const [method] = METHOD.exec(request.method ?? '') ?? [];
     const route = operation === 'none' ? undefined : operation;
     const end = Date.now();
     const span = this.tracer.startSpan(
@@ -92,12 +91,9 @@ export class OpenTelemetry {
   }
 }
 
-/** The sampler of OTEL_TRACES_SAMPLER, for the share of OTEL_TRACES_SAMPLER_ARG. */
-export function samplerOf(name: string, share: string): sdk.Sampler {
-  const root = name.endsWith('always_on')
-    ? new sdk.AlwaysOnSampler()
-    : name.endsWith('always_off')
-      ? new sdk.AlwaysOffSampler()
-      : new sdk.TraceIdRatioBasedSampler(Number(share || 1));
+/** The sampler of OTEL_TRACES_SAMPLER, for the share of OTEL_TRACES_SAMPLER_ARG: always_on is the share 1, always_off 0. */
+function samplerOf(name: string, share: string): sdk.Sampler {
+  const shareOf = name.endsWith('always_on') ? 1 : name.endsWith('always_off') ? 0 : share || 1;
+  const root = new sdk.TraceIdRatioBasedSampler(Number(shareOf));
   return name.startsWith('parentbased_') ? new sdk.ParentBasedSampler({ root }) : root;
 }

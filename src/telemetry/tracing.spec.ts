@@ -41,6 +41,7 @@ it.each<[keyof Configuration, string, string, string]>([
   ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'http/json', 'http/protobuf', OFF],
   ['OTEL_TRACES_EXPORTER', 'zipkin', 'otlp or none', OFF],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317', 'an address such as', OFF],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:99999', 'an address such as', OFF],
   ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'http://[::', 'an address such as', OFF],
   ['OTEL_PROPAGATORS', 'b3', 'tracecontext or none', ON],
   ['OTEL_TRACES_SAMPLER', 'jaeger_remote', 'always_on, always_off or', ON],

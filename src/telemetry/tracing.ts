@@ -18,7 +18,11 @@ export interface TracedRequest {
 const TRACEPARENT = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/;
 
 const DEFAULTS = new Configuration();
-const COLLECTOR = /^(https?:\/\/([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?(\/[^\s?#]*)?)?$/i;
+/** The exporter would send to localhost instead of an address that it cannot parse. */
+const COLLECTOR = {
+  test: (text: string) =>
+    text === '' || (/^https?:\/\/[^\s?#@]+$/i.test(text) && URL.canParse(text)),
+};
 /** What is supported of OpenTelemetry's variables. */
 const SUPPORTED = [
   ['OTEL_EXPORTER_OTLP_ENDPOINT', COLLECTOR, 'an address such as http://collector:4318'],

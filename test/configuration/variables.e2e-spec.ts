@@ -54,7 +54,6 @@ async function ask(path: string, claims: Record<string, string> = {}): Promise<R
 }
 const status = async (...asked: Parameters<typeof ask>): Promise<number> =>
   (await ask(...asked)).status;
-const accepts = async (): Promise<void> => expect(await status(LOOKUP)).toBe(200);
 
 /** The ratio 0 leaves out requests without a parent, those of the rows above among them. */
 async function onlyParentsAreTraced(): Promise<void> {
@@ -66,65 +65,60 @@ async function resourceHolds(name: string, value: string): Promise<void> {
   expect(collector.spans[0]?.resource).toHaveProperty([name], value);
 }
 
-interface Row {
-  readonly value: string | (() => string | Promise<string>);
-  readonly check: (value: string) => void | Promise<void>;
-}
+type Value = string | (() => string | Promise<string>);
+type Check = (value: string) => void | Promise<void>;
 const port = async (): Promise<string> => String(await freePort());
-const ROWS: Record<string, Row> = {
-  HOST: { value: '127.0.0.2', check: (host) => expect(new URL(service.url).hostname).toBe(host) },
-  PORT: { value: port, check: (own) => expect(new URL(service.url).port).toBe(own) },
-  MANAGEMENT_PORT: {
-    value: port,
-    check: (own) => expect(new URL(service.managementUrl).port).toBe(own),
-  },
-  BASE_PATH: {
-    value: '/base',
-    check: async () => expect(await status(PATHS.orderUpdate)).toBe(404),
-  },
-  PUBLIC_BASE_URL: {
-    value: 'https://public.example',
-    check: async (url) => {
+const ROWS: Record<string, [Value, Check]> = {
+  HOST: ['127.0.0.2', (host) => expect(new URL(service.url).hostname).toBe(host)],
+  PORT: [port, (value) => expect(new URL(service.url).port).toBe(value)],
+  MANAGEMENT_PORT: [port, (value) => expect(new URL(service.managementUrl).port).toBe(value)],
+  BASE_PATH: ['/base', async () => expect(await status(PATHS.orderUpdate)).toBe(404)],
+  PUBLIC_BASE_URL: [
+    'https://public.example',
+    async (url) => {
       const problem = await (await ask('/base/nothing')).json();
       expect(problem).toMatchObject({ type: `${url}/base/problems/not-found` });
     },
-  },
-  OAUTH_ISSUER: {
-    value: ISSUER,
-    check: async () => expect(await status(LOOKUP, { iss: world.issuer.url })).toBe(401),
-  },
-  OAUTH_AUDIENCE: {
-    value: AUDIENCE,
-    check: async () => expect(await status(LOOKUP, { aud: 'https://orders.example' })).toBe(401),
-  },
-  OAUTH_JWKS_URI: { value: () => `${world.issuer.url}/jwks`, check: accepts },
-  DOCUMENTATION: {
-    value: 'off',
-    check: async () => {
+  ],
+  OAUTH_ISSUER: [
+    ISSUER,
+    async () => expect(await status(LOOKUP, { iss: world.issuer.url })).toBe(401),
+  ],
+  OAUTH_AUDIENCE: [
+    AUDIENCE,
+    async () => expect(await status(LOOKUP, { aud: 'https://orders.example' })).toBe(401),
+  ],
+  OAUTH_JWKS_URI: [
+    () => `${world.issuer.url}/jwks`,
+    async () => expect(await status(LOOKUP)).toBe(200),
+  ],
+  DOCUMENTATION: [
+    'off',
+    async () => {
       for (const path of ['/base/docs', '/base/openapi.json']) expect(await status(path)).toBe(404);
     },
-  },
-  OTEL_EXPORTER_OTLP_ENDPOINT: {
-    value: () => collector.environment['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? '',
-    check: onlyParentsAreTraced,
-  },
-  OTEL_EXPORTER_OTLP_HEADERS: {
-    value: 'x-sample=of-the-row',
-    check: async () => {
+  ],
+  OTEL_EXPORTER_OTLP_ENDPOINT: [
+    () => collector.environment['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? '',
+    onlyParentsAreTraced,
+  ],
+  OTEL_EXPORTER_OTLP_HEADERS: [
+    'x-sample=of-the-row',
+    async () => {
       await onlyParentsAreTraced();
       expect(collector.headers[0]).toMatchObject({ 'x-sample': 'of-the-row' });
     },
-  },
-  OTEL_SERVICE_NAME: { value: 'rows', check: (name) => resourceHolds('service.name', name) },
-  OTEL_RESOURCE_ATTRIBUTES: { value: 'row=1', check: () => resourceHolds('row', '1') },
-  OTEL_TRACES_SAMPLER: { value: 'parentbased_traceidratio', check: onlyParentsAreTraced },
-  OTEL_TRACES_SAMPLER_ARG: { value: '0', check: onlyParentsAreTraced },
+  ],
+  OTEL_SERVICE_NAME: ['rows', (name) => resourceHolds('service.name', name)],
+  OTEL_RESOURCE_ATTRIBUTES: ['row=1', () => resourceHolds('row', '1')],
+  OTEL_TRACES_SAMPLER: ['parentbased_traceidratio', onlyParentsAreTraced],
+  OTEL_TRACES_SAMPLER_ARG: ['0', onlyParentsAreTraced],
 };
 
 beforeAll(async () => {
   collector = await Collector.start();
   world = await World.create();
-  for (const [name, { value }] of Object.entries(ROWS))
+  for (const [name, [value]] of Object.entries(ROWS))
     valueOf[name] = typeof value === 'string' ? value : await value();
   service = await world.replica({ ...collector.environment, ...valueOf });
   for (const traceId of [undefined, ...TRACES]) {
@@ -149,7 +143,7 @@ describe('a variable of .env.example', () => {
     }
   });
 
-  it.each(Object.entries(ROWS))('%s has an effect', (name, { check }) =>
+  it.each(Object.entries(ROWS))('%s has an effect', (name, [, check]) =>
     check(valueOf[name] ?? ''),
   );
 });

@@ -7,11 +7,7 @@ import { parse } from 'yaml';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { PROJECT } from '../support/program.js';
 
-interface Service {
-  readonly environment?: Record<string, string>;
-  readonly volumes?: unknown[];
-  readonly ports?: string[];
-}
+type Service = { environment?: Record<string, string>; volumes?: unknown[]; ports?: string[] };
 
 const read = (name: string): string => readFileSync(join(PROJECT, name), 'utf8');
 /** The services of a file, with values as they are where nothing is set in the environment. */
@@ -27,14 +23,11 @@ const given = {
   DATABASE_URL: 'postgres://order_lookup_service@db/order_lookup',
 };
 
+const open = { OAUTH_ALLOW_HTTP: true };
 describe.each([
-  ['docker-compose.yml', compose['api']?.environment, { OAUTH_ALLOW_HTTP: true }],
+  ['docker-compose.yml', compose['api']?.environment, open],
   ['deploy/swarm/stack.yml', given, {}],
-  [
-    'deploy/swarm/development.yml',
-    { ...development['api']?.environment, ...given },
-    { OAUTH_ALLOW_HTTP: true },
-  ],
+  ['deploy/swarm/development.yml', { ...development['api']?.environment, ...given }, open],
 ])('%s', (file, environment: NodeJS.ProcessEnv = {}, more) => {
   it('gives the replicas a complete configuration, with the role that may only read', () => {
     const OAUTH_ISSUER = [environment['OAUTH_ISSUER']];

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
@@ -6,7 +6,16 @@ import { parse } from 'yaml';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { ALL_PATHS } from '../support/paths.js';
 import { PROJECT } from '../support/program.js';
-import { documents, files, read } from './manifests.js';
+
+const FOLDER = join(PROJECT, 'deploy', 'kubernetes');
+const read = (file: string): string => readFileSync(join(FOLDER, file), 'utf8');
+const files = readdirSync(FOLDER).filter((name) => /(?<!^kustomization)\.yaml$/.test(name));
+/** Kubernetes objects as they were written; what they may hold is the schema's matter. */
+const all = files.flatMap((file) =>
+  read(file)
+    .split(/^---$/m)
+    .map((text) => parse(text) as { kind: string }),
+);
 
 /** Every value that stands under the name, however deep. */
 function valuesOf<T>(name: string, value: unknown): T[] {
@@ -19,9 +28,9 @@ function valuesOf<T>(name: string, value: unknown): T[] {
 
 /** After DRAIN_SECONDS: docs/operators.md. */
 const LONGEST_END_SECONDS = 11;
-const all = files.flatMap(documents);
 const pods = valuesOf<{ metadata: { labels: object } }>('template', all);
 const [deployment] = all.filter(({ kind }) => kind === 'Deployment');
+const [variables = []] = valuesOf<{ name: string; value: string }[]>('env', deployment);
 /** As the replicas read it: the names in configuration.env have to be variables of the service. */
 const given = parseEnv(read('configuration.env')) as Record<string, string>;
 const configuration = readConfiguration({ ...given, DATABASE_URL: 'postgres://db/order_lookup' });
@@ -34,11 +43,8 @@ describe('deploy/kubernetes', () => {
 
   it('selects pods by the labels that they have', () => {
     const labels = pods.map(({ metadata }) => metadata.labels);
-    const [selector] = valuesOf(
-      'selector',
-      all.filter(({ kind }) => kind === 'Service'),
-    );
-    const selectors = [selector, ...valuesOf('matchLabels', all)];
+    const services = all.filter(({ kind }) => kind === 'Service');
+    const selectors = [...valuesOf('selector', services), ...valuesOf('matchLabels', all)];
     const ofPods = selectors.filter((one) => !JSON.stringify(one).includes('metadata.name'));
     expect(labels).toEqual(expect.arrayContaining(ofPods));
     expect(ofPods.length).toBeGreaterThan(1);
@@ -47,11 +53,10 @@ describe('deploy/kubernetes', () => {
 
   it('names ports that exist, with the numbers that the service listens on', () => {
     const { PORT, MANAGEMENT_PORT } = configuration;
-    expect(valuesOf('ports', deployment)).toEqual([
-      [
-        { name: 'http', containerPort: PORT },
-        { name: 'management', containerPort: MANAGEMENT_PORT },
-      ],
+    const [ports] = valuesOf('ports', deployment);
+    expect(ports).toEqual([
+      { name: 'http', containerPort: PORT },
+      { name: 'management', containerPort: MANAGEMENT_PORT },
     ]);
     const used = [...valuesOf('port', all), ...valuesOf('targetPort', all)];
     const named = used.filter((port) => typeof port === 'string');
@@ -59,14 +64,11 @@ describe('deploy/kubernetes', () => {
   });
 
   it('gives the service a complete configuration, and its database address by a Secret that is not here', () => {
-    const lists = ['OAUTH_ISSUER', 'OAUTH_AUDIENCE'].map((name) => [name, [given[name]]]);
-    expect(configuration).toMatchObject({ ...given, ...Object.fromEntries(lists) });
+    const { OAUTH_ISSUER, OAUTH_AUDIENCE, ...others } = given;
+    const lists = { OAUTH_ISSUER: [OAUTH_ISSUER], OAUTH_AUDIENCE: [OAUTH_AUDIENCE] };
+    expect(configuration).toMatchObject({ ...others, ...lists });
     expect(all.map(({ kind }) => kind)).not.toContain('Secret');
-    const [variables = []] = valuesOf<{ value: string }[]>('env', deployment);
-    const [mounts = []] = valuesOf<{ name: string; mountPath: string }[]>(
-      'volumeMounts',
-      deployment,
-    );
+    const [mounts = []] = valuesOf<{ name: string; mountPath: string }[]>('volumeMounts', all);
     const [volumes = []] = valuesOf<{ name: string }[]>('volumes', deployment);
     const paths = variables.filter(({ value }) => value.startsWith('/'));
     expect(paths.map(({ value }) => dirname(value))).toEqual(mounts.map((one) => one.mountPath));
@@ -74,7 +76,6 @@ describe('deploy/kubernetes', () => {
   });
 
   it('ends a replica no sooner than it is drained', () => {
-    const [variables = []] = valuesOf<{ name: string; value: string }[]>('env', deployment);
     const drain = Number(variables.find(({ name }) => name === 'DRAIN_SECONDS')?.value);
     const [grace = 0] = valuesOf<number>('terminationGracePeriodSeconds', deployment);
     expect(grace).toBeGreaterThan(drain + LONGEST_END_SECONDS);
@@ -93,8 +94,12 @@ describe('deploy/kubernetes', () => {
 
   it('runs every container without privileges', () => {
     const capabilities = { drop: ['ALL'] };
-    const own = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities };
-    const contexts = [expect.objectContaining({ runAsNonRoot: true }), own];
+    const container = {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities,
+    };
+    const contexts = [expect.objectContaining({ runAsNonRoot: true }), container];
     expect(valuesOf('securityContext', pods)).toEqual([...contexts, ...contexts]);
     expect(valuesOf('automountServiceAccountToken', pods)).toEqual([false, false]);
   });

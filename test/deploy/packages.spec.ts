@@ -5,18 +5,14 @@ import { expect, it } from '@jest/globals';
 import { PROJECT, shell } from '../support/program.js';
 
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
-const { engines, version, dependencies, devDependencies } = JSON.parse(read('package.json')) as {
-  engines: { node: string };
-  version: string;
-  dependencies: Record<string, string>;
-  devDependencies: Record<string, string>;
-};
+type Texts = Record<string, string>;
+const manifest = JSON.parse(read('package.json')) as Record<string, Texts> & { version: string };
+const { engines, version, dependencies = {}, devDependencies = {} } = manifest;
 const lock = JSON.parse(read('package-lock.json')) as {
   version: string;
   packages: Record<string, { version: string; dev?: true; devOptional?: true }>;
 };
-
-const [, major = '', minor = ''] = /^>=(\d+)\.(\d+)$/.exec(engines.node) ?? [];
+const [, major = '', minor = ''] = /^>=(\d+)\.(\d+)$/.exec(engines?.['node'] ?? '') ?? [];
 
 it('the version of Node.js is the same in every stage of the image and for version managers', () => {
   const images = [...read('Dockerfile').matchAll(/^FROM node:(\d+\.\d+)\S+/gm)];
@@ -34,15 +30,13 @@ it('an older Node.js ends with one sentence', async () => {
 
 it('every direct dependency has its reason in CONTRIBUTING.md', () => {
   const listed = [...read('CONTRIBUTING.md').matchAll(/^\| `([\w@/-]+)` \| \S.*\|$/gm)];
-  expect(new Set(listed.map(([, name]) => name))).toEqual(
-    new Set(Object.keys({ ...dependencies, ...devDependencies })),
-  );
+  const direct = Object.keys({ ...dependencies, ...devDependencies });
+  expect(new Set(listed.map(([, name]) => name))).toEqual(new Set(direct));
 });
 
 it('the programs import nothing but dependencies, so that they run after npm prune --omit=dev', () => {
-  const files = readdirSync(join(PROJECT, 'src'), { recursive: true, encoding: 'utf8' }).filter(
-    (file) => /\.ts$/.test(file) && !/^demo|\.spec\.ts$/.test(file),
-  );
+  const all = readdirSync(join(PROJECT, 'src'), { recursive: true, encoding: 'utf8' });
+  const files = all.filter((file) => /^(?!demo).*(?<!\.spec)\.ts$/.test(file));
   const imports =
     /^(?!import type)(?:import|\}) .*'(?!node:)((?:@[^/']+\/)?[^./'][^/']*)[^']*';$/gm;
   const imported = files.flatMap((file) => [...read(join('src', file)).matchAll(imports)]);

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { failuresIn } from './figures.js';
 import { startBalancer } from '../support/balancers.js';
-import { Nginx } from '../support/nginx.js';
+import { startNginx } from '../support/nginx.js';
 import { freePort } from '../support/postgres-server.js';
 import type { RunningService } from '../support/service.js';
 import { Traffic, WITHIN_A_SECOND } from '../support/traffic.js';
@@ -28,7 +28,7 @@ export async function gateway(world: World, rounds = ROUNDS, only?: string): Pro
       const replicas = [await start(0), await start(1)];
       const balancer =
         name === 'nginx'
-          ? await Nginx.start(replicas.map(({ url }) => new URL(url).host))
+          ? await startNginx(replicas.map(({ url }) => new URL(url).host))
           : await startBalancer(name, ports);
       const options = { ...WITHIN_A_SECOND, perSecond: 50 };
       const traffic = new Traffic(() => balancer.url, world.credentials, options);

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { generate } from '../bench/generate.js';
 import { residentMebibytes } from '../support/linux-process.js';
-import { Nginx } from '../support/nginx.js';
+import { startNginx } from '../support/nginx.js';
 import { PATHS } from '../support/paths.js';
 import { exchange } from '../support/raw.js';
 import { Reader, requestTo } from '../support/reader.js';
@@ -29,7 +29,7 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
   const service = await world.start(environment, { descriptors: DESCRIPTORS });
   await service.ready();
   service.ignoreLog();
-  const nginx = await Nginx.start([service.port]);
+  const nginx = await startNginx([new URL(service.url).host]);
   const caller = { 'Api-Key': credentials.key, Authorization: credentials.token };
   const good = requestTo(PATHS.orderUpdate, caller);
   const large = requestTo(PATHS.communicationCodes, caller);

@@ -23,6 +23,7 @@ const start = (environment: Record<string, string> = {}): Promise<RunningService
 async function shown({ managementUrl } = service): Promise<string> {
   const response = await fetch(managementUrl);
   expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(response.headers.get('refresh')).toBe('10');
   const page = await response.text();
   expect(page).not.toMatch(new RegExp(`<script|<b>|${world.key.key}|${world.token}|postgres:`));
   return page
@@ -52,7 +53,7 @@ it('shows people the state of a replica at /', async () => {
   expect(text).toContain('\nOrder Lookup Services: ready\n');
   expect(text).toContain(`\n | Version | ${version} |`);
   expect(text).toContain('\n | Database | answers |');
-  expect(text).toMatch(/ \| Codes \| 6, since \S+ \S+ UTC \| \d s ago \| none/);
+  expect(text).toMatch(/ \| Codes \| 6, since \S+ \S+ UTC \| \d s ago \| never/);
   expect(text).toMatch(/ \| API keys \| 2, since .* \| \d s ago \| 15 min/);
   expect(text).toContain(`Signing keys of ${world.issuer.url} | 3 | `);
   expect(text).toContain(` codes | ${MOMENT.replace('T', ' ').replace(/\..*/, ' UTC')}`);
@@ -66,12 +67,13 @@ it('shows what is refused, what is away, and what is served from LAST_GOOD_FILE'
   const remove = `delete from area_property where area = 'order-update'`;
   await world.database.query(remove);
   await shows(/: ready\s+! The codes in the database cannot be served: .*order-update/);
+  await shows(/not ready\s+! The codes in the database cannot[^!]*\| Version/, await start());
   proxy.mode = 'refuse';
   proxy.cut();
   await shows(/: ready[^]* Database \| ! does not answer/);
   world.issuer.fault = 'down';
   await shows(
-    /: ! not ready\s+! The codes have not .*\n! The list .*\n! No signing keys[^]* Codes \| ! none \| ! none/,
+    /: ! not ready\s+! The codes have not .*\n! The list .*\n! No signing keys[^]* Codes \| ! none \| ! never[^]* API keys \| ! none \| ! never \| 0 s/,
     await start(),
   );
   await shows(

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,29 +20,41 @@ export interface Ports {
   readonly MANAGEMENT_PORT: string;
 }
 
+export interface Front {
+  readonly url: string;
+  /** Its own, with its configuration. It is removed with it. */
+  readonly folder: string;
+  stop(): Promise<void>;
+}
+
+/** Starts a program that listens on the port of the loopback address. That path nginx answers itself, the others from a replica. */
+export async function serve(command: string[], folder: string, port: number): Promise<Front> {
+  const { child, ended, output } = begin(command, folder, { HOME: folder });
+  const url = `http://127.0.0.1:${port}`;
+  const failed = ended.then(() => Promise.reject(new Error(`${command[0]}: ${output.stderr}`)));
+  failed.catch(() => undefined);
+  await Promise.race([until(async () => (await fetch(`${url}/.problem`)).status < 500), failed]);
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { url, folder, stop };
+}
+
 /** HAProxy or Caddy with the block of docs/operators.md. */
 export async function startBalancer(
   name: Balanced,
   { PORT, MANAGEMENT_PORT }: Ports,
-): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
+): Promise<Front> {
   const folder = mkdtempSync(join(tmpdir(), `${name}-`));
-  const front = await freePort();
+  const port = await freePort();
   const block = blocksOf('docs/operators.md').find(({ language }) => language === name);
   const text = (block?.text ?? '')
     .replaceAll(/10\.0\.0\.(\d):3000/g, `127.0.0.$1:${PORT}`)
     .replaceAll(' 3001', ` ${MANAGEMENT_PORT}`)
-    .replace(':8080', `${name === 'caddy' ? 'http://' : ''}127.0.0.1:${front}`);
+    .replace(':8080', `${name === 'caddy' ? 'http://' : ''}127.0.0.1:${port}`);
   const file = join(folder, 'configuration');
   writeFileSync(file, name === 'caddy' ? `{\n  admin off\n}\n${text}` : text);
-  const { child, ended, output } = begin([...PROGRAMS[name], file], folder, { HOME: folder });
-  const url = `http://127.0.0.1:${front}`;
-  const failed = ended.then(() => Promise.reject(new Error(`${name} ended: ${output.stderr}`)));
-  failed.catch(() => undefined);
-  await Promise.race([until(async () => (await fetch(`${url}/openapi.json`)).ok), failed]);
-  const stop = async (): Promise<void> => {
-    child.kill('SIGKILL');
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-    rmSync(folder, { recursive: true, force: true });
-  };
-  return { url, stop };
+  return serve([...PROGRAMS[name], file], folder, port);
 }

@@ -77,23 +77,22 @@ class Message {
     }
   }
 
-  private values = (number: number): (Buffer | bigint)[] =>
-    this.fields.flatMap(([own, value]) => (own === number ? [value] : []));
+  private values = (number: number): unknown[] =>
+    this.fields.flatMap(([one, value]) => (one === number ? [value] : []));
   integer = (number: number): number => Number(this.values(number)[0] ?? 0);
   bytes = (number: number): Buffer => (this.values(number)[0] ?? Buffer.alloc(0)) as Buffer;
   text = (number: number): string => this.bytes(number).toString();
-  all = (number: number): Message[] =>
-    this.values(number).map((value) => new Message(value as Buffer));
+  all = (number: number): Message[] => this.values(number).map((it) => new Message(it as Buffer));
 
   /** Attributes: text, a list of texts, or an integer. */
-  attributes(number: number): Record<string, unknown> {
-    const entries = this.all(number).map((pair): [string, unknown] => {
-      const [value = pair] = pair.all(2);
-      const [list] = value.all(5).map((each) => each.all(1).map((entry) => entry.text(1)));
-      return [pair.text(1), value.text(1) || (list ?? value.integer(3))];
-    });
-    return Object.fromEntries(entries);
-  }
+  attributes = (number: number): Record<string, unknown> =>
+    Object.fromEntries(
+      this.all(number).map((pair) => {
+        const [value = pair] = pair.all(2);
+        const [list] = value.all(5).map((each) => each.all(1).map((entry) => entry.text(1)));
+        return [pair.text(1), value.text(1) || (list ?? value.integer(3))];
+      }),
+    );
 }
 
 const spansOf = (ofResource: Message) =>

@@ -55,8 +55,7 @@ async function ask([method, path, status, route]: ReturnType<typeof requests>[nu
 }
 
 it('a trace has a span for each request, by the conventions, with the parent that it named, and nothing that a caller could have put a secret into', async () => {
-  const many = Array.from({ length: 25 }, requests).flat();
-  await Promise.all(many.map(ask));
+  await Promise.all(Array.from({ length: 25 }, requests).flat().map(ask));
 });
 
 it('a trace begins at the service where the caller has none, or one that is no trace', async () => {
@@ -78,14 +77,12 @@ it('a collector that refuses or hangs is not noticed by callers; without one, no
   ]);
   await world.get(PATHS.orderUpdate, { service: off });
   expect(failing.connections).toBe(0);
-  for (const [behaviour, reason] of [
-    ['refuses', /./],
-    ['hangs', /timed out/],
-  ] as const) {
+  const reasons = { refuses: /./, hangs: /timed out/ };
+  for (const behaviour of ['refuses', 'hangs'] as const) {
     failing.behaviour = behaviour;
     for (let times = 0; times < 50; times++)
       expect((await world.get(PATHS.orderUpdate, { service: on })).status).toBe(200);
-    await on.waitForLog((line) => reason.test(String(line['reason'])));
+    await on.waitForLog((line) => reasons[behaviour].test(String(line['reason'])));
   }
   /** Ends a service; gives whether it had loaded the SDK, by the files that V8 names in its record of coverage. */
   const hadLoaded = async (service: RunningService): Promise<boolean> => {
