@@ -23,7 +23,7 @@ export async function rollingRestart(world: World, requests = REQUESTS): Promise
 }
 
 /**
- * The same behind nginx with deploy/nginx, and behind HAProxy and Caddy as docs/operators.md has them, each for several values of
+ * The same behind nginx with deploy/nginx, and behind HAProxy and Caddy as docs/balancers.md has them, each for several values of
  * DRAIN_SECONDS: all at once, each with replicas of its own.
  * @param rounds how often each replica is restarted
  * @param only one value of DRAIN_SECONDS
