@@ -65,17 +65,15 @@ export async function startDemo(): Promise<void> {
       keyFile: join(DATA, 'issuer-key.json'),
     });
     const service = await startService(readConfiguration({ ...given, ...address, ...ports }));
-    const closed = () => void issuer.close();
-    const stop = () =>
-      service
-        .stop()
-        .then(closed)
-        .then(() => postgres.stop());
+    const stop = async () => {
+      await service.stop();
+      issuer.close();
+      await postgres.stop();
+    };
     endOn({ log: service.log, stop });
     while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
     const body = new URLSearchParams({ grant_type: 'client_credentials', ...(scope && { scope }) });
-    const credentials = `${machine.id}:${machine.secret}`;
-    const headers = { Authorization: `Basic ${btoa(credentials)}` };
+    const headers = { Authorization: `Basic ${btoa(`${machine.id}:${secret}`)}` };
     const granted = await fetch(`${issuerUrl}/token`, { method: 'POST', headers, body });
     const { access_token: token } = (await granted.json()) as { access_token: string };
     const url = service.url + BASE_PATH;
@@ -89,10 +87,8 @@ export OAUTH_ISSUER='${issuerUrl}'
 export OAUTH_AUDIENCE='${AUDIENCE}'
 `;
     writeFileSync(join(DATA, VARIABLES), variables, { mode: 0o600 });
-    const tokenRequest = `curl -s -u ${credentials} \\\n  -d '${body.toString()}' ${issuerUrl}/token`;
-    process.stdout.write(
-      welcome({ ...service, url, issuerUrl, databaseUrl, key, tokenRequest, variables }),
-    );
+    const { managementUrl } = service;
+    process.stdout.write(welcome({ url, managementUrl, issuerUrl, databaseUrl, key, variables }));
   } catch (error) {
     process.stderr.write(`${describeStartFailure(error)}\n`);
     await postgres.stop();

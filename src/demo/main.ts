@@ -2,7 +2,7 @@
 // reports missing variables.
 import 'reflect-metadata';
 
-const names = ['DATABASE_URL', 'DATABASE_URL_FILE', 'OAUTH_ISSUER', 'OAUTH_AUDIENCE'];
+const names = 'DATABASE_URL DATABASE_URL_FILE OAUTH_ISSUER OAUTH_AUDIENCE OAUTH_CLIENTS'.split(' ');
 const set = names.filter((name) => process.env[name]);
 const inProduction = process.env['NODE_ENV'] === 'production';
 

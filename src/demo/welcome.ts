@@ -1,16 +1,11 @@
 /** `variables` are the lines that set API, KEY, TOKEN and the others in a shell. */
-type Demo = Readonly<
-  Record<
-    'url' | 'managementUrl' | 'issuerUrl' | 'databaseUrl' | 'key' | 'tokenRequest' | 'variables',
-    string
-  >
->;
+type Part = 'url' | 'managementUrl' | 'issuerUrl' | 'databaseUrl' | 'key' | 'variables';
 
 export const VARIABLES = 'demo.env';
 
 /** What `npm start` prints: where everything is, calls to paste, and a first change of the codes. */
-export function welcome(demo: Demo): string {
-  const { url, managementUrl, issuerUrl, databaseUrl, key, tokenRequest, variables } = demo;
+export function welcome(demo: Record<Part, string>): string {
+  const { url, managementUrl, issuerUrl, databaseUrl, key, variables } = demo;
   const curl = (path: string): string =>
     `curl -s -H "Api-Key: $KEY" -H "Authorization: Bearer $TOKEN" \\\n  "$API${path}"`;
   return `
@@ -18,8 +13,7 @@ Order Lookup Services: the demo runs.
 
   API            ${url}
   Documentation  ${url}/docs
-  Health         ${managementUrl}/health/ready
-  Metrics        ${managementUrl}/metrics
+  State          ${managementUrl} (health and metrics: /health/ready, /metrics)
   Issuer         ${issuerUrl} (development only; everyone is signed in)
   Database       ${databaseUrl}
   API key        ${key}
@@ -33,10 +27,6 @@ ${variables}
 ${curl('/orders-update-api/supported-values')}
 ${curl('/orders-api-v2/v2/supported-values')}
 ${curl('/order-scheduling/communication-codes?codeType=SAMPLE-APPOINTMENT')}
-
-A program gets its token by the client credentials grant, as that of step 1 was got:
-
-${tokenRequest}
 
 3. Add a code: export the codes, add a line, and make a migration of the difference. Look at the
    plan, and apply it.

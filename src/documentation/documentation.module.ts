@@ -7,9 +7,7 @@ import { ProblemsController } from './problem-pages/problems.controller.js';
 export class DocumentationModule {
   /** With DOCUMENTATION=off the pages of problem types remain, because the type of every problem is the address of one. */
   static forRoot({ DOCUMENTATION }: Configuration): DynamicModule {
-    return {
-      module: DocumentationModule,
-      controllers: [...(DOCUMENTATION === 'on' ? [DocsController] : []), ProblemsController],
-    };
+    const optional = DOCUMENTATION === 'on' ? [DocsController] : [];
+    return { module: DocumentationModule, controllers: [...optional, ProblemsController] };
   }
 }

@@ -1,4 +1,4 @@
-// The files for HAProxy and Caddy in docs/operators.md, in front of two replicas.
+// The files for HAProxy and Caddy in docs/balancers.md, in front of two replicas.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Balanced, isInstalled, startBalancer } from '../support/balancers.js';
 import { freePort } from '../support/postgres-server.js';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-describe.each<Balanced>(['haproxy', 'caddy'])('%s as docs/operators.md has it', (name) => {
+describe.each<Balanced>(['haproxy', 'caddy'])('%s as docs/balancers.md has it', (name) => {
   if (!isInstalled(name)) process.stderr.write(`SKIPPED: a test needs ${name}.\n`);
   (isInstalled(name) ? it : it.skip)(
     'loses no request while a replica ends and one is killed',

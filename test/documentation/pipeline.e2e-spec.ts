@@ -87,7 +87,6 @@ describe('the workflow of docs/pipeline.md', () => {
 
   it('finds at night what was changed by hand, and nothing else', async () => {
     const { database } = walk.world;
-    await database.query('delete from history where migration is null'); // the samples of this test
     expect(await run(jobs.drift)).toMatchObject({ status: 0 });
     await database.query(
       `update code_list_value set value = 'Fridge' where value = 'Refrigerated'`,

@@ -42,14 +42,14 @@ export async function serve(command: string[], folder: string, port: number): Pr
   return { url, folder, stop };
 }
 
-/** HAProxy or Caddy with the block of docs/operators.md. */
+/** HAProxy or Caddy with the block of docs/balancers.md. */
 export async function startBalancer(
   name: Balanced,
   { PORT, MANAGEMENT_PORT }: Ports,
 ): Promise<Front> {
   const folder = mkdtempSync(join(tmpdir(), `${name}-`));
   const port = await freePort();
-  const block = blocksOf('docs/operators.md').find(({ language }) => language === name);
+  const block = blocksOf('docs/balancers.md').find(({ language }) => language === name);
   const text = (block?.text ?? '')
     .replaceAll(/10\.0\.0\.(\d):3000/g, `127.0.0.$1:${PORT}`)
     .replaceAll(' 3001', ` ${MANAGEMENT_PORT}`)

@@ -3,15 +3,17 @@
 import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
+import { DEMO_APPLICATION } from '../../src/administration/migrate/drift.js';
 import { queryAt } from './database.js';
 import { type Block, asPrinted, dialogue, remarkOf } from './documentation.js';
 import { type Outcome, shell } from './program.js';
 import { ProgramCopy, copyOf } from './program-copy.js';
 import { World } from './world.js';
 
-const SAMPLES = `insert into communication_code (code_type, code, description) values
+/** As the demo loads them, so that they are no drift. */
+const SAMPLES = `begin; set local application_name = '${DEMO_APPLICATION}'; insert into communication_code (code_type, code, description) values
   ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed'),
-  ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day')`;
+  ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day'); commit`;
 
 /** A copy of the project, with nothing to install and nothing to build. */
 export function copyOfProject(): string {

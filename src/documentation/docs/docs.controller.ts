@@ -37,8 +37,7 @@ export class DocsController {
     ['initializer.js', page(JAVASCRIPT, INITIALIZER)],
     ['docs.css', page(CSS, STYLE)],
   ]);
-  private metadata: IssuerMetadata | undefined;
-  private openApi: Answer | undefined;
+  private openApi: { metadata: IssuerMetadata | undefined; answer: Answer } | undefined;
 
   constructor(
     private readonly configuration: Configuration,
@@ -65,11 +64,10 @@ export class DocsController {
   @Get('openapi.json')
   document(): Answer {
     const metadata = this.issuers.all[0]?.metadata;
-    if (!this.openApi || metadata !== this.metadata) {
+    if (!this.openApi || this.openApi.metadata !== metadata) {
       const document = openApiDocument(this.configuration, this.problems, metadata);
-      this.openApi = page('application/json', JSON.stringify(document));
-      this.metadata = metadata;
+      this.openApi = { metadata, answer: page('application/json', JSON.stringify(document)) };
     }
-    return this.openApi;
+    return this.openApi.answer;
   }
 }

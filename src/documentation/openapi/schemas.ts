@@ -6,14 +6,12 @@ import {
 } from '../../problems/limits.js';
 
 /** What the constraints of the tables allow: not empty, no white space around it. */
-const pattern = String.raw`^\S(.*\S)?$`;
-const clean = (maxLength: number) => ({ type: 'string', minLength: 1, maxLength, pattern });
-const code = clean(MAX_CODE_CHARACTERS);
-const text = (description: string, maxLength = 1_024) => ({
-  type: 'string',
-  maxLength,
-  description,
-});
+const clean = { type: 'string', minLength: 1, pattern: String.raw`^\S(.*\S)?$` };
+const code = { ...clean, maxLength: MAX_CODE_CHARACTERS };
+const text = (description: string, maxLength = 1_024, more: object = {}) => {
+  return { type: 'string', description, maxLength, ...more };
+};
+const REFERENCE = { format: 'uri-reference' };
 const record = (required: object, optional: object = {}): object => ({
   type: 'object',
   required: Object.keys(required),
@@ -67,10 +65,7 @@ export const schemas: Record<string, object> = {
     ...record({
       codeType: { ...code, description: 'Code type of the record; defines its usage category.' },
       code: { ...code, description: 'Code of the record.' },
-      description: {
-        ...clean(MAX_DESCRIPTION_CHARACTERS),
-        description: 'Description of the code.',
-      },
+      description: text('Description of the code.', MAX_DESCRIPTION_CHARACTERS, clean),
     }),
     example: {
       codeType: 'SAMPLE-APPOINTMENT',
@@ -88,18 +83,12 @@ export const schemas: Record<string, object> = {
   }),
   ProblemDetails: record(
     {
-      type: {
-        ...text('Identifies the problem type. The address explains it.', 2_048),
-        format: 'uri-reference',
-      },
+      type: text('Identifies the problem type. The address explains it.', 2_048, REFERENCE),
       title: text('Summary; the same for each occurrence of the type.', 128),
       status: { type: 'integer', format: 'int32', minimum: 100, maximum: 599 },
       detail: text('What happened in this occurrence.'),
-      instance: {
-        ...text('urn:uuid of the request, the same as in X-Request-Id and in our log.', 45),
-        format: 'uri-reference',
-      },
-      dateTime: { ...text('When the problem occurred (RFC 3339).', 24), format: 'date-time' },
+      instance: text('urn:uuid of the request, as in X-Request-Id and in our log.', 45, REFERENCE),
+      dateTime: text('When the problem occurred (RFC 3339).', 24, { format: 'date-time' }),
     },
     {
       issues: {

@@ -15,12 +15,7 @@ const slugs = Object.keys(problemTypes) as ProblemSlug[];
 
 /** Whether it helps to send the request again, by status; `invalid-credentials` is the exception. */
 const WAIT = 'Yes, after the seconds in Retry-After.';
-const AGAIN: Readonly<Record<number, string>> = {
-  408: 'Yes.',
-  429: WAIT,
-  500: 'Yes, later.',
-  503: WAIT,
-};
+const AGAIN: Record<number, string> = { 408: 'Yes.', 429: WAIT, 500: 'Yes, later.', 503: WAIT };
 const againOf = (slug: ProblemSlug): string =>
   slug === 'invalid-credentials'
     ? 'Once, with a new access token.'
