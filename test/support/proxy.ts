@@ -9,7 +9,10 @@ export class Proxy {
   /** @param port of the server; may be changed for later connections */
   private constructor(public port: number) {
     this.server = createServer((client) => {
-      if (this.mode === 'refuse') return void client.destroy();
+      if (this.mode === 'refuse') {
+        client.destroy();
+        return;
+      }
       const upstream = connect(this.port, '127.0.0.1');
       this.join(client, upstream);
       this.join(upstream, client);
