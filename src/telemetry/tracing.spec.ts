@@ -4,6 +4,7 @@ import type { Log } from './log.js';
 import { Tracing } from './tracing.js';
 
 const ENDPOINT = 'http://127.0.0.1:1';
+const PROTOCOL = 'http/protobuf';
 const REQUEST = { operation: '/a', requestId: '1', headers: {} };
 
 /** Whether traces are on, and the warnings. */
@@ -14,31 +15,26 @@ async function create(variables: Partial<Configuration>): Promise<[boolean, stri
   return ['span_id' in tracing.request(REQUEST, 200, 1), warnings];
 }
 
-it.each<Partial<Configuration>>([
-  {},
-  { OTEL_EXPORTER_OTLP_ENDPOINT: '', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${ENDPOINT}/v1/traces` },
-  { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/protobuf' },
-  { OTEL_SDK_DISABLED: 'False', OTEL_TRACES_EXPORTER: 'OTLP', OTEL_PROPAGATORS: 'baggage, none' },
-])('traces are on, without a warning: %j', async (variables) => {
-  expect(await create({ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, ...variables })).toEqual([true, []]);
-});
-
-it.each<Partial<Configuration>>([
-  { OTEL_EXPORTER_OTLP_ENDPOINT: '' },
-  { OTEL_TRACES_EXPORTER: 'none' },
-  { OTEL_SDK_DISABLED: 'TRUE' },
-])('traces are off, without a warning: %j', async (variables) => {
-  expect(await create({ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, ...variables })).toEqual([
-    false,
-    [],
-  ]);
+it.each<[boolean, Partial<Configuration>]>([
+  [true, {}],
+  [true, { OTEL_EXPORTER_OTLP_ENDPOINT: '', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${ENDPOINT}/v1` }],
+  [true, { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: PROTOCOL }],
+  [
+    true,
+    { OTEL_SDK_DISABLED: 'False', OTEL_TRACES_EXPORTER: 'OTLP', OTEL_PROPAGATORS: 'baggage,none' },
+  ],
+  [false, { OTEL_EXPORTER_OTLP_ENDPOINT: '' }],
+  [false, { OTEL_TRACES_EXPORTER: 'none' }],
+  [false, { OTEL_SDK_DISABLED: 'TRUE' }],
+])('that traces are on is %s, without a warning: %j', async (isOn, variables) => {
+  expect(await create({ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, ...variables })).toEqual([isOn, []]);
 });
 
 const OFF = 'traces are off';
 const ON = 'what is not supported has no effect';
 it.each<[keyof Configuration, string, string, string]>([
-  ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', 'http/protobuf', OFF],
-  ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'http/json', 'http/protobuf', OFF],
+  ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', PROTOCOL, OFF],
+  ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'http/json', PROTOCOL, OFF],
   ['OTEL_TRACES_EXPORTER', 'zipkin', 'otlp or none', OFF],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317', 'an address such as', OFF],
   ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:99999', 'an address such as', OFF],
