@@ -37,7 +37,7 @@ const WAY =
   'OAUTH_ISSUER has to be exactly its iss; if its metadata is elsewhere, set OAUTH_JWKS_URI. Check the way to it: Node.js ignores HTTPS_PROXY without NODE_USE_ENV_PROXY=1.';
 
 /** What may have a fault while calls are answered: what was piped in, and the first two. */
-const [HARMLESS, GIVEN] = [/^(migrations|triggers)$/, /^(API key|access token)$/];
+const [HARMLESS, GIVEN] = [/^(migrations|objects)$/, /^(API key|access token)$/];
 
 /** What was found, and perhaps what to do: against a fault or a warning. */
 type Finding = Readonly<{ text: string; fault?: string; warning?: string }>;
