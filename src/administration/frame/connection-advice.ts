@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -18,6 +19,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   EAI_AGAIN: NAME,
   ERR_TLS_CERT_ALTNAME_INVALID: 'Write the host in DATABASE_URL as its certificate names it.',
 };
+const OF_DEMO = /^postgres:\/\/postgres:[\da-f]{32}@127\.0\.0\.1:\d+\/postgres$/;
 const DEMO = join(import.meta.dirname, '..', '..', '..', '.data', 'demo.env');
 
 /** Written by the demo: it holds the connection string of its database. */
@@ -25,10 +27,12 @@ export async function isOfDemo(url: string): Promise<boolean> {
   return (await readFile(DEMO, 'utf8').catch(() => '')).includes(`DATABASE_URL='${url}'`);
 }
 
-/** What to do if the database cannot be reached. */
+/** What to do if the database cannot be reached. A terminal may have the address of the demo as it was before. */
 export async function adviceAgainst(error: unknown, url: string): Promise<string> {
   if (await isOfDemo(url))
     return 'This is the database of the demo. Start it in another terminal: npm start';
+  if (OF_DEMO.test(url) && existsSync(DEMO))
+    return 'The demo has another database by now. Load its variables again: . .data/demo.env';
   const { code } = error as { code?: string };
   return ADVICE[code ?? ''] ?? 'Check DATABASE_URL and that the server runs.';
 }
