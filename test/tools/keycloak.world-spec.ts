@@ -134,7 +134,7 @@ it('accepts a person with the role who signs in at /docs', async () => {
   const dialog = page.locator('.dialog-ux');
   await dialog.locator('input').first().fill(world.key.key);
   await dialog.getByRole('button', { name: 'Apply credentials' }).click();
-  await dialog.getByText('select none').click(); // a role is no scope: Keycloak would refuse it
+  await dialog.getByText('select none', { exact: true }).click(); // a role is no scope: Keycloak would refuse it
   const opened = page.waitForEvent('popup');
   await dialog.getByRole('button', { name: 'Apply given OAuth2 credentials' }).click();
   const form = await opened;

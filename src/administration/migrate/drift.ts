@@ -63,7 +63,8 @@ select format('%s  %s (%s)  %s %s %s', to_char(changed_at, 'YYYY-MM-DD"T"HH24:MI
 from public.history where id in (select id from settled where not is_migration and id > coalesce(settled_by, 0))
   and changed_at >= coalesce($1::timestamptz, now() - interval '90 days')
   and not (application = '${KEYS_APPLICATION}' and table_name = 'api_key')
-  and not (application = '${DEMO_APPLICATION}' and coalesce(new_row ->> 'code_type', '') like 'SAMPLE-%') order by id`;
+  and not (application = '${DEMO_APPLICATION}' and coalesce(new_row ->> 'code_type', '') like 'SAMPLE-%' and coalesce(old_row, new_row) ->> 'code_type' like 'SAMPLE-%')
+order by id`;
 
 /** Rows of a table with the key $2 that are not what the record adds up to. A row that the record does not name is one, unless the beginning of the record was deleted. */
 const contradictionsOf = (table: string): string => `with recorded as (

@@ -174,3 +174,13 @@ it('names objects that are not what the migrations made', async () => {
     '',
   ]);
 });
+
+it('shows what else is done under the name of the demo', async () => {
+  await database.query(`insert into communication_code values ('REAL', 'a', 'x')`);
+  await database.query(
+    `begin; set local application_name = 'order-lookup-demo'; update communication_code set code_type = 'SAMPLE-X' where code_type = 'REAL'; delete from code_list_value where value = 'Solicitor'; commit`,
+  );
+  const { stdout } = await drift();
+  expect(stdout).toMatch(/UPDATE communication_code .*"REAL".* → .*"SAMPLE-X"/);
+  expect(stdout).toMatch(/DELETE code_list_value .*"Solicitor"/);
+});
