@@ -20,7 +20,7 @@ import type { Log } from '../../telemetry/log.js';
 import { Tracing } from '../../telemetry/tracing.js';
 import { command, typed } from '../frame/command.js';
 import { textsOf, withDatabase } from '../frame/connect.js';
-import { readMigrations, readState } from '../migrate/migration-files.js';
+import { readState } from '../migrate/migration-files.js';
 
 const FIRST = 'Correct this first: others may follow from it.';
 const SCHEMA =
@@ -110,7 +110,7 @@ const DATABASE: Record<string, Parameters<typeof withDatabase<Finding>>[0]> = {
     return { text, warning: transportWarning(process.env) };
   },
   async migrations(client) {
-    const { pending, gone } = await readState(client, await readMigrations());
+    const { pending, gone } = await readState(client);
     const fault = `As the owner: ${typed('migrate', 'up')}`;
     if (pending.length > 0) return { text: `pending: ${pending.join(', ')}`, fault };
     if (gone.length > 0) return { text: gone.join(' '), warning: 'Is it a newer release?' };

@@ -12,7 +12,7 @@ import { withDatabase } from '../frame/connect.js';
 import { isOfDemo } from '../frame/connection-advice.js';
 import { changesFrom } from '../lists/list-file.js';
 import { migrationText } from '../lists/list-tables.js';
-import { countDrift } from './drift.js';
+import { findDrift } from './drift.js';
 import * as files from './migration-files.js';
 import { describeEffects, planMigrations } from './plan/plan.js';
 import { runMigrations } from './run-migrations.js';
@@ -31,8 +31,9 @@ export const up = command({
       void lines.push(`${what}: ${messageOf(error)}.`);
     const view = withDatabase((_client, manager) => readCodes(manager));
     await view.catch(failed('The codes in the database cannot be served'));
-    const drift = await withDatabase(countDrift).catch(failed('Drift could not be looked for'));
-    if (drift) lines.push(`There is drift (${drift}): ${WHAT_IT_IS}`);
+    const found = withDatabase((client) => findDrift(client));
+    const drift = await found.catch(failed('Drift could not be looked for'));
+    if (drift?.lines.length) lines.push(`There is drift (${drift.lines.length}): ${WHAT_IT_IS}`);
     return { text: lines.join('\n') };
   },
 });
@@ -143,17 +144,15 @@ export const renumber = command({
 /** The migrations of a git revision in their order, and those that were changed or removed since the branch left it. */
 async function readBase(base: string): Promise<{ theirs: string[]; altered: string[] }> {
   const git = async (...words: string[]): Promise<string[]> => {
-    const cwd = files.MIGRATIONS;
-    const { stdout } = await promisify(execFile)('git', [...words, base, '--', '.'], { cwd });
+    const options = { cwd: files.MIGRATIONS };
+    const { stdout } = await promisify(execFile)('git', [...words, base, '--', '.'], options).catch(
+      ({ stderr, message }: Error & { stderr?: string }) =>
+        refuse(
+          `git cannot tell what "${base}" holds: ${(stderr || message).split('\n')[0]}. --base needs a revision that this clone has, such as origin/main.`,
+        ),
+    );
     return stdout.match(/[^/\n]+(?=\.sql$)/gm) ?? [];
   };
-  try {
-    const altered = ['diff', '--merge-base', '--name-only', '--no-renames', '--diff-filter=MTD'];
-    return { theirs: await git('ls-tree', '-r', '--name-only'), altered: await git(...altered) };
-  } catch (error) {
-    const { stderr, message } = error as Error & { stderr?: string };
-    return refuse(
-      `git cannot tell what "${base}" holds: ${(stderr || message).split('\n')[0]}. --base needs a revision that this clone has, such as origin/main.`,
-    );
-  }
+  const altered = ['diff', '--merge-base', '--name-only', '--no-renames', '--diff-filter=MTD'];
+  return { theirs: await git('ls-tree', '-r', '--name-only'), altered: await git(...altered) };
 }

@@ -20,17 +20,14 @@ export const drift = command({
   options: { since: TEXT, 'to-migration': TEXT },
   run: ({ since, 'to-migration': name }) =>
     withDatabase(async (client) => {
-      const time = since && parseMoment(since);
+      const time = parseMoment(since ?? '');
       if (since !== undefined && !time)
         refuse(
           `--since is "${since}", not a date such as 2027-01-01 or a moment such as 2027-01-01T00:00:00Z.`,
         );
-      const rows = await driftOfRows(client, time);
+      const { rows, lines } = await findDrift(client, time);
       if (name !== undefined)
         return { text: await createMigration(name, await migrationOf(client, rows)) };
-      const lines = rows.map(({ line }) => line);
-      for (const { name: object, fault, remedy } of await objectDrift(client))
-        lines.push(`${object} ${fault}. As the owner: ${remedy}`);
       const text = lines.join('\n') || 'Only migrations and the key commands changed something.';
       return { text, status: lines.length > 0 ? 2 : 0 };
     }),
@@ -82,20 +79,15 @@ where case when p.whole is not null and r.whole is not null
   then p.whole <> r.whole and exists (select from jsonb_each(p.whole) one join jsonb_each(r.whole) other using (key) where one.value <> other.value)
   else coalesce(p.whole, r.whole) is not null and (r.key is not null or exists (select from public.history where id = 1)) end`;
 
-async function driftOfRows(client: Client, since?: string): Promise<Drift[]> {
+/** The rows, and a line for each of them and for each object. Of objects nothing is said where a newer release made others. */
+export async function findDrift(client: Client, since: string | null = null) {
   const { rows } = await client.query<Drift>(CHANGES, [since]);
   for (const { table, key } of RECORDED)
     rows.push(...(await client.query<Drift>(contradictionsOf(table), [table, key])).rows);
-  return rows;
-}
-
-export const countDrift = async (client: Client): Promise<number> =>
-  (await driftOfRows(client)).length + (await objectDrift(client)).length;
-
-/** Nothing where a newer release made other objects. */
-async function objectDrift(client: Client) {
   const { newer } = await readState(client);
-  return newer.length > 0 ? [] : objectFaults(client);
+  const objects = newer.length > 0 ? [] : await objectFaults(client);
+  const lines = objects.map((one) => `${one.name} ${one.fault}. As the owner: ${one.remedy}`);
+  return { rows, lines: [...rows.map(({ line }) => line), ...lines] };
 }
 
 /** A row of the record, its moments written as in a file. */

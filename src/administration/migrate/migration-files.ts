@@ -73,8 +73,8 @@ const LOW = `is pending, and later ones are applied. Give it the next free numbe
 /** The files compared with the table of node-pg-migrate. */
 export type MigrationState = Awaited<ReturnType<typeof readState>>;
 
-export async function readState(client: Client, given?: readonly string[]) {
-  const files = given ?? (await readMigrations());
+export async function readState(client: Client) {
+  const files = await readMigrations();
   const table = await client.query(`select where to_regclass('public.pgmigrations') is not null`);
   const query = 'select name from public.pgmigrations order by id';
   const names = table.rowCount ? await textsOf(client, query) : [];
@@ -103,8 +103,8 @@ export async function readState(client: Client, given?: readonly string[]) {
 }
 
 /** As above, for a transaction that changes something: node-pg-migrate knows a migration by its name alone. */
-export async function takeState(client: Client, files: readonly string[]): Promise<MigrationState> {
-  const state = await readState(client, files);
+export async function takeState(client: Client): Promise<MigrationState> {
+  const state = await readState(client);
   if (state.gone.length > 0) refuse(state.gone.join('\n'));
   const update = 'update public.pgmigrations set name = $1 where name = $2';
   for (const { name, appliedAs } of state.applied)

@@ -12,9 +12,6 @@ import * as files from './migration-files.js';
 
 /** What a file may depend on, whatever former files set. */
 const AFRESH = `reset session authorization; reset role; reset all; ${WRITING}`;
-/** Statements of node-pg-migrate; all others are those of its table and the text of the file, which begins with a marker. */
-const TRANSACTION_OF_RUNNER = /^(BEGIN|COMMIT|ROLLBACK)$/;
-const MARKER_OF_FILE = /^\s*--/;
 /** The text is handed over as a setting, and taken out of it: parallel workers would copy it. */
 const HAND_OVER = `select set_config('order_lookup.file', $1, true)`;
 const EXECUTE = `do $$ declare file text := current_setting('order_lookup.file'); begin
@@ -49,7 +46,6 @@ export async function runMigrations(
   address?: DatabaseAddress,
   namesOf = files.pendingOf,
 ): Promise<string[]> {
-  const all = await files.readMigrations();
   const done: string[] = [];
   let names: string[] | undefined;
   let complete: string | undefined; // a file that ran, and whose COMMIT follows
@@ -57,7 +53,7 @@ export async function runMigrations(
     state.pending.includes(name) === (direction === 'up');
   const runNext = async (client: Client): Promise<string | undefined> => {
     await lock(client, '120s');
-    const state = await files.takeState(client, all);
+    const state = await files.takeState(client);
     const name = (names ??= namesOf(state)).find((one) => isOpen(state, one));
     if (name) await runFile(client, name, direction);
     return (complete = name);
@@ -65,7 +61,7 @@ export async function runMigrations(
   /** After a COMMIT without an answer: its transaction has ended when the lock is free. */
   const look = (name: string) => async (client: Client) => {
     await lock(client, '6s');
-    if (isOpen(await files.readState(client, all), name))
+    if (isOpen(await files.readState(client), name))
       refuse('It was not committed: nothing of it remains.');
     process.stderr.write('It was committed.\n');
     return name;
@@ -89,6 +85,10 @@ export async function runMigrations(
   }
 }
 
+const MARKER = /^\ufeff?-- (?:Up|Down) Migration/m;
+const ONE_TRANSACTION =
+  'A migration is one transaction. Take out what begins or ends one (begin, commit, rollback, savepoint), and write insert instead of copy from stdin.';
+
 /**
  * Runs a file in the caller's transaction.
  * @param limits more settings for the file
@@ -96,25 +96,22 @@ export async function runMigrations(
  */
 export async function runFile(client: Client, name: string, direction: Direction, limits = '') {
   const content = await readFile(join(files.MIGRATIONS, `${name}.sql`), 'utf8');
-  const [, up, down = ''] = content.split(/^\ufeff?-- (?:Up|Down) Migration/m);
-  if (!/^\s*(?!--)[^\s;]/m.test((direction === 'up' ? up : down) ?? ''))
+  const [head = '', up = '', down = ''] = content.split(MARKER);
+  const [before, part] = direction === 'up' ? [head, up] : [head + up, down];
+  if (!/^\s*(?!--)[^\s;]/m.test(part))
     refuse(`${name}.sql has no statement on the way ${direction}.`);
+  // Empty lines in the place of those before it, so that positions are those of the file. Without the last statement, `select … into` could not be the last one
+  const script = `${before.replace(/[^\n]+/g, '')}${part}\n;select`;
   // The record of changes holds the name
   const settings = `${AFRESH}; set local order_lookup.migration = '${name}'; ${limits}`;
+  /** For node-pg-migrate: its statements are those of a transaction, those of its table, and the text of the file, which begins with a marker. */
   const query = async (text: string, values?: unknown[]): Promise<unknown> => {
-    if (TRANSACTION_OF_RUNNER.test(text)) return undefined; // the caller's
-    if (!MARKER_OF_FILE.test(text)) return client.query(text, values);
-    // The runner adds a semicolon. Without a last statement like this, `select … into` could not be the last one
-    const part = text.trim().slice(0, -1);
-    const script = `${part}\n;select`;
+    if (/^(BEGIN|COMMIT|ROLLBACK)$/.test(text)) return undefined; // the caller's
     await client.query(settings);
+    if (!/^\s*--/.test(text)) return client.query(text, values);
     await client.query(HAND_OVER, [script]);
-    await client.query(EXECUTE).catch((error: DatabaseError) => {
-      const before = content.slice(0, content.indexOf(part));
-      throw described(error, `${name}.sql${placeOf(error, before, script)}`);
-    });
-    await client.query(CHECK_DEFERRED);
-    return client.query(settings); // for the row in pgmigrations
+    await client.query(EXECUTE);
+    return client.query(CHECK_DEFERRED);
   };
   try {
     await runner({
@@ -130,32 +127,23 @@ export async function runFile(client: Client, name: string, direction: Direction
       log: () => undefined,
     });
   } catch (error) {
-    throw described(error, `${name}.sql`);
+    // To others, such as that of a lost connection, the runner adds a stack
+    if (!(error instanceof DatabaseError)) throw new Error(messageOf(error).split('\n', 1)[0]);
+    const { code, message, detail, hint, routine, internalQuery, internalPosition } = error;
+    const line = internalQuery === script ? `, line ${lineAt(script, internalPosition)}` : '';
+    const isRefused = routine === 'exec_stmt_dynexecute' || code === '2D000'; // of COMMIT in a block of PL/pgSQL
+    const parts = [`${name}.sql${line}: ${message}`, detail, isRefused ? ONE_TRANSACTION : hint];
+    const text = parts.flatMap((each) => each?.slice(0, 500) ?? []).join('\n  ');
+    throw Object.assign(new AdministrationError(text), { code });
   }
 }
 
-const ONE_TRANSACTION =
-  'A migration is one transaction. Take out what begins or ends one (begin, commit, rollback, savepoint), and write insert instead of copy from stdin.';
-
-/** An error of PostgreSQL in words for people; another one, such as that of a lost connection, without the stack that the runner adds. */
-function described(error: unknown, place: string): unknown {
-  if (error instanceof AdministrationError) return error;
-  if (!(error instanceof DatabaseError)) return new Error(messageOf(error).split('\n', 1)[0]);
-  const { code, message, detail, hint, routine } = error;
-  const isRefused = routine === 'exec_stmt_dynexecute' || code === '2D000'; // of COMMIT in a block of PL/pgSQL
-  const parts = [`${place}: ${message}`, detail, isRefused ? ONE_TRANSACTION : hint];
-  const text = parts.flatMap((part) => part?.slice(0, 500) ?? []).join('\n  ');
-  return Object.assign(new AdministrationError(text), { code });
-}
-
-/** The line of the file, if the error has a position in the script. */
-function placeOf(error: DatabaseError, before: string, script: string): string {
-  if (!error.internalPosition || error.internalQuery !== script) return '';
-  // The position counts characters, from 1, and a string of JavaScript UTF-16 units
-  let [line, left] = [before.split('\n').length, Number(error.internalPosition)];
+/** @param position counts characters, from 1; a string of JavaScript has UTF-16 units */
+function lineAt(script: string, position: unknown): number {
+  let [line, left] = [1, Number(position)];
   for (const character of script) {
     if (--left < 1) break;
     if (character === '\n') line++;
   }
-  return `, line ${line}`;
+  return line;
 }

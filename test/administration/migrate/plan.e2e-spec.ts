@@ -45,7 +45,6 @@ const SAFE = 'Nothing here breaks clients.';
 const UNSAFE = 'WARNING: this can break clients (lines with "!").';
 const both = (...lines: string[]): string =>
   ['order-update', 'order-capture-v2'].map((area) => `\n${area}\n${lines.join('\n')}\n`).join('');
-const NOTHING = '\nCallers see no difference.\n';
 const POSITION = '(clients that go by position read another one)';
 const HOLD = '(orders and clients may still hold it)';
 const TRANSFER = `insert into code_list_value (code_list, value, position) values ('orderType', 'Transfer', null);`;
@@ -85,18 +84,6 @@ describe('migrate plan shows', () => {
       `delete from area_property where property = 'more'; delete from communication_code;`,
       '\norder-update\n    + property more added\n    + value more: Standard added\n    + value more: Return added\n' +
         '\norder-scheduling\n    + record codeType "A", code "B": "The \\"first\\"" added\n',
-    ],
-    [
-      'a way back that leaves something behind',
-      `${TRANSFER} create table more (x int);`,
-      'drop table more;',
-      `${both('    + value orderType: Transfer added')}\nThe way back does not restore the codes.\n`,
-    ],
-    [
-      'a way back that fails',
-      `insert into code_list (name) values ('unused');`,
-      `\n\ndelete from code_lists;`,
-      `${NOTHING}\nThe way back fails: 0100_x.sql, line 6: relation "code_lists" does not exist.\n`,
     ],
   ])('%s, and changes nothing', async (_name, up, down, shown) => {
     const [status, end] = shown.includes('  ! ') ? [2, UNSAFE] : [0, SAFE];
@@ -151,7 +138,7 @@ describe('migrate plan shows', () => {
     copy.environment = { DATABASE_URL: empty.urlOf('order_lookup_owner') };
     const { status, stdout } = await plan();
     expect(stdout).toContain('+ property orderType added');
-    expect({ status, fault: stdout.includes('The way back') }).toEqual({ status: 0, fault: false });
+    expect(status).toBe(0);
     expect(await empty.query(`select where to_regclass('pgmigrations') is null`)).toHaveLength(1);
     await empty.drop();
   });
@@ -228,30 +215,27 @@ describe('a plan beside others', () => {
     expect(longest).toBeLessThan(1_000);
   });
 
-  it('run by a role of a person gives way to a writer who waits, and succeeds in the end', async () => {
+  it('run by a role of a person gives way to a writer who waits', async () => {
     const username = `ada_${database.name.slice(-12)}`;
-    // A sequence remembers the first attempt, which would hold its lock for an hour
     await database.query(
-      `create role ${username} login password '${PASSWORD}' in role order_lookup_owner; alter role ${username} set role = 'order_lookup_owner';
-       create sequence attempt; grant usage on attempt to order_lookup_owner`,
+      `create role ${username} login password '${PASSWORD}' in role order_lookup_owner; alter role ${username} set role = 'order_lookup_owner'`,
     );
     const url = Object.assign(new URL(database.url), { username, password: PASSWORD });
     copy.environment = { DATABASE_URL: url.href };
-    copy.add(
-      '0100_slow',
-      `lock table communication_code in exclusive mode;
-       select pg_sleep(case nextval('attempt') when 1 then 3600 else 0 end);`,
-      'select 1;',
-    );
-    const patient = plan('--json');
-    const isBegun = 'select from attempt where is_called';
-    await until(async () => (await database.query(isBegun)).length > 0);
+    copy.add('0100_slow', 'lock table communication_code; select pg_sleep(3600);');
+    const outcome = plan();
+    const isAsleep = `select from pg_stat_activity where usename = '${username}' and wait_event = 'PgSleep'`;
+    await until(async () => (await database.query(isAsleep)).length > 0);
     const begun = performance.now();
     await database.query(`insert into communication_code values ('T', '1', 'Written')`);
     expect(performance.now() - begun).toBeLessThan(1_000);
-    const { stdout, ...others } = await patient;
-    expect(others).toEqual({ status: 0, stderr: '' });
-    expect(JSON.parse(stdout)).toMatchObject({ migrations: ['0100_slow'], changes: [] });
+    expect(await outcome).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^The plan came to no end, and nothing was changed: another session had to wait\. .*\n$/,
+      ),
+    });
     await database.query(`drop role ${username}`);
   });
 
