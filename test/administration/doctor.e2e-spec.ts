@@ -61,7 +61,7 @@ it.each<[() => Record<string, string>, RegExp, RegExp]>([
   ],
   [
     () => ({ DATABASE_URL: 'postgres://a:b@database.invalid/x' }),
-    /^fault {4}database .*Correct the host in DATABASE_URL/m,
+    /^fault {4}database .*database\.invalid.* correct host and port in DATABASE_URL/m,
     /\nCalls are not answered\. Correct database\.\n$/,
   ],
   [

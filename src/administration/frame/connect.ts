@@ -1,4 +1,4 @@
-import { Client, type QueryConfig } from 'pg';
+import { Client } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import { type DatabaseAddress, connectionString } from '../../configuration/database-url.js';
 import { SETTINGS, type Session, poolOptions, withSession } from '../../database/session.js';
@@ -15,7 +15,7 @@ export const WRITING = `${UNLIMITED}; set local row_security = on; set local loc
   do $$ begin set local client_connection_check_interval = '100ms'; exception when others then null; end $$`;
 const BEGIN_WRITING = `begin isolation level read committed, read write, not deferrable; ${WRITING}`;
 /** COMMIT has no answer for longer than the session may be idle: then its connection is lost. */
-const COMMIT: QueryConfig & { query_timeout: number } = { text: 'commit', query_timeout: 12_000 };
+const COMMIT = { text: 'commit', query_timeout: 12_000 };
 /** With another encoding, lengths and order would be those of bytes. */
 const SUPPORTED = `select where current_setting('server_version_num')::int >= 140000 and current_setting('server_encoding') = 'UTF8'`;
 

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const PLACE = 'Start the server, or correct host and port in DATABASE_URL.';
-const NAME = 'Correct the host in DATABASE_URL: it has no address here.';
 /** By SQLSTATE, or the code of Node.js. */
 const ADVICE: Readonly<Record<string, string>> = {
   '28P01': 'Correct role and password in DATABASE_URL, or set the password.',
@@ -12,11 +11,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   '3D000': `Correct the database in DATABASE_URL, or create it: create database NAME encoding 'UTF8' template template0;`,
   53300: 'End connections (table pg_stat_activity), or raise the limit that was reached.',
   42501: 'Let the role in: grant connect on database NAME to ROLE;',
-  '57P03': 'Wait until the server has started.',
   ECONNREFUSED: PLACE,
   ETIMEDOUT: PLACE,
-  ENOTFOUND: NAME,
-  EAI_AGAIN: NAME,
+  ENOTFOUND: PLACE,
+  EAI_AGAIN: PLACE,
   ERR_TLS_CERT_ALTNAME_INVALID: 'Write the host in DATABASE_URL as its certificate names it.',
 };
 const OF_DEMO = /^postgres:\/\/postgres:[\da-f]{32}@127\.0\.0\.1:\d+\/postgres$/;

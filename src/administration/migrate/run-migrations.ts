@@ -100,7 +100,8 @@ export async function runFile(client: Client, name: string, direction: Direction
   const [before, part] = direction === 'up' ? [head, up] : [head + up, down];
   if (!/^\s*(?!--)[^\s;]/m.test(part))
     refuse(`${name}.sql has no statement on the way ${direction}.`);
-  // Empty lines in the place of those before it, so that positions are those of the file. Without the last statement, `select … into` could not be the last one
+  // Behind as many empty lines as there are lines before it, so that a position has its line of the file. Without the last statement, `select …
+  // into` could not be the last one
   const script = `${before.replace(/[^\n]+/g, '')}${part}\n;select`;
   // The record of changes holds the name
   const settings = `${AFRESH}; set local order_lookup.migration = '${name}'; ${limits}`;
@@ -130,7 +131,8 @@ export async function runFile(client: Client, name: string, direction: Direction
     // To others, such as that of a lost connection, the runner adds a stack
     if (!(error instanceof DatabaseError)) throw new Error(messageOf(error).split('\n', 1)[0]);
     const { code, message, detail, hint, routine, internalQuery, internalPosition } = error;
-    const line = internalQuery === script ? `, line ${lineAt(script, internalPosition)}` : '';
+    const isInFile = internalQuery === script && internalPosition;
+    const line = isInFile ? `, line ${lineAt(script, Number(internalPosition))}` : '';
     const isRefused = routine === 'exec_stmt_dynexecute' || code === '2D000'; // of COMMIT in a block of PL/pgSQL
     const parts = [`${name}.sql${line}: ${message}`, detail, isRefused ? ONE_TRANSACTION : hint];
     const text = parts.flatMap((each) => each?.slice(0, 500) ?? []).join('\n  ');
@@ -139,8 +141,8 @@ export async function runFile(client: Client, name: string, direction: Direction
 }
 
 /** @param position counts characters, from 1; a string of JavaScript has UTF-16 units */
-function lineAt(script: string, position: unknown): number {
-  let [line, left] = [1, Number(position)];
+function lineAt(script: string, position: number): number {
+  let [line, left] = [1, position];
   for (const character of script) {
     if (--left < 1) break;
     if (character === '\n') line++;

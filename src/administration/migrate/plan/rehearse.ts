@@ -2,7 +2,7 @@
 // first reading; no session waits for it longer than a second, since another session looks for those that wait, and the connection is closed
 // as soon as one has waited for half a second; it ends within 30 s, whatever happens, and leaves no lock.
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Client, QueryConfig } from 'pg';
+import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { messageOf } from '../../../telemetry/error-message.js';
 import { AdministrationError, refuse } from '../../frame/command.js';
@@ -41,11 +41,7 @@ export const rehearse = <T>(work: (client: Client, manager: EntityManager) => Pr
 
 /** Fails as soon as a session waits for that process, or the server does not answer, or the time is over. */
 async function limit(watch: Client, pid: unknown): Promise<never> {
-  const query: QueryConfig & { query_timeout: number } = {
-    text: WAITERS,
-    values: [pid],
-    query_timeout: 5_000,
-  };
+  const query = { text: WAITERS, values: [pid], query_timeout: 5_000 };
   const end = performance.now() + LIMIT_S * 1_000;
   while (performance.now() < end) {
     await pause(50);
