@@ -78,26 +78,36 @@ function listsOf({ properties, values, records }: CodeRows): Map<string, List> {
 const inForce = (list: List, moment: number): List =>
   list.filter(({ validity }) => isInForce(validity, moment));
 
-/** An entry was moved if it stands behind one that stood behind it. */
 function compare(former: List, present: List): Change[] {
   const places = new Map(former.map(({ seen }, at) => [seen.name, at]));
-  const names = new Set(present.map(({ seen }) => seen.name));
-  const gone = former.filter(({ seen }) => !names.has(seen.name));
+  const kept = new Set(present.map(({ seen }) => seen.name));
+  const unmoved = longestRun(present.flatMap(({ seen }) => places.get(seen.name) ?? []));
+  const isUnmoved = ({ seen }: List[0]): boolean => unmoved.has(places.get(seen.name) ?? -1);
+  const gone = former.filter(({ seen }) => !kept.has(seen.name));
   const changes = gone.map(({ seen }): Change => ({ ...seen, kind: 'removed' }));
-  let last = -1;
-  for (const [at, { seen }] of present.entries()) {
-    const place = places.get(seen.name) ?? -1;
-    const old = former[place]?.seen;
-    if (!old) {
-      const after = placed(present, at, (one) => places.has(one.seen.name));
-      changes.push({ ...seen, kind: 'added', after });
-    } else if (place < last)
-      changes.push({ ...seen, kind: 'moved', after: present[at - 1]?.seen.name });
+  for (const [at, entry] of present.entries()) {
+    const { seen } = entry;
+    const old = former[places.get(seen.name) ?? -1]?.seen;
+    if (!old) changes.push({ ...seen, kind: 'added', after: placed(present, at, isUnmoved) });
+    else if (!isUnmoved(entry))
+      changes.push({ ...seen, kind: 'moved', after: placed(present, at, () => true) });
     else if (old.description !== seen.description)
       changes.push({ ...seen, kind: 'changed', former: old.description });
-    last = Math.max(last, place);
   }
   return changes;
+}
+
+/** The longest run of places that increase: what stands there was not moved. */
+function longestRun(places: readonly number[]): Set<number> {
+  type Run = { readonly end: number; readonly shorter: Run | undefined };
+  const runs: Run[] = []; // of each length the one with the lowest end
+  for (const end of places) {
+    const length = runs.findLastIndex((run) => run.end < end) + 1;
+    runs[length] = { end, shorter: runs[length - 1] };
+  }
+  const unmoved = new Set<number>();
+  for (let run = runs.at(-1); run; run = run.shorter) unmoved.add(run.end);
+  return unmoved;
 }
 
 /** What an entry stands behind, if old ones come after it. */
