@@ -1,6 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { Problem, malformed } from '../problems/problem.js';
-import { type ProblemSlug, problemTypes } from '../problems/problem-types.js';
+import type { ProblemSlug } from '../problems/problem-types.js';
 import { Replies } from './replies.js';
 import type { ServiceResponse } from './service-request.js';
 
@@ -8,13 +8,14 @@ const NOT_FOUND = new Problem('not-found', {
   detail: 'There is nothing at this address. Paths are case-sensitive and have no trailing slash.',
 });
 const BAD_PATH = malformed('The percent-encoding of the path is broken.');
-const BAD_JSON = malformed('The body is not valid JSON.');
 const INTERNAL_ERROR = new Problem('internal-error', {
   detail: 'An unexpected condition was met. The log has it under the id of this occurrence.',
 });
-const SLUGS = Object.keys(problemTypes) as ProblemSlug[];
-/** The types of these statuses say more than the status does. */
-const PARTICULAR = [401, 403];
+/** Our other types say more than their statuses do. */
+const SLUGS = new Map<number, ProblemSlug>([
+  [400, 'malformed-request'],
+  [404, 'not-found'],
+]);
 
 /** Answers every error with a problem document: those inside Nest, and those of the router. */
 @Catch()
@@ -35,13 +36,12 @@ export class ProblemFilter implements ExceptionFilter {
 function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   if (!error) return NOT_FOUND;
-  // Their messages show what was sent, which may be a credential
+  // Its message shows what was sent, which may be a credential
   if (error instanceof URIError && 'status' in error) return BAD_PATH;
-  if (error instanceof SyntaxError && 'body' in error) return BAD_JSON;
-  const status = error instanceof HttpException ? error.getStatus() : 500;
-  if (!(error instanceof HttpException) || status < 400 || status >= 500) return undefined;
+  if (!(error instanceof HttpException)) return undefined;
+  const status = error.getStatus();
+  if (status < 400 || status >= 500) return undefined;
   const { message = error.message } = error.getResponse() as { message?: string | string[] };
-  const slug = SLUGS.find((one) => problemTypes[one].status === status);
-  const fits = slug && !PARTICULAR.includes(status);
-  return new Problem(fits ? slug : 'about:blank', { detail: [message].flat().join('. '), status });
+  const slug = SLUGS.get(status) ?? 'about:blank';
+  return new Problem(slug, { detail: [message].flat().join('. '), status });
 }

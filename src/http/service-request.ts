@@ -37,10 +37,10 @@ export interface ServiceRequest extends IncomingMessage {
   params: Readonly<Record<string, string>>;
   /** Where the route takes one. */
   body?: unknown;
-  caller: Caller | undefined;
+  caller?: Caller;
   /** Where there is a rate limit. */
-  counted: Counted | undefined;
-  refusal: Refusal | undefined;
+  counted?: Counted;
+  refusal?: Refusal;
 }
 
 export const METHODS = 'GET, HEAD, OPTIONS';
@@ -50,28 +50,21 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Sets the fields. `instance` is `urn:uuid:<request id>`, so X-Request-Id is used only if it is a UUID, with or without dashes. */
 export function receive(request: ServiceRequest): void {
   const { 'x-request-id': sent = '', 'content-length': length } = request.headers;
+  const coding = request.headers['transfer-encoding'];
   const id = sent.toString().replace(/^(\w{8})(\w{4})(\w{4})(\w{4})(\w{12})$/, '$1-$2-$3-$4-$5');
   request.startedAt = performance.now();
   request.requestId = UUID.test(id) ? id : randomUUID();
   request.originalUrl = '';
   request.operation = 'none';
   request.allow = METHODS;
-  request.hasUnreadBody = Number(length ?? 0) > 0 || isChunked(request);
+  request.hasUnreadBody = Number(length ?? 0) > 0 || coding !== undefined;
   request.params = NO_PARAMETERS;
-  request.caller = undefined;
-  request.counted = undefined;
-  request.refusal = undefined;
 }
 
 /** Whether it changes nothing (RFC 9110 section 9.2.1). Its requests must not have a body. */
 export const isSafe = (method: string | undefined): boolean =>
   method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
 
-export const isChunked = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined;
-
 /** Whether a header, whose values hold no comma, was sent in more than one line. */
-export function isRepeated({ headers, rawHeaders }: IncomingMessage, name: string): boolean {
-  const isSent = (text: string, at: number): boolean => at % 2 === 0 && text.toLowerCase() === name;
-  return headers[name]?.includes(',') === true && rawHeaders.filter(isSent).length > 1;
-}
+export const isRepeated = (request: IncomingMessage, name: string): boolean =>
+  request.headers[name]?.includes(',') === true && request.headersDistinct[name]?.length !== 1;

@@ -10,7 +10,7 @@ export interface ProblemType {
   readonly remedy: readonly string[];
 }
 
-const types = {
+export const problemTypes = {
   'malformed-request': {
     status: 400,
     title: 'The request is malformed',
@@ -137,8 +137,6 @@ const types = {
       'Wait for the number of seconds in Retry-After, then send the request again with the same credentials.',
     ],
   },
-} as const satisfies Record<string, ProblemType>;
+} satisfies Record<string, ProblemType>;
 
-export type ProblemSlug = keyof typeof types;
-
-export const problemTypes: Readonly<Record<ProblemSlug, ProblemType>> = types;
+export type ProblemSlug = keyof typeof problemTypes;

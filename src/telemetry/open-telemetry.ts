@@ -1,5 +1,6 @@
 // The only file that imports OpenTelemetry's packages. It is loaded only if traces are on. No request and no shutdown waits for the collector:
 // spans that it does not accept in time are dropped.
+import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as api from '@opentelemetry/api';
 import {
@@ -13,7 +14,6 @@ import * as sdk from '@opentelemetry/sdk-trace';
 import type { Configuration } from '../configuration/configuration.js';
 import type { Log } from './log.js';
 import { RepeatedFailure } from './repeated-failure.js';
-import type { TracedRequest } from './tracing.js';
 
 /** How long the service waits, at most, for a collector that stalls to accept the last spans. */
 const FLUSH_MS = 2_000;
@@ -21,6 +21,14 @@ const FLUSH_MS = 2_000;
 const METHOD = /^(GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE|TRACE|CONNECT)$/;
 
 const traceContext = new W3CTraceContextPropagator();
+
+/** What a span records about a request: never its query, a header, or a path that is not a route of the service. */
+export interface TracedRequest {
+  readonly method?: string | null;
+  readonly operation: string;
+  readonly requestId: string;
+  readonly headers: IncomingHttpHeaders;
+}
 
 export class OpenTelemetry {
   private readonly provider: sdk.TracerProvider;
@@ -53,10 +61,10 @@ export class OpenTelemetry {
   }
 
   request(request: TracedRequest, status: number, milliseconds: number): object {
-    const { operation, requestId } = request;
-    const [traceparent, tracestate] = ['traceparent', 'tracestate'].map((name) =>
-      this.hasParents ? request.headers[name]?.toString() : undefined,
-    );
+    const { operation, requestId, headers } = request;
+    const parent = this.hasParents
+      ? traceContext.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter)
+      : api.ROOT_CONTEXT;
     const [method] = METHOD.exec(request.method ?? '') ?? [];
     const route = operation === 'none' ? undefined : operation;
     const end = Date.now();
@@ -76,7 +84,7 @@ export class OpenTelemetry {
           'error.type': status >= 500 ? String(status) : undefined,
         },
       },
-      traceContext.extract(api.ROOT_CONTEXT, { traceparent, tracestate }, api.defaultTextMapGetter),
+      parent,
     );
     if (status >= 500) span.setStatus({ code: api.SpanStatusCode.ERROR });
     const { traceId, spanId } = span.spanContext();

@@ -1,18 +1,9 @@
 // Traces with OpenTelemetry. Unless a collector is configured, nothing of OpenTelemetry is loaded and no connection is made.
-import type { IncomingHttpHeaders } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { found } from '../configuration/rules.js';
 import type { Log } from './log.js';
-import type { OpenTelemetry } from './open-telemetry.js';
-
-/** What a span records about a request: never its query, a header, or a path that is not a route of the service. */
-export interface TracedRequest {
-  readonly method?: string | null;
-  readonly operation: string;
-  readonly requestId: string;
-  readonly headers: IncomingHttpHeaders;
-}
+import type { OpenTelemetry, TracedRequest } from './open-telemetry.js';
 
 /** W3C Trace Context, section 3.2. Anything else is free text, and stays out of the log. */
 const TRACEPARENT = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/;
@@ -55,12 +46,11 @@ export class Tracing {
       if (isOff) settings.OTEL_SDK_DISABLED = 'true';
       else if (name !== 'OTEL_PROPAGATORS') settings[name] = DEFAULTS[name];
     }
-    const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT } = settings;
-    const isOff =
-      (OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || OTEL_EXPORTER_OTLP_ENDPOINT) === '' ||
-      /^none$/i.test(settings.OTEL_TRACES_EXPORTER) ||
-      /^true$/i.test(settings.OTEL_SDK_DISABLED);
-    if (isOff) return new Tracing();
+    const endpoint =
+      settings.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || settings.OTEL_EXPORTER_OTLP_ENDPOINT;
+    const isNone = /^none$/i.test(settings.OTEL_TRACES_EXPORTER);
+    const isDisabled = /^true$/i.test(settings.OTEL_SDK_DISABLED);
+    if (endpoint === '' || isNone || isDisabled) return new Tracing();
     const { OpenTelemetry } = await import('./open-telemetry.js');
     return new Tracing(new OpenTelemetry(settings, log));
   }

@@ -10,11 +10,10 @@ import {
   type ServiceRequest,
   type ServiceResponse,
   type ServiceSocket,
-  isChunked,
   isSafe,
   receive,
 } from '../service-request.js';
-import { guardConnections, ignoreUpgrade, inTurn, isClosing } from './connections.js';
+import { guardConnections, inTurn, isClosing } from './connections.js';
 import { BODY, framingProblem, notAllowed, parserProblem, toOriginForm } from './framing.js';
 
 /** How many requests of a connection may wait for the end of their answers. With more it is closed. */
@@ -25,7 +24,6 @@ type Handler = (request: ServiceRequest, response: ServiceResponse) => void;
 
 export function admit(server: Server, replies: Replies, metrics: Metrics, handler: Handler): void {
   guardConnections(server, metrics);
-  ignoreUpgrade(server);
   for (const event of ['request', 'checkContinue', 'checkExpectation'])
     server.on(event, (request: ServiceRequest, response: ServiceResponse) => {
       const { socket } = request;
@@ -44,13 +42,13 @@ export function admit(server: Server, replies: Replies, metrics: Metrics, handle
 
   function check(event: string, request: ServiceRequest, response: ServiceResponse): void {
     if (response.headersSent) return; // the parser found a fault in its body
-    const { method, url = '', headers, httpVersion } = request;
+    const { method, url = '', headers, httpVersion, hasUnreadBody } = request;
     const problem = framingProblem(request, event);
     // Where Upgrade comes with a body, Node.js reads no further request of the packet
     if (problem || httpVersion === '1.0' || headers.upgrade) response.shouldKeepAlive = false;
     if (problem) return replies.sendProblem(response, problem);
     request.url = request.originalUrl = toOriginForm(url);
-    if (!isChunked(request) || !isSafe(method)) return handler(request, response);
+    if (!hasUnreadBody || !isSafe(method)) return handler(request, response);
     // Whether a chunked body is empty is known only when its first chunk or its end has arrived
     request.once('data', () => replies.sendProblem(response, BODY));
     request.once('end', () => {

@@ -44,6 +44,7 @@ export function guardConnections(server: Server, metrics: Metrics): void {
   });
   // Node treats a connection as idle when its answer was written to the socket, even while the client is still reading
   server.closeIdleConnections = () => closeIdle(true);
+  ignoreUpgrade(server);
 }
 
 /** Whether an answer under way is the last one. Later requests are not run, answered or counted (RFC 9112 section 9.6). */
@@ -64,7 +65,7 @@ export function inTurn(socket: ServiceSocket, work: () => void, response?: Servi
  * Puts a request with Upgrade back without that header, and hands the connection to the server again: Node.js stops reading HTTP there, but a
  * server may ignore Upgrade (RFC 9110 section 7.8). Java's HttpClient sends it with each request.
  */
-export function ignoreUpgrade(server: Server): void {
+function ignoreUpgrade(server: Server): void {
   server.on('upgrade', (request: ServiceRequest, socket: ServiceSocket, head: Buffer) => {
     if (isClosing(socket)) return;
     const { method, url, httpVersion, rawHeaders } = request;

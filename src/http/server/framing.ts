@@ -1,6 +1,6 @@
 import { LIMITS, MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES } from '../../problems/limits.js';
 import { Problem, malformed } from '../../problems/problem.js';
-import { type ServiceRequest, isChunked, isSafe } from '../service-request.js';
+import { type ServiceRequest, isSafe } from '../service-request.js';
 
 const TOO_LONG = new Problem('uri-too-long', {
   detail: `The request target has more than ${LIMITS.target}.`,
@@ -41,9 +41,8 @@ export const toOriginForm = (target: string): string =>
  * @param event with which Node.js passed the request on
  */
 export function framingProblem(request: ServiceRequest, event: string): Problem | undefined {
-  const { url = '', rawHeaders, httpVersion, method } = request;
-  const { host, 'content-length': length = 0 } = request.headers;
-  const coding = request.headers['transfer-encoding'];
+  const { url = '', rawHeaders, httpVersion, method, hasUnreadBody } = request;
+  const { host, 'transfer-encoding': coding, expect = '' } = request.headers;
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return malformed('The version of HTTP has to be 1.1 or 1.0.');
   if (url.length > MAX_TARGET_BYTES) return TOO_LONG;
@@ -57,12 +56,11 @@ export function framingProblem(request: ServiceRequest, event: string): Problem 
     return malformed('The request target has to be visible ASCII in origin or absolute form.');
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0'))
     return malformed('The only transfer coding is chunked, in HTTP/1.1.');
-  // Chunks that wait for 100 (Continue) are not read
-  const hasBody = Number(length) > 0 || (isChunked(request) && event === 'checkContinue');
-  if (hasBody && isSafe(method)) return BODY;
+  // Whether chunks are empty is known later, but those that wait for 100 (Continue) are not read
+  const mayBeEmpty = coding !== undefined && event !== 'checkContinue';
+  if (hasUnreadBody && !mayBeEmpty && isSafe(method)) return BODY;
   // Node.js looks for 100-continue anywhere in the value. HTTP/1.0 knows no expectations: there the event is `request`
-  const isOther = event !== 'request' && !/^100-continue$/i.test(request.headers.expect ?? '');
-  return isOther ? EXPECTATION : undefined;
+  return event === 'request' || /^100-continue$/i.test(expect) ? undefined : EXPECTATION;
 }
 
 type ParserError = Error & { readonly code?: string; readonly rawPacket?: Buffer };
