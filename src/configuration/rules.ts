@@ -15,14 +15,14 @@ export const needed = (what: string): ValidationOptions => ({
 });
 
 /** A rule of our own, which may look at the other properties. */
-export const Rule = <All>(
-  holds: (value: never, all: All) => boolean,
+export const Rule = (
+  holds: (value: never, all: never) => boolean,
   options: ValidationOptions,
 ): PropertyDecorator =>
   ValidateBy(
     {
       name: 'rule',
-      validator: { validate: (value, args) => holds(value as never, args?.object as All) },
+      validator: { validate: (value, args) => holds(value as never, args?.object as never) },
     },
     options,
   );
