@@ -7,7 +7,7 @@ import { type ServiceRequest, isRepeated } from '../http/service-request.js';
 import { AccessTokensService } from './access-tokens/access-tokens.service.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import type { Fault } from './fault.js';
-import { PUBLIC } from './public.decorator.js';
+import { Public } from './public.decorator.js';
 import { Refusals } from './refusals.js';
 
 const REPEATED: Fault = { reason: 'repeated' };
@@ -23,7 +23,7 @@ export class CredentialsGuard implements CanActivate {
   ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    if (this.reflector.get<boolean>(PUBLIC, context.getClass())) return true;
+    if (this.reflector.get(Public, context.getClass())) return true;
     const request = context.getArgByIndex<ServiceRequest>(0);
     const { authorization } = request.headers;
     const isTwice = isRepeated(request, 'authorization');

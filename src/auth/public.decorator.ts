@@ -1,7 +1,4 @@
-import { SetMetadata } from '@nestjs/common';
-
-/** Read by Nest's Reflector, in the guard. */
-export const PUBLIC = 'public';
+import { Reflector } from '@nestjs/core';
 
 /** Makes a controller public: no credentials are needed. Only documentation may be public. */
-export const Public = (): ClassDecorator => SetMetadata(PUBLIC, true);
+export const Public = Reflector.createDecorator({ transform: () => true });

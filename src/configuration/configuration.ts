@@ -1,11 +1,11 @@
-import { ArrayNotEmpty, ArrayUnique, IsIn, Matches } from 'class-validator';
+import { ArrayNotEmpty, ArrayUnique, IsBoolean, IsIn, Matches } from 'class-validator';
 import { databaseAddressFault } from './database-url.js';
 import { isIssuerAddress, isKeyAddress } from './key-address.js';
-import { CommaSeparated, Rule, TrueOrFalse, WholeNumber, needed } from './rules.js';
+import { Rule, WholeNumber, needed } from './rules.js';
 
 const LOG_LEVELS = 'fatal, error, warn, info, debug, trace, silent';
 
-/** All environment variables that the service reads, with their defaults. `.env.example` explains each. */
+/** All environment variables that the service reads, with their defaults, whose types are theirs. `.env.example` explains each. */
 export class Configuration {
   @Matches(/^[A-Za-z0-9.:_-]+$/, needed('a host name or an IP address to listen on'))
   HOST = '0.0.0.0';
@@ -13,7 +13,10 @@ export class Configuration {
   @WholeNumber(0, 65_535) PORT = 3000;
 
   @WholeNumber(0, 65_535)
-  @Rule((port: number, { PORT }) => port === 0 || port !== PORT, needed('a port other than PORT'))
+  @Rule(
+    (port: number, { PORT }: Configuration) => port === 0 || port !== PORT,
+    needed('a port other than PORT'),
+  )
   MANAGEMENT_PORT = 3001;
 
   @Matches(/^(\/[\w.~-]+)*$/, needed('a path such as /lookups, without a slash at its end,'))
@@ -27,16 +30,15 @@ export class Configuration {
   )
   PUBLIC_BASE_URL = '';
 
-  @Rule((_, all) => databaseAddressFault(all) === undefined, {
+  @Rule((_, all: Configuration) => databaseAddressFault(all) === undefined, {
     message: ({ object }) => databaseAddressFault(object) ?? '',
   })
   DATABASE_URL = '';
   DATABASE_URL_FILE = '';
   LAST_GOOD_FILE = '';
 
-  @CommaSeparated()
   @Rule(
-    (issuers: string[], all) =>
+    (issuers: string[], all: Configuration) =>
       issuers.every((name, at) => name && (all.OAUTH_JWKS_URI[at] || isIssuerAddress(name, all))),
     needed(
       'an https address without user, query and fragment (http: on this machine, or with OAUTH_ALLOW_HTTP=true on a test network), or a name with a key set in OAUTH_JWKS_URI,',
@@ -46,21 +48,18 @@ export class Configuration {
   @ArrayNotEmpty(needed('the exact issuer (the iss claim) of the OAuth 2.0 provider'))
   OAUTH_ISSUER: string[] = [];
 
-  @CommaSeparated()
   @Rule(
-    (audiences: string[], { OAUTH_CLIENTS }) =>
+    (audiences: string[], { OAUTH_CLIENTS }: Configuration) =>
       audiences.every((one) => /^\S+$/.test(one)) && audiences.length + OAUTH_CLIENTS.length > 0,
     needed('the aud of access tokens for this service, several with commas, or OAUTH_CLIENTS,'),
   )
   OAUTH_AUDIENCE: string[] = [];
 
-  @CommaSeparated()
   @Matches(/^\S+$/, { each: true, ...needed('a list of client ids, separated by commas,') })
   OAUTH_CLIENTS: string[] = [];
 
-  @CommaSeparated()
   @Rule(
-    (addresses: string[], all) =>
+    (addresses: string[], all: Configuration) =>
       [0, all.OAUTH_ISSUER.length].includes(addresses.length) &&
       addresses.every((address) => !address || isKeyAddress(address, all)),
     needed('for each OAUTH_ISSUER an https address (http: as there), or nothing between commas,'),
@@ -73,13 +72,12 @@ export class Configuration {
   @IsIn(['', 'at+jwt'], needed('at+jwt (RFC 9068), or no value, which accepts JWT too,'))
   OAUTH_TOKEN_TYPE = '';
 
-  @TrueOrFalse() OAUTH_ALLOW_HTTP = false;
+  @IsBoolean(needed('true or false')) OAUTH_ALLOW_HTTP = false;
   @WholeNumber(10, 86_400) API_KEY_MAX_AGE_SECONDS = 900;
   @WholeNumber(0, 3_600) DRAIN_SECONDS = 4;
   @WholeNumber(1, 86_400) KEEP_ALIVE_SECONDS = 75;
   @WholeNumber(0, 1_000_000) RATE_LIMIT_PER_MINUTE = 0;
 
-  @CommaSeparated()
   @Matches(/^https?:\/\/[\w.~:[\]-]+$/, {
     each: true,
     ...needed('a list of origins such as https://portal.example.com (scheme and host, no path)'),

@@ -1,7 +1,7 @@
-import type { Configuration } from './configuration.js';
+type Setting = { readonly OAUTH_ALLOW_HTTP: boolean };
 
 /** Whether signing keys may come from an address: anyone on the way of plain http could replace them. */
-export function isKeyAddress(text: string, { OAUTH_ALLOW_HTTP }: Configuration): boolean {
+export function isKeyAddress(text: string, { OAUTH_ALLOW_HTTP }: Setting): boolean {
   if (!URL.canParse(text) || /[@#]/.test(text)) return false;
   const { protocol, hostname } = new URL(text);
   const isLoopback = /^(localhost|\[::1\]|127(\.\d+){3})$/.test(hostname);
@@ -9,5 +9,5 @@ export function isKeyAddress(text: string, { OAUTH_ALLOW_HTTP }: Configuration):
 }
 
 /** Whether the metadata of an issuer may be read. Other issuers are only names (RFC 8414 section 2: no query). */
-export const isIssuerAddress = (text: string, all: Configuration): boolean =>
-  isKeyAddress(text, all) && !text.includes('?');
+export const isIssuerAddress = (text: string, setting: Setting): boolean =>
+  isKeyAddress(text, setting) && !text.includes('?');

@@ -1,4 +1,3 @@
-import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import leven from 'leven';
 import { Configuration } from './configuration.js';
@@ -21,8 +20,11 @@ export const variableNames = Object.keys(new Configuration());
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
   const set = Object.entries(environment).filter(([, value]) => value);
-  const known = Object.fromEntries(set.filter(([name]) => variableNames.includes(name)));
-  const configuration = plainToInstance(Configuration, known, { exposeDefaultValues: true });
+  const configuration = new Configuration();
+  for (const [name, value] of Object.entries(configuration)) {
+    const text = environment[name];
+    if (text) Object.assign(configuration, { [name]: converted(text, value) });
+  }
   const errors = validateSync(configuration, { stopAtFirstError: true });
   const faults = errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
   const unknown = set.flatMap(([name]) => misspelt(name));
@@ -30,6 +32,14 @@ export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration
   faults.push(...unknown.filter((sentence) => sentence.includes('rename it to OAUTH_')));
   if (faults.length > 0) throw new ConfigurationError(faults);
   return Object.freeze(Object.assign(configuration, { warnings: unknown }));
+}
+
+/** The text of a variable in the type of its default. What has another form stays a text, which the rules refuse. */
+function converted(text: string, value: unknown): unknown {
+  if (Array.isArray(value)) return text.split(',').map((entry) => entry.trim());
+  if (typeof value === 'number' && /^\d{1,9}$/.test(text)) return Number(text);
+  if (typeof value === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
+  return text;
 }
 
 /** What is wrong with a name that is nearly ours: by two edits at most. Names of less than 8 letters resemble too many others. */

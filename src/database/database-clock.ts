@@ -5,17 +5,13 @@ import { Injectable } from '@nestjs/common';
 @Injectable()
 export class DatabaseClock {
   private offset: number | undefined; // added to performance.now()
-  private assumedMs = 0;
+  /** By how much an earlier process found it ahead of this machine's clock: it counts until the first measurement. */
+  assumedMs = 0;
 
   /** Milliseconds since the epoch. */
   now(): number {
     const { offset } = this;
     return offset === undefined ? Date.now() + this.assumedMs : performance.now() + offset;
-  }
-
-  /** @param aheadMs by which an earlier process found it ahead of this machine's clock: it counts until the first measurement */
-  assume(aheadMs: number): void {
-    this.assumedMs = aheadMs;
   }
 
   /**

@@ -46,11 +46,9 @@ export async function objectFaults(client: Client): Promise<ObjectFault[]> {
     const present = found.get(name);
     return present === remedy ? [] : [{ name, fault: faultOf(present), remedy }];
   });
-  const surplus = rows.filter(({ place }) => place === SURPLUS);
-  return [
-    ...faults,
-    ...surplus.map(({ name, statements }) => ({ name, fault: 'is too much', remedy: statements })),
-  ];
+  for (const { place, name, statements: remedy } of rows)
+    if (place === SURPLUS) faults.push({ name, fault: 'is too much', remedy });
+  return faults;
 }
 
 function faultOf(statements: string | undefined): string {

@@ -3,10 +3,7 @@ import { Socket } from 'node:net';
 import { Client, type ClientConfig } from 'pg';
 import type { DataSource, DataSourceOptions, EntityManager } from 'typeorm';
 import { type DatabaseAddress, connectionString } from '../configuration/database-url.js';
-import { ApiKey } from './entities/api-key.entity.js';
-import { AreaProperty } from './entities/area-property.entity.js';
-import { CodeListValue } from './entities/code-list-value.entity.js';
-import { CommunicationCode } from './entities/communication-code.entity.js';
+import { ApiKey, AreaProperty, CodeListValue, CommunicationCode } from './entities.js';
 
 // What statements and results depend on, whatever role, database and connection string say. For one transaction only: behind a pooler the
 // session is another client's afterwards. Objects of pg_catalog are found first.

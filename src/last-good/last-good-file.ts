@@ -1,16 +1,17 @@
-// LAST_GOOD_FILE: one JSON document, `{"format":…,"version":…,"content":…,"sha256":"…"}`. The digest is that of the content. It promises: the file
+// LAST_GOOD_FILE: a line that names the format, its version and the digest of the rest, and a JSON document. It promises: the file
 // holds the old or the new content at any moment, whoever writes it, and what is damaged is never used in part.
-import { createHash, randomUUID } from 'node:crypto';
-import { open, readFile, readdir, readlink, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { hash, randomUUID } from 'node:crypto';
+import { open, readFile, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { JSONWebKeySet } from 'jose';
 import type { ListedKey } from '../auth/api-keys/api-keys.service.js';
 import { type CodeRows, assertServable } from '../lookups/code-rows.js';
 import type { Topic } from '../snapshots/source.js';
 
 /** Raise the version when the meaning of the content changes. */
-const HEAD = '{"format":"order-lookup-services last good","version":3,"content":';
-const TAIL_BYTES = ',"sha256":""}\n'.length + 64;
+const headOf = (content: string | Buffer): string =>
+  `order-lookup-services last good 4, sha256 ${hash('sha256', content)}\n`;
+const HEAD_BYTES = headOf('').length;
 const MOST_BYTES = 256 * 1024 ** 2; // a hundred thousand codes are 20 MB
 /** A temporary file that was not written to for this time belongs to a process that has ended. */
 const LEFTOVER_MS = 10_000;
@@ -31,15 +32,15 @@ export interface LastGood {
   readonly rows: CodeRows;
 }
 
-/** Replaces the file. A symbolic link is followed. Only the owner may read the new file. */
+/** Replaces the file. A symbolic link to a file is followed. Only the owner may read the new file. */
 export async function writeLastGood(path: string, lastGood: LastGood): Promise<void> {
-  const target = await targetOf(path);
+  const target = await realpath(path).catch(() => path);
   await removeLeftovers(target);
   const temporary = `${target}.${randomUUID()}${TEMPORARY}`; // each process has one of its own
   const handle = await open(temporary, 'wx', 0o600);
   try {
     const content = JSON.stringify(lastGood);
-    await writeFile(handle, [HEAD, content, tailOf(content)]);
+    await writeFile(handle, [headOf(content), content]);
     await handle.sync();
     await rename(temporary, target);
   } catch (error) {
@@ -66,9 +67,8 @@ export async function readLastGood(path: string): Promise<LastGood> {
   if (!stats.isFile() || stats.size > MOST_BYTES)
     throw new Error(`it is not a file of at most ${MOST_BYTES} bytes`);
   const file = await readFile(path);
-  const content = file.subarray(HEAD.length, -TAIL_BYTES);
-  const [head, tail] = [file.subarray(0, HEAD.length), file.subarray(-TAIL_BYTES)];
-  if (head.toString() !== HEAD || tail.toString() !== tailOf(content))
+  const content = file.subarray(HEAD_BYTES);
+  if (file.subarray(0, HEAD_BYTES).toString() !== headOf(content))
     throw new Error('it is damaged, or of another version');
   const restored = JSON.parse(content.toString(), withInfinity) as LastGood;
   assertServable(restored.rows);
@@ -78,12 +78,3 @@ export async function readLastGood(path: string): Promise<LastGood> {
 /** JSON has no infinite numbers: writing leaves null. */
 const withInfinity = (name: string, value: unknown): unknown =>
   value === null ? (name === 'validFrom' ? -Infinity : Infinity) : value;
-
-/** Where a symbolic link leads, also if there is nothing yet. */
-async function targetOf(path: string, links = 40): Promise<string> {
-  const link = await readlink(path).catch(() => undefined);
-  return link && links > 0 ? targetOf(resolve(dirname(path), link), links - 1) : path;
-}
-
-const tailOf = (content: string | Buffer): string =>
-  `,"sha256":"${createHash('sha256').update(content).digest('hex')}"}\n`;

@@ -52,7 +52,7 @@ export class LastGoodService implements OnApplicationBootstrap {
       const lastGood = await readLastGood(path);
       if (lastGood.source !== this.source)
         throw new Error(`it was written for ${lastGood.source}, not for ${this.source}`);
-      this.clock.assume(lastGood.aheadMs);
+      this.clock.assumedMs = lastGood.aheadMs;
       const now = this.clock.now();
       // Seconds. A moment that lies ahead counts as too old: a clock was set back
       const ageOf = (moment: number): number => (moment > now ? Infinity : (now - moment) / 1000);

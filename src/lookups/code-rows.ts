@@ -1,8 +1,10 @@
 // The rows that the answers are made of, of all moments, as they are kept in memory.
-import type { AreaProperty } from '../database/entities/area-property.entity.js';
-import type { CodeListValue } from '../database/entities/code-list-value.entity.js';
-import type { CommunicationCode } from '../database/entities/communication-code.entity.js';
-import type { Validity } from '../database/entities/validity.js';
+import type {
+  AreaProperty,
+  CodeListValue,
+  CommunicationCode,
+  Validity,
+} from '../database/entities.js';
 import { RefusedSnapshot } from '../snapshots/source.js';
 
 export const AREAS = ['order-update', 'order-capture-v2'] as const;

@@ -2,12 +2,11 @@
 // The rows are those of all moments, so that the snapshot of the next moment is made of the same ones, at once.
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Validity } from '../database/entities.js';
 import { Answer, COMMUNICATION_CODES, entityTag } from '../http/answer.js';
 import { type Area, type CodeRecord, type CodeRows, isInForce } from './code-rows.js';
 import type { Filters } from './filters.js';
 import { groupBy } from '../collections/group-by.js';
-import { momentsAround } from './moments.js';
-import { RecordIndex } from './record-index.js';
 
 const PREFIX = '{"communicationRecords":[';
 const SUFFIX = ']}';
@@ -33,7 +32,7 @@ export class CodesSnapshot {
   constructor(
     readonly rows: CodeRows,
     private readonly moment: number,
-    private readonly index = new RecordIndex(rows.records),
+    private readonly index = indexOf(rows.records),
   ) {
     [this.since, this.until] = momentsAround(rows, moment);
   }
@@ -83,10 +82,17 @@ export class CodesSnapshot {
     return Answer.of(`{${members.join(',')}}`); // not from an object, which would move names that look like numbers to the front
   }
 
+  /** The records of all moments that match: exact, case-sensitive, both filters together mean AND. In their order. */
+  private find({ codeType, code }: Filters): readonly CodeRecord[] {
+    const { byType, byCode } = this.index;
+    if (code === undefined)
+      return codeType === undefined ? this.rows.records : (byType.get(codeType) ?? []);
+    const found = byCode.get(code) ?? [];
+    return codeType === undefined ? found : found.filter((record) => record.codeType === codeType);
+  }
+
   private make(filters: Filters): Answer | Promise<Answer> {
-    const records = this.index
-      .find(filters)
-      .filter(({ validity }) => isInForce(validity, this.moment));
+    const records = this.find(filters).filter(({ validity }) => isInForce(validity, this.moment));
     if (records.length > PIECE) return this.makeLarge(records);
     const body = PREFIX + join(records) + SUFFIX;
     this.bytes += Buffer.byteLength(body);
@@ -108,6 +114,24 @@ export class CodesSnapshot {
     }
     return new Answer(parts, entityTag(sha256.digest('base64url')), COMMUNICATION_CODES);
   }
+}
+
+const indexOf = (records: readonly CodeRecord[]) => ({
+  byType: groupBy(records, ({ codeType }) => codeType),
+  byCode: groupBy(records, ({ code }) => code),
+});
+
+/** The last moment until `moment` at which a code began or ended, and the next one after it: between the two the answers are the same. */
+function momentsAround({ values, records }: CodeRows, moment: number): [number, number] {
+  let [last, next] = [-Infinity, Infinity];
+  const look = ({ validFrom, validUntil }: Validity): void => {
+    for (const bound of [validFrom, validUntil])
+      if (bound <= moment) last = Math.max(last, bound);
+      else next = Math.min(next, bound);
+  };
+  values.forEach(look);
+  for (const { validity } of records) look(validity);
+  return [last, next];
 }
 
 const join = (records: readonly CodeRecord[]): string => records.map(({ json }) => json).join(',');

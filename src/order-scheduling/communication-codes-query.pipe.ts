@@ -34,14 +34,22 @@ export class CommunicationCodesQueryPipe implements PipeTransform<ServiceRequest
 /** @param apiKey of the request, which no issue shows */
 function checked(target: string, apiKey: string | undefined): CommunicationCodesQuery {
   const issues: Issue[] = [];
-  const given: Partial<Record<string, string>> = {};
-  for (const parameter of parametersOf(target)) {
-    for (const fault of faultsOf(parameter, given)) issues.push(issueOf(parameter, fault, apiKey));
+  const given = new Map<string, string>();
+  for (const { name, value, isBroken } of parametersOf(target)) {
+    const note = (fault: string) => issues.push(issueOf(name, value, fault, apiKey));
+    const isKnown = PARAMETERS.includes(name);
+    if (given.has(name)) note(`${name} is given more than once.`);
+    if (isBroken) note('The percent-encoding is broken or is not UTF-8.');
+    else if (!isKnown) note(unknown(name));
+    if (isKnown && !given.has(name)) given.set(name, value);
     if (issues.length >= MAX_ISSUES) break;
-    given[parameter.name] ??= parameter.value;
   }
+  const query = Object.assign(new CommunicationCodesQuery(), Object.fromEntries(given));
+  for (const { property, constraints = {} } of validateSync(query))
+    for (const fault of Object.values(constraints))
+      issues.push(issueOf(property, given.get(property) ?? '', fault, apiKey));
   const count = Math.min(issues.length, MAX_ISSUES);
-  if (count === 0) return Object.assign(new CommunicationCodesQuery(), given);
+  if (count === 0) return query;
   throw new Problem('invalid-query', {
     detail: `${count < MAX_ISSUES ? '' : 'At least '}${count} fault${count > 1 ? 's' : ''} in the query. Nothing was looked up.`,
     issues: issues.slice(0, MAX_ISSUES),
@@ -49,11 +57,10 @@ function checked(target: string, apiKey: string | undefined): CommunicationCodes
 }
 
 /** All parameters of a target in order, without nesting. */
-const parametersOf = (target: string): Parameter[] =>
+const parametersOf = (target: string) =>
   /\?(.*)/.exec(target)?.[1]?.split('&').filter(Boolean).map(parameterOf) ?? [];
 
 /** A parameter, decoded. Where percent-encoding or UTF-8 is broken, the name or value is as it was sent. */
-type Parameter = ReturnType<typeof parameterOf>;
 function parameterOf(text: string) {
   const sent = /^([^=]*)=?(.*)$/.exec(text)?.slice(1) ?? [];
   const decoded = sent.map(decode);
@@ -70,18 +77,6 @@ function decode(text: string): string | undefined {
   }
 }
 
-const BROKEN = 'The percent-encoding is broken or is not UTF-8.';
-
-/** @param given the parameters before this one */
-function faultsOf(parameter: Parameter, given: Partial<Record<string, string>>): string[] {
-  const { name, value, isBroken } = parameter;
-  if (!PARAMETERS.includes(name)) return [isBroken ? BROKEN : unknown(name)];
-  const twice = given[name] === undefined ? [] : [`${name} is given more than once.`];
-  if (isBroken) return [...twice, BROKEN];
-  const faults = validateSync(Object.assign(new CommunicationCodesQuery(), { [name]: value }));
-  return [...twice, ...faults.flatMap(({ constraints = {} }) => Object.values(constraints))];
-}
-
 function unknown(name: string): string {
   const letters = name.toLowerCase().replaceAll(/[^a-z]/g, '');
   const meant = PARAMETERS.find(
@@ -92,7 +87,7 @@ function unknown(name: string): string {
 }
 
 /** The value that was sent is shown, unless it looks like a credential. */
-function issueOf({ name, value }: Parameter, description: string, apiKey = ''): Issue {
+function issueOf(name: string, value: string, description: string, apiKey = ''): Issue {
   const hidesName = looksLikeCredential(name, apiKey);
   const hidesValue = hidesName || looksLikeCredential(value, apiKey);
   const field = hidesName ? '[left out]' : shown(name);

@@ -1,23 +1,17 @@
 import { applyDecorators } from '@nestjs/common';
-import { IsNotEmpty, IsOptional, Matches, ValidateBy } from 'class-validator';
+import { IsNotEmpty, IsOptional, Matches } from 'class-validator';
+import { Rule } from '../configuration/rules.js';
 import { FILTERS, type Filters } from '../lookups/filters.js';
 import { LIMITS, MAX_FILTER_CHARACTERS } from '../problems/limits.js';
 
 /** Characters are code points, as in PostgreSQL: MaxLength counts some of them otherwise. */
-const MaxCharacters = (most: number, message: string): PropertyDecorator =>
-  ValidateBy(
-    {
-      name: 'maxCharacters',
-      validator: { validate: (value: string) => Array.from(value).length <= most },
-    },
-    { message },
-  );
+const fits = (value: string): boolean => Array.from(value).length <= MAX_FILTER_CHARACTERS;
 
 const IsFilter = (): PropertyDecorator =>
   applyDecorators(
     IsOptional(),
     IsNotEmpty({ message: '$property is empty: give a value or leave it out.' }),
-    MaxCharacters(MAX_FILTER_CHARACTERS, `$property has more than ${LIMITS.filter}.`),
+    Rule(fits, { message: `$property has more than ${LIMITS.filter}.` }),
     Matches(/^\P{Cc}*$/u, { message: '$property holds control characters.' }),
   );
 

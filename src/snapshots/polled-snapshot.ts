@@ -2,11 +2,13 @@
 // served leaves the former value in place; and nothing is ever waited for longer than a few seconds.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { QueryResult } from 'pg';
-import type { EntityManager } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
+import type { DatabaseClock } from '../database/database-clock.js';
 import { type Session, readTransaction, withSession } from '../database/session.js';
 import { messageOf } from '../telemetry/error-message.js';
+import type { Log } from '../telemetry/log.js';
+import type { Metrics } from '../telemetry/metrics.js';
 import { RepeatedFailure } from '../telemetry/repeated-failure.js';
-import type { SnapshotsService } from './snapshots.service.js';
 import { RefusedSnapshot, type Source, type Topic } from './source.js';
 
 // Both topics, so that no operator is looked up. Nothing in it depends on settings of the role or the database
@@ -21,7 +23,6 @@ const WHOLE_MS = 10 * 60_000;
 
 export class PolledSnapshot<T> {
   private readonly failure: RepeatedFailure;
-  readonly stopping = new AbortController();
   /** The value. Use it once for each request: it may be another one the next time. */
   current: T | undefined;
   /** Why the content of the database is not served, and the stamp of that content. */
@@ -40,9 +41,12 @@ export class PolledSnapshot<T> {
   constructor(
     private readonly topic: Topic,
     private readonly source: Source<T>,
-    private readonly context: SnapshotsService,
+    private readonly dataSource: DataSource,
+    private readonly clock: DatabaseClock,
+    private readonly metrics: Metrics,
+    private readonly log: Log,
   ) {
-    this.failure = new RepeatedFailure(context.log, `database (${topic})`);
+    this.failure = new RepeatedFailure(log, `database (${topic})`);
   }
 
   /** Seconds since the database last confirmed that the value is the committed one; Infinity without a value. */
@@ -61,17 +65,16 @@ export class PolledSnapshot<T> {
     this.servedSince = Date.now();
   }
 
-  /** Looks at the database four times a second until it is stopped. */
-  async poll(): Promise<void> {
-    const { signal } = this.stopping;
+  /** Looks at the database four times a second until `signal` is aborted. */
+  async poll(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const startedAt = performance.now();
       try {
-        await withSession(this.context.dataSource, (...given) => this.look(startedAt, ...given));
+        await withSession(this.dataSource, (...given) => this.look(startedAt, ...given));
         this.failure.succeeded();
       } catch (error) {
         if (signal.aborted) return;
-        this.context.metrics.databaseUp.set(0);
+        this.metrics.databaseUp.set(0);
         this.failure.failed(error, this.source.callersRefusedAt?.());
       }
       this.named ??= '';
@@ -82,11 +85,10 @@ export class PolledSnapshot<T> {
   }
 
   private async look(startedAt: number, manager: EntityManager, session: Session): Promise<void> {
-    const { clock, metrics } = this.context;
     const results = (await session.query(LOOK)) as unknown as Stamps[];
     const { stamp, time } = this.rowOf(results[2]);
-    clock.measured(Number(time) * 1000, startedAt);
-    metrics.databaseUp.set(1);
+    this.clock.measured(Number(time) * 1000, startedAt);
+    this.metrics.databaseUp.set(1);
     this.named = stamp;
     if (stamp === this.stamp) [this.confirmedAt, this.refused] = [startedAt, undefined];
     else if (this.isRestored) [this.current, this.isRestored] = [undefined, false];
@@ -101,8 +103,7 @@ export class PolledSnapshot<T> {
   }
 
   private async reload(manager: EntityManager, session: Session): Promise<void> {
-    const { topic, source, current: former } = this;
-    const { metrics, log } = this.context;
+    const { topic, source, current: former, metrics, log } = this;
     const startedAt = performance.now();
     this.wholeAt = startedAt + WHOLE_MS * (1 - Math.random() / 4);
     let stamp = '';

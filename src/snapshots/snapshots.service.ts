@@ -21,13 +21,14 @@ const OBJECTS_MS = 60_000;
 @Injectable()
 export class SnapshotsService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly polled = new Map<Topic, PolledSnapshot<unknown>>();
+  private readonly stopping = new AbortController();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
-    @InjectDataSource() readonly dataSource: DataSource,
-    readonly clock: DatabaseClock,
-    readonly metrics: Metrics,
-    @Inject(LOG) readonly log: Log,
+    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly clock: DatabaseClock,
+    private readonly metrics: Metrics,
+    @Inject(LOG) private readonly log: Log,
   ) {
     const measure = (name: string, help: string, of: (one: PolledSnapshot<unknown>) => number) =>
       metrics.measure([name, help, 'topic'], (gauge) => {
@@ -40,13 +41,15 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
 
   /** Registers a value that is read whenever its topic changes. Called while the application is created. */
   poll<T>(topic: Topic, source: Source<T>): PolledSnapshot<T> {
-    const snapshot = new PolledSnapshot(topic, source, this);
+    const { dataSource, clock, metrics, log } = this;
+    const snapshot = new PolledSnapshot(topic, source, dataSource, clock, metrics, log);
     this.polled.set(topic, snapshot);
     return snapshot;
   }
 
   onApplicationBootstrap(): void {
-    for (const topic of ['keys', 'codes'] as const) void this.polled.get(topic)?.poll();
+    for (const topic of ['keys', 'codes'] as const)
+      void this.polled.get(topic)?.poll(this.stopping.signal);
     this.timer = setInterval(() => void this.checkObjects(), OBJECTS_MS).unref();
     void this.checkObjects();
   }
@@ -54,7 +57,7 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
   /** Not before: while it drains, a replica still serves committed changes. */
   onApplicationShutdown(): void {
     clearInterval(this.timer);
-    for (const snapshot of this.polled.values()) snapshot.stopping.abort();
+    this.stopping.abort();
   }
 
   /** A trigger that is missing or off, for example, leaves changes without a stamp and a record. */

@@ -1,9 +1,7 @@
 // What was served at a moment in the past: the present rows, with all later changes undone. So it needs the record of changes only from that
 // moment on, and only the columns that it knows.
 import type { EntityManager, ObjectLiteral } from 'typeorm';
-import { AreaProperty } from '../../database/entities/area-property.entity.js';
-import { CodeListValue } from '../../database/entities/code-list-value.entity.js';
-import { CommunicationCode } from '../../database/entities/communication-code.entity.js';
+import { AreaProperty, CodeListValue, CommunicationCode } from '../../database/entities.js';
 import { type CodeRows, assertServable, recordOf } from '../../lookups/code-rows.js';
 
 /** @param moment in milliseconds since the epoch; a transaction counts from its last recorded statement: nobody got half of one */

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Configuration } from '../../configuration/configuration.js';
 import { DatabaseClock } from '../../database/database-clock.js';
-import { ApiKey } from '../../database/entities/api-key.entity.js';
+import { ApiKey } from '../../database/entities.js';
 import type { PolledSnapshot } from '../../snapshots/polled-snapshot.js';
 import { Metrics } from '../../telemetry/metrics.js';
 import { SnapshotsService } from '../../snapshots/snapshots.service.js';

@@ -1,6 +1,6 @@
 import { AREAS, type CodeRows, isInForce } from '../../../lookups/code-rows.js';
 import { groupBy } from '../../../collections/group-by.js';
-import type { Validity } from '../../../database/entities/validity.js';
+import type { Validity } from '../../../database/entities.js';
 
 /** One difference that callers see. */
 export interface Change {
