@@ -60,12 +60,20 @@ function readPage(manager: EntityManager, last?: CommunicationCode): Promise<Com
   return query.getMany();
 }
 
-/** TypeORM makes one entity of all rows with the same key. Where the primary key of a table was dropped, there are more rows than entities. PostgreSQL names them when the key is made again. */
+const TWICE = `select format('communication_code holds the key (%L, %L) twice', code_type, code) as fault
+    from public.communication_code group by code_type, code having count(*) > 1
+  union all select format('code_list_value holds the key (%L, %L) twice', code_list, value)
+    from public.code_list_value group by code_list, value having count(*) > 1
+  union all select format('area_property holds the key (%L, %L) twice', area, property)
+    from public.area_property group by area, property having count(*) > 1 limit 1`;
+
+/** TypeORM makes one entity of all rows with the same key. Where the primary key of a table was dropped, there are more rows than entities. */
 async function assertAllRead(manager: EntityManager, read: CodeRows): Promise<void> {
   const [row] = await manager.query<{ rows: number }[]>(
     `select ((select count(*) from public.area_property) + (select count(*) from public.code_list_value)
       + (select count(*) from public.communication_code))::int as rows`,
   );
   if (row?.rows === read.properties.length + read.values.length + read.records.length) return;
-  throw new RefusedSnapshot('a table holds a key twice: its primary key is missing');
+  const [twice] = await manager.query<{ fault: string }[]>(TWICE);
+  throw new RefusedSnapshot(`${twice?.fault}: its primary key is missing`);
 }
