@@ -93,7 +93,7 @@ describe('codes show', () => {
 
   it.each([
     [['--at', 'yesterday'], '--at is "yesterday", no date-time of RFC 3339 such as'],
-    [['--at', '2000-01-01T00:00:00Z'], 'the record of changes begins at 20'],
+    [['--at', '2000-01-01T00:00:00Z'], 'The record of changes begins at 20'],
     [['--area', 'orders'], '--area is "orders": order-update, order-capture-v2, order-scheduling'],
   ])('refuses %j in one sentence', async (words, sentence) => {
     const { status, stdout, stderr } = await show(...words);
@@ -188,10 +188,10 @@ describe('codes show', () => {
     );
     expect(await shown(new Date(begin.getTime() + 1).toISOString())).toBe(await answers());
     await expect(shown(time)).rejects.toThrow(
-      `--at is ${time}: the record of changes begins at ${begin.toISOString()}, and what was answered before is not known.`,
+      `The record of changes begins at ${begin.toISOString()}, and what was answered before is not known.`,
     );
     await world.database.query('truncate history');
-    await expect(shown(time)).rejects.toThrow('the record of changes begins at');
+    await expect(shown(time)).rejects.toThrow('The record of changes begins at');
     expect(text).not.toBe(await answers());
   });
 });

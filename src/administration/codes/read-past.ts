@@ -3,27 +3,34 @@
 import type { EntityManager, ObjectLiteral } from 'typeorm';
 import { AreaProperty, CodeListValue, CommunicationCode } from '../../database/entities.js';
 import { type CodeRows, assertServable, recordOf } from '../../lookups/code-rows.js';
+import { refuse } from '../frame/command.js';
 
-/** @param moment in milliseconds since the epoch; a transaction counts from its last recorded statement: nobody got half of one */
+/** Of the first transaction in the record a part may be deleted. */
+const BEGIN = `select coalesce(max(changed_at), now()) as begin from public.history
+  where (transaction_id, begun_at) = (select transaction_id, begun_at from public.history order by changed_at limit 1)`;
+
+/**
+ * @param moment in milliseconds since the epoch; a transaction counts from its last recorded statement: nobody got half of one
+ * @throws AdministrationError if it is before the record of changes
+ */
 export async function readPast(manager: EntityManager, moment: number): Promise<CodeRows> {
+  const [row] = await manager.query<{ begin: Date }[]>(BEGIN);
+  if (row && moment < row.begin.getTime())
+    refuse(
+      `The record of changes begins at ${row.begin.toISOString()}, and what was answered before is not known.`,
+    );
   const types = new Map<string, string>();
-  const records = await rowsAt(manager, CommunicationCode, moment, 'code_type', 'code');
+  const records = await rowsAt(manager, CommunicationCode, moment, [
+    'code_type collate "C"',
+    'code collate "C"',
+  ]);
   const rows = {
-    properties: await rowsAt(manager, AreaProperty, moment, 'area', 'position'),
-    values: await rowsAt(manager, CodeListValue, moment, 'code_list', 'position'),
-    records: records.map((row) => recordOf(row, types)),
+    properties: await rowsAt(manager, AreaProperty, moment, ['area collate "C"', 'position']),
+    values: await rowsAt(manager, CodeListValue, moment, ['code_list collate "C"', 'position']),
+    records: records.map((record) => recordOf(record, types)),
   };
   assertServable(rows);
   return rows;
-}
-
-/** When the record of changes begins, in milliseconds since the epoch, or undefined if it is empty. Of its first transaction a part may be deleted. */
-export async function beginOfRecord(manager: EntityManager): Promise<number | undefined> {
-  const [row] = await manager.query<{ begin: number | null }[]>(
-    `select (extract(epoch from max(changed_at)) * 1000)::float8 as begin from public.history
-     where (transaction_id, begun_at) = (select transaction_id, begun_at from public.history order by changed_at limit 1)`,
-  );
-  return row?.begin ?? undefined;
 }
 
 /** The rows whose keys no later change names, and of the other keys the rows before the first change that names them. */
@@ -31,8 +38,7 @@ function rowsAt<Row extends ObjectLiteral>(
   manager: EntityManager,
   entity: new () => Row,
   moment: number,
-  place: string,
-  order: string,
+  [first, second]: readonly [string, string],
 ): Promise<Row[]> {
   const { tableName, primaryColumns } = manager.connection.getMetadata(entity);
   const key = primaryColumns.map(({ databaseName }) => `whole ->> '${databaseName}'`).join(', ');
@@ -49,7 +55,7 @@ function rowsAt<Row extends ObjectLiteral>(
     .getRepository(entity)
     .createQueryBuilder('t')
     .addCommonTableExpression(query, tableName) // which stands for the table
-    .orderBy(`t.${place} collate "C"`)
-    .addOrderBy(order === 'position' ? 't.position' : `t.${order} collate "C"`)
+    .orderBy(`t.${first}`)
+    .addOrderBy(`t.${second}`)
     .getMany();
 }

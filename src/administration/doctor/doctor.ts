@@ -7,7 +7,7 @@ import {
   hasScope,
 } from '../../auth/access-tokens/token-faults.js';
 import { hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
-import { KEY_STATE } from '../keys/key-state.js';
+import { KEY_STATE } from '../keys/keys.js';
 import { discover } from '../../auth/issuers/discovery.js';
 import { type KeySet, fetchKeySet, isSigned } from '../../auth/issuers/key-set.js';
 import { readCodes } from '../../lookups/read-codes.js';

@@ -1,12 +1,14 @@
 // The commands of API keys. All moments are those of the database's clock.
 import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
-import { KEY_STATE } from './key-state.js';
 import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
 import { textsOf, withDatabase, withWriting } from '../frame/connect.js';
 
 /** The record of changes tells by this name what the key commands changed. */
 export const KEYS_APPLICATION = 'order-lookup-keys';
+/** The state of a row of `api_key` as SQL, by the clock of the database, as ApiKeysService judges the keys that it holds: `ends` is in force until it is revoked. */
+export const KEY_STATE = `case when revoked_at <= now() then 'ended' when expires_at <= now() then 'expired'
+  when revoked_at is not null then 'ends' else 'in force' end`;
 const LIST = typed('keys', 'list');
 const REVOKE = `update api_key set revoked_at = least(revoked_at, now()) where id::text = lower($1)
   returning format('The key %s of %s is revoked since %s.', id, client, to_char(revoked_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
@@ -24,10 +26,8 @@ function duration(text?: string): string | undefined {
   return refuse(`"${text}" is no duration such as 90d: the units are m, h, d, w and y.`);
 }
 
-type Key = Readonly<
-  Record<'id' | 'client' | 'state', string> &
-    Record<'createdAt' | 'expiresAt' | 'revokedAt' | 'lastUsedAt', Date | null>
->;
+type Key = Record<'id' | 'client' | 'state', string> &
+  Record<'createdAt' | 'expiresAt' | 'revokedAt' | 'endsAt' | 'lastUsedAt', Date | null>;
 
 /** Makes a key, which ends after an interval or not at all, and stores its hash. */
 async function issueKey(database: Client, title: string, client: string, lifetime?: string | null) {
@@ -62,9 +62,9 @@ export const list = command({
   run: ({ client: name, expiring }) =>
     withDatabase(async (client) => {
       const { rows } = await client.query<Key>(
-        `select id, client, ${KEY_STATE} as state, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt", last_used_at as "lastUsedAt"
-         from api_key left join api_key_use on key_id = id
-         where ($2::text is null or client = $2) and ($1::interval is null or (least(expires_at, revoked_at) > now() and least(expires_at, revoked_at) <= now() + $1))
+        `select id, client, ${KEY_STATE} as state, created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt", least(expires_at, revoked_at) as "endsAt",
+           last_used_at as "lastUsedAt" from api_key left join api_key_use on key_id = id
+         where client = coalesce($2, client) and ($1::interval is null or least(expires_at, revoked_at) between now() and now() + $1)
          order by client, created_at`,
         [duration(expiring), name],
       );
@@ -76,10 +76,8 @@ export const list = command({
 const HEADER =
   'id                                    state     created                   ends                      used                      client';
 const shown = (moment: Date | null): string => (moment?.toISOString() ?? 'never').padEnd(24);
-function lineOf({ id, state, createdAt, expiresAt, revokedAt, lastUsedAt, client }: Key): string {
-  const end = !revokedAt || (expiresAt && expiresAt < revokedAt) ? expiresAt : revokedAt;
-  return [id, state.padEnd(8), ...[createdAt, end, lastUsedAt].map(shown), client].join('  ');
-}
+const lineOf = ({ id, state, createdAt, endsAt, lastUsedAt, client }: Key): string =>
+  [id, state.padEnd(8), shown(createdAt), shown(endsAt), shown(lastUsedAt), client].join('  ');
 
 // No message repeats the word of a caller: it could be a key
 export const revoke = command({
@@ -100,7 +98,9 @@ export const rotate = command({
   options: { overlap: { ...TEXT, default: '7d' }, json: FLAG },
   run: ({ overlap }, [word]) =>
     changeKeys(async (client) => {
-      const { rows } = await client.query<{ lifetime: string | null; endsAt: Date } & Key>(
+      const { rows } = await client.query<
+        Record<'id' | 'client', string> & { lifetime: string | null; endsAt: Date }
+      >(
         `update api_key set revoked_at = least(now() + $2::interval, '9999-12-31Z') where id::text = lower($1) and ${KEY_STATE} = 'in force'
          returning id, client, (expires_at - created_at)::text as lifetime, least(revoked_at, expires_at) as "endsAt"`,
         [word, duration(overlap)],

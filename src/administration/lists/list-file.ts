@@ -56,24 +56,19 @@ export async function changesFrom(client: Client, path: string, complete: boolea
 
 /** Without a byte order mark. Exported lines end with CRLF, and lines that somebody appends may end with LF. */
 async function textOf(path: string): Promise<string> {
-  const bytes = await readFile(path).catch((error: Error) => {
-    refuse(`${path} cannot be read: ${error.message}.`);
-  });
-  const text = new TextDecoder().decode(bytes).replace(/\r\n?/g, '\n');
-  const { length } = text.split('\ufffd', 1)[0]?.split('\n') ?? [];
-  if (!isUtf8(bytes)) assertNone(path, [[length, 'it is not in UTF-8. Save it as "CSV UTF-8".']]);
-  return text;
+  const bytes = await readFile(path);
+  if (!isUtf8(bytes))
+    refuse(`${path} is not in UTF-8. Save it as "CSV UTF-8".\nNothing was written.`);
+  return new TextDecoder().decode(bytes).replace(/\r\n?/g, '\n');
 }
 
 /** The lines on which the records begin, and their fields. It ends at the first wrong quote: behind it nobody knows what is between quotes. */
 function recordsOf(text: string, faults: Fault[]) {
-  const first = text.startsWith('sep=') ? 2 : 1; // by this line Excel knows the separator
   const found: [line: number, fields: string[]][] = [];
-  let next = first;
+  let next = 1;
   try {
     parse(text, {
       delimiter: /^.*;/.test(text) ? ';' : ',',
-      from_line: first,
       skip_empty_lines: true,
       skip_records_with_empty_values: true,
       relax_column_count: true,
@@ -133,7 +128,9 @@ function* faultsOf(list: Table, row: Record<string, string>, above: Map<string, 
       row[name] = parseTime(text) ?? '';
       if (text && !row[name])
         yield `${shown}. A moment such as 2027-01-01T00:00:00Z is needed, or nothing.`;
-    } else if (name !== 'position' && (!CLEAN.test(text) || Array.from(text).length > most))
+    } else if (name === 'position') {
+      if (!/^\d*$/.test(text)) yield `${shown}. A whole number is needed, or nothing.`;
+    } else if (!CLEAN.test(text) || Array.from(text).length > most)
       yield `${shown}. 1 to ${most} characters are needed, no space at the ends, no line break or control character.`;
   }
   const { valid_from: from = '', valid_until: until = '' } = row;
@@ -152,15 +149,13 @@ function arranged(former: readonly Row[], wanted: readonly Row[], faults: Fault[
   const order = merged(former, wanted);
   const place = ({ position, line, value }: Row): string =>
     `position ${position} of ${line ? `line ${line}` : `${value} (the file lacks it)`}`;
-  let [last, line]: [Row?, Row[string]?] = [];
-  for (const row of order.filter(({ position }) => position)) {
-    line = row['line'] ?? line;
-    const { position } = row;
-    const isAbove =
-      /^\d+$/.test(`${position}`) && Number(position) > Number(last?.['position'] ?? 0);
-    const message = `${place(row)} is no whole number above ${last ? place(last) : 0}. The order of the lines counts: sort them, or leave positions empty.`;
-    if (!isAbove) faults.push([Number(line ?? 1), message]);
-    if (isAbove || !row['line']) last = row;
+  const placed = order.filter(({ position }) => /^\d+$/.test(`${position}`));
+  for (const [at, row] of placed.entries()) {
+    const above = placed[at - 1];
+    if (!above || Number(row['position']) > Number(above['position'])) continue;
+    const line = row['line'] ?? above['line'] ?? wanted[0]?.['line'];
+    const message = `${place(row)} is not above ${place(above)}. The order of the lines counts: sort them, or leave positions empty.`;
+    faults.push([Number(line), message]);
   }
   const next = Number(former.at(-1)?.['position'] ?? 0) + 1 - former.length;
   return order.map((row, at) => ({

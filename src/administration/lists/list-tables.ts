@@ -1,6 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
 import { type Client, escapeLiteral } from 'pg';
-import { groupBy } from '../../collections/group-by.js';
 
 /** A row as it stands in a file or in the record of changes: null is also empty. Moments are in UTC, those of a file as short as RFC 3339 permits. */
 export type Row = Readonly<Record<string, string | number | null>>;
@@ -51,7 +50,7 @@ export function compare(table: Table, before: readonly Row[], after: readonly Ro
 export async function readRows(client: Client, list: Table): Promise<Row[]> {
   const columns = list.columns.map((name) =>
     MOMENTS.includes(name)
-      ? `coalesce(regexp_replace(to_char(t.${name} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '\\.?0*$', 'Z'), '') as ${name}`
+      ? `coalesce(to_jsonb(t.${name} at time zone 'UTC') #>> '{}' || 'Z', '') as ${name}`
       : `t.${name}::text`,
   );
   const order = list.order ?? `t.${list.key.join(', t.')}`;
@@ -62,8 +61,8 @@ export async function readRows(client: Client, list: Table): Promise<Row[]> {
 }
 
 /** CSV by RFC 4180, with a header. */
-export const toCsv = ({ columns }: Table, rows: readonly Row[], delimiter = ','): string =>
-  stringify([...rows], { columns, header: true, record_delimiter: 'windows', delimiter });
+export const toCsv = ({ columns }: Table, rows: readonly Row[]): string =>
+  stringify([...rows], { columns, header: true, record_delimiter: 'windows' });
 
 /**
  * A migration with its way back, or nothing if no row differs. Tables that others refer to come first: rows are written in this order, and deleted in the other one.
@@ -81,25 +80,23 @@ function statements(changes: readonly Changes[]): string[] {
     const others = columns.filter((name) => !key.includes(name));
     const assigned = others.map((name) => `${name} = excluded.${name}`).join(', ');
     const action = assigned ? `update set ${assigned}` : 'nothing'; // where the row is there already
-    return inParts(after, columns).map(
-      (tuples) =>
-        `insert into ${table} (${columns.join(', ')}) values\n${tuples}\non conflict (${key.join(', ')}) do ${action};\n`,
-    );
+    return after.length === 0
+      ? []
+      : `insert into ${table} (${columns.join(', ')}) values\n${tuples(after, columns)}\non conflict (${key.join(', ')}) do ${action};\n`;
   });
-  const removed = changes.toReversed().flatMap(({ table, before, after }) => {
-    const stays = new Set(after.map((row) => keyOf(table, row)));
-    const gone = before.filter((row) => !stays.has(keyOf(table, row)));
-    return inParts(gone, table.key).map(
-      (tuples) => `delete from ${table.table} where (${table.key.join(', ')}) in (\n${tuples});\n`,
-    );
+  const removed = changes.toReversed().flatMap(({ table: { table, key }, before, after }) => {
+    const stays = new Set(after.map((row) => joined(row, key)));
+    const gone = before.filter((row) => !stays.has(joined(row, key)));
+    return gone.length === 0
+      ? []
+      : `delete from ${table} where (${key.join(', ')}) in (values\n${tuples(gone, key)});\n`;
   });
   return [...written, ...removed];
 }
 
-/** A thousand rows for each statement: so many are planned at once. */
-function inParts(rows: readonly Row[], columns: readonly string[]): string[] {
+function tuples(rows: readonly Row[], columns: readonly string[]): string {
   const constant = (text: Row[string] = '') => (text ? escapeLiteral(String(text)) : 'null');
-  const tuples = rows.map((row) => `  (${columns.map((name) => constant(row[name])).join(', ')})`);
-  const parts = groupBy(tuples.entries(), ([at]) => Math.floor(at / 1_000));
-  return [...parts.values()].map((part) => part.map(([, tuple]) => tuple).join(',\n'));
+  return rows
+    .map((row) => `  (${columns.map((name) => constant(row[name])).join(', ')})`)
+    .join(',\n');
 }
