@@ -122,12 +122,6 @@ describe('the codes that are served', () => {
       { numRuns: 100 },
     );
   });
-
-  it('are not there before the first reading', async () => {
-    const { service } = await begin();
-    expect(service.obstacle).toBe('The codes have not been read from the database yet.');
-    expect(() => service.communicationCodes({})).toThrow();
-  });
 });
 
 /** Records that share one text, so that only what is made of them takes memory. */

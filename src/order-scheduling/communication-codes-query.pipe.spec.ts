@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { usedHeap } from '../../test/support/heap.js';
 import type { ServiceRequest } from '../http/service-request.js';
 import { CommunicationCodesQueryPipe } from './communication-codes-query.pipe.js';
@@ -10,19 +10,17 @@ const ask = (query: string, key?: string) =>
     headers: { 'api-key': key },
   } as unknown as ServiceRequest);
 
-describe('a checked query', () => {
-  it('is remembered, whoever asks, and another one is another', () => {
-    const query = ask('codeType=T&code=C', 'a key');
-    expect(query).toEqual({ codeType: 'T', code: 'C' });
-    expect(ask('codeType=T&code=C', 'another key')).toBe(query);
-    expect(ask('code=C')).toEqual({ code: 'C' });
-    expect(ask('')).toEqual({});
-  });
+it('a checked query is remembered, whoever asks, and another one is another', () => {
+  const query = ask('codeType=T&code=C', 'a key');
+  expect(query).toEqual({ codeType: 'T', code: 'C' });
+  expect(ask('codeType=T&code=C', 'another key')).toBe(query);
+  expect(ask('code=C')).toEqual({ code: 'C' });
+  expect(ask('')).toEqual({});
+});
 
-  it('is remembered in bounded memory', () => {
-    const before = usedHeap();
-    for (let code = 0; code < 20_000; code++) ask(`code=${code}${'&'.repeat(900)}`);
-    for (let code = 0; code < 1_000; code++) ask(`code=${code}${'&'.repeat(7_900)}`);
-    expect(usedHeap() - before).toBeLessThan(3_000_000); // all of them are twenty million
-  });
+it('a checked query is remembered in bounded memory', () => {
+  const before = usedHeap();
+  for (let code = 0; code < 20_000; code++) ask(`code=${code}${'&'.repeat(900)}`);
+  for (let code = 0; code < 1_000; code++) ask(`code=${code}${'&'.repeat(7_900)}`);
+  expect(usedHeap() - before).toBeLessThan(3_000_000); // all of them are twenty million
 });

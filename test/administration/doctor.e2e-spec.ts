@@ -2,23 +2,17 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { CertificateAuthority } from '../support/certificates.js';
-import { type TestDatabase, createDatabase } from '../support/database.js';
+import { createDatabase } from '../support/database.js';
 import { Issuer, signingKey } from '../support/issuer.js';
-import { type IssuedKey, issueKey } from '../support/keys.js';
+import { issueKey } from '../support/keys.js';
 import { run } from '../support/program.js';
 
-let database: TestDatabase;
-let issuer: Issuer;
-let key: IssuedKey;
-
-beforeAll(async () => {
-  [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
-  key = await issueKey(database);
-  issuer.published.push(issuer.signer.jwk); // twice, which the service accepts
-});
+const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
+const key = await issueKey(database);
+issuer.published.push(issuer.signer.jwk); // twice, which the service accepts
 afterAll(() => Promise.all([issuer.close(), database.drop()]));
 
 /** The doctor with a surrounding in which everything is right, but for what `environment` changes. */

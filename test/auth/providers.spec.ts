@@ -1,5 +1,5 @@
 // The shapes that identity providers send: their configuration, a token, and what comes of it. Key sets over real HTTP.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, expect, it } from '@jest/globals';
 import { AccessTokensService } from '../../src/auth/access-tokens/access-tokens.service.js';
 import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
@@ -40,14 +40,10 @@ WSO2 | accepted | CLIENTS=batch,portal | {"typ":"at+jwt","x5t":"x"} | {"iss":"ht
 Duende IdentityServer | accepted | REQUIRED_SCOPE=lookups.read; TOKEN_TYPE=at+jwt | {"typ":"at+jwt"} | {"iss":"https://login.example.com","client_id":"batch","scope":["lookups.read"]}
 `;
 
-let issuer: Issuer;
-
-beforeAll(async () => {
-  issuer = await Issuer.start();
-  const { kid: _, alg: __, ...encryption } = (await signingKey('RS256', 'encryption')).jwk;
-  const second = await signingKey('RS256', 'rsa-2');
-  issuer.published.unshift({ ...encryption, use: 'enc' }, second.jwk);
-});
+const issuer = await Issuer.start();
+const { kid: _, alg: __, ...encryption } = (await signingKey('RS256', 'encryption')).jwk;
+const second = await signingKey('RS256', 'rsa-2');
+issuer.published.unshift({ ...encryption, use: 'enc' }, second.jwk);
 afterAll(() => issuer.close());
 
 function membersOf(json = ''): Members {

@@ -1,27 +1,22 @@
 import 'reflect-metadata';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApplication } from '../../src/bootstrap/create-application.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { ALL_PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 
 const OPEN = /^\/(docs|openapi\.json|problems|)(\/|$)/;
-let app: NestExpressApplication;
-
-beforeAll(async () => {
-  const nowhere = 'http://127.0.0.1:9';
-  app = await createApplication(
-    readConfiguration({
-      DATABASE_URL: 'postgres://127.0.0.1:9/none',
-      OAUTH_ISSUER: nowhere,
-      OAUTH_AUDIENCE: nowhere,
-      LOG_LEVEL: 'silent',
-    }),
-  );
-  await app.listen(0, '127.0.0.1');
-});
-afterAll(() => app?.close());
+const nowhere = 'http://127.0.0.1:9';
+const app = await createApplication(
+  readConfiguration({
+    DATABASE_URL: 'postgres://127.0.0.1:9/none',
+    OAUTH_ISSUER: nowhere,
+    OAUTH_AUDIENCE: nowhere,
+    LOG_LEVEL: 'silent',
+  }),
+);
+beforeAll(() => app.listen(0, '127.0.0.1'));
+afterAll(() => app.close());
 
 it('every route is public on purpose, or one of the three operations, which refuse anonymous callers, also while keys cannot be checked', async () => {
   const { stack } = app.getHttpAdapter().getInstance().router;

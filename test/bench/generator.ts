@@ -12,7 +12,6 @@ export interface Load {
   readonly requests: readonly string[];
   /** Ends the run when each was sent once. */
   readonly once: boolean;
-  readonly hasBody: boolean;
   /** Never sleeps, so that waking it is charged to nobody. */
   readonly spins?: boolean | undefined;
   /** Requests a second, whatever comes back; without it each connection asks again as soon as it is answered. */
@@ -22,8 +21,7 @@ export interface Load {
 /** Milliseconds from the sending of a request to the end of its answer, by status. */
 export type Tally = Record<string, Float64Array>;
 
-const { port, connections, seconds, requests, once, hasBody, spins, perSecond } =
-  workerData as Load;
+const { port, connections, seconds, requests, once, spins, perSecond } = workerData as Load;
 const packets = requests.map((request) => Buffer.from(request));
 const latencies: Record<string, number[]> = {};
 const startedAt = performance.now();
@@ -57,7 +55,7 @@ function run(): Promise<void> {
         const end = head.indexOf('\r\n\r\n');
         if (end < 0) return;
         status = head.slice(9, 12);
-        const length = hasBody && status !== '304' ? contentLengthOf(head) : 0;
+        const length = status !== '304' ? contentLengthOf(head) : 0;
         missing = length - (head.length - end - 4);
         head = '';
       } else missing -= chunk.length;

@@ -8,7 +8,6 @@ export interface Scenario {
   readonly name: string;
   readonly server: RunningService;
   readonly path: string;
-  readonly method?: 'GET' | 'HEAD';
   readonly headers: Record<string, string>;
   readonly status: number;
   /** Instead of `path`, in turn. */
@@ -34,32 +33,19 @@ export interface Measurement {
 }
 
 export async function measure(
-  {
-    server,
-    path,
-    paths = [path],
-    method = 'GET',
-    headers,
-    status,
-    tokens,
-    perSecond,
-    beside,
-  }: Scenario,
+  { server, path, paths = [path], headers, status, tokens, perSecond, beside }: Scenario,
   seconds: number,
   connections: number,
 ): Promise<Measurement> {
   const requests = tokens
-    ? tokens.map((token) =>
-        requestTo(path, { ...headers, Authorization: `Bearer ${token}` }, method),
-      )
-    : paths.map((each) => requestTo(each, headers, method));
+    ? tokens.map((token) => requestTo(path, { ...headers, Authorization: `Bearer ${token}` }))
+    : paths.map((each) => requestTo(each, headers));
   const load: Load = {
     port: server.port,
     connections,
     seconds,
     requests,
     once: tokens !== undefined,
-    hasBody: method !== 'HEAD',
     spins: perSecond === undefined,
     perSecond,
   };

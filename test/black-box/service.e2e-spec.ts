@@ -1,7 +1,7 @@
 // Speaks HTTP alone: to the service at E2E_BASE_URL (docker-compose), or, without that, to one that it starts.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { generateApiKey, hashApiKey } from '../../src/auth/api-keys/api-key.js';
 import { queryAt } from '../support/database.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
@@ -57,41 +57,45 @@ async function get(path: string, headers: Record<string, string> = good, method 
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-describe('the running service', () => {
-  it.each([
-    [UPDATE, fixture('order-update')],
-    [CAPTURE, fixture('order-capture-v2')],
-    [`${CAPTURE}?codeType=x&unknown=%zz`, fixture('order-capture-v2')],
-    [
-      `${CODES}?codeType=SAMPLE-USAGE&code=S1`,
-      '{"communicationRecords":[{"codeType":"SAMPLE-USAGE","code":"S1","description":"Sample: same code, other type"}]}',
-    ],
-    [`${CODES}?code=none`, '{"communicationRecords":[]}'],
-  ])('answers %s byte for byte, and 304 to its entity tag', async (path, text) => {
+it.each([
+  [UPDATE, fixture('order-update')],
+  [CAPTURE, fixture('order-capture-v2')],
+  [`${CAPTURE}?codeType=x&unknown=%zz`, fixture('order-capture-v2')],
+  [
+    `${CODES}?codeType=SAMPLE-USAGE&code=S1`,
+    '{"communicationRecords":[{"codeType":"SAMPLE-USAGE","code":"S1","description":"Sample: same code, other type"}]}',
+  ],
+  [`${CODES}?code=none`, '{"communicationRecords":[]}'],
+])(
+  'the running service answers %s byte for byte, and 304 to its entity tag',
+  async (path, text) => {
     const answer = await get(path);
     expect(answer).toMatchObject({ status: 200, text });
     expect(answer.headers.get('content-type')).toBe('application/json');
     const known = { ...good, 'If-None-Match': answer.headers.get('etag') ?? '' };
     expect(await get(path, known)).toMatchObject({ status: 304, text: '' });
-  });
+  },
+);
 
-  it.each(ALL_PATHS)('answers every error at %s with a problem document', async (path) => {
+it.each(ALL_PATHS)(
+  'the running service answers every error at %s with a problem document',
+  async (path) => {
     const invalid = { 'Api-Key': generateApiKey(), Authorization: `${good['Authorization']}x` };
     expectProblem(await get(path, {}), 'missing-credentials');
     expectProblem(await get(path, { ...good, ...invalid }), 'invalid-credentials');
     expectProblem(await get(`${path}/`), 'not-found');
     expectProblem(await get(path, good, 'DELETE'), 'method-not-allowed');
-  });
+  },
+);
 
-  it('is alive and ready, and tells its metrics on the management port alone', async () => {
-    for (const path of ['/health/live', '/health/ready', '/metrics']) {
-      expect((await fetch(management + path)).status).toBe(200);
-      expectProblem(await get(path), 'not-found');
-    }
-  });
+it('the running service is alive and ready, and tells its metrics on the management port alone', async () => {
+  for (const path of ['/health/live', '/health/ready', '/metrics']) {
+    expect((await fetch(management + path)).status).toBe(200);
+    expectProblem(await get(path), 'not-found');
+  }
+});
 
-  it('shows its documentation to everyone', async () => {
-    expect((await get('/docs', {})).status).toBe(200);
-    expect(JSON.parse((await get('/openapi.json', {})).text)).toMatchObject({ openapi: '3.1.0' });
-  });
+it('the running service shows its documentation to everyone', async () => {
+  expect((await get('/docs', {})).status).toBe(200);
+  expect(JSON.parse((await get('/openapi.json', {})).text)).toMatchObject({ openapi: '3.1.0' });
 });

@@ -3,13 +3,13 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';
 import { PATHS } from '../support/paths.js';
 import { PROJECT } from '../support/program.js';
 import { freePort } from '../support/postgres-server.js';
 import type { RunningService } from '../support/service.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
 const COVERED: Record<string, readonly string[]> = {
   'test/last-good/cold-start.e2e-spec.ts': ['DATABASE_URL', 'LAST_GOOD_FILE'],
@@ -40,8 +40,8 @@ const LOOKUP = `/base${PATHS.orderUpdate}`;
 /** Of the callers that have a trace. */
 const TRACES = Array.from({ length: 5 }, () => randomBytes(16).toString('hex'));
 
-let world: World;
-let collector: Collector;
+const collector = await Collector.start();
+const world = testWorld();
 /** Has the values of all rows. */
 let service: RunningService;
 const valueOf: Record<string, string> = {};
@@ -116,8 +116,6 @@ const ROWS: Record<string, [Value, Check]> = {
 };
 
 beforeAll(async () => {
-  collector = await Collector.start();
-  world = await World.create();
   for (const [name, [value]] of Object.entries(ROWS))
     valueOf[name] = typeof value === 'string' ? value : await value();
   service = await world.replica({ ...collector.environment, ...valueOf });
@@ -126,24 +124,19 @@ beforeAll(async () => {
     await world.get('/nothing', { headers: { traceparent }, service });
   }
 });
-afterAll(async () => {
-  await world?.close();
-  await collector.close();
+afterAll(() => collector.close());
+
+it('each variable of .env.example has a row, or a test elsewhere that names it', () => {
+  const text = readFileSync(join(PROJECT, '.env.example'), 'utf8');
+  const names = [...text.matchAll(/^# ([A-Z_]+)=/gm)].map(([, name]) => name);
+  const known = [...Object.values(COVERED).flat(), ...Object.keys(ROWS)];
+  expect(new Set(names)).toEqual(new Set(known));
+  for (const [file, covered] of Object.entries(COVERED)) {
+    const test = readFileSync(join(PROJECT, file), 'utf8');
+    for (const name of covered) expect(test).toMatch(new RegExp(`\\b${name}\\b`));
+  }
 });
 
-describe('a variable of .env.example', () => {
-  it('has a row, or a test elsewhere that names it', () => {
-    const text = readFileSync(join(PROJECT, '.env.example'), 'utf8');
-    const names = [...text.matchAll(/^# ([A-Z_]+)=/gm)].map(([, name]) => name);
-    const known = [...Object.values(COVERED).flat(), ...Object.keys(ROWS)];
-    expect(new Set(names)).toEqual(new Set(known));
-    for (const [file, covered] of Object.entries(COVERED)) {
-      const test = readFileSync(join(PROJECT, file), 'utf8');
-      for (const name of covered) expect(test).toMatch(new RegExp(`\\b${name}\\b`));
-    }
-  });
-
-  it.each(Object.entries(ROWS))('%s has an effect', (name, [, check]) =>
-    check(valueOf[name] ?? ''),
-  );
-});
+it.each(Object.entries(ROWS))('the variable %s has an effect', (name, [, check]) =>
+  check(valueOf[name] ?? ''),
+);

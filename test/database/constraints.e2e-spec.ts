@@ -1,14 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Client } from 'pg';
-import { type TestDatabase, createDatabase } from '../support/database.js';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { createDatabase } from '../support/database.js';
 
-let database: TestDatabase;
-let client: Client;
-
-beforeAll(async () => {
-  database = await createDatabase();
-  client = await database.session();
-});
+const database = await createDatabase();
+const client = await database.session();
 afterAll(() => database.drop());
 
 type Row = Readonly<Record<string, unknown>>;

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { Client } from 'pg';
-import { type TestDatabase, createDatabase } from '../support/database.js';
+import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createDatabase } from '../support/database.js';
 
-let database: TestDatabase;
+const database = await createDatabase();
+const other = await database.session();
 let since: string;
-let other: Client;
 
 const history = (columns = 'table_name, operation, old_row, new_row') =>
   database.query(`select ${columns} from change_history where id > $1`, [since]);
@@ -12,10 +11,6 @@ const stamps = async (): Promise<Record<string, string>> => {
   const rows = await database.query<{ topic: string; stamp: string }>('table revision');
   return Object.fromEntries(rows.map(({ topic, stamp }) => [topic, stamp]));
 };
-beforeAll(async () => {
-  database = await createDatabase();
-  other = await database.session();
-});
 beforeEach(async () => {
   await database.query('truncate communication_code, api_key');
   const [row] = await database.query('select coalesce(max(id), 0) as max from history');
@@ -88,19 +83,6 @@ describe('change_history', () => {
       `count(distinct transaction_id) as transactions, count(distinct begun_at) as begins, extract(epoch from min(changed_at) filter (where operation = 'DELETE') - min(begun_at)) >= 0.1 as later`,
     );
     expect(row).toEqual({ transactions: '2', begins: '2', later: true });
-  });
-
-  it('records a migration and its removal, in the transaction that ran it', async () => {
-    await database.query(
-      `begin; ${INSERT}; insert into pgmigrations (name, run_on) values ('0042_add_codes', now()); commit; delete from pgmigrations where name = '0042_add_codes'`,
-    );
-    expect(await history(`operation, coalesce(new_row, old_row) ->> 'name' as name`)).toEqual([
-      { operation: 'INSERT', name: null },
-      { operation: 'INSERT', name: null },
-      { operation: 'INSERT', name: '0042_add_codes' },
-      { operation: 'DELETE', name: '0042_add_codes' },
-    ]);
-    expect(await history('distinct transaction_id')).toHaveLength(2);
   });
 
   it('records rows in the same form whatever the session has set', async () => {
@@ -226,15 +208,6 @@ describe('the stamp', () => {
       expect(Object.keys(found)).toEqual(expect.not.arrayContaining(['40P01']));
     },
   );
-
-  it('that was lost with its row comes with the next change, another one', async () => {
-    const before = await stamps();
-    await database.query('truncate revision');
-    await database.query(`${addCode}; ${addKey('next')}`);
-    const after = await stamps();
-    expect(Object.keys(after).sort()).toEqual(['codes', 'keys']);
-    expect(Object.values(after)).not.toEqual(expect.arrayContaining(Object.values(before)));
-  });
 });
 
 describe('the functions', () => {

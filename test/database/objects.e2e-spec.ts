@@ -1,13 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import type { Client } from 'pg';
 import { OBJECTS, objectFaults } from '../../src/database/objects.js';
 import { SETTINGS } from '../../src/database/session.js';
-import { type TestDatabase, createDatabase, queryAt, withSession } from '../support/database.js';
+import { createDatabase, queryAt, withSession } from '../support/database.js';
 
 const LIST = 'src/database/objects.json';
-let database: TestDatabase;
-beforeAll(async () => void (database = await createDatabase()));
+const database = await createDatabase();
 afterAll(() => database.drop());
 
 /** As the service's role, whose own settings PostgreSQL would obey when it prints definitions. */
@@ -29,16 +28,6 @@ it('the list of objects is what the migrations make', async () => {
   if (JSON.stringify(snapshotState).includes('"_updateSnapshot":"all"'))
     writeFileSync(LIST, `${JSON.stringify(made, null, 2)}\n`);
   expect(made).toEqual(JSON.parse(readFileSync(LIST, 'utf8')));
-});
-
-it('the objects are the same after the last migration was taken back and run again', async () => {
-  const [up = '', down = ''] = readFileSync('migrations/0005_lock_stamps_first.sql', 'utf8').split(
-    '-- Down Migration',
-  );
-  await queryAt(database.urlOf('order_lookup_owner'), down);
-  expect((await asService(objectFaults)).map(({ fault }) => fault)).toContain('is missing');
-  await queryAt(database.urlOf('order_lookup_owner'), up);
-  expect(await asService(objectFaults)).toEqual([]);
 });
 
 describe('an object that is not what the migrations made', () => {

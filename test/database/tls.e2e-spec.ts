@@ -4,11 +4,11 @@ import { withDatabase } from '../../src/administration/frame/connect.js';
 import { transportWarning } from '../../src/configuration/database-url.js';
 import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
 import { run } from '../support/program.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
 let ours: CertificateAuthority;
 let other: CertificateAuthority;
-let stage: World;
+const stage = testWorld({}, undefined, 0);
 
 /** Writes a file in the folder of the server, with the owner and the rights that it demands of a key. */
 const writeAtServer = (name: string, text: string): Promise<unknown> =>
@@ -27,16 +27,12 @@ const verified = () => ({ sslmode: 'verify-full', sslrootcert: ours.cert });
   beforeAll(async () => {
     [ours, other] = [new CertificateAuthority(), new CertificateAuthority()];
     const certificate = ours.issue('database', 'IP:127.0.0.1');
-    stage = await World.apart(0);
     await writeAtServer('server.crt', readFileSync(certificate.cert, 'utf8'));
     await writeAtServer('server.key', readFileSync(certificate.key, 'utf8'));
     for (const sql of ['alter system set ssl = on', 'select pg_reload_conf()'])
       await stage.database.query(sql);
   });
-  afterAll(async () => {
-    await stage.close();
-    for (const authority of [ours, other]) authority.remove();
-  });
+  afterAll(() => [ours, other].forEach((authority) => authority.remove()));
 
   it.each(['verify-full', 'verify-ca', 'require', 'prefer'])(
     'verifies certificate and name with sslmode=%s, with verify-ca only the certificate',

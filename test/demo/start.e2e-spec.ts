@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from '@jest/globals';
+import { afterAll, expect, it } from '@jest/globals';
 import { copyOfProject } from '../support/page-walk.js';
 import { freePort, isFree } from '../support/postgres-server.js';
 import { begin, shell } from '../support/program.js';
@@ -42,90 +42,85 @@ const databasePort = (output: string) => /@127\.0\.0\.1:(\d+)\/postgres/.exec(ou
 
 let demo: Awaited<ReturnType<typeof start>>;
 
-describe('npm start', () => {
-  it('prints lines to paste, and refuses a second start beside it', async () => {
-    demo = await start();
-    expect(demo.err).toBe('');
-    const pasted = /^(?:curl |echo |npm run )(?:.*\\\n)*.*$/gm;
-    const lines = [...demo.out.matchAll(pasted)].map(([line]) => line);
-    const variables = variablesOf(demo.out);
-    const kept = join(folder, '.data/demo.env');
-    expect(readFileSync(kept, 'utf8')).toBe(variables);
-    expect(statSync(kept).mode & 0o777).toBe(0o600);
-    const printed: string[] = [];
-    for (const line of lines) printed.push(await paste(variables, line));
-    expect(printed).toEqual([
-      expect.stringMatching(/^\{"commentType":/),
-      expect.stringMatching(/^\{"commentTypeCodes":/),
-      expect.stringMatching(/^\{"communicationRecords":\[\{"codeType":"SAMPLE-APPOINTMENT",/),
-      '',
-      '',
-      expect.stringMatching(/created \S+_add_my_code\.sql/),
-      expect.stringContaining('+ record codeType "MY-TYPE", code "MY-CODE": "My first code" added'),
-      expect.stringMatching(/applied {2}\d{4}_add_my_code\n$/), // the samples are no drift
-      expect.stringMatching(/^\{"communicationRecords":\[/),
-    ]);
-    await until(async () => (await paste(variables, lines.at(-1) ?? '')).includes('My first code'));
-    const second = await start();
-    expect([second.status, second.err]).toEqual([1, expect.stringContaining('runs already')]);
-  });
+it('npm start prints lines to paste, and refuses a second start beside it', async () => {
+  demo = await start();
+  expect(demo.err).toBe('');
+  const pasted = /^(?:curl |echo |npm run )(?:.*\\\n)*.*$/gm;
+  const lines = [...demo.out.matchAll(pasted)].map(([line]) => line);
+  const variables = variablesOf(demo.out);
+  const kept = join(folder, '.data/demo.env');
+  expect(readFileSync(kept, 'utf8')).toBe(variables);
+  expect(statSync(kept).mode & 0o777).toBe(0o600);
+  const printed: string[] = [];
+  for (const line of lines) printed.push(await paste(variables, line));
+  expect(printed).toEqual([
+    expect.stringMatching(/^\{"commentType":/),
+    expect.stringMatching(/^\{"commentTypeCodes":/),
+    expect.stringMatching(/^\{"communicationRecords":\[\{"codeType":"SAMPLE-APPOINTMENT",/),
+    '',
+    '',
+    expect.stringMatching(/created \S+_add_my_code\.sql/),
+    expect.stringContaining('+ record codeType "MY-TYPE", code "MY-CODE": "My first code" added'),
+    expect.stringMatching(/applied {2}\d{4}_add_my_code\n$/), // the samples are no drift
+    expect.stringMatching(/^\{"communicationRecords":\[/),
+  ]);
+  await until(async () => (await paste(variables, lines.at(-1) ?? '')).includes('My first code'));
+  const second = await start();
+  expect([second.status, second.err]).toEqual([1, expect.stringContaining('runs already')]);
+});
 
-  it('starts again after it was killed, on the same ports, and leaves nothing behind on Ctrl-C', async () => {
-    await demo.end('SIGKILL');
-    // The numbers of its processes belong to another program by now, which goes on
-    const postmaster = join(folder, '.data/postgres/postmaster.pid');
-    const [pid = '', ...lines] = readFileSync(postmaster, 'utf8').split('\n');
-    process.kill(Number(pid), 'SIGKILL');
-    const other = spawn('sleep', ['600']);
-    children.push(other);
-    writeFileSync(postmaster, [other.pid, ...lines].join('\n'));
-    writeFileSync(branch, '-- Up Migration\nselect 1;\n');
-    const again = await start({ PORT: '', MANAGEMENT_PORT: '', ISSUER_PORT: '' });
-    expect(again.err).toBe('');
-    expect([other.exitCode, other.signalCode]).toEqual([null, null]);
-    const withoutToken = (output: string) => variablesOf(output).replace(/TOKEN=.*/, '');
-    expect(withoutToken(again.out)).toBe(withoutToken(demo.out));
-    const doctor = 'printf "%s\\n" "$KEY" "$TOKEN" | node dist/doctor.js';
-    expect(await paste(variablesOf(demo.out), doctor)).toMatch(/\nCalls are answered\.\n$/);
-    expect(await again.end('SIGINT')).toBe(0);
-    for (const port of [...Object.values(ports), databasePort(demo.out)])
-      expect(await isFree(Number(port))).toBe(true);
-    const stopped = await paste(variablesOf(demo.out), 'node dist/migrate.js status');
-    expect(stopped).toContain('This is the database of the demo. Start it in another terminal');
-  });
+it('npm start starts again after it was killed, on the same ports, and leaves nothing behind on Ctrl-C', async () => {
+  await demo.end('SIGKILL');
+  // The numbers of its processes belong to another program by now, which goes on
+  const postmaster = join(folder, '.data/postgres/postmaster.pid');
+  const [pid = '', ...lines] = readFileSync(postmaster, 'utf8').split('\n');
+  process.kill(Number(pid), 'SIGKILL');
+  const other = spawn('sleep', ['600']);
+  children.push(other);
+  writeFileSync(postmaster, [other.pid, ...lines].join('\n'));
+  writeFileSync(branch, '-- Up Migration\nselect 1;\n');
+  const again = await start({ PORT: '', MANAGEMENT_PORT: '', ISSUER_PORT: '' });
+  expect(again.err).toBe('');
+  expect([other.exitCode, other.signalCode]).toEqual([null, null]);
+  const withoutToken = (output: string) => variablesOf(output).replace(/TOKEN=.*/, '');
+  expect(withoutToken(again.out)).toBe(withoutToken(demo.out));
+  const doctor = 'printf "%s\\n" "$KEY" "$TOKEN" | node dist/doctor.js';
+  expect(await paste(variablesOf(demo.out), doctor)).toMatch(/\nCalls are answered\.\n$/);
+  expect(await again.end('SIGINT')).toBe(0);
+  for (const port of [...Object.values(ports), databasePort(demo.out)])
+    expect(await isFree(Number(port))).toBe(true);
+  const stopped = await paste(variablesOf(demo.out), 'node dist/migrate.js status');
+  expect(stopped).toContain('This is the database of the demo. Start it in another terminal');
+});
 
-  it('takes another port where a program has one, says so, and tells an old terminal', async () => {
-    const server = createServer().listen(Number(databasePort(demo.out)), '127.0.0.1');
-    const moved = await start();
-    expect(moved.err).toMatch(/^Port \d+ is taken by another program: DATABASE_PORT of the demo/);
-    await moved.end('SIGINT');
-    server.close();
-    const old = await paste(variablesOf(demo.out), 'node dist/keys.js list');
-    expect(old).toContain('Load its variables again: . .data/demo.env');
-  });
+it('npm start takes another port where a program has one, says so, and tells an old terminal', async () => {
+  const server = createServer().listen(Number(databasePort(demo.out)), '127.0.0.1');
+  const moved = await start();
+  expect(moved.err).toMatch(/^Port \d+ is taken by another program: DATABASE_PORT of the demo/);
+  await moved.end('SIGINT');
+  server.close();
+  const old = await paste(variablesOf(demo.out), 'node dist/keys.js list');
+  expect(old).toContain('Load its variables again: . .data/demo.env');
+});
 
-  it('says that another branch has changed its data', async () => {
-    rmSync(branch);
-    writeFileSync(
-      join(folder, 'migrations/0100_of_this_branch.sql'),
-      '-- Up Migration\nselect 1;\n',
-    );
-    const { status, err } = await start();
-    expect(status).toBe(1);
-    expect(err).toMatch(
-      /^0099_of_a_branch.sql was applied, and its file is gone[^]* of another branch/,
-    );
-  });
+it('npm start says that another branch has changed its data', async () => {
+  rmSync(branch);
+  writeFileSync(join(folder, 'migrations/0100_of_this_branch.sql'), '-- Up Migration\nselect 1;\n');
+  const { status, err } = await start();
+  expect(status).toBe(1);
+  expect(err).toMatch(
+    /^0099_of_a_branch.sql was applied, and its file is gone[^]* of another branch/,
+  );
+});
 
-  it.each([
-    [{ DATABASE_URL: 'postgres://db/x' }, ['OAUTH_ISSUER', 'OAUTH_AUDIENCE']],
-    [{ NODE_ENV: 'production' }, ['DATABASE_URL', 'OAUTH_ISSUER', 'OAUTH_AUDIENCE']],
-  ])('lists what is missing with %j', async (environment, missing) => {
-    const { status, err } = await start(environment);
-    expect(status).toBe(1);
-    const named = [...err.matchAll(/^ {2}- (\w+) is not set: /gm)].map(([, name]) => name);
-    expect(named).toEqual(missing);
-    const keeps = 'DATABASE_URL is set, so this is the service and not the demo. For the demo:';
-    expect(err.startsWith(keeps)).toBe('DATABASE_URL' in environment);
-  });
+it.each([
+  [{ DATABASE_URL: 'postgres://db/x' }, ['OAUTH_ISSUER', 'OAUTH_AUDIENCE']],
+  [{ NODE_ENV: 'production' }, ['DATABASE_URL', 'OAUTH_ISSUER', 'OAUTH_AUDIENCE']],
+])('npm start lists what is missing with %j', async (environment, missing) => {
+  const { status, err } = await start(environment);
+  expect(status).toBe(1);
+  const named = [...err.matchAll(/^ {2}- (\w+) is not set: /gm)].map(([, name]) => name);
+  expect(named).toEqual(missing);
+  const keeps = 'DATABASE_URL is set, so this is the service and not the demo. For the demo:';
+  expect(err.startsWith(keeps)).toBe('DATABASE_URL' in environment);
 });

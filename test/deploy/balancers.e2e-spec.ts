@@ -1,16 +1,12 @@
 // The files for HAProxy and Caddy in docs/balancers.md, in front of two replicas.
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { type Balanced, isInstalled, startBalancer } from '../support/balancers.js';
 import { freePort } from '../support/postgres-server.js';
 import { until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
-let world: World;
-beforeAll(async () => {
-  world = await World.create();
-});
-afterAll(() => world?.close());
+const world = testWorld();
 
 describe.each<Balanced>(['haproxy', 'caddy'])('%s as docs/balancers.md has it', (name) => {
   if (!isInstalled(name)) process.stderr.write(`SKIPPED: a test needs ${name}.\n`);

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { PROJECT, shell } from '../support/program.js';
+import { testFolder } from '../support/test-folder.js';
+
+const folder = testFolder();
 
 it('the health check of the image asks for readiness until the first success, for liveness afterwards', async () => {
   const answers = { '/health/live': 200, '/health/ready': 503 };
@@ -13,7 +13,6 @@ it('the health check of the image asks for readiness until the first success, fo
     response.writeHead(answers[url as keyof typeof answers]).end(),
   ).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const folder = mkdtempSync(join(tmpdir(), 'health-'));
   const { port } = server.address() as AddressInfo;
   const environment = { MANAGEMENT_PORT: String(port), TMPDIR: folder };
   const check = async (): Promise<number | null> =>
@@ -26,5 +25,4 @@ it('the health check of the image asks for readiness until the first success, fo
   server.closeAllConnections();
   server.close();
   expect(await check()).toBe(1);
-  rmSync(folder, { recursive: true });
 });

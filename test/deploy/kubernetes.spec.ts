@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { ALL_PATHS } from '../support/paths.js';
@@ -35,78 +35,76 @@ const [variables = []] = valuesOf<{ name: string; value: string }[]>('env', depl
 const given = parseEnv(read('configuration.env')) as Record<string, string>;
 const configuration = readConfiguration({ ...given, DATABASE_URL: 'postgres://db/order_lookup' });
 
-describe('deploy/kubernetes', () => {
-  it('lists every file in its kustomization', () => {
-    const { resources } = parse(read('kustomization.yaml')) as { resources: string[] };
-    expect(resources.toSorted()).toEqual(files.toSorted());
-  });
+it('deploy/kubernetes lists every file in its kustomization', () => {
+  const { resources } = parse(read('kustomization.yaml')) as { resources: string[] };
+  expect(resources.toSorted()).toEqual(files.toSorted());
+});
 
-  it('selects pods by the labels that they have', () => {
-    const labels = pods.map(({ metadata }) => metadata.labels);
-    const services = all.filter(({ kind }) => kind === 'Service');
-    const selectors = [...valuesOf('selector', services), ...valuesOf('matchLabels', all)];
-    const ofPods = selectors.filter((one) => !JSON.stringify(one).includes('metadata.name'));
-    expect(labels).toEqual(expect.arrayContaining(ofPods));
-    expect(ofPods.length).toBeGreaterThan(1);
-    expect(labels[0]).not.toEqual(labels[1]);
-  });
+it('deploy/kubernetes selects pods by the labels that they have', () => {
+  const labels = pods.map(({ metadata }) => metadata.labels);
+  const services = all.filter(({ kind }) => kind === 'Service');
+  const selectors = [...valuesOf('selector', services), ...valuesOf('matchLabels', all)];
+  const ofPods = selectors.filter((one) => !JSON.stringify(one).includes('metadata.name'));
+  expect(labels).toEqual(expect.arrayContaining(ofPods));
+  expect(ofPods.length).toBeGreaterThan(1);
+  expect(labels[0]).not.toEqual(labels[1]);
+});
 
-  it('names ports that exist, with the numbers that the service listens on', () => {
-    const { PORT, MANAGEMENT_PORT } = configuration;
-    const [ports] = valuesOf('ports', deployment);
-    expect(ports).toEqual([
-      { name: 'http', containerPort: PORT },
-      { name: 'management', containerPort: MANAGEMENT_PORT },
-    ]);
-    const used = [...valuesOf('port', all), ...valuesOf('targetPort', all)];
-    const named = used.filter((port) => typeof port === 'string');
-    expect(new Set(named)).toEqual(new Set(['http', 'management']));
-  });
+it('deploy/kubernetes names ports that exist, with the numbers that the service listens on', () => {
+  const { PORT, MANAGEMENT_PORT } = configuration;
+  const [ports] = valuesOf('ports', deployment);
+  expect(ports).toEqual([
+    { name: 'http', containerPort: PORT },
+    { name: 'management', containerPort: MANAGEMENT_PORT },
+  ]);
+  const used = [...valuesOf('port', all), ...valuesOf('targetPort', all)];
+  const named = used.filter((port) => typeof port === 'string');
+  expect(new Set(named)).toEqual(new Set(['http', 'management']));
+});
 
-  it('gives the service a complete configuration, and its database address by a Secret that is not here', () => {
-    const { OAUTH_ISSUER, OAUTH_AUDIENCE, ...others } = given;
-    const lists = { OAUTH_ISSUER: [OAUTH_ISSUER], OAUTH_AUDIENCE: [OAUTH_AUDIENCE] };
-    expect(configuration).toMatchObject({ ...others, ...lists });
-    expect(all.map(({ kind }) => kind)).not.toContain('Secret');
-    const [mounts = []] = valuesOf<{ name: string; mountPath: string }[]>('volumeMounts', all);
-    const [volumes = []] = valuesOf<{ name: string }[]>('volumes', deployment);
-    const paths = variables.filter(({ value }) => value.startsWith('/'));
-    expect(paths.map(({ value }) => dirname(value))).toEqual(mounts.map((one) => one.mountPath));
-    expect(mounts.map(({ name }) => name)).toEqual(volumes.map(({ name }) => name));
-  });
+it('deploy/kubernetes gives the service a complete configuration, and its database address by a Secret that is not here', () => {
+  const { OAUTH_ISSUER, OAUTH_AUDIENCE, ...others } = given;
+  const lists = { OAUTH_ISSUER: [OAUTH_ISSUER], OAUTH_AUDIENCE: [OAUTH_AUDIENCE] };
+  expect(configuration).toMatchObject({ ...others, ...lists });
+  expect(all.map(({ kind }) => kind)).not.toContain('Secret');
+  const [mounts = []] = valuesOf<{ name: string; mountPath: string }[]>('volumeMounts', all);
+  const [volumes = []] = valuesOf<{ name: string }[]>('volumes', deployment);
+  const paths = variables.filter(({ value }) => value.startsWith('/'));
+  expect(paths.map(({ value }) => dirname(value))).toEqual(mounts.map((one) => one.mountPath));
+  expect(mounts.map(({ name }) => name)).toEqual(volumes.map(({ name }) => name));
+});
 
-  it('ends a replica no sooner than it is drained', () => {
-    const drain = Number(variables.find(({ name }) => name === 'DRAIN_SECONDS')?.value);
-    const [grace = 0] = valuesOf<number>('terminationGracePeriodSeconds', deployment);
-    expect(grace).toBeGreaterThan(drain + LONGEST_END_SECONDS);
-  });
+it('deploy/kubernetes ends a replica no sooner than it is drained', () => {
+  const drain = Number(variables.find(({ name }) => name === 'DRAIN_SECONDS')?.value);
+  const [grace = 0] = valuesOf<number>('terminationGracePeriodSeconds', deployment);
+  expect(grace).toBeGreaterThan(drain + LONGEST_END_SECONDS);
+});
 
-  it('names no user, since OpenShift sets its own: the image has one, by number', () => {
-    const names = ['runAsUser', 'runAsGroup', 'fsGroup'];
-    expect(names.flatMap((name) => valuesOf(name, all))).toEqual([]);
-    expect(readFileSync(join(PROJECT, 'Dockerfile'), 'utf8')).toMatch(/^USER \d+:\d+\n(.*\n)*CMD/m);
-  });
+it('deploy/kubernetes names no user, since OpenShift sets its own: the image has one, by number', () => {
+  const names = ['runAsUser', 'runAsGroup', 'fsGroup'];
+  expect(names.flatMap((name) => valuesOf(name, all))).toEqual([]);
+  expect(readFileSync(join(PROJECT, 'Dockerfile'), 'utf8')).toMatch(/^USER \d+:\d+\n(.*\n)*CMD/m);
+});
 
-  it('alerts by the rules of deploy/prometheus', () => {
-    const { spec } = parse(read('monitoring/prometheus-rule.yaml')) as { spec: object };
-    expect(spec).toEqual(parse(read('../prometheus/alerts.yaml')));
-  });
+it('deploy/kubernetes alerts by the rules of deploy/prometheus', () => {
+  const { spec } = parse(read('monitoring/prometheus-rule.yaml')) as { spec: object };
+  expect(spec).toEqual(parse(read('../prometheus/alerts.yaml')));
+});
 
-  it('runs every container without privileges', () => {
-    const capabilities = { drop: ['ALL'] };
-    const container = {
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities,
-    };
-    const contexts = [expect.objectContaining({ runAsNonRoot: true }), container];
-    expect(valuesOf('securityContext', pods)).toEqual([...contexts, ...contexts]);
-    expect(valuesOf('automountServiceAccountToken', pods)).toEqual([false, false]);
-  });
+it('deploy/kubernetes runs every container without privileges', () => {
+  const capabilities = { drop: ['ALL'] };
+  const container = {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities,
+  };
+  const contexts = [expect.objectContaining({ runAsNonRoot: true }), container];
+  expect(valuesOf('securityContext', pods)).toEqual([...contexts, ...contexts]);
+  expect(valuesOf('automountServiceAccountToken', pods)).toEqual([false, false]);
+});
 
-  it('routes every path that callers know', () => {
-    const paths = valuesOf<{ value: string }>('path', parse(read('gateway/http-route.yaml')));
-    for (const path of [...ALL_PATHS, '/docs', '/openapi.json', '/problems/not-found'])
-      expect(paths.some(({ value }) => path.startsWith(value))).toBe(true);
-  });
+it('deploy/kubernetes routes every path that callers know', () => {
+  const paths = valuesOf<{ value: string }>('path', parse(read('gateway/http-route.yaml')));
+  for (const path of [...ALL_PATHS, '/docs', '/openapi.json', '/problems/not-found'])
+    expect(paths.some(({ value }) => path.startsWith(value))).toBe(true);
 });

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { metricsOfService } from '../support/metrics.js';
 import { PROJECT } from '../support/program.js';
@@ -30,8 +30,9 @@ beforeAll(async () => {
   }
 });
 
-describe('the alert rules and the dashboard', () => {
-  it.each(uses)('%s uses only metrics and labels that the service has', (_, expr) => {
+it.each(uses)(
+  'the alert or panel %s uses only metrics and labels that the service has',
+  (_, expr) => {
     const names: string[] = expr.match(/\b(order_lookup|nodejs|process)_\w+/g) ?? [];
     expect(names).not.toEqual([]);
     expect([...series.keys()]).toEqual(expect.arrayContaining(names));
@@ -41,22 +42,22 @@ describe('the alert rules and the dashboard', () => {
     const labels = names.flatMap((name) => series.get(name) ?? []);
     labels.push('job', 'instance', 'le', 'environment');
     expect(labels).toEqual(expect.arrayContaining(used));
-  });
+  },
+);
 
-  it('fire each in one test of promtool, and none where nothing is wrong', () => {
-    const [quiet, ...others] = read('alerts.test.yaml').split('  - name: ').slice(1);
-    expect(quiet).not.toContain('alertname="');
-    const fired = [...others.join('').matchAll(/alertname="(\w+)"/g)].map(([, name]) => name);
-    expect(new Set(fired)).toEqual(new Set(rules.map(({ alert }) => alert)));
-  });
+it('the alerts fire each in one test of promtool, and none where nothing is wrong', () => {
+  const [quiet, ...others] = read('alerts.test.yaml').split('  - name: ').slice(1);
+  expect(quiet).not.toContain('alertname="');
+  const fired = [...others.join('').matchAll(/alertname="(\w+)"/g)].map(([, name]) => name);
+  expect(new Set(fired)).toEqual(new Set(rules.map(({ alert }) => alert)));
+});
 
-  const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
-  (hasPromtool || process.env['CI'] ? it : it.skip).each([
-    ['check', 'alerts.yaml'],
-    ['test', 'alerts.test.yaml'],
-  ])('pass `promtool %s rules`, of the package prometheus', (command, file) => {
-    const options = { cwd: FOLDER, encoding: 'utf8' } as const;
-    const outcome = spawnSync('promtool', [command, 'rules', file], options);
-    expect(outcome).toMatchObject({ status: 0 });
-  });
+const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
+(hasPromtool || process.env['CI'] ? it : it.skip).each([
+  ['check', 'alerts.yaml'],
+  ['test', 'alerts.test.yaml'],
+])('the alerts pass `promtool %s rules`, of the package prometheus', (command, file) => {
+  const options = { cwd: FOLDER, encoding: 'utf8' } as const;
+  const outcome = spawnSync('promtool', [command, 'rules', file], options);
+  expect(outcome).toMatchObject({ status: 0 });
 });

@@ -9,16 +9,16 @@ import type { Front } from '../support/balancers.js';
 import { hasNginx, startNginx } from '../support/nginx.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { freePort } from '../support/postgres-server.js';
-import { type Exchange, type RawResponse, exchange } from '../support/raw.js';
+import { type Exchange, type Reply, exchange } from '../support/raw.js';
 import { requestTo } from '../support/reader.js';
 import { type RunningService, until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
 /** Enough for an answer of 500 kB, which is larger than nginx's buffers. */
 const CODES = 5_000;
 
-let world: World;
+const world = testWorld({ DRAIN_SECONDS: '1' }, (database) => database.addCodes(CODES));
 let nginx: Front;
 let port: string;
 let restarted: RunningService;
@@ -38,13 +38,8 @@ const flood = (path: string, headers: Record<string, string>) =>
   send(requestTo(path, headers).repeat(1_000), nginx, { answers: 1_000 });
 const hostOf = ({ url }: RunningService): string => new URL(url).host;
 
-async function close(): Promise<void> {
-  await nginx?.stop();
-  await world?.close();
-}
-
 /** That one of the requests was refused in this way. */
-function expectRefusal(responses: readonly RawResponse[], slug: ProblemSlug): void {
+function expectRefusal(responses: readonly Reply[], slug: ProblemSlug): void {
   const { status, title } = problemTypes[slug];
   const refused = responses.find((one) => one.status === status);
   expect(JSON.parse(refused?.text ?? '{}')).toMatchObject({
@@ -54,77 +49,12 @@ function expectRefusal(responses: readonly RawResponse[], slug: ProblemSlug): vo
   });
 }
 
-describeWithNginx('replicas behind deploy/nginx, one of them never ready', () => {
-  beforeAll(async () => {
-    world = await World.create({}, (database) => database.addCodes(CODES));
-    port = String(await freePort());
-    restarted = await world.replica({ PORT: port });
-    neverReady = await world.start({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
-    nginx = await startNginx([world.service, restarted, neverReady].map(hostOf));
-  });
-  afterAll(close);
-
-  it.each(ALL_PATHS)(
-    '%s: a compressed answer is whole, and its tag gives 304 from every replica',
-    async (path) => {
-      const plain = await ask(path, { 'Accept-Encoding': 'identity' });
-      const coded = await ask(path, { 'Accept-Encoding': 'gzip' });
-      expect(coded.headers.get('content-encoding')).toBe('gzip');
-      expect(coded.headers.get('vary')).toContain('Accept-Encoding');
-      expect(await coded.text()).toBe(await plain.text());
-      const etag = coded.headers.get('etag') ?? '';
-      for (let replica = 0; replica < 3; replica++)
-        expect((await ask(path, { 'If-None-Match': etag })).status).toBe(304);
-    },
-  );
-
-  it('no request fails while a replica is killed, started, and stopped in order', async () => {
-    const traffic = new Traffic(() => nginx.url, world.credentials, { perSecond: 50 });
-    await restarted.kill();
-    restarted = await world.replica({ PORT: port });
-    world.service.signal('SIGTERM');
-    await world.service.exited();
-    const { failures, asked } = await traffic.stop();
-    expect(failures).toEqual([]);
-    expect(asked).toBeGreaterThan(50);
-  });
-
-  it.each<[string, string, ProblemSlug]>([
-    ['no replica answers', `GET ${PATHS.orderUpdate} HTTP/1.1`, 'not-ready'],
-    ['it cannot read the request', 'GARBAGE', 'malformed-request'],
-    ['it does not know the version', 'GET / HTTP/2.0', 'malformed-request'],
-    ['it does not know the coding', 'GET / HTTP/1.1\r\nTransfer-Encoding: x', 'malformed-request'],
-    ['a target is its own', 'GET /.problem HTTP/1.1', 'not-found'],
-    ['it forbids the method', 'TRACE / HTTP/1.1', 'method-not-allowed'],
-    ['the target is too long', `GET /${'x'.repeat(40_000)} HTTP/1.1`, 'uri-too-long'],
-    ['a header is too long', `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`, 'headers-too-large'],
-  ])('answers with a problem document of the service where %s', async (_, lines, slug) => {
-    await Promise.all([restarted.kill(), neverReady.kill()]);
-    const { responses } = await send(`${lines}\r\nHost: x\r\nConnection: close\r\n\r\n`);
-    const [{ headers, text, ...answered }] = responses as [RawResponse];
-    const { status, title } = problemTypes[slug];
-    expect(answered).toEqual({ status });
-    expect(headers.get('content-type')).toBe('application/problem+json');
-    expect(headers.get('retry-after')).toBe(status === 503 ? '1' : null);
-    expect(headers.get('allow')).toBe(status === 405 ? 'GET, HEAD, OPTIONS' : null);
-    expect(JSON.parse(text)).toEqual({
-      type: `/problems/${slug}`,
-      title,
-      status,
-      detail: expect.any(String),
-      instance: `urn:uuid:${headers.get('x-request-id')}`,
-      dateTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/),
-    });
-  });
-});
-
 describeWithNginx('strangers before deploy/nginx', () => {
   beforeAll(async () => {
-    world = await World.create();
     nginx = await startNginx([hostOf(world.service)]);
     slowBody = send(requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' }));
   });
-  afterAll(close);
+  afterAll(() => nginx?.stop());
 
   const junk = { 'Api-Key': 'x', Authorization: 'Bearer x' };
   it.each<[string, string, Record<string, string>]>([
@@ -171,5 +101,68 @@ describeWithNginx('strangers before deploy/nginx', () => {
   it('passes the answer of the service on where a body does not arrive', async () => {
     const { responses } = await slowBody;
     expectRefusal(responses, 'request-timeout');
+  });
+});
+
+describeWithNginx('replicas behind deploy/nginx, one of them never ready', () => {
+  beforeAll(async () => {
+    port = String(await freePort());
+    restarted = await world.replica({ PORT: port });
+    neverReady = await world.start({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+    nginx = await startNginx([world.service, restarted, neverReady].map(hostOf));
+  });
+  afterAll(() => nginx?.stop());
+
+  it.each(ALL_PATHS)(
+    '%s: a compressed answer is whole, and its tag gives 304 from every replica',
+    async (path) => {
+      const plain = await ask(path, { 'Accept-Encoding': 'identity' });
+      const coded = await ask(path, { 'Accept-Encoding': 'gzip' });
+      expect(coded.headers.get('content-encoding')).toBe('gzip');
+      expect(coded.headers.get('vary')).toContain('Accept-Encoding');
+      expect(await coded.text()).toBe(await plain.text());
+      const etag = coded.headers.get('etag') ?? '';
+      for (let replica = 0; replica < 3; replica++)
+        expect((await ask(path, { 'If-None-Match': etag })).status).toBe(304);
+    },
+  );
+
+  it('no request fails while a replica is killed, started, and stopped in order', async () => {
+    const traffic = new Traffic(() => nginx.url, world.credentials, { perSecond: 50 });
+    await restarted.kill();
+    restarted = await world.replica({ PORT: port });
+    world.service.signal('SIGTERM');
+    await world.service.exited();
+    const { failures, asked } = await traffic.stop();
+    expect(failures).toEqual([]);
+    expect(asked).toBeGreaterThan(50);
+  });
+
+  it.each<[string, string, ProblemSlug]>([
+    ['no replica answers', `GET ${PATHS.orderUpdate} HTTP/1.1`, 'not-ready'],
+    ['it cannot read the request', 'GARBAGE', 'malformed-request'],
+    ['it does not know the version', 'GET / HTTP/2.0', 'malformed-request'],
+    ['it does not know the coding', 'GET / HTTP/1.1\r\nTransfer-Encoding: x', 'malformed-request'],
+    ['a target is its own', 'GET /.problem HTTP/1.1', 'not-found'],
+    ['it forbids the method', 'TRACE / HTTP/1.1', 'method-not-allowed'],
+    ['the target is too long', `GET /${'x'.repeat(40_000)} HTTP/1.1`, 'uri-too-long'],
+    ['a header is too long', `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`, 'headers-too-large'],
+  ])('answers with a problem document of the service where %s', async (_, lines, slug) => {
+    await Promise.all([restarted.kill(), neverReady.kill()]);
+    const { responses } = await send(`${lines}\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    const [{ headers, text, ...answered }] = responses as [Reply];
+    const { status, title } = problemTypes[slug];
+    expect(answered).toEqual({ status });
+    expect(headers.get('content-type')).toBe('application/problem+json');
+    expect(headers.get('retry-after')).toBe(status === 503 ? '1' : null);
+    expect(headers.get('allow')).toBe(status === 405 ? 'GET, HEAD, OPTIONS' : null);
+    expect(JSON.parse(text)).toEqual({
+      type: `/problems/${slug}`,
+      title,
+      status,
+      detail: expect.any(String),
+      instance: `urn:uuid:${headers.get('x-request-id')}`,
+      dateTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/),
+    });
   });
 });

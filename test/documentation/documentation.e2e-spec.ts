@@ -4,7 +4,7 @@ import { problemTypes } from '../../src/problems/problem-types.js';
 import { ALL_PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { testWorld } from '../support/test-world.js';
-import type { Reply } from '../support/world.js';
+import type { Reply } from '../support/raw.js';
 
 const OPEN = { 'Api-Key': undefined, Authorization: undefined };
 

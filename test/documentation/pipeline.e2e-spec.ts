@@ -1,7 +1,7 @@
 // The workflow of docs/pipeline.md: its commands are run as the page has them, step by step, with a `gh` that keeps what it is told.
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { KEYS_APPLICATION } from '../../src/administration/keys/keys.js';
 import { DEMO_APPLICATION } from '../../src/administration/migrate/drift.js';
@@ -26,16 +26,14 @@ while [ "$1" != --body-file ]; do shift; done
 cp "$2" comment.txt
 `;
 
-let walk: PageWalk;
+const walk = new PageWalk();
 beforeAll(async () => {
-  walk = await PageWalk.start();
   cpSync(join(PROJECT, '.gitignore'), join(walk.folder, '.gitignore'));
   writeFileSync(join(walk.folder, 'gh'), GH, { mode: 0o755 });
   await git('init -q -b main && git config user.name ada && git config user.email ada@example.com');
   await git('add migrations last-migration.txt && git commit -qm first');
   await git('update-ref refs/remotes/origin/main main');
 });
-afterAll(() => walk?.close());
 
 async function git(command: string): Promise<void> {
   expect(await shell(`git ${command}`, walk.folder, {})).toMatchObject({ status: 0 });
@@ -68,35 +66,31 @@ async function run(job: Job, informed = false): Promise<{ status: number | null;
   return { status: outcome.status, said };
 }
 
-describe('the workflow of docs/pipeline.md', () => {
-  it('comments a plan, and stops where it breaks clients, until the callers are informed', async () => {
-    await commit('add_order_type', ADD);
-    const added = expect.stringContaining('+ value orderType: Transfer added');
-    expect(await run(jobs.plan)).toEqual({ status: 0, said: added });
-    await commit('retire_solicitor', RETIRE);
-    const removed = expect.stringContaining('! - value partyType: Solicitor removed');
-    expect(await run(jobs.plan)).toEqual({ status: 2, said: removed });
-    expect(await run(jobs.plan, true)).toMatchObject({ status: 0 });
-  });
+it('the workflow of docs/pipeline.md comments a plan, and stops where it breaks clients, until the callers are informed', async () => {
+  await commit('add_order_type', ADD);
+  const added = expect.stringContaining('+ value orderType: Transfer added');
+  expect(await run(jobs.plan)).toEqual({ status: 0, said: added });
+  await commit('retire_solicitor', RETIRE);
+  const removed = expect.stringContaining('! - value partyType: Solicitor removed');
+  expect(await run(jobs.plan)).toEqual({ status: 2, said: removed });
+  expect(await run(jobs.plan, true)).toMatchObject({ status: 0 });
+});
 
-  it('applies, and names the person in the record of changes', async () => {
-    expect(await run(jobs.up)).toMatchObject({ status: 0 });
-    const rows = await walk.world.database.query(
-      `select person from change_history where new_row ->> 'value' = 'Transfer'`,
-    );
-    expect(rows).toEqual([{ person: 'ada' }]);
-  });
+it('the workflow of docs/pipeline.md applies, and names the person in the record of changes', async () => {
+  expect(await run(jobs.up)).toMatchObject({ status: 0 });
+  const rows = await walk.world.database.query(
+    `select person from change_history where new_row ->> 'value' = 'Transfer'`,
+  );
+  expect(rows).toEqual([{ person: 'ada' }]);
+});
 
-  it('finds at night what was changed by hand, and nothing else', async () => {
-    const { database } = walk.world;
-    // Key and samples of this world were not made by a command and by the demo
-    await database.query(
-      `update history set application = case table_name when 'api_key' then '${KEYS_APPLICATION}' else '${DEMO_APPLICATION}' end where migration is null`,
-    );
-    expect(await run(jobs.drift)).toMatchObject({ status: 0 });
-    await database.query(
-      `update code_list_value set value = 'Fridge' where value = 'Refrigerated'`,
-    );
-    expect(await run(jobs.drift)).toEqual({ status: 2, said: expect.stringContaining('Fridge') });
-  });
+it('the workflow of docs/pipeline.md finds at night what was changed by hand, and nothing else', async () => {
+  const { database } = walk.world;
+  // Key and samples of this world were not made by a command and by the demo
+  await database.query(
+    `update history set application = case table_name when 'api_key' then '${KEYS_APPLICATION}' else '${DEMO_APPLICATION}' end where migration is null`,
+  );
+  expect(await run(jobs.drift)).toMatchObject({ status: 0 });
+  await database.query(`update code_list_value set value = 'Fridge' where value = 'Refrigerated'`);
+  expect(await run(jobs.drift)).toEqual({ status: 2, said: expect.stringContaining('Fridge') });
 });

@@ -1,17 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { blocksOf, isWalked } from '../support/documentation.js';
 import { PageWalk } from '../support/page-walk.js';
 import { PATHS } from '../support/paths.js';
 import { shell } from '../support/program.js';
 import { until } from '../support/service.js';
 
-let walk: PageWalk;
-beforeAll(async () => {
-  walk = await PageWalk.start();
-});
-afterAll(() => walk?.close());
+const walk = new PageWalk();
 
 /** In an order in which no page leaves behind what the next one does not expect. */
 const PAGES: Readonly<Record<string, () => void>> = {

@@ -1,9 +1,7 @@
-// What callers get while all codes change, at moments, and after random transactions.
-import { randomInt } from 'node:crypto';
+// What callers get while all codes change, and at moments.
 import { skewedClock } from '../support/clocks.js';
 import { flipCodes } from '../support/flipping.js';
 import { watchMoments } from '../support/moments.js';
-import { randomTransactions } from '../support/random-transactions.js';
 import type { World } from '../support/world.js';
 import { quantiles } from './figures.js';
 
@@ -31,13 +29,4 @@ export async function moment(world: World, count = 50): Promise<string> {
     `${mixed.length} mixed, ${early.length} early`,
     ...[...mixed, ...early].slice(0, 5),
   ].join('\n');
-}
-
-/** Random transactions of four writers. Gives what happened how often, and the first difference. */
-export async function transactions(world: World, steps = 1_000): Promise<string> {
-  const seed = Number(process.env['SEED'] ?? randomInt(2 ** 31));
-  console.log(`seed ${seed}`); // also of a run that does not end
-  const { counts, difference } = await randomTransactions(world, steps, seed);
-  const happened = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
-  return `seed ${seed}, ${steps} steps (${happened.join(', ')}): ${difference ?? '0 differences'}`;
 }

@@ -2,8 +2,7 @@
 // beside this file. Their short forms are in the tests.
 import { saveResult } from '../bench/results.js';
 import { World } from '../support/world.js';
-import { coldStart } from './cold-start.js';
-import { flip, moment, transactions } from './contents.js';
+import { flip, moment } from './contents.js';
 import { gateway } from './gateway.js';
 import { memory } from './memory.js';
 import { outage } from './outage.js';
@@ -20,8 +19,6 @@ const runs: Record<string, readonly [replicas: number, amount: string, run: Run]
   strangers: [0, 'seconds; PART of a name', strangers],
   memory: [0, 'requests; PART is KiB a token', memory],
   sizes: [0, 'codes', sizes],
-  'cold-start': [0, '-', coldStart],
-  transactions: [1, 'steps', transactions],
 };
 
 const [name = '', amount, part] = process.argv.slice(2);

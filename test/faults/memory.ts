@@ -23,7 +23,7 @@ export async function memory(world: World, count = 1_000_000, kibibytes = '0'): 
       ...world.headers,
       Authorization: `Bearer ${bearer}`,
     });
-  const load = { port: service.port, connections: 32, seconds: 0, once: true, hasBody: true };
+  const load = { port: service.port, connections: 32, seconds: 0, once: true };
   const send = async (made: Promise<string>[]): Promise<void> => {
     const requests = await Promise.all(made);
     const tally = await generate({ ...load, requests });

@@ -59,7 +59,7 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
     const requests = Array.from({ length: 2_000 }, (_, at) =>
       requestTo(PATHS.orderUpdate, headersOf(at)),
     );
-    const load = { port, connections: 32, seconds, requests, once: false, hasBody: true };
+    const load = { port, connections: 32, seconds, requests, once: false };
     const tally = await generate({ ...load, perSecond: FORGED_PER_SECOND });
     const said = Object.entries(tally).map(([status, { length }]) => `${length} times ${status}`);
     return said.join(', ');

@@ -4,14 +4,14 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type Socket, connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { residentMebibytes } from '../support/linux-process.js';
 import { PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
-import { type RawResponse, exchange } from '../support/raw.js';
+import { type Reply, exchange } from '../support/raw.js';
 import { Reader, requestTo } from '../support/reader.js';
 import { type RunningService, until } from '../support/service.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
 const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
 /** A chunked request whose body never comes. */
@@ -21,19 +21,13 @@ const DESCRIPTORS = 256;
 const OPEN = 'order_lookup_connections';
 const REFUSED = 'order_lookup_connections_refused_total';
 
-let world: World;
+const world = testWorld({}, (database) => database.addCodes(30_000));
 let good: string;
 let large: string;
-beforeAll(async () => {
-  world = await World.create({}, (database) =>
-    database.query(
-      `insert into communication_code select 'TYPE', lpad(n::text, 6, '0'), rpad('A code that makes the answer long ', 100, '.') from generate_series(1, 20000) as n`,
-    ),
-  );
+beforeAll(() => {
   good = requestTo(PATHS.orderUpdate, world.headers);
   large = requestTo(PATHS.communicationCodes, world.headers);
 });
-afterAll(() => world?.close());
 
 const opened: Socket[] = [];
 afterEach(() => opened.splice(0).forEach((socket) => socket.destroy()));
@@ -50,8 +44,7 @@ function open(count: number, port: number, bytes = ''): Promise<Socket[]> {
   return Promise.all(opening);
 }
 
-const statusesOf = (responses: readonly RawResponse[]): number[] =>
-  responses.map(({ status }) => status);
+const statusesOf = (responses: readonly Reply[]): number[] => responses.map(({ status }) => status);
 
 /** A caller that was there before, and asks again and again. Ends with an error if one answer is missing or wrong. */
 async function establish({ url }: RunningService): Promise<() => Promise<void>> {
@@ -162,9 +155,13 @@ describe('a connection that sends garbage', () => {
 });
 
 describe('connections that never finish a request', () => {
-  it('are closed, with 408 where a request has begun; as many as the process may hold keep out newcomers only until then', async () => {
-    const service = await world.start({}, { descriptors: DESCRIPTORS });
+  let service: RunningService;
+  beforeAll(async () => {
+    service = await world.start({}, { descriptors: DESCRIPTORS });
     await service.ready();
+  });
+
+  it('are closed, with 408 where a request has begun; as many as the process may hold keep out newcomers only until then', async () => {
     const stop = await establish(service);
     const slowly = Array.from(`GET ${PATHS.orderUpdate}?${'x'.repeat(100)}`); // five minutes of bytes
     const ends = Promise.all([
@@ -178,18 +175,14 @@ describe('connections that never finish a request', () => {
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);
     const [silent, ...begun] = await ends;
     expect(silent).toEqual({ closed: true, responses: [] });
-    for (const { responses } of begun)
-      expectProblem(responses[0] as RawResponse, 'request-timeout');
+    for (const { responses } of begun) expectProblem(responses[0] as Reply, 'request-timeout');
     await until(async () => (await service.metric(OPEN)) === 1);
     const { responses } = await exchange(service.port, good, { answers: 1 });
     expect(statusesOf(responses)).toEqual([200]);
     await stop();
-    await service.kill();
   });
 
   it('or that ask once without a key and stay are closed for newcomers, before callers with a key are', async () => {
-    const service = await world.start({}, { descriptors: DESCRIPTORS });
-    await service.ready();
     const caller = await Reader.to(service.url);
     expect((await caller.ask(good)).status).toBe(200);
     for (const asked of [DESCRIPTORS, DESCRIPTORS]) {
@@ -202,6 +195,5 @@ describe('connections that never finish a request', () => {
     }
     expect((await caller.ask(good)).status).toBe(200);
     caller.close();
-    await service.kill();
   });
 });

@@ -10,12 +10,12 @@ import { AppModule } from '../../src/app.module.js';
 import { createApplication } from '../../src/bootstrap/create-application.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { Answer } from '../../src/http/answer.js';
-import { type TestDatabase, createDatabase } from '../support/database.js';
+import { createDatabase } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
 import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
-import { type RawResponse, exchange } from '../support/raw.js';
+import { type Reply, exchange } from '../support/raw.js';
 import { requestTo } from '../support/reader.js';
 import { until } from '../support/service.js';
 
@@ -85,8 +85,7 @@ const LIMIT = 60;
 const ORIGIN = 'https://a.example';
 let done = 0;
 let app: NestExpressApplication;
-let database: TestDatabase;
-let issuer: Issuer;
+const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
 let port: number;
 let caller: Headers;
 let limited: Headers;
@@ -103,7 +102,6 @@ const create = (controller: nest.Type): Promise<NestExpressApplication> => {
 };
 
 beforeAll(async () => {
-  [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
   const token = await issuer.token();
   const headersOf = async (client: string): Promise<Headers> => {
     const { key } = await issueKey(database, { client });
@@ -117,7 +115,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await app?.close();
-  await Promise.all([issuer?.close(), database?.drop()]);
+  await Promise.all([issuer.close(), database.drop()]);
 });
 
 /** A request for a path below /forms. */
@@ -125,7 +123,7 @@ async function ask(line: string, { body = '', type = '', headers = caller } = {}
   const [method, path = ''] = line.split(' ');
   const fields = type && { 'Content-Type': type, 'Content-Length': String(body.length) };
   const bytes = requestTo(`/forms/${path}`, { ...headers, ...fields }, method) + body;
-  return (await exchange(port, bytes, { answers: 1 })).responses[0] as RawResponse;
+  return (await exchange(port, bytes, { answers: 1 })).responses[0] as Reply;
 }
 const JSON_TYPE = 'application/json; charset=utf-8';
 const json = (body: string, type = 'application/json') => ({ body, type });

@@ -5,7 +5,7 @@ import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProblemSlug } from '../../src/problems/problem-types.js';
 import { PATHS } from '../support/paths.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
-import { type Exchange, type RawResponse, exchange } from '../support/raw.js';
+import { type Exchange, type Reply, exchange } from '../support/raw.js';
 import type { RunningService } from '../support/service.js';
 import { testWorld } from '../support/test-world.js';
 
@@ -44,11 +44,11 @@ async function send(bytes: string, answers = Infinity): Promise<Exchange> {
 }
 const statusesOf = ({ responses }: Exchange): number[] => responses.map(({ status }) => status);
 
-function expectProblemOf(reply: RawResponse | undefined, slug: ProblemSlug, status?: number) {
+function expectProblemOf(reply: Reply | undefined, slug: ProblemSlug, status?: number) {
   const { type, ...rest } = JSON.parse(reply?.text ?? '') as ProblemBody;
   expect(type).toBe(`${BASE}/problems/${slug}`);
   const text = JSON.stringify({ type: `/problems/${slug}`, ...rest });
-  return expectProblem({ ...(reply as RawResponse), text }, slug, status);
+  return expectProblem({ ...(reply as Reply), text }, slug, status);
 }
 
 /** The first of these bytes get one answer, a problem document, and the connection is closed: what is behind them never runs. */
@@ -163,8 +163,9 @@ describe('a problem document is the answer to', () => {
     [request('OPTIONS *'), 'not-found'],
     [request(`GET ${BASE}/problems/%zz`), 'malformed-request'],
     [request(`GET ${BASE}/problems/%C3`), 'malformed-request'],
-    [request(`DELETE ${PATH}`), 'method-not-allowed'],
-    [request(`TRACE ${PATH}`), 'method-not-allowed'],
+    ...['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'].map(
+      (method): [string, ProblemSlug] => [request(`${method} ${PATH}`), 'method-not-allowed'],
+    ),
     [request('CONNECT x:1', 'Content-Length: 3\r\n'), 'method-not-allowed'],
     [request(`GET ${PATH}`, 'Expect: x\r\n'), 'malformed-request', 417],
     [request(`GET ${PATH}`, 'Expect: x, 100-continue\r\n'), 'malformed-request', 417],
@@ -172,7 +173,7 @@ describe('a problem document is the answer to', () => {
   ])('%j', async (bytes, slug, ...[status]) => {
     const { responses } = await send(bytes, 1);
     expectProblemOf(responses[0], slug, status);
-    const { headers } = responses[0] as RawResponse;
+    const { headers } = responses[0] as Reply;
     expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
     expect(headers.get('access-control-expose-headers') ?? 'OPTIONS').toMatch(/OPTIONS|WWW-A/);
     if (slug === 'method-not-allowed') expect(headers.get('allow')).toBe('GET, HEAD, OPTIONS');
@@ -203,7 +204,7 @@ describe('what RFC 9112 allows', () => {
 
   it('gives a preflight methods and headers, and another origin no permission', async () => {
     const preflight = request(`OPTIONS ${PATH}`, 'Access-Control-Request-Method: GET\r\n');
-    const { headers } = (await send(preflight, 1)).responses[0] as RawResponse;
+    const { headers } = (await send(preflight, 1)).responses[0] as Reply;
     expect(headers.get('access-control-allow-methods')).toBe('GET, HEAD, OPTIONS');
     expect(headers.get('access-control-allow-headers')).toBe(
       'Api-Key, Authorization, Content-Type, If-None-Match, X-Request-Id, traceparent',

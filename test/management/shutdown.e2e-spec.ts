@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import { Balancer } from '../support/balancer.js';
 import { PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { exchange } from '../support/raw.js';
@@ -71,14 +70,13 @@ describe('a signal to end', () => {
 
   it('under traffic: no request fails while a balancer takes the replica out', async () => {
     const service = await world.replica();
-    const balancer = new Balancer([service, world.service], 500);
-    const traffic = new Traffic(balancer.target, world.credentials, { perSecond: 200 });
-    try {
-      service.signal('SIGTERM');
-      expect(await service.exited()).toBe(0);
-    } finally {
-      balancer.stop();
-    }
+    let target = service;
+    const traffic = new Traffic(() => target.url, world.credentials);
+    service.signal('SIGTERM');
+    await until(async () => (await service.readiness()).status === 503);
+    await until(async () => traffic.asked > 100);
+    target = world.service;
+    expect(await service.exited()).toBe(0);
     const { asked, failures } = await traffic.stop();
     expect(failures).toEqual([]);
     expect(asked).toBeGreaterThan(100);

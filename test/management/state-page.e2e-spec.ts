@@ -1,24 +1,20 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { issueKey } from '../support/keys.js';
 import { Proxy } from '../support/proxy.js';
 import { type RunningService, until } from '../support/service.js';
 import { version } from '../../src/telemetry/version.js';
+import { testFolder } from '../support/test-folder.js';
 import { testWorld } from '../support/test-world.js';
 
 const world = testWorld();
 const MOMENT = new Date(Date.now() + 3_600_000).toISOString();
 let proxy: Proxy;
-let folder: string;
+const LAST_GOOD_FILE = join(testFolder(), 'last-good');
 let service: RunningService;
 
 const start = (environment: Record<string, string> = {}): Promise<RunningService> =>
-  world.start({
-    DATABASE_URL: proxy.through(world.database.urlOf('order_lookup_service')),
-    ...environment,
-  });
+  world.start({ DATABASE_URL: proxy.url, ...environment });
 /** What people read: a line for each row. */
 async function shown({ managementUrl } = service): Promise<string> {
   const response = await fetch(managementUrl);
@@ -33,20 +29,16 @@ async function shown({ managementUrl } = service): Promise<string> {
 }
 
 beforeAll(async () => {
-  proxy = await Proxy.before(Number(new URL(world.database.url).port));
-  folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
+  proxy = await Proxy.before(world.database.urlOf('order_lookup_service'));
   const expiresAt = new Date(Date.now() + 3.5 * 86_400_000).toISOString();
   await issueKey(world.database, { client: `<b>"&'`, expiresAt });
   await world.database.query(
     `insert into communication_code values ('T', 'C', 'Sample', '${MOMENT}')`,
   );
-  service = await start({ LAST_GOOD_FILE: join(folder, 'last-good') });
+  service = await start({ LAST_GOOD_FILE });
   await service.ready();
 });
-afterAll(async () => {
-  proxy?.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => proxy?.close());
 
 it('shows people the state of a replica at /', async () => {
   const text = await shown();
@@ -78,6 +70,6 @@ it('shows what is refused, what is away, and what is served from LAST_GOOD_FILE'
   );
   await shows(
     /: ready[^]*6, since .*, from LAST_GOOD_FILE[^]* API keys \| ! 2[^]*Signing keys of \S+ \| ! 3, from LAST_GOOD_FILE/,
-    await start({ LAST_GOOD_FILE: join(folder, 'last-good') }),
+    await start({ LAST_GOOD_FILE }),
   );
 });

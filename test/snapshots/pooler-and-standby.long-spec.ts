@@ -1,21 +1,48 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
+import { PASSWORD, queryAt } from '../support/database.js';
 import { PATHS } from '../support/paths.js';
-import { Pooler, hasPooler } from '../support/pooler.js';
-import type { PostgresServer } from '../support/postgres-server.js';
+import { freePort } from '../support/postgres-server.js';
+import { begin } from '../support/program.js';
 import { until } from '../support/service.js';
-import { World } from '../support/world.js';
+import { testWorld } from '../support/test-world.js';
 
-let world: World;
-let standby: PostgresServer;
+const world = testWorld({}, undefined, 0);
+const hasPooler = spawnSync('pgbouncer', ['--version']).status === 0;
 
-beforeAll(async () => {
-  world = await World.apart(0);
-  standby = await world.postgres.standby();
-});
-afterAll(async () => {
-  await world?.close();
-  await standby?.remove();
-});
+/** Debian's PgBouncer, which gives its clients one session of the server, for one transaction at a time. All of them become the user of the address. */
+async function startPooler(url: string) {
+  const { hostname, port, pathname, username } = new URL(url);
+  const [folder, listenPort] = [mkdtempSync(join(tmpdir(), 'pooler-')), await freePort()];
+  const file = join(folder, 'pgbouncer.ini');
+  writeFileSync(
+    file,
+    `[databases]
+${pathname.slice(1)} = host=${hostname} port=${port} user=${username} password=${PASSWORD}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${listenPort}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 1
+`,
+  );
+  chmodSync(folder, 0o755);
+  const asUser = userInfo().uid === 0 ? ['-u', 'nobody'] : []; // it refuses to run as root
+  const { child, ended } = begin(['pgbouncer', '-q', ...asUser, file], folder, {});
+  const pooled = Object.assign(new URL(url), { port: String(listenPort) }).href;
+  await until(async () => (await queryAt(pooled, 'select')).length === 1);
+  const stop = async (): Promise<void> => {
+    child.kill('SIGINT');
+    await ended;
+    rmSync(folder, { recursive: true });
+  };
+  return { url: pooled, stop };
+}
 
 /** Two replicas at this address serve ten changes of the primary, one after the other. */
 async function expectServed(url: string, each = async (): Promise<void> => {}): Promise<void> {
@@ -37,18 +64,21 @@ async function expectServed(url: string, each = async (): Promise<void> => {}): 
   }
 }
 
-it('on a hot standby the changes of its primary are served', () => {
+it('on a hot standby the changes of its primary are served', async () => {
+  const standby = await world.postgres.standby();
   const url = new URL(world.database.urlOf('order_lookup_service'));
-  return expectServed(Object.assign(url, { port: `${standby.port}` }).href);
+  await expectServed(Object.assign(url, { port: new URL(standby.url).port }).href);
+  await standby.remove();
 });
 
 (hasPooler ? it : it.skip)(
   'behind PgBouncer, where a session of the server serves many clients, changes are served, and no setting is left for the next client',
   async () => {
-    const pooler = await Pooler.before(world.database.urlOf('order_lookup_service'));
+    const pooler = await startPooler(world.database.urlOf('order_lookup_service'));
     await expectServed(pooler.url, async () =>
       expect(
-        await pooler.query(
+        await queryAt(
+          pooler.url,
           `select name, setting from pg_settings where setting is distinct from reset_val and source = 'session'
              and name not in ('application_name', 'client_encoding', 'DateStyle', 'TimeZone', 'standard_conforming_strings')
            union all select 'TimeZone', setting from pg_settings where name = 'TimeZone' and setting <> reset_val`,

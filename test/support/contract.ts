@@ -1,5 +1,6 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
+import type { Reply } from './raw.js';
 
 interface Operation {
   readonly responses: Readonly<
@@ -15,20 +16,13 @@ export interface OpenApiDocument {
   };
 }
 
-interface CheckedReply {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-}
-
 /** Holds the replies of the operations against the OpenAPI document of the same service. */
 export class Contract {
-  private readonly validators = new Map<string, ValidateFunction>();
   private readonly ajv = new Ajv2020({ strict: false });
 
   private constructor(readonly document: OpenApiDocument) {
     formats.default(this.ajv);
-    this.ajv.addSchema({ $id: 'document', components: document.components });
+    this.ajv.addSchema({ $id: 'document', ...document });
   }
 
   static async of(serviceUrl: string): Promise<Contract> {
@@ -37,7 +31,7 @@ export class Contract {
   }
 
   /** @throws Error where an operation answered what the document does not describe; other addresses are not looked at */
-  check(method: string, target: string, { status, headers, text }: CheckedReply): void {
+  check(method: string, target: string, { status, headers, text }: Reply): void {
     const [path = ''] = target.split('?');
     const operation = this.document.paths[path]?.get;
     if (!operation || (method !== 'GET' && method !== 'HEAD')) return;
@@ -49,16 +43,9 @@ export class Contract {
     if (text === '' ? method === 'GET' && described.content : !media)
       throw new Error(`${name}: the content type "${type}" is not described`);
     if (!media || text === '') return;
-    const validate = this.validators.get(name) ?? this.compile(media.schema);
-    this.validators.set(name, validate);
-    if (!validate(JSON.parse(text)))
-      throw new Error(
-        `${name} does not fit its schema: ${JSON.stringify(validate.errors)}\n${text}`,
-      );
-  }
-
-  private compile(schema: object): ValidateFunction {
-    const text = JSON.stringify(schema).replaceAll('#/components', 'document#/components');
-    return this.ajv.compile(JSON.parse(text) as object);
+    const place = ['paths', path, 'get', 'responses', status, 'content', type, 'schema'];
+    const pointer = place.map((key) => String(key).replaceAll('/', '~1')).join('/');
+    if (!this.ajv.validate(`document#/${pointer}`, JSON.parse(text)))
+      throw new Error(`${name} does not fit its schema: ${this.ajv.errorsText()}\n${text}`);
   }
 }

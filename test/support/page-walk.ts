@@ -2,13 +2,13 @@
 // have to print what the page shows.
 import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from '@jest/globals';
+import { afterAll, expect } from '@jest/globals';
 import { DEMO_APPLICATION } from '../../src/administration/migrate/drift.js';
 import { queryAt } from './database.js';
 import { type Block, asPrinted, dialogue, remarkOf } from './documentation.js';
 import { type Outcome, shell } from './program.js';
 import { ProgramCopy, copyOf } from './program-copy.js';
-import { World } from './world.js';
+import { testWorld } from './test-world.js';
 
 /** As the demo loads them, so that they are no drift. */
 const SAMPLES = `begin; set local application_name = '${DEMO_APPLICATION}'; insert into communication_code (code_type, code, description) values
@@ -27,31 +27,16 @@ export function copyOfProject(): string {
 export class PageWalk {
   readonly copy = new ProgramCopy(copyOfProject());
   readonly folder = this.copy.folder;
-  private readonly environment: Record<string, string>;
+  readonly world = testWorld({}, (database) => database.query(SAMPLES));
+  /** Variables that a reader has set. */
+  private readonly variables: Record<string, string> = {};
   /** Ids that a page shows, with the real ones. */
   private readonly realIds = new Map<string, string>();
   /** A migration that `migrate new` created, and that the next block of SQL fills. */
   private created: string | undefined;
 
-  private constructor(readonly world: World) {
-    this.environment = {
-      API: world.service.url,
-      KEY: world.key.key,
-      TOKEN: world.token,
-      CLIENT_ID: 'tests',
-      CLIENT_SECRET: 'tests',
-      ...world.issuer.environment,
-      DATABASE_URL: this.urlOf('order_lookup_owner'),
-    };
-  }
-
-  static async start(): Promise<PageWalk> {
-    return new PageWalk(await World.create({}, (database) => database.query(SAMPLES)));
-  }
-
-  async close(): Promise<void> {
-    this.copy.remove();
-    await this.world.close();
+  constructor() {
+    afterAll(() => this.copy.remove());
   }
 
   /** Does what a reader does with a block. */
@@ -101,16 +86,18 @@ export class PageWalk {
 
   /** Runs a command as a reader types it; a variable that is set alone stays set. */
   async run(command: string, role = 'order_lookup_owner'): Promise<Outcome> {
-    const { managementUrl } = this.world.service;
-    let adapted = command.replaceAll('http://127.0.0.1:3001', managementUrl);
+    const { service, key, token, issuer } = this.world;
+    let adapted = command.replaceAll('http://127.0.0.1:3001', service.managementUrl);
     for (const [shown, real] of this.realIds) adapted = adapted.replaceAll(shown, real);
     const [, name] = /^([A-Z_]+)=\$\(.*\)$/.exec(adapted) ?? [];
     const outcome = await shell(name ? `${adapted}\nprintf %s "$${name}"` : adapted, this.folder, {
-      ...this.environment,
+      ...{ API: service.url, KEY: key.key, TOKEN: token },
+      ...{ CLIENT_ID: 'tests', CLIENT_SECRET: 'tests', ...issuer.environment },
+      ...this.variables,
       DATABASE_URL: this.urlOf(role),
     });
     if (!name) return outcome;
-    this.environment[name] = outcome.stdout;
+    this.variables[name] = outcome.stdout;
     return { ...outcome, stdout: '' };
   }
 }

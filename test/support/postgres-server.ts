@@ -10,7 +10,6 @@ import { PASSWORD, queryAt, withSession } from './database.ts';
 /** A real PostgreSQL server of its own, in a folder that goes with it. */
 export interface PostgresServer {
   readonly url: string;
-  readonly port: number;
   /** Orderly, with its sessions ended at once. */
   readonly stop: () => Promise<void>;
   readonly start: () => Promise<void>;
@@ -86,7 +85,6 @@ export async function startPostgres(
   };
   return {
     url,
-    port,
     stop: () => server.stop(),
     start: () => server.start(),
     kill: async () => {

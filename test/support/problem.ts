@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import { problemTypes, type ProblemSlug } from '../../src/problems/problem-types.js';
+import type { Reply } from './raw.js';
 
 export interface ProblemBody {
   readonly type: string;
@@ -17,7 +18,7 @@ export interface ProblemBody {
 
 /** Asserts that a reply is the problem document of the interface document, whole, and gives it. */
 export function expectProblem(
-  { status, headers, text }: { status: number; headers: Headers; text: string },
+  { status, headers, text }: Reply,
   slug: ProblemSlug,
   expectedStatus: number = problemTypes[slug].status,
 ): ProblemBody {

@@ -6,29 +6,29 @@ export class Proxy {
   private readonly sockets = new Set<Socket>();
   private readonly server;
 
-  /** @param port of the server; may be changed for later connections */
-  private constructor(public port: number) {
+  private constructor(private readonly target: URL) {
     this.server = createServer((client) => {
       if (this.mode === 'refuse') {
         client.destroy();
         return;
       }
-      const upstream = connect(this.port, '127.0.0.1');
+      const upstream = connect(Number(target.port), target.hostname);
       this.join(client, upstream);
       this.join(upstream, client);
     });
   }
 
-  static async before(port: number): Promise<Proxy> {
-    const proxy = new Proxy(port);
+  /** @param url the connection string of the server */
+  static async before(url: string): Promise<Proxy> {
+    const proxy = new Proxy(new URL(url));
     await new Promise<void>((resolve) => void proxy.server.listen(0, '127.0.0.1', resolve));
     return proxy;
   }
 
-  /** The connection string of the server, by way of the proxy. */
-  through(url: string): string {
+  /** The connection string by way of the proxy. */
+  get url(): string {
     const { port } = this.server.address() as AddressInfo;
-    return Object.assign(new URL(url), { port: `${port}` }).href;
+    return Object.assign(new URL(this.target), { port: `${port}` }).href;
   }
 
   /** Ends the connections that are open, as a server that dies does. */

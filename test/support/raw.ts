@@ -1,13 +1,13 @@
 import { connect } from 'node:net';
 
-export interface RawResponse {
+export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
 export interface Exchange {
-  readonly responses: readonly RawResponse[];
+  readonly responses: readonly Reply[];
   /** Whether the server closed the connection. */
   readonly closed: boolean;
 }
@@ -62,8 +62,8 @@ export function exchange(
 }
 
 /** Answers one behind the other, each with a Content-Length; how many of them are whole; and what is left of one whose head is not. */
-function parse(bytes: Buffer): { responses: RawResponse[]; whole: number; rest: string } {
-  const responses: RawResponse[] = [];
+function parse(bytes: Buffer): { responses: Reply[]; whole: number; rest: string } {
+  const responses: Reply[] = [];
   let at = 0;
   let whole = 0;
   while (at < bytes.length) {

@@ -46,7 +46,6 @@ export interface TrafficReport {
 
 export interface TrafficOptions {
   readonly perSecond?: number;
-  readonly mix?: readonly Call[];
   /** An answer that comes later has failed. */
   readonly limitMs?: number;
 }
@@ -66,13 +65,13 @@ export class Traffic {
   constructor(
     private readonly target: () => string,
     private readonly credentials: Credentials,
-    { perSecond = 200, mix = MIX, limitMs = LIMIT_MS }: TrafficOptions = {},
+    { perSecond = 200, limitMs = LIMIT_MS }: TrafficOptions = {},
   ) {
     this.limitMs = limitMs;
     this.timer = setInterval(() => {
       const due = ((performance.now() - this.startedAt) / 1000) * perSecond;
       while (this.asked < due) {
-        const answered = this.ask(mix[this.asked++ % mix.length] as Call).finally(() =>
+        const answered = this.ask(MIX[this.asked++ % MIX.length] as Call).finally(() =>
           this.underWay.delete(answered),
         );
         this.underWay.add(answered);

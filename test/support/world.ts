@@ -4,6 +4,7 @@ import { Issuer } from './issuer.js';
 import { type IssuedKey, issueKey } from './keys.js';
 import { startMigratedPostgres } from './migrated-postgres.js';
 import type { PostgresServer } from './postgres-server.js';
+import type { Reply } from './raw.js';
 import { RunningService } from './service.js';
 import type { Credentials } from './traffic.js';
 
@@ -11,12 +12,6 @@ export const SAMPLES = `insert into communication_code (code_type, code, descrip
   ('SAMPLE-STATUS', 'S1', 'Sample: order received'), ('SAMPLE-STATUS', 'S2', 'Sample: "on the way" – größer'),
   ('SAMPLE-USAGE', 'S1', 'Sample: same code, other type'), ('SAMPLE-USAGE', 'a\\b"c', 'Sample: special characters'), ('SAMPLE-usage', 'é𝄞', 'Sample: beyond ASCII')`;
 const TOKEN_SECONDS = 8 * 3600;
-
-export interface Reply {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-}
 
 type Prepare = (database: TestDatabase) => Promise<unknown>;
 
@@ -113,12 +108,10 @@ export class World {
     {
       headers = {},
       method = 'GET',
-      body,
       service = this.service,
     }: {
       headers?: Record<string, string | undefined>;
       method?: string;
-      body?: string;
       service?: RunningService;
     } = {},
   ): Promise<Reply> {
@@ -128,7 +121,6 @@ export class World {
     const response = await fetch(service.url + path, {
       method,
       headers: sent,
-      ...(body === undefined ? {} : { body }),
     });
     const { status, headers: received } = response;
     const reply = { status, headers: received, text: await response.text() };

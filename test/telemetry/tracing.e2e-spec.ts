@@ -1,23 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';
 import { PATHS } from '../support/paths.js';
 import type { RunningService } from '../support/service.js';
-import { World } from '../support/world.js';
+import { testFolder } from '../support/test-folder.js';
+import { testWorld } from '../support/test-world.js';
 
-let world: World;
-let collector: Collector;
-beforeAll(async () => {
-  collector = await Collector.start();
-  world = await World.create({ ...collector.environment, LOG_LEVEL: 'debug' });
-});
-afterAll(async () => {
-  await world?.close();
-  await collector.close();
-});
+const collector = await Collector.start();
+const world = testWorld({ ...collector.environment, LOG_LEVEL: 'debug' });
+const folder = testFolder();
+afterAll(() => collector.close());
 
 const random = (bytes: number): string => randomBytes(bytes).toString('hex');
 
@@ -68,7 +62,6 @@ it('a trace begins at the service where the caller has none, or one that is no t
 });
 
 it('a collector that refuses or hangs is not noticed by callers; without one, nothing of OpenTelemetry is loaded', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'coverage-'));
   const failing = await Collector.start();
   const environment = { ...failing.environment, NODE_V8_COVERAGE: folder };
   const [off, on] = await Promise.all([
@@ -92,6 +85,5 @@ it('a collector that refuses or hangs is not noticed by callers; without one, no
     return readFileSync(join(folder, name), 'utf8').includes('@opentelemetry/sdk-trace/');
   };
   expect(await Promise.all([hadLoaded(off), hadLoaded(on)])).toEqual([false, true]);
-  rmSync(folder, { recursive: true });
   await failing.close();
 });

@@ -36,7 +36,7 @@ describeInBrowser('the documentation page in a browser', () => {
     const redirectUris = [`http://${host}:${PORT}${BASE_PATH}/docs/oauth2-redirect.html`];
     const options = { url, host, port, audience: AUDIENCE, scopes: '', machine, redirectUris };
     issuer = await startIssuer(options);
-    world = await World.create({ OAUTH_ISSUER: url, PORT, BASE_PATH });
+    world = await World.create({ OAUTH_ISSUER: url, OAUTH_TOKEN_TYPE: 'at+jwt', PORT, BASE_PATH });
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
   });
 

@@ -1,22 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { blocksOf } from '../support/documentation.js';
 import { shell } from '../support/program.js';
-import { World } from '../support/world.js';
+import { testFolder } from '../support/test-folder.js';
+import { testWorld } from '../support/test-world.js';
 
-let world: World;
-const folder = mkdtempSync(join(tmpdir(), 'client-'));
-beforeAll(async () => {
-  const sample = `insert into communication_code values ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: confirmed')`;
-  world = await World.create({}, (database) => database.query(sample));
-});
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await world?.close();
-});
+const SAMPLE = `insert into communication_code values ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: confirmed')`;
+const world = testWorld({}, (database) => database.query(SAMPLE));
+const folder = testFolder();
 
 it("the OpenAPI document passes Redocly's recommended rules", async () => {
   const source = JSON.stringify(world.contract.document);

@@ -1,9 +1,8 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { stringify } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
-import type { Client } from 'pg';
 import { changesFrom } from '../../../src/administration/lists/list-file.js';
 import {
   LISTS,
@@ -11,20 +10,15 @@ import {
   readRows,
   toCsv,
 } from '../../../src/administration/lists/list-tables.js';
-import { type TestDatabase, createDatabase } from '../../support/database.js';
+import { createDatabase } from '../../support/database.js';
 import { NAMES, ProgramCopy } from '../../support/program-copy.js';
 
 const CODES = 'code_type,code,description,valid_from,valid_until';
 const VALUES = 'code_list,value,position,valid_from,valid_until';
-let copy: ProgramCopy;
-let database: TestDatabase;
-let client: Client;
-
-beforeAll(async () => {
-  [copy, database] = [new ProgramCopy(), await createDatabase()];
-  copy.environment = { DATABASE_URL: database.url };
-  client = await database.session();
-});
+const database = await createDatabase();
+const client = await database.session();
+const copy = new ProgramCopy();
+copy.environment = { DATABASE_URL: database.url };
 afterEach(async () => {
   copy.reset();
   await database.query('truncate communication_code');

@@ -1,26 +1,20 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, expect, it } from '@jest/globals';
 import { PASSWORD, type TestDatabase, createDatabase } from '../../support/database.js';
 import { type Outcome, run } from '../../support/program.js';
 import { ProgramCopy } from '../../support/program-copy.js';
 
-let copy: ProgramCopy;
-let database: TestDatabase;
-let person: string;
-
+const database = await createDatabase();
 const urlAs = (username: string): string =>
   Object.assign(new URL(database.url), { username, password: PASSWORD }).href;
 
-beforeAll(async () => {
-  copy = new ProgramCopy();
-  database = await createDatabase();
-  // A role of her own, as docs/administrators.md shows
-  person = `ada_${database.name.slice(-12)}`;
-  await database.query(
-    `create role ${person} login password '${PASSWORD}' in role order_lookup_owner; alter role ${person} set role = 'order_lookup_owner'`,
-  );
-  copy.environment = { DATABASE_URL: urlAs(person) };
-});
+/** A role of her own, as docs/administrators.md shows. */
+const person = `ada_${database.name.slice(-12)}`;
+await database.query(
+  `create role ${person} login password '${PASSWORD}' in role order_lookup_owner; alter role ${person} set role = 'order_lookup_owner'`,
+);
+const copy = new ProgramCopy();
+copy.environment = { DATABASE_URL: urlAs(person) };
 afterAll(async () => {
   copy.remove();
   await database.query(`drop role ${person}`);

@@ -1,27 +1,20 @@
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import type * as Plan from '../../../src/administration/migrate/plan/plan.js';
 import type * as Run from '../../../src/administration/migrate/run-migrations.js';
-import { type TestDatabase, createDatabase } from '../../support/database.js';
+import { createDatabase } from '../../support/database.js';
 import { ProgramCopy } from '../../support/program-copy.js';
 
-let copy: ProgramCopy;
-let database: TestDatabase;
-let plan: () => Promise<unknown>;
-let run: (typeof Run)['runMigrations'];
-
-beforeAll(async () => {
-  copy = new ProgramCopy();
-  database = await createDatabase();
-  process.env['DATABASE_URL'] = database.url;
-  // The program without a process for each file
-  const folder = join(copy.folder, 'dist/administration/migrate');
-  const { planMigrations } = (await import(join(folder, 'plan/plan.js'))) as typeof Plan;
-  ({ runMigrations: run } = (await import(join(folder, 'run-migrations.js'))) as typeof Run);
-  plan = () => planMigrations('up');
-  await database.query(`create procedure commits() language plpgsql as $$ begin commit; end $$;
-    create function fails() returns int language plpgsql as $$ begin\n\n\n\n\n return nothing; end $$`);
-});
+const copy = new ProgramCopy();
+const database = await createDatabase();
+process.env['DATABASE_URL'] = database.url;
+// The program without a process for each file
+const folder = join(copy.folder, 'dist/administration/migrate');
+const { planMigrations } = (await import(join(folder, 'plan/plan.js'))) as typeof Plan;
+const { runMigrations: run } = (await import(join(folder, 'run-migrations.js'))) as typeof Run;
+const plan = () => planMigrations('up');
+await database.query(`create procedure commits() language plpgsql as $$ begin commit; end $$;
+  create function fails() returns int language plpgsql as $$ begin\n\n\n\n\n return nothing; end $$`);
 afterEach(() => copy.reset());
 afterAll(async () => {
   copy.remove();

@@ -2,19 +2,14 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { type TestDatabase, createDatabase } from '../../support/database.js';
+import { afterAll, afterEach, expect, it } from '@jest/globals';
+import { createDatabase } from '../../support/database.js';
 import { NAMES, ProgramCopy } from '../../support/program-copy.js';
 import { until } from '../../support/service.js';
 
-let copy: ProgramCopy;
-let database: TestDatabase;
-
-beforeAll(async () => {
-  copy = new ProgramCopy();
-  database = await createDatabase();
-  copy.environment = { DATABASE_URL: database.url };
-});
+const copy = new ProgramCopy();
+const database = await createDatabase();
+copy.environment = { DATABASE_URL: database.url };
 afterEach(() => {
   copy.reset();
   copy.environment = { DATABASE_URL: database.url };
