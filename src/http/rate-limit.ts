@@ -3,18 +3,9 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { Problem } from '../problems/problem.js';
-import { type Caller, type ServiceRequest, isSafe } from './service-request.js';
+import { type Caller, type Counted, type ServiceRequest, isSafe } from './service-request.js';
 
 const WINDOW_SECONDS = 60;
-
-/** What a request has counted. Its answer takes it back if it is a 304 or a 503. */
-export interface Counted {
-  /** Header fields of the answer (draft-ietf-httpapi-ratelimit-headers). */
-  readonly fields: readonly string[];
-  readonly window: { count: number; readonly endsAt: number };
-  /** The only answer but 304, if the limit is used up. */
-  readonly problem: Problem | undefined;
-}
 
 /** At most RATE_LIMIT_PER_MINUTE requests for each API key; 0 is no limit. */
 @Injectable()

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Counted } from './rate-limit.js';
+import type { Problem } from '../problems/problem.js';
 
 /** Known when the API key has been accepted: for the log and the rate limit. */
 export interface Caller {
@@ -11,6 +11,15 @@ export interface Caller {
 
 /** Why credentials were refused, for the log only. The caller is known where the key is one of ours, revoked or expired included. */
 export type Refusal = Partial<Caller> & { readonly credential: string; readonly reason: string };
+
+/** What a request has counted towards the rate limit. Its answer takes it back if it is a 304 or a 503. */
+export interface Counted {
+  /** Header fields of the answer (draft-ietf-httpapi-ratelimit-headers). */
+  readonly fields: readonly string[];
+  readonly window: { count: number; readonly endsAt: number };
+  /** The only answer but 304, if the limit is used up. */
+  readonly problem: Problem | undefined;
+}
 
 export type ServiceResponse = ServerResponse<ServiceRequest>;
 
