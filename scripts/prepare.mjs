@@ -37,7 +37,7 @@ if (major < 20 || (major === 20 && minor < 19))
   end(`Node.js ${version} is too old: version 20.19 or later is needed.`);
 if (/^pre(start|test)/.test(process.env.npm_lifecycle_event ?? '')) {
   const [, image] = /^FROM node:([\d.]+)/m.exec(readFileSync('Dockerfile', 'utf8'));
-  console.error(`Node.js ${version} (the image has ${image})`);
+  console.error(`Node.js ${version} is supported; the image has ${image}.`);
 }
 if (modified('node_modules/.package-lock.json') < modified('package-lock.json')) npm('ci');
 if (!process.argv.includes('--no-build')) {

@@ -13,7 +13,7 @@ import { readConfiguration } from '../configuration/read-configuration.js';
 import { StartError, describeStartFailure } from '../configuration/start-error.js';
 import { DATA, DemoPostgres } from './demo-postgres.js';
 import { startIssuer } from './issuer.js';
-import { keep } from './kept.js';
+import { keep, save } from './kept.js';
 import { VARIABLES, welcome } from './welcome.js';
 
 const AUDIENCE = 'https://orders.demo.example';
@@ -40,7 +40,8 @@ export async function startDemo(): Promise<void> {
     const { BASE_PATH, OAUTH_REQUIRED_SCOPE: scope } = readConfiguration(given);
     mkdirSync(DATA, { recursive: true });
     await postgres.endOrphan();
-    const { secret, PORT, MANAGEMENT_PORT, ISSUER_PORT, DATABASE_PORT } = await keep(process.env);
+    const kept = await keep(process.env);
+    const { secret, PORT, MANAGEMENT_PORT, ISSUER_PORT, DATABASE_PORT } = kept;
     const ports = { PORT: `${PORT}`, MANAGEMENT_PORT: `${MANAGEMENT_PORT}` };
     const issuerUrl = `http://127.0.0.1:${ISSUER_PORT}`;
     const databaseUrl = await postgres.start(DATABASE_PORT);
@@ -65,6 +66,7 @@ export async function startDemo(): Promise<void> {
       keyFile: join(DATA, 'issuer-key.json'),
     });
     const service = await startService(readConfiguration({ ...given, ...address, ...ports }));
+    save(kept);
     const stop = async () => {
       await service.stop();
       issuer.close();

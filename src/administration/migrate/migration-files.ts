@@ -125,6 +125,8 @@ export function lastOf({ applied, newer }: MigrationState, count: number): strin
   const names = applied.map(({ name }) => name).slice(-count);
   const foreign = names.filter((name) => newer.includes(name));
   if (foreign.length > 0)
-    refuse(`${foreign.join(', ')}: applied by a newer release. Only that release can undo it.`);
+    refuse(
+      `${foreign.join(', ')}: there is no such file here. Restore it, or use the newer release that has it: what undoes it stands there.`,
+    );
   return names.reverse();
 }
