@@ -109,7 +109,7 @@ it('npm start says that another branch has changed its data', async () => {
   const { status, err } = await start();
   expect(status).toBe(1);
   expect(err).toMatch(
-    /^0099_of_a_branch.sql was applied, and its file is gone[^]* of another branch/,
+    /^0099_of_a_branch.sql was applied, and its file is not here[^]* of another branch/,
   );
 });
 

@@ -56,7 +56,7 @@ export const down = command({
   usage: '[COUNT] [--yes]',
   operands: [0, 1],
   summary:
-    'shows what it undoes, asks, and undoes the last migration, or the last COUNT; where nobody can be asked it wants --yes, except on the database of the demo',
+    'shows what it undoes, asks, and undoes the last migration, or the last COUNT; where nobody can be asked it wants --yes; on the database of the demo only where callers would be refused',
   options: { yes: FLAG },
   run: async ({ yes = false }, [count = '1']) => {
     if (!/^[1-9]\d{0,3}$/.test(count)) refuse(`"${count}" is not a number of migrations to undo.`);
@@ -67,7 +67,8 @@ export const down = command({
     process.stdout.write(
       `To undo in the database ${database} at ${host}:${port}: ${plan.migrations.join(', ')}\n${describeEffects(plan).join('\n')}\n\n`,
     );
-    if (!yes && !(await isOfDemo(url)) && !(await isAgreed()))
+    const isHarmless = plan.refusals.length === 0 && (await isOfDemo(url));
+    if (!yes && !isHarmless && !(await isAgreed()))
       refuse('Nothing was undone. Where nobody can be asked, add --yes');
     const undone = await runMigrations('down', process.env, () => plan.migrations);
     return { text: undone.map((name) => `undone  ${name}`).join('\n') };
@@ -90,6 +91,7 @@ export const create = command({
     'creates the next migration: an empty one, or one that brings the table to what the file says; with --complete rows that the file lacks are deleted',
   options: { from: TEXT, complete: FLAG },
   run: async ({ from, complete = false }, [name = '']) => {
+    if (complete && from === undefined) refuse('--complete needs --from FILE.csv.');
     if (from === undefined) return { text: await files.createMigration(name, EMPTY) };
     const changes = await withDatabase((client) => changesFrom(client, from, complete));
     const title = `Written from ${JSON.stringify(basename(from))}${complete ? ', which is complete' : ''}`;
@@ -143,6 +145,7 @@ export const renumber = command({
 
 /** The migrations of a git revision in their order, and those that were changed or removed since the branch left it. */
 async function readBase(base: string): Promise<{ theirs: string[]; altered: string[] }> {
+  if (!base) refuse('--base needs a revision that this clone has, such as origin/main.');
   const git = async (...words: string[]): Promise<string[]> => {
     const options = { cwd: files.MIGRATIONS };
     const { stdout } = await promisify(execFile)('git', [...words, base, '--', '.'], options).catch(

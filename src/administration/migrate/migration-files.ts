@@ -27,7 +27,7 @@ export async function migrationNames(folder = MIGRATIONS): Promise<string[]> {
   return files.map((file) => basename(file, '.sql'));
 }
 
-const SAME_NUMBER = `have the same number. Give those that are not on the main branch the next free ones: ${typed('migrate', 'renumber --base main')}`;
+const SAME_NUMBER = `have the same number. Give those that are not on the main branch the next free ones: ${typed('migrate', 'renumber --base origin/main')}`;
 
 /** Names of all migrations, with every check that needs no database. */
 export async function readMigrations(folder = MIGRATIONS): Promise<string[]> {
@@ -68,7 +68,7 @@ export const noteLast = async (): Promise<void> =>
 export const readLast = async (): Promise<string> =>
   (await readFile(LAST, 'utf8').catch(() => '')).trim();
 
-const LOW = `is pending, and later ones are applied. Give it the next free number: ${typed('migrate', 'renumber --base main')}`;
+const LOW = `is pending, and later ones are applied. Give it the next free number: ${typed('migrate', 'renumber --base origin/main')}`;
 
 /** The files compared with the table of node-pg-migrate. */
 export type MigrationState = Awaited<ReturnType<typeof readState>>;
@@ -97,7 +97,7 @@ export async function readState(client: Client) {
     /** A sentence for each other applied file that is gone. */
     gone: namesOf('gone').map(
       (name) =>
-        `${name}.sql was applied, and its file is gone. Restore it, or use the release of it. To find it: git log --all --diff-filter=D -- migrations/${name}.sql`,
+        `${name}.sql was applied, and its file is not here. Merge the branch that has it, or use the release of it. If it was deleted: git log --all --diff-filter=D -- migrations/${name}.sql`,
     ),
   };
 }

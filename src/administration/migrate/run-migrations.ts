@@ -129,7 +129,8 @@ export async function runFile(client: Client, name: string, direction: Direction
     });
   } catch (error) {
     // To others, such as that of a lost connection, the runner adds a stack
-    if (!(error instanceof DatabaseError)) refuse(messageOf(error).split('\n', 1)[0] ?? '');
+    if (!(error instanceof DatabaseError))
+      throw Object.assign(error as Error, { message: messageOf(error).split('\n', 1)[0] });
     const { code, message, detail, hint, routine, internalQuery, internalPosition } = error;
     const isInFile = internalQuery === script && internalPosition;
     const line = isInFile ? `, line ${lineAt(script, Number(internalPosition))}` : '';

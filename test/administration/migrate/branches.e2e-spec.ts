@@ -55,7 +55,7 @@ it('two clones that both add a migration conflict in git, are renumbered, and wo
   expect(merge.status).toBe(1);
   expect(git(ours, 'diff', '--name-only', '--diff-filter=U')).toBe('last-migration.txt\n');
   git(ours, 'checkout', '--theirs', 'last-migration.txt');
-  const twice = `${EARLIER}.sql and ${THEIRS}.sql have the same number. Give those that are not on the main branch the next free ones: node dist/migrate.js renumber --base main\n`;
+  const twice = `${EARLIER}.sql and ${THEIRS}.sql have the same number. Give those that are not on the main branch the next free ones: node dist/migrate.js renumber --base origin/main\n`;
   for (const command of ['check', 'up'])
     expect(await ours.migrate(command)).toEqual({ status: 1, stdout: '', stderr: twice });
   expect(await ours.migrate('renumber', '--base', 'origin/main')).toEqual(

@@ -39,6 +39,7 @@ const SAFE = 'Nothing here breaks clients.';
 const UNSAFE = 'WARNING: this can break clients (lines with "!").';
 const both = (...lines: string[]): string =>
   ['order-update', 'order-capture-v2'].map((area) => `\n${area}\n${lines.join('\n')}\n`).join('');
+const NOTHING = '\nCallers see no difference.\n';
 const POSITION = '(clients that go by position read another one)';
 const TRANSFER = `insert into code_list_value (code_list, value, position) values ('orderType', 'Transfer', null);`;
 
@@ -68,6 +69,18 @@ describe('migrate plan shows', () => {
       `delete from area_property where property = 'more'; delete from communication_code;`,
       '\norder-update\n    + property more added\n    + value more: Standard added\n    + value more: Return added\n' +
         '\norder-scheduling\n    + record codeType "A", code "B": "The \\"first\\"" added\n',
+    ],
+    [
+      'a way back that leaves something behind',
+      `${TRANSFER} create table more (x int);`,
+      'drop table more;',
+      `${both('    + value orderType: Transfer added')}\nThe way back does not restore the codes.\n`,
+    ],
+    [
+      'a way back that fails',
+      `insert into code_list (name) values ('unused');`,
+      `\n\ndelete from code_lists;`,
+      `${NOTHING}\nThe way back fails: 0100_x.sql, line 6: relation "code_lists" does not exist.\n`,
     ],
   ])('%s, and changes nothing', async (_name, up, down, shown) => {
     const [status, end] = shown.includes('  ! ') ? [2, UNSAFE] : [0, SAFE];

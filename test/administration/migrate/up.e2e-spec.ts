@@ -130,7 +130,7 @@ it('says what it did before it failed; files have sessions of their own and unus
   copy.add('0098_early', 'select 1;');
   expect(await migrate('up')).toMatchObject({
     stderr:
-      '0098_early.sql is pending, and later ones are applied. Give it the next free number: node dist/migrate.js renumber --base main\n',
+      '0098_early.sql is pending, and later ones are applied. Give it the next free number: node dist/migrate.js renumber --base origin/main\n',
   });
   for (const name of ['0098_early', '0104_fail']) rmSync(join(copy.migrations, `${name}.sql`));
   expect(await migrate('down 4 --yes')).toMatchObject(GOOD);
@@ -211,6 +211,13 @@ it('goes down only with --yes, or on the database of the demo, and where there i
   mkdirSync(demo);
   writeFileSync(join(demo, 'demo.env'), `export DATABASE_URL='${database.url}'\n`);
   expect((await migrate('down')).stdout).toMatch(/\nundone {2}0101_value\n$/);
+  const whole = await createDatabase();
+  copy.environment = { DATABASE_URL: whole.url };
+  writeFileSync(join(demo, 'demo.env'), `export DATABASE_URL='${whole.url}'\n`);
+  const { status, stdout } = await migrate('down'); // callers would be refused
+  expect([status, stdout]).toEqual([1, expect.stringContaining(`${NAMES.at(-1)}\n`)]);
+  await whole.drop();
+  copy.environment = { DATABASE_URL: database.url };
   expect((await migrate('down --yes')).stderr).toBe(
     '0100_add.sql has no statement on the way down.\n',
   );
@@ -226,12 +233,13 @@ it('goes down only with --yes, or on the database of the demo, and where there i
   });
   expect(await migrate('down')).toMatchObject({
     status: 1,
-    stderr: '0100_add: there is no such file here. Restore it, or use the newer release that has it: what undoes it stands there.\n',
+    stderr:
+      '0100_add: there is no such file here. Restore it, or use the newer release that has it: what undoes it stands there.\n',
   });
   // A file that is gone among those of this release
   copy.add('0101_more', 'select 1;');
   const gone =
-    '0100_add.sql was applied, and its file is gone. Restore it, or use the release of it. To find it: git log --all --diff-filter=D -- migrations/0100_add.sql\n';
+    '0100_add.sql was applied, and its file is not here. Merge the branch that has it, or use the release of it. If it was deleted: git log --all --diff-filter=D -- migrations/0100_add.sql\n';
   expect(await migrate('status')).toEqual({
     status: 1,
     stdout: expect.stringMatching(new RegExp(`\ngone     0100_add\npending  0101_more\n${gone}$`)),

@@ -21,7 +21,7 @@ export const plan = command({
     const lines = [
       `Pending: ${json.migrations.join(', ')}`,
       ...describeEffects(json),
-      '',
+      json.wayBack ? `\nThe way back ${json.wayBack}.\n` : '',
       json.canBreakClients
         ? 'WARNING: this can break clients (lines with "!").'
         : 'Nothing here breaks clients.',
@@ -55,7 +55,7 @@ type Plan = Awaited<ReturnType<typeof planMigrations>>;
 
 /** What callers would see change if these migrations were applied or undone. None is. */
 export async function planMigrations(direction: 'up' | 'down', namesOf = pendingOf) {
-  const { before, after, migrations } = await rehearse(async (client, manager) => {
+  const { before, after, migrations, wayBack } = await rehearse(async (client, manager) => {
     const names = namesOf(await takeState(client));
     const former = await viewOf(client, manager);
     for (const name of names)
@@ -63,7 +63,16 @@ export async function planMigrations(direction: 'up' | 'down', namesOf = pending
         if (error.code !== '55P04') throw error; // the value of an enum is used before it is committed
         refuse(`The plan cannot tell what callers would see: ${error.message}`);
       });
-    return { before: former, after: await viewOf(client, manager), migrations: names };
+    const then = await viewOf(client, manager);
+    const back = async (): Promise<string | undefined> => {
+      for (const name of names.toReversed()) await runFile(client, name, 'down', LIMITS);
+      const { codes } = await viewOf(client, manager);
+      const isSame = JSON.stringify(codes) === JSON.stringify(former.codes);
+      return isSame ? undefined : 'does not restore the codes';
+    };
+    const failed = ({ message }: Error): string => `fails: ${message.split(/\.?(?:\n|$)/, 1)[0]}`;
+    const fault = direction === 'up' ? await back().catch(failed) : undefined;
+    return { before: former, after: then, migrations: names, wayBack: fault };
   });
   const changes = changesBetween(before.codes, after.codes, Date.now());
   const gone = [...before.keys].flatMap(([key, name]) => (after.keys.has(key) ? [] : name));
@@ -72,7 +81,7 @@ export async function planMigrations(direction: 'up' | 'down', namesOf = pending
   if (gone.length > 0)
     refusals.push(`callers will be refused: keys of ${[...new Set(gone)].sort().join(', ')}`);
   const canBreakClients = refusals.length > 0 || changes.some(({ breaks }) => breaks);
-  return { migrations, changes, refusals, canBreakClients };
+  return { migrations, changes, refusals, wayBack, canBreakClients };
 }
 
 // What the service would read: with its own readers, its own role and its own settings, so that a right that is missing, row level security or

@@ -4,6 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
+import { connectionString } from '../../../configuration/database-url.js';
 import { messageOf } from '../../../telemetry/error-message.js';
 import { AdministrationError, refuse } from '../../frame/command.js';
 import { textsOf, withDatabase, withWriting } from '../../frame/connect.js';
@@ -22,8 +23,9 @@ const WAITERS = `select from pg_locks where not granted and $1 = any (pg_blockin
   and clock_timestamp() - waitstart > interval '500 ms' limit 1`;
 
 /** @throws AdministrationError if the work failed, or came to no end */
-export const rehearse = <T>(work: (client: Client, manager: EntityManager) => Promise<T>) =>
-  withDatabase((watch) =>
+export async function rehearse<T>(work: (client: Client, manager: EntityManager) => Promise<T>) {
+  connectionString(process.env); // its faults are reported as they are
+  const rehearsal = withDatabase((watch) =>
     withWriting(async (session, manager) => {
       await session.query(LIMITS);
       const [pid] = await textsOf(session, 'select pg_backend_pid()');
@@ -31,13 +33,15 @@ export const rehearse = <T>(work: (client: Client, manager: EntityManager) => Pr
       const result = await Promise.race([whole, limit(watch, pid)]);
       await session.query('rollback');
       return result;
-    }).catch((error: unknown) => {
-      if (error instanceof AdministrationError) throw error;
-      return refuse(
-        `The plan came to no end, and nothing was changed: ${messageOf(error)}. If others write meanwhile, choose a quieter time, or a copy of the database.`,
-      );
     }),
   );
+  return rehearsal.catch((error: unknown) => {
+    if (error instanceof AdministrationError) throw error;
+    return refuse(
+      `The plan came to no end, and nothing was changed: ${messageOf(error)}. If others write meanwhile, choose a quieter time, or a copy of the database.`,
+    );
+  });
+}
 
 /** Fails as soon as a session waits for that process, or the server does not answer, or the time is over. */
 async function limit(watch: Client, pid: unknown): Promise<never> {
