@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import type { Issuer } from '../auth/issuers/issuer.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
+import type { CodeRows } from '../lookups/code-rows.js';
 import { CodesService } from '../lookups/codes.service.js';
 import { Replies } from '../http/replies.js';
 import { Metrics } from '../telemetry/metrics.js';
@@ -67,7 +68,7 @@ export class HealthService {
       [
         ['Version', version],
         ['Database', database?.value ? 'answers' : '! does not answer'],
-        row('Codes', codes.snapshot, present?.rows.records.length),
+        row('Codes', codes.snapshot, present && countOf(present.rows)),
         row('API keys', keys, keys.current?.size, apiKeys.secondsLeft),
         ...issuers.all.map((one) =>
           row(`Signing keys of ${one.name}`, one, one.keys?.jwks.keys.length, one.secondsLeft),
@@ -90,11 +91,14 @@ export class HealthService {
 
 type Part = Pick<Issuer, 'isRestored' | 'age'> & { readonly servedSince?: number | undefined };
 
+const countOf = ({ values, records }: CodeRows): number => values.length + records.length;
+
 /** Where nothing can be used, `count` is undefined or 0. */
 function row(name: string, part: Part, count = 0, left = Infinity): string[] {
   const { isRestored, age, servedSince } = part;
   const since = servedSince === undefined ? '' : `, since ${moment(servedSince)}`;
   const state = `${count || 'none'}${since}${isRestored ? ', from LAST_GOOD_FILE' : ''}`;
   const last = `${age < OLD_SECONDS ? '' : '! '}${duration(age)}${age < Infinity ? ' ago' : ''}`;
-  return [name, isRestored || count === 0 ? `! ${state}` : state, last, duration(left)];
+  const until = count > 0 && left > 0 ? duration(left) : '! now';
+  return [name, isRestored || count === 0 ? `! ${state}` : state, last, until];
 }

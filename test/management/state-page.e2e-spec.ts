@@ -45,7 +45,7 @@ it('shows people the state of a replica at /', async () => {
   expect(text).toContain('\nOrder Lookup Services: ready\n');
   expect(text).toContain(`\n | Version | ${version} |`);
   expect(text).toContain('\n | Database | answers |');
-  expect(text).toMatch(/ \| Codes \| 6, since \S+ \S+ UTC \| \d s ago \| never/);
+  expect(text).toMatch(/ \| Codes \| 72, since \S+ \S+ UTC \| \d s ago \| never/);
   expect(text).toMatch(/ \| API keys \| 2, since .* \| \d s ago \| 15 min/);
   expect(text).toContain(`Signing keys of ${world.issuer.url} | 3 | `);
   expect(text).toContain(` codes | ${MOMENT.replace('T', ' ').replace(/\..*/, ' UTC')}`);
@@ -65,11 +65,11 @@ it('shows what is refused, what is away, and what is served from LAST_GOOD_FILE'
   await shows(/: ready[^]* Database \| ! does not answer/);
   world.issuer.fault = 'down';
   await shows(
-    /: ! not ready\s+! The codes have not .*\n! The list .*\n! No signing keys[^]* Codes \| ! none \| ! never[^]* API keys \| ! none \| ! never \| 0 s/,
+    /: ! not ready\s+! The codes have not .*\n! The list .*\n! No signing keys[^]* Codes \| ! none \| ! never \| ! now\n[^]* API keys \| ! none \| ! never \| ! now\n/,
     await start(),
   );
   await shows(
-    /: ready[^]*6, since .*, from LAST_GOOD_FILE[^]* API keys \| ! 2[^]*Signing keys of \S+ \| ! 3, from LAST_GOOD_FILE/,
+    /: ready[^]*72, since .*, from LAST_GOOD_FILE[^]* API keys \| ! 2[^]*Signing keys of \S+ \| ! 3, from LAST_GOOD_FILE/,
     await start({ LAST_GOOD_FILE }),
   );
 });

@@ -72,7 +72,8 @@ export const doctor = command({
       const isGood = await examine(subject, FIRST, () => withDatabase(check));
       if (subject === 'database' && !isGood) break; // the others would say the same
     }
-    for (const key of given.filter((one) => !one.includes('.')))
+    const keys = given.filter((one) => !one.includes('.') && !faults.has('database'));
+    for (const key of keys)
       await examine('API key', ISSUE, () => withDatabase((client) => examineKey(client, key)));
     if (isComplete) {
       const configuration = readConfiguration(process.env);
