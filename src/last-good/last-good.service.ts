@@ -59,8 +59,9 @@ export class LastGoodService implements OnApplicationBootstrap {
       const { stamps, confirmedAt, rows } = lastGood;
       const age = ageOf(confirmedAt);
       if (lacksData) {
-        keys.restore(new Map(lastGood.keys), stamps.keys, age);
-        codes.restore(await new CodesSnapshot(rows, now).prepare(), stamps.codes, age);
+        const snapshot = await new CodesSnapshot(rows, now).prepare();
+        keys.restore(lastGood.keys, stamps.keys, age);
+        codes.restore(snapshot, stamps.codes, age);
       }
       for (const { name, fetchedAt, jwks } of lastGood.issuers)
         this.issuers.get(name)?.restore(jwks, ageOf(fetchedAt));
@@ -106,7 +107,7 @@ export class LastGoodService implements OnApplicationBootstrap {
       aheadMs: now - Date.now(),
       stamps: { codes: this.codes.snapshot.stamp ?? '', keys: this.apiKeys.snapshot.stamp ?? '' },
       confirmedAt: now - this.apiKeys.snapshot.age * 1000,
-      keys: [...keys],
+      keys,
       issuers: this.issuers.all.flatMap(({ name, keySet, age }) =>
         keySet ? [{ name, jwks: keySet.jwks, fetchedAt: now - age * 1000 }] : [],
       ),

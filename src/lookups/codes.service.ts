@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { DatabaseClock } from '../database/database-clock.js';
@@ -87,9 +86,11 @@ export class CodesService {
 const timeOf = (moment: number): string | undefined =>
   moment < Infinity ? new Date(moment).toISOString() : undefined;
 
+/** By their texts: rows from LAST_GOOD_FILE are no entities. */
+const listsOf = ({ properties, values }: CodeRows): string => JSON.stringify([properties, values]);
+
 const isEqual = (one: CodeRows, other: CodeRows): boolean =>
-  isDeepStrictEqual(one.properties, other.properties) &&
-  isDeepStrictEqual(one.values, other.values) &&
+  listsOf(one) === listsOf(other) &&
   one.records.length === other.records.length &&
   one.records.every(({ json, validity: { validFrom, validUntil } }, at) => {
     const { json: text, validity } = other.records[at] as CodeRecord;

@@ -31,7 +31,7 @@ export class PolledSnapshot<T> {
   stamp: string | undefined;
   /** That the database named last; empty where it has only failed so far. */
   named: string | undefined;
-  /** Whether the value is one that was given to `restore`. */
+  /** Whether the value is one that was given to `restore`, and the database has not confirmed it. */
   isRestored = false;
   /** When `current` was read or restored, in milliseconds since the epoch. */
   servedSince: number | undefined;
@@ -91,7 +91,8 @@ export class PolledSnapshot<T> {
     this.metrics.databaseUp.set(1);
     this.named = stamp;
     if (stamp === this.stamp) [this.confirmedAt, this.refused] = [startedAt, undefined];
-    else if (this.isRestored) [this.current, this.isRestored] = [undefined, false];
+    else if (this.isRestored) this.current = undefined;
+    this.isRestored = false;
     const isKnown = stamp === this.stamp || stamp === this.refused?.stamp;
     if (!isKnown || startedAt >= this.wholeAt) await this.reload(manager, session);
   }
@@ -115,7 +116,7 @@ export class PolledSnapshot<T> {
       });
       const hasSameStamp = former !== undefined && stamp === this.stamp;
       [this.current, this.stamp, this.refused] = [value, stamp, undefined];
-      [this.confirmedAt, this.isRestored] = [startedAt, false];
+      this.confirmedAt = startedAt;
       metrics.snapshotReloads.inc({ topic, result: 'loaded' });
       const durationMs = Math.round(performance.now() - startedAt);
       log.info({ topic, stamp, durationMs }, 'snapshot: loaded');

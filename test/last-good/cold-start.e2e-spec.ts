@@ -1,7 +1,8 @@
 // Starts while the database and the issuer are away. How long they take is measured by `npm run faults -- sizes`.
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { readLastGood } from '../../src/last-good/last-good-file.js';
 import { type IssuedKey, issueKey } from '../support/keys.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
@@ -72,6 +73,15 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((service) => service.kill()));
 });
 afterAll(() => proxy?.close());
+
+it('LAST_GOOD_FILE whose content the database still holds is no unrecorded change', async () => {
+  const service = await start();
+  await service.waitForLog(({ msg }) => msg === 'LAST_GOOD_FILE is served');
+  proxy.mode = 'pass';
+  await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'codes');
+  expect(await service.metric('order_lookup_unrecorded_changes_total')).toBe(0);
+  leave();
+});
 
 it.each([
   ['the same stamps', false],
@@ -157,8 +167,7 @@ it('LAST_GOOD_FILE says when the database last confirmed the keys, not when it w
   // A minute between two writes is a second
   const service = await start({ ...fastClock(60), LAST_GOOD_FILE: path });
   const writes = () => service.metric('order_lookup_last_good_writes_total');
-  const confirmedAt = async () =>
-    Number(/"confirmedAt":([\d.]+)/.exec(await readFile(path, 'utf8'))?.[1]);
+  const confirmedAt = async () => (await readLastGood(path)).confirmedAt;
   await service.ready();
   await until(async () => (await writes()) > 0);
   leave();
