@@ -50,9 +50,8 @@ export class HealthService {
 
   /** What operators have to know of a service that is ready: what of the database it refuses to serve, too. */
   get remarks(): { fromFile?: string[]; refused?: string[] } {
-    const { refusal } = this.codes;
-    const fromFile = this.fromFile.length > 0 && { fromFile: this.fromFile };
-    return { ...fromFile, ...(refusal && { refused: [refusal] }) };
+    const [{ fromFile }, { refusal }] = [this, this.codes];
+    return { ...(fromFile.length > 0 && { fromFile }), ...(refusal && { refused: [refusal] }) };
   }
 
   /** A page about the state, for people. It is made of what the process knows: nothing is asked, and nothing waited for. */
