@@ -1,6 +1,5 @@
 import type { Caller } from '../http/service-request.js';
 
-/** Why a credential is not accepted. */
 export interface Fault {
   /** One of a set of fixed words, for metrics and the log only. Callers never get it. */
   readonly reason: string;

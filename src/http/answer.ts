@@ -1,6 +1,5 @@
-// Answers, the large ones also in content codings (RFC 9110 sections 8.4 and 12.5.3). A coding is made once, on the first request for it, in
-// the thread pool of zlib. Until it is there, callers get identity: no answer waits for a coding. The process makes one coding at a time,
-// because new access tokens are verified in the same threads.
+// Answers, the large ones also in content codings (RFC 9110 sections 8.4 and 12.5.3). A coding is made on the first request for it; until it is
+// there, callers get identity. The process makes one at a time, because new access tokens are verified in the same threads.
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';

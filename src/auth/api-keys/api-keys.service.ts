@@ -18,26 +18,23 @@ export interface ListedKey extends Caller {
   readonly revokedAt: number;
 }
 
+/** By the hash of the key. */
 export type KeyList = ReadonlyMap<string, ListedKey>;
 
-/** All API keys, in memory, by their hash. So every key works while the database is away, and a revocation takes effect at once. */
+/** All API keys are in memory, so they work while the database is away, and a revocation takes effect at once. */
 @Injectable()
 export class ApiKeysService {
   readonly snapshot: PolledSnapshot<KeyList>;
-  private readonly maxAge: number;
 
   constructor(
-    { API_KEY_MAX_AGE_SECONDS }: Configuration,
+    private readonly configuration: Configuration,
     private readonly clock: DatabaseClock,
     private readonly keyUse: KeyUse,
     snapshots: SnapshotsService,
     metrics: Metrics,
   ) {
-    this.maxAge = API_KEY_MAX_AGE_SECONDS;
-    metrics.measure(
-      ['next_key_expiry_seconds', 'Until the first API key in force ends, or +Inf'],
-      (gauge) => gauge.set(this.ending[0]?.seconds ?? Infinity),
-    );
+    const help = 'Until the first API key in force ends, or +Inf';
+    metrics.measure(['next_key_expiry_seconds', help], () => this.ending[0]?.seconds ?? Infinity);
     this.snapshot = snapshots.poll('keys', {
       lock: (manager) => manager.query('lock table public.api_key in access share mode'),
       read,
@@ -62,7 +59,7 @@ export class ApiKeysService {
     return listed;
   }
 
-  /** Why keys cannot be checked now, or undefined if they can. */
+  /** Why keys cannot be checked now. */
   get obstacle(): string | undefined {
     if (!this.snapshot.current) return 'The list of API keys has not been read yet.';
     return this.secondsLeft < 0 ? 'The list of API keys is too old.' : undefined;
@@ -70,10 +67,10 @@ export class ApiKeysService {
 
   /** For how long the list may be used if the database does not answer. */
   get secondsLeft(): number {
-    return this.maxAge - this.snapshot.age;
+    return this.configuration.API_KEY_MAX_AGE_SECONDS - this.snapshot.age;
   }
 
-  /** The keys in force that will end, the first one first, and in how many seconds. */
+  /** The keys in force that will end, in their order. */
   get ending(): readonly (Caller & { readonly seconds: number })[] {
     const now = this.clock.now();
     return [...(this.snapshot.current?.values() ?? [])]

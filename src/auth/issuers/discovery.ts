@@ -2,7 +2,7 @@ import type { Configuration } from '../../configuration/configuration.js';
 import { isIssuerAddress } from '../../configuration/key-address.js';
 import { fetchJson } from './fetch-json.js';
 
-/** The members of an authorization server's metadata that the service uses (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). */
+/** OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2. */
 export interface IssuerMetadata {
   readonly issuer: string;
   readonly jwks_uri: string;
