@@ -6,5 +6,5 @@ export interface Fault {
   /** Set if the credential may be valid, but cannot be checked now: what the caller is told. */
   readonly undecided?: string;
   /** Whose API key it is, for the log: set if it is one of ours. */
-  readonly owner?: Caller;
+  readonly owner?: Caller | undefined;
 }

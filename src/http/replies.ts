@@ -45,7 +45,6 @@ export class Replies implements BeforeApplicationShutdown {
     this.send(response, 204, ['X-Request-Id', requestId, 'Allow', allow]);
   }
 
-  /** @param err a fault of the service, logged with its stack */
   sendProblem(response: ServiceResponse, problem: Problem, err?: unknown): void {
     for (const name of response.getHeaderNames()) response.removeHeader(name); // of the answer that is not sent
     const { status, headers, body } = this.problems.render(problem, response.req.requestId);

@@ -8,7 +8,6 @@ export interface Issue {
   readonly value?: string;
 }
 
-/** The details of an occurrence. */
 export interface Circumstances {
   /** What happened in this occurrence, for people. */
   readonly detail: string;

@@ -16,8 +16,6 @@ const FLUSH_MS = 2_000;
 /** Other methods are _OTHER, so that nobody can make new names of spans. */
 const METHOD = /^(GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE|TRACE|CONNECT)$/;
 
-const traceContext = new core.W3CTraceContextPropagator();
-
 /** What a span records about a request: never its query, a header, or a path that is not a route of the service. */
 export interface TracedRequest {
   readonly method?: string | null;
@@ -29,12 +27,14 @@ export interface TracedRequest {
 export class OpenTelemetry {
   private readonly provider: sdk.TracerProvider;
   private readonly tracer: api.Tracer;
-  private readonly hasParents: boolean;
+  private readonly propagator: core.CompositePropagator;
 
   /** The exporter and the resource read the other standard variables themselves. */
   constructor(configuration: Configuration, log: Log) {
     const { OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG } = configuration;
-    this.hasParents = /\btracecontext\b/i.test(configuration.OTEL_PROPAGATORS);
+    const hasParents = /\btracecontext\b/i.test(configuration.OTEL_PROPAGATORS);
+    const propagators = hasParents ? [new core.W3CTraceContextPropagator()] : [];
+    this.propagator = new core.CompositePropagator({ propagators });
     const failure = new RepeatedFailure(log, 'sending traces');
     core.setGlobalErrorHandler((error) => failure.failed(error));
     const detectors = [resources.serviceInstanceIdDetector, resources.envDetector];
@@ -58,9 +58,7 @@ export class OpenTelemetry {
 
   request(request: TracedRequest, status: number, milliseconds: number): object {
     const { operation, requestId, headers } = request;
-    const parent = this.hasParents
-      ? traceContext.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter)
-      : api.ROOT_CONTEXT;
+    const parent = this.propagator.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter);
     const [method] = METHOD.exec(request.method ?? '') ?? [];
     const route = operation === 'none' ? undefined : operation;
     const end = Date.now();

@@ -43,7 +43,6 @@ export class AccessTokensService {
     return 'reason' in decoded ? decoded : undefined;
   }
 
-  /** For a caller with a valid API key: at once, if the token was verified before. */
   verify(authorization: string | undefined): Fault | undefined | Promise<Fault | undefined> {
     const text = textOf(authorization);
     if (typeof text !== 'string') return text;

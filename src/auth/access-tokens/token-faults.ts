@@ -30,7 +30,6 @@ export function decodeToken(token: string): UnverifiedToken | Fault {
   }
 }
 
-/** The first fault, in one word; undefined if there is none. */
 export function faultOf(
   { header, claims }: UnverifiedToken,
   { OAUTH_TOKEN_TYPE, OAUTH_ISSUER, OAUTH_AUDIENCE, OAUTH_CLIENTS }: Configuration,

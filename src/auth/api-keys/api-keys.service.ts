@@ -18,10 +18,9 @@ export interface ListedKey extends Caller {
   readonly revokedAt: number;
 }
 
-/** By the hash of the key. */
 export type KeyList = ReadonlyMap<string, ListedKey>;
 
-/** All API keys are in memory, so they work while the database is away, and a revocation takes effect at once. */
+/** All API keys, in memory, by their hash. So every key works while the database is away, and a revocation takes effect at once. */
 @Injectable()
 export class ApiKeysService {
   readonly snapshot: PolledSnapshot<KeyList>;
@@ -48,9 +47,8 @@ export class ApiKeysService {
     if (key === undefined || key === '') return { reason: 'missing' };
     const listed = this.snapshot.current?.get(hashApiKey(key));
     if (!listed && !hasValidChecksum(key)) return { reason: 'malformed' };
-    const { obstacle } = this;
-    if (obstacle !== undefined)
-      return { reason: 'no-key-list', undecided: obstacle, ...(listed && { owner: listed }) };
+    const { obstacle: undecided } = this;
+    if (undecided !== undefined) return { reason: 'no-key-list', undecided, owner: listed };
     if (!listed) return { reason: 'unknown' };
     const now = this.clock.now();
     if (listed.revokedAt <= now) return { reason: 'revoked', owner: listed };

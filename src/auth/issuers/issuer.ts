@@ -16,7 +16,6 @@ import { type KeySet, fetchKeySet, isSigned, keySetOf } from './key-set.js';
 
 /** Interval of fetches: a withdrawn key is refused after at most this time. */
 const REFRESH_MS = 60_000;
-/** The first pause after a failure; it doubles with each further one. */
 const RETRY_MS = 1_000;
 const MAX_AGE_SECONDS = 24 * 3_600;
 /** Metadata older than this is read before the next fetch of the keys. */
@@ -120,7 +119,6 @@ export class Issuer {
     await this.refresh();
   }
 
-  /** Fetches the keys, once at a time, and again after a pause. */
   refresh(): Promise<void> {
     clearTimeout(this.timer);
     this.refreshing ??= this.fetch().finally(() => {

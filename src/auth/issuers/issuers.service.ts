@@ -20,7 +20,6 @@ export class IssuersService implements OnApplicationBootstrap {
     });
   }
 
-  /** @param name the `iss` of a token that is not verified */
   get(name: unknown): Issuer | undefined {
     return this.all.find((issuer) => issuer.name === name);
   }

@@ -42,17 +42,15 @@ export function responsesOf(
   const coded: Header[] = hasFilters ? ['Content-Encoding'] : [];
   const found = headersOf([...cached, ...coded, 'RateLimit', 'RateLimit-Policy']);
   const content = { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } };
+  const errors = [...byStatus].map(([at, of]) => [at, errorOf(at, of, problems)] as const);
   const unchanged = 'Not Modified: the caller has this representation already';
   return {
     200: { description: ok, headers: found, content },
     304: { description: unchanged, headers: headersOf(cached) },
-    ...Object.fromEntries(
-      [...byStatus].map(([status, of]) => [status, errorOf(status, of, problems)]),
-    ),
+    ...Object.fromEntries(errors),
   };
 }
 
-/** A document of a problem type. */
 export function sampleOf(slug: ProblemSlug, problems: ProblemRenderer, as?: number): object {
   const { title, meaning: detail, status } = problemTypes[slug];
   const instance = 'urn:uuid:7f0c5a0e-3f64-4c3b-9d5c-1f2e3d4c5b6a';

@@ -21,7 +21,6 @@ const againOf = (slug: ProblemSlug): string =>
     ? 'Once, with a new access token.'
     : (AGAIN[problemTypes[slug].status] ?? 'No: it would fail again.');
 
-/** The entrance for a person, and a page for each problem type: what happened, and how to mend it. */
 @Public()
 @Controller()
 export class ProblemsController {
