@@ -20,7 +20,6 @@ export class CommunicationCodesQueryPipe implements PipeTransform<ServiceRequest
   /** Queries without a fault, by their targets: a filter costs 20 % less CPU time. */
   private readonly remembered = new Map<string, CommunicationCodesQuery>();
 
-  /** @throws Problem invalid-query */
   transform(request: ServiceRequest): CommunicationCodesQuery {
     const { originalUrl: target } = request;
     let query = this.remembered.get(target);

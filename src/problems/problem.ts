@@ -9,7 +9,6 @@ export interface Issue {
 }
 
 export interface Circumstances {
-  /** What happened in this occurrence, for people. */
   readonly detail: string;
   readonly issues?: readonly Issue[];
   /** Header fields of the answer, as a flat list of names and values. A name may occur twice. */

@@ -1,5 +1,4 @@
-// The only file that imports OpenTelemetry's packages. It is loaded only if traces are on. No request and no shutdown waits for the collector:
-// spans that it does not accept in time are dropped.
+// Loaded only if traces are on. Neither requests nor the shutdown wait for the collector: spans that it does not accept in time are dropped.
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as api from '@opentelemetry/api';

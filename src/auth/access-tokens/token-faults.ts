@@ -16,8 +16,7 @@ export const MAX_TOKEN_BYTES = 12 * 1024;
 export const CLOCK_SKEW_SECONDS = 30;
 /** A JWS in its compact form (RFC 7515 section 7.1): three parts of base64url, none of them empty. */
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
-/** The end of the year 9999. */
-const LAST_DATE = 253_402_300_799;
+const END_OF_YEAR_9999 = 253_402_300_799;
 
 export function decodeToken(token: string): UnverifiedToken | Fault {
   if (token.length > MAX_TOKEN_BYTES) return { reason: 'too-long' };
@@ -82,7 +81,7 @@ export const hasScope = ({ scope, scp, roles, permissions }: JWTPayload, wanted:
   );
 
 const isDate = (value: unknown): value is number =>
-  typeof value === 'number' && value >= 0 && value <= LAST_DATE;
+  typeof value === 'number' && value >= 0 && value <= END_OF_YEAR_9999;
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isOneOf = (texts: readonly string[], value: unknown): boolean =>
   isText(value) && texts.includes(value);

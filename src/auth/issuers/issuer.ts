@@ -57,7 +57,6 @@ export class Issuer {
     this.failure = new RepeatedFailure(log, `issuer ${name}`);
   }
 
-  /** The current keys, or undefined if there are none or they are too old. */
   get keys(): KeySet | undefined {
     return this.secondsLeft > 0 ? this.keySet : undefined;
   }
@@ -67,7 +66,6 @@ export class Issuer {
     return (performance.now() - this.fetchedAt) / 1000;
   }
 
-  /** For how many seconds the keys may be used if the issuer does not answer. */
   get secondsLeft(): number {
     return Math.max(0, MAX_AGE_SECONDS - this.age);
   }

@@ -4,12 +4,11 @@ import type { Metrics } from '../../telemetry/metrics.js';
 import type { ServiceRequest, ServiceResponse, ServiceSocket } from '../service-request.js';
 
 const MAX_CONNECTIONS = 10_000;
-/** File descriptors that are kept free for the database, the issuer, the log and the management port. */
+/** For the database, the issuer, the log and the management port: without a descriptor not even health checks are answered. */
 const RESERVED_DESCRIPTORS = 64;
 /** From this share of the limit on, idle connections of strangers are closed, so that newcomers are served; looked at that often, in milliseconds. */
 const CROWDED = 0.9;
 const SWEEP_MS = 100;
-/** For a client to read the last answer and to close, before the connection is destroyed. */
 const LINGER_MS = 1_000;
 
 export function guardConnections(server: Server, metrics: Metrics): void {
@@ -76,7 +75,6 @@ function ignoreUpgrade(server: Server): void {
   });
 }
 
-/** How many connections the process may hold. At its limit of file descriptors it could not even answer health checks. */
 function connectionLimit(): number {
   const report = process.report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
   const descriptors = Number(report.userLimits?.open_files?.soft) || Infinity;

@@ -62,7 +62,6 @@ export function framingProblem(request: ServiceRequest, event: string): Problem 
 
 type ParserError = Error & { readonly code?: string; readonly rawPacket?: Buffer };
 
-/** Undefined if the error is one of the connection, such as a reset. */
 export function parserProblem({ code = '', rawPacket }: ParserError): Problem | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
     // The parser shows only the packet in which the limit was exceeded: it may begin with a target that is too long
