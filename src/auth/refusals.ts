@@ -76,6 +76,7 @@ export class Refusals {
         issues,
         headers: ['WWW-Authenticate', `${BEARER}, error="insufficient_scope", scope="${scope}"`],
       });
+    // Unknown, revoked and expired keys get the same answer, so that it does not help to guess
     const isWrong = faults.some(({ reason }) => reason !== 'missing');
     const token = faults.find(({ field }) => field === ACCESS_TOKEN.field);
     const isSent = token && !['missing', 'scheme'].includes(token.reason);
