@@ -1,5 +1,4 @@
-// Requires both credentials. The guard is global, so every route needs them unless it is marked as public. The key is checked first: without
-// a valid key no signature is verified, nothing waits, and the issuer is not asked.
+// Every route that is not public requires both credentials. Without a valid key no signature is verified, and the issuer is not asked.
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { RateLimit } from '../http/rate-limit.js';
@@ -36,16 +35,11 @@ export class CredentialsGuard implements CanActivate {
     }
     request.caller = key;
     this.rateLimit.count(request, key);
-    const fault = isTwice ? REPEATED : this.accessTokens.verify(authorization);
-    return fault === undefined || this.isAccepted(request, fault);
-  }
-
-  private async isAccepted(
-    request: ServiceRequest,
-    verification: Fault | Promise<Fault | undefined>,
-  ): Promise<boolean> {
-    const fault = await verification;
-    if (!fault) return true;
-    throw this.refusals.of(request, undefined, fault);
+    const verified = isTwice ? REPEATED : this.accessTokens.verify(authorization);
+    if (verified === undefined) return true;
+    return Promise.resolve(verified).then((fault) => {
+      if (fault) throw this.refusals.of(request, undefined, fault);
+      return true;
+    });
   }
 }

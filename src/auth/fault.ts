@@ -1,11 +1,10 @@
 import type { Caller } from '../http/service-request.js';
 
-/** Why a credential is not accepted. */
 export interface Fault {
   /** One of a set of fixed words, for metrics and the log only. Callers never get it. */
   readonly reason: string;
   /** Set if the credential may be valid, but cannot be checked now: what the caller is told. */
   readonly undecided?: string;
   /** Whose API key it is, for the log: set if it is one of ours. */
-  readonly owner?: Caller;
+  readonly owner?: Caller | undefined;
 }

@@ -1,6 +1,5 @@
-// Answers, the large ones also in content codings (RFC 9110 sections 8.4 and 12.5.3). A coding is made once, on the first request for it, in
-// the thread pool of zlib. Until it is there, callers get identity: no answer waits for a coding. The process makes one coding at a time,
-// because new access tokens are verified in the same threads.
+// Answers, the large ones also in content codings (RFC 9110 sections 8.4 and 12.5.3). A coding is made on the first request for it; until it is
+// there, callers get identity. The process makes one at a time, because new access tokens are verified in the same threads.
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
@@ -18,25 +17,17 @@ const ENCODERS = new Map<string, (body: Buffer) => Promise<Buffer>>([
 const CODINGS = [...ENCODERS.keys()];
 const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'];
 
-export class AnswerKind {
-  /** @param fields of 200 and of 304, as a flat list of names and values: Node.js sends it fastest */
-  constructor(
-    readonly type: string,
-    readonly fields: readonly string[],
-    readonly hasCodings = false,
-  ) {}
-
-  static page(type: string, policy = "default-src 'none'"): AnswerKind {
-    const fields = ['Cache-Control', 'no-cache', 'Content-Security-Policy', policy];
-    return new AnswerKind(type, [...fields, 'Referrer-Policy', 'no-referrer', ...NO_SNIFFING]);
-  }
+interface AnswerKind {
+  readonly type: string;
+  /** Of 200 and of 304, as a flat list of names and values: Node.js sends it fastest. */
+  readonly fields: readonly string[];
 }
 
 /** Caches ask before each use (RFC 9111), and may use the answer for a day instead of our 5xx (RFC 5861). */
 const LOOKUP = ['Cache-Control', 'private, max-age=0, stale-if-error=86400', ...NO_SNIFFING];
-export const SUPPORTED_VALUES = new AnswerKind('application/json', LOOKUP);
+const SUPPORTED_VALUES: AnswerKind = { type: 'application/json', fields: LOOKUP };
 const CODED = [...LOOKUP, 'Vary', 'Accept-Encoding'];
-export const COMMUNICATION_CODES = new AnswerKind('application/json', CODED, true);
+export const COMMUNICATION_CODES: AnswerKind = { type: 'application/json', fields: CODED };
 
 /** A 200 answer as bytes that are ready to be sent. It is created once, shared by all callers, and never changed. */
 export class Answer {
@@ -54,11 +45,18 @@ export class Answer {
   ) {
     const length = parts.reduce((sum, part) => sum + part.length, 0);
     this.content = ['Content-Type', kind.type, 'Content-Length', String(length), ...rest];
-    this.isNegotiated = kind.hasCodings && rest.length === 0 && length >= NEGOTIATED_FROM;
+    const canBeCoded = kind === COMMUNICATION_CODES && rest.length === 0;
+    this.isNegotiated = canBeCoded && length >= NEGOTIATED_FROM;
   }
 
   static of(body: string | Buffer, kind?: AnswerKind): Answer {
     return new Answer([Buffer.from(body)], entityTag(hash('sha256', body, 'base64url')), kind);
+  }
+
+  static page(type: string, body: string | Buffer, policy = "default-src 'none'"): Answer {
+    const caching = ['Cache-Control', 'no-cache', 'Content-Security-Policy', policy];
+    const fields = [...caching, 'Referrer-Policy', 'no-referrer', ...NO_SNIFFING];
+    return Answer.of(body, { type, fields });
   }
 
   representationFor(request: IncomingMessage): Answer {

@@ -12,12 +12,8 @@ const INTERNAL_ERROR = new Problem('internal-error', {
   detail: 'An unexpected condition was met. The log has it under the id of this occurrence.',
 });
 /** Our other types say more than their statuses do. */
-const SLUGS = new Map<number, ProblemSlug>([
-  [400, 'malformed-request'],
-  [404, 'not-found'],
-]);
+const SLUGS: Record<number, ProblemSlug> = { 400: 'malformed-request', 404: 'not-found' };
 
-/** Answers every error with a problem document: those inside Nest, and those of the router. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(private readonly replies: Replies) {}
@@ -42,6 +38,6 @@ function problemOf(error: unknown): Problem | undefined {
   const status = error.getStatus();
   if (status < 400 || status >= 500) return undefined;
   const { message = error.message } = error.getResponse() as { message?: string | string[] };
-  const slug = SLUGS.get(status) ?? 'about:blank';
+  const slug = SLUGS[status] ?? 'about:blank';
   return new Problem(slug, { detail: [message].flat().join('. '), status });
 }

@@ -15,7 +15,7 @@ import type { ServiceRequest, ServiceResponse } from './service-request.js';
 /** Every reply that leaves the process is sent, counted and logged here, also one to bytes that never became a request. */
 @Injectable()
 export class Replies implements BeforeApplicationShutdown {
-  /** Whether the process is ending: readiness is 503 and replies close their connections, while requests still arrive. */
+  /** The process is ending: readiness is 503 and replies close their connections, while requests still arrive. */
   isDraining = false;
 
   constructor(
@@ -26,7 +26,6 @@ export class Replies implements BeforeApplicationShutdown {
     private readonly configuration: Configuration,
   ) {}
 
-  /** @param signal that ends the process; without one the drain is skipped */
   async beforeApplicationShutdown(signal?: string): Promise<void> {
     this.isDraining = true;
     if (signal !== undefined) await pause(this.configuration.DRAIN_SECONDS * 1000);
@@ -46,14 +45,13 @@ export class Replies implements BeforeApplicationShutdown {
     this.send(response, 204, ['X-Request-Id', requestId, 'Allow', allow]);
   }
 
-  /** @param err a fault of the service, logged with its stack */
   sendProblem(response: ServiceResponse, problem: Problem, err?: unknown): void {
     for (const name of response.getHeaderNames()) response.removeHeader(name); // of the answer that is not sent
     const { status, headers, body } = this.problems.render(problem, response.req.requestId);
     this.send(response, status, headers, [body], { problem: problem.slug, err });
   }
 
-  /** What a controller returns that is no Answer: Express writes it. */
+  /** Of what a controller returns, and Express writes. */
   sendWith(response: ServiceResponse, write: () => void): void {
     const { req: request } = response;
     const more = this.prepare(response, response.statusCode);
@@ -118,7 +116,7 @@ export class Replies implements BeforeApplicationShutdown {
     this.log[level]({ ...what, ...who, ...details, ...trace }, 'request');
   }
 
-  /** The client's address: the entry of X-Forwarded-For that the outermost of our own proxies has written, or the peer's. */
+  /** The entry of X-Forwarded-For that the outermost of our own proxies has written, or the peer's address. */
   private addressOf(request: ServiceRequest): string | undefined {
     const entry = proxyAddr.all(request)[this.configuration.TRUSTED_PROXY_HOPS] ?? '';
     const address = entry.replace(/^\[(.+)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2'); // without brackets and port

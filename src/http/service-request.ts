@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Problem } from '../problems/problem.js';
 
-/** Known when the API key has been accepted: for the log and the rate limit. */
 export interface Caller {
   readonly keyId: string;
   readonly client: string;
@@ -35,19 +34,16 @@ export interface ServiceRequest extends IncomingMessage {
   requestId: string;
   /** In milliseconds of the monotonic clock. */
   startedAt: number;
-  /** The target in origin form. */
+  /** In origin form. */
   originalUrl: string;
   /** The pattern of the route that matched, one of a fixed set, so it can be a label of metrics; `none` without a route. */
   operation: string;
-  /** The methods of that route. */
   allow: string;
   hasUnreadBody: boolean;
   res?: ServiceResponse;
   params: Readonly<Record<string, string>>;
-  /** Where the route takes one. */
   body?: unknown;
   caller?: Caller;
-  /** Where there is a rate limit. */
   counted?: Counted;
   refusal?: Refusal;
 }
@@ -56,7 +52,7 @@ export const METHODS = 'GET, HEAD, OPTIONS';
 const NO_PARAMETERS = {};
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Sets the fields. `instance` is `urn:uuid:<request id>`, so X-Request-Id is used only if it is a UUID, with or without dashes. */
+/** `instance` is `urn:uuid:<request id>`, so X-Request-Id is used only if it is a UUID, with or without dashes. */
 export function receive(request: ServiceRequest): void {
   const { 'x-request-id': sent = '', 'content-length': length } = request.headers;
   const coding = request.headers['transfer-encoding'];

@@ -2,10 +2,10 @@ import { applyDecorators } from '@nestjs/common';
 import { IsNotEmpty, IsOptional, Matches } from 'class-validator';
 import { Rule } from '../configuration/rules.js';
 import { FILTERS, type Filters } from '../lookups/filters.js';
-import { LIMITS, MAX_FILTER_CHARACTERS } from '../problems/limits.js';
+import { LIMITS, MAX_CODE_CHARACTERS } from '../problems/limits.js';
 
 /** Characters are code points, as in PostgreSQL: MaxLength counts some of them otherwise. */
-const fits = (value: string): boolean => Array.from(value).length <= MAX_FILTER_CHARACTERS;
+const fits = (value: string): boolean => Array.from(value).length <= MAX_CODE_CHARACTERS;
 
 const IsFilter = (): PropertyDecorator =>
   applyDecorators(
@@ -15,7 +15,6 @@ const IsFilter = (): PropertyDecorator =>
     Matches(/^\P{Cc}*$/u, { message: '$property holds control characters.' }),
   );
 
-/** The query of the communication codes: each parameter restricts the records to those that are equal to it. */
 export class CommunicationCodesQuery implements Filters {
   @IsFilter()
   readonly codeType?: string;

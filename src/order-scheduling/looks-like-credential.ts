@@ -10,10 +10,7 @@ const ENCODED = /%([0-9a-f]{2})/gi;
 /** How often a text is percent-decoded. A text that is still encoded after that counts as a credential. */
 const MOST_LAYERS = 4;
 
-/**
- * Whether a text contains the API key of the request, or what looks like a credential: at any position, without its beginning or end, in upper or
- * lower case, percent-encoded or not, also in a text whose encoding is broken.
- */
+/** Also finds a credential without its beginning or end, in another case, percent-encoded, or where the encoding of the rest is broken. */
 export function looksLikeCredential(text: string, apiKey: string): boolean {
   let decoded = text.toLowerCase();
   for (let layer = 0; layer <= MOST_LAYERS; layer++) {

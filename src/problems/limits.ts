@@ -1,26 +1,21 @@
 // The limits for callers. The checks, the problem types, the OpenAPI document and the tests use these values.
 
-/** Bytes of the request target. */
 export const MAX_TARGET_BYTES = 8_000;
-/** Bytes of all header lines together, with their separators. */
+/** Of all header lines together, with their separators. */
 export const MAX_HEADER_BYTES = 16 * 1024;
 export const MAX_HEADERS = 100;
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 12_000;
-/** Longest name, value or code, as the constraints of the tables have it. */
+/** Longest name, value, code or filter, as the constraints of the tables have it. */
 export const MAX_CODE_CHARACTERS = 256;
 export const MAX_DESCRIPTION_CHARACTERS = 1_024;
-/** Longest filter, in characters. A filter has at least one. */
-export const MAX_FILTER_CHARACTERS = MAX_CODE_CHARACTERS;
-/** Most issues in a problem document. */
 export const MAX_ISSUES = 20;
 /** Longest part of a value that an issue shows. */
 export const MAX_SHOWN_CHARACTERS = 256;
 
-/** The limits as texts. */
 export const LIMITS = {
   target: `${MAX_TARGET_BYTES.toLocaleString('en')} bytes`,
   headers: `${MAX_HEADER_BYTES / 1024} KiB`,
   headerLines: `${MAX_HEADERS} lines`,
-  filter: `${MAX_FILTER_CHARACTERS} characters`,
+  filter: `${MAX_CODE_CHARACTERS} characters`,
 } as const;

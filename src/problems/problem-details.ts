@@ -17,7 +17,6 @@ export interface ProblemDetails {
 
 const COMMON_FIELDS = [...['Cache-Control', 'no-store'], ...['X-Content-Type-Options', 'nosniff']];
 
-/** Writes problems as documents and as whole answers. */
 @Injectable()
 export class ProblemRenderer {
   constructor(private readonly configuration: Configuration) {}

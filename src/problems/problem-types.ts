@@ -1,15 +1,9 @@
 // All problem types. The exception filter, the parser errors, the OpenAPI document and the pages at /problems are made from this table.
-
 import { HEADERS_TIMEOUT_MS, LIMITS, REQUEST_TIMEOUT_MS } from './limits.js';
 
-/** A problem type. `meaning` says when it is sent, `remedy` what the developer of the client can do. */
-export interface ProblemType {
-  readonly status: number;
-  readonly title: string;
-  readonly meaning: string;
-  readonly remedy: readonly string[];
-}
+const WAIT = 'Wait for the number of seconds in Retry-After, then send the request again.';
 
+/** `meaning` says when it is sent, `remedy` what the developer of the client can do. */
 export const problemTypes = {
   'malformed-request': {
     status: 400,
@@ -59,15 +53,12 @@ export const problemTypes = {
     title: 'The access token lacks a scope',
     meaning:
       'Both credentials are valid, but the access token does not hold the scope that this service requires.',
-    remedy: [
-      'Request the scope that the WWW-Authenticate header names when you request the access token.',
-    ],
+    remedy: ['Request an access token with the scope that the WWW-Authenticate header names.'],
   },
   'not-found': {
     status: 404,
     title: 'There is nothing at this address',
-    meaning:
-      'The service has no resource with this path. Paths are case-sensitive and have no trailing slash.',
+    meaning: 'No resource has this path. Paths are case-sensitive and have no trailing slash.',
     remedy: ['Compare the path with those in the documentation at /docs.'],
   },
   'method-not-allowed': {
@@ -99,7 +90,7 @@ export const problemTypes = {
     title: 'Too many requests',
     meaning: 'The API key has used up its limit of requests per minute.',
     remedy: [
-      'Wait for the number of seconds in Retry-After, then send the request again.',
+      WAIT,
       'Send If-None-Match with the ETag that you have: responses with status 304 do not count towards the limit.',
     ],
   },
@@ -117,26 +108,22 @@ export const problemTypes = {
     status: 503,
     title: 'The service is not ready',
     meaning: 'The service has started, but has not yet read the codes from its database.',
-    remedy: ['Wait for the number of seconds in Retry-After, then send the request again.'],
+    remedy: [WAIT],
   },
   overloaded: {
     status: 503,
     title: 'The service is overloaded',
     meaning:
       'The service receives more requests than it can answer in time, and refused this one without processing it.',
-    remedy: [
-      'Wait for the number of seconds in Retry-After, then send the request again. Wait longer after each further attempt.',
-    ],
+    remedy: [WAIT, 'Wait longer after each further attempt.'],
   },
   'cannot-verify-credentials': {
     status: 503,
     title: 'Credentials cannot be verified now',
     meaning:
       'The service cannot check credentials now, because it has no current list of API keys or no signing keys of the issuer. The credentials of the request may be valid.',
-    remedy: [
-      'Wait for the number of seconds in Retry-After, then send the request again with the same credentials.',
-    ],
+    remedy: [WAIT, 'The same credentials may be accepted then.'],
   },
-} satisfies Record<string, ProblemType>;
+};
 
 export type ProblemSlug = keyof typeof problemTypes;

@@ -8,9 +8,7 @@ export interface Issue {
   readonly value?: string;
 }
 
-/** The details of an occurrence. */
 export interface Circumstances {
-  /** What happened in this occurrence, for people. */
   readonly detail: string;
   readonly issues?: readonly Issue[];
   /** Header fields of the answer, as a flat list of names and values. A name may occur twice. */

@@ -1,5 +1,4 @@
-// JSON lines on standard output. They are written without waiting, and dropped beyond a bound, so a reader that stalls does not stall the
-// service. Dropped lines are counted.
+// JSON lines on standard output, written without waiting. A reader that stalls does not stall the service: further lines are dropped and counted.
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, destination, pino, stdTimeFunctions } from 'pino';
 import type { Metrics } from './metrics.js';

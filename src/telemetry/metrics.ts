@@ -3,23 +3,17 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { version } from './version.js';
 
-/** How many clients the metric names: each client takes one series for each status. */
+/** How many clients have names, the rest are `other`: each takes one series for each status. */
 const MOST_CLIENTS = 1_000;
-const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 
 @Injectable()
 export class Metrics implements OnModuleInit {
   readonly registry = new Registry();
   readonly requests = this.counter('http_requests_total', 'Answers', 'operation', 'status');
-  readonly clientRequests = this.counter(
-    'client_requests_total',
-    'Answers by the client of the API key: 1,000 clients have names, the rest are other',
-    'client',
-    'status',
-  );
+  readonly clientRequests = this.counter('client_requests_total', 'Answers', 'client', 'status');
   readonly requestDuration = new Histogram({
     ...this.of('http_request_duration_seconds', 'Time to answer a request', 'operation'),
-    buckets: BUCKETS,
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
   });
   readonly credentialsRefused = this.counter(
     'credentials_refused_total',
@@ -39,15 +33,8 @@ export class Metrics implements OnModuleInit {
     'result',
   );
   readonly lastGoodWrites = this.counter('last_good_writes_total', 'Writes of the file', 'result');
-  readonly unrecordedChanges = this.counter(
-    'unrecorded_changes_total',
-    'Changes that were found without a stamp: somebody had switched triggers off',
-    'topic',
-  );
-  readonly triggerFaults = this.gauge(
-    'trigger_faults',
-    'Triggers and other objects that are not what the migrations made',
-  );
+  readonly unrecordedChanges = this.counter('unrecorded_changes_total', 'Without a stamp', 'topic');
+  readonly triggerFaults = this.gauge('trigger_faults', 'Objects not as the migrations made them');
   readonly momentsSwitched = this.counter('moments_switched_total', 'Moments that have come');
   readonly databaseUp = this.gauge('database_up', '1 while the database answers');
   readonly tokensVerified = this.counter('tokens_verified_total', 'Signatures that were verified');
@@ -56,19 +43,13 @@ export class Metrics implements OnModuleInit {
   private readonly clients = new Set<string>();
 
   onModuleInit(): void {
-    this.gauge('build_info', 'Always 1, with the version of the service', 'version').set(
-      { version },
-      1,
-    );
+    const info = this.gauge('build_info', 'Always 1, with the version of the service', 'version');
+    info.set({ version }, 1);
     // The delay of the event loop is sampled by a timer of this many milliseconds: a shorter one costs an idle process 0.3 % of a core
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 20 });
   }
 
-  /**
-   * Counts an answered request.
-   * @param operation the pattern of its route: one of a fixed set
-   * @param client the client of its API key, if the key is in force
-   */
+  /** @param operation the pattern of the route: one of a fixed set */
   countRequest(operation: string, status: number, seconds: number, client?: string): void {
     this.requests.inc({ operation, status });
     this.requestDuration.observe({ operation }, seconds);
@@ -77,15 +58,16 @@ export class Metrics implements OnModuleInit {
     this.clientRequests.inc({ client: this.clients.has(client) ? client : 'other', status });
   }
 
-  /** Makes a gauge whose value is looked up on each scrape. */
+  /** Makes a gauge whose value is looked up on each scrape: `collect` returns or sets it. */
   measure<Label extends string = never>(
     [name, help, ...labels]: [name: string, help: string, ...labels: Label[]],
-    collect: (gauge: Gauge<Label>) => void,
+    collect: (gauge: Gauge<Label>) => number | void,
   ): void {
     void new Gauge({
       ...this.of(name, help, ...labels),
       collect() {
-        collect(this);
+        const value = collect(this);
+        if (value !== undefined) this.set(value);
       },
     });
   }

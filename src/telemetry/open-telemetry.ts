@@ -1,13 +1,8 @@
-// The only file that imports OpenTelemetry's packages. It is loaded only if traces are on. No request and no shutdown waits for the collector:
-// spans that it does not accept in time are dropped.
+// Loaded only if traces are on. Neither requests nor the shutdown wait for the collector: spans that it does not accept in time are dropped.
 import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import * as api from '@opentelemetry/api';
-import {
-  W3CTraceContextPropagator,
-  getNumberFromEnv,
-  setGlobalErrorHandler,
-} from '@opentelemetry/core';
+import * as core from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import * as resources from '@opentelemetry/resources';
 import * as sdk from '@opentelemetry/sdk-trace';
@@ -15,12 +10,10 @@ import type { Configuration } from '../configuration/configuration.js';
 import type { Log } from './log.js';
 import { RepeatedFailure } from './repeated-failure.js';
 
-/** How long the service waits, at most, for a collector that stalls to accept the last spans. */
+/** For a collector that stalls to accept the last spans. */
 const FLUSH_MS = 2_000;
 /** Other methods are _OTHER, so that nobody can make new names of spans. */
 const METHOD = /^(GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE|TRACE|CONNECT)$/;
-
-const traceContext = new W3CTraceContextPropagator();
 
 /** What a span records about a request: never its query, a header, or a path that is not a route of the service. */
 export interface TracedRequest {
@@ -33,14 +26,16 @@ export interface TracedRequest {
 export class OpenTelemetry {
   private readonly provider: sdk.TracerProvider;
   private readonly tracer: api.Tracer;
-  private readonly hasParents: boolean;
+  private readonly propagator: core.CompositePropagator;
 
   /** The exporter and the resource read the other standard variables themselves. */
   constructor(configuration: Configuration, log: Log) {
     const { OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG } = configuration;
-    this.hasParents = /\btracecontext\b/i.test(configuration.OTEL_PROPAGATORS);
+    const hasParents = /\btracecontext\b/i.test(configuration.OTEL_PROPAGATORS);
+    const propagators = hasParents ? [new core.W3CTraceContextPropagator()] : [];
+    this.propagator = new core.CompositePropagator({ propagators });
     const failure = new RepeatedFailure(log, 'sending traces');
-    setGlobalErrorHandler((error) => failure.failed(error));
+    core.setGlobalErrorHandler((error) => failure.failed(error));
     const detectors = [resources.serviceInstanceIdDetector, resources.envDetector];
     this.provider = new sdk.TracerProvider({
       resource: resources
@@ -52,7 +47,7 @@ export class OpenTelemetry {
         new sdk.BatchSpanProcessor({
           exporter: new OTLPTraceExporter(),
           maxQueueSize: 8_192,
-          scheduledDelayMillis: getNumberFromEnv('OTEL_BSP_SCHEDULE_DELAY') ?? 5_000,
+          scheduledDelayMillis: core.getNumberFromEnv('OTEL_BSP_SCHEDULE_DELAY') ?? 5_000,
         }),
       ],
     });
@@ -62,9 +57,7 @@ export class OpenTelemetry {
 
   request(request: TracedRequest, status: number, milliseconds: number): object {
     const { operation, requestId, headers } = request;
-    const parent = this.hasParents
-      ? traceContext.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter)
-      : api.ROOT_CONTEXT;
+    const parent = this.propagator.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter);
     const [method] = METHOD.exec(request.method ?? '') ?? [];
     const route = operation === 'none' ? undefined : operation;
     const end = Date.now();

@@ -12,8 +12,7 @@ import { Tracing } from './tracing.js';
     {
       provide: LOG,
       inject: [Configuration, Metrics],
-      useFactory: (configuration: Configuration, metrics: Metrics) =>
-        createLog(configuration.LOG_LEVEL, metrics),
+      useFactory: ({ LOG_LEVEL }: Configuration, metrics: Metrics) => createLog(LOG_LEVEL, metrics),
     },
     {
       provide: Tracing,

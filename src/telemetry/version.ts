@@ -2,5 +2,4 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const PACKAGE = join(import.meta.dirname, '..', '..', 'package.json');
-/** Of the service. */
 export const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };

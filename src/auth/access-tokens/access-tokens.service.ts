@@ -7,13 +7,12 @@ import { IssuersService } from '../issuers/issuers.service.js';
 import type { KeySet } from '../issuers/key-set.js';
 import { CLOCK_SKEW_SECONDS, decodeToken, faultOf, hasScope } from './token-faults.js';
 
-/** Bytes of the texts of all tokens that are remembered. */
 const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
 
 /** A token whose signature was verified. Times are seconds since the epoch. */
 interface AccessToken {
   readonly expiresAt: number;
-  readonly isInScope: boolean;
+  readonly scopeFault: Fault | undefined;
   readonly issuer: Issuer;
   /** The keys that verified it. If the issuer publishes others, it is verified again. */
   readonly keys: KeySet;
@@ -33,7 +32,7 @@ export class AccessTokensService {
     private readonly metrics: Metrics,
   ) {}
 
-  /** The fault that can be seen without the signature, for a caller without a valid API key. */
+  /** For a caller without a valid API key: the fault that can be seen without the signature. */
   inspect(authorization: string | undefined): Fault | undefined {
     const text = textOf(authorization);
     if (typeof text !== 'string') return text;
@@ -44,7 +43,6 @@ export class AccessTokensService {
     return 'reason' in decoded ? decoded : undefined;
   }
 
-  /** The fault of the token of a caller with a valid API key: at once, if it was verified before. */
   verify(authorization: string | undefined): Fault | undefined | Promise<Fault | undefined> {
     const text = textOf(authorization);
     if (typeof text !== 'string') return text;
@@ -63,8 +61,8 @@ export class AccessTokensService {
     const keys = await issuer.verify(text, header.kid);
     if ('reason' in keys) return keys;
     const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
-    const isInScope = scope === '' || hasScope(claims, scope);
-    const token = { expiresAt: claims.exp ?? 0, isInScope, issuer, keys };
+    const scopeFault = scope === '' || hasScope(claims, scope) ? undefined : { reason: 'scope' };
+    const token = { expiresAt: claims.exp ?? 0, scopeFault, issuer, keys };
     this.remember(text, token);
     return faultNow(token);
   }
@@ -90,7 +88,7 @@ export class AccessTokensService {
   }
 }
 
-/** The token of an Authorization header: `Bearer <token>`, or the bare token, since the interface document says "Sent as <ACCESS_TOKEN>". */
+/** The token after `Bearer`, or the bare token, since the interface document says "Sent as <ACCESS_TOKEN>". */
 function textOf(authorization = ''): string | Fault {
   if (authorization === '' || /^bearer$/i.test(authorization)) return { reason: 'missing' };
   const [prefix = '', scheme = 'bearer'] = /^([^ ]+) +/.exec(authorization) ?? [];
@@ -98,10 +96,8 @@ function textOf(authorization = ''): string | Fault {
   return authorization.slice(prefix.length);
 }
 
-function faultNow(token: AccessToken): Fault | undefined {
-  if (!isInForce(token)) return { reason: 'expired' };
-  return token.isInScope ? undefined : { reason: 'scope' };
-}
+const faultNow = (token: AccessToken): Fault | undefined =>
+  isInForce(token) ? token.scopeFault : { reason: 'expired' };
 
 const isInForce = ({ expiresAt }: AccessToken): boolean =>
   Date.now() / 1000 < expiresAt + CLOCK_SKEW_SECONDS;

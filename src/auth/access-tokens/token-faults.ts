@@ -1,26 +1,23 @@
-// Faults of an access token that can be found without a key (RFC 7519, RFC 8725, RFC 9068). A caller without a valid API key learns only of
-// these. They are checked before a signature is verified.
+// Faults of an access token that are found before its signature is verified (RFC 7519, RFC 8725, RFC 9068).
 import { type JWTHeaderParameters, type JWTPayload, decodeJwt, decodeProtectedHeader } from 'jose';
 import type { Configuration } from '../../configuration/configuration.js';
 import type { Fault } from '../fault.js';
 import { ALGORITHMS } from '../issuers/key-set.js';
 
-/** A decoded token that is not verified: members may be missing or of any type. */
+/** Members may be missing or of any type. */
 export interface UnverifiedToken {
   readonly header: JWTHeaderParameters;
   readonly claims: JWTPayload;
 }
 
-/** Longest token that is accepted. With it the other headers have 4 KiB: Node.js accepts 16 KiB in all. */
+/** It leaves 4 KiB for the other headers. */
 export const MAX_TOKEN_BYTES = 12 * 1024;
 /** Tolerated difference between clocks (RFC 7519 section 4.1.4). */
 export const CLOCK_SKEW_SECONDS = 30;
 /** A JWS in its compact form (RFC 7515 section 7.1): three parts of base64url, none of them empty. */
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
-/** The end of the year 9999. */
-const LAST_DATE = 253_402_300_799;
+const END_OF_YEAR_9999 = 253_402_300_799;
 
-/** The token, or a fault if it is too long, no JWS in its compact form, or if the header or the claims are not JSON objects. */
 export function decodeToken(token: string): UnverifiedToken | Fault {
   if (token.length > MAX_TOKEN_BYTES) return { reason: 'too-long' };
   try {
@@ -32,7 +29,6 @@ export function decodeToken(token: string): UnverifiedToken | Fault {
   }
 }
 
-/** The first fault, in one word; undefined if there is none. */
 export function faultOf(
   { header, claims }: UnverifiedToken,
   { OAUTH_TOKEN_TYPE, OAUTH_ISSUER, OAUTH_AUDIENCE, OAUTH_CLIENTS }: Configuration,
@@ -68,10 +64,7 @@ function isAccessTokenType(typ: unknown, demanded: string): boolean {
   return type === 'at+jwt' || (type === 'jwt' && demanded === '');
 }
 
-/**
- * Whether the claims are those of another kind of token: an ID token (at_hash, c_hash, s_hash; a nonce without any claim of an access token), a
- * logout token (events), or a token whose claim `typ` (Keycloak) or `token_use` (Amazon Cognito) names another kind.
- */
+/** An ID token has at_hash, c_hash, s_hash or a nonce, a logout token events. Keycloak names the kind in `typ`, Amazon Cognito in `token_use`. */
 function isAnotherKind(claims: JWTPayload): boolean {
   const has = (...names: string[]): boolean => names.some((name) => name in claims);
   const { typ, token_use } = claims;
@@ -81,14 +74,14 @@ function isAnotherKind(claims: JWTPayload): boolean {
   return has('nonce') && !has('scope', 'scp', 'client_id') && !kinds.includes('bearer');
 }
 
-/** Whether `wanted` was granted: as a scope (RFC 9068 section 2.2.3, `scp` of some issuers), or as a role or permission. Each is a list, or a text with spaces. */
+/** Whether `wanted` was granted, as a scope (RFC 9068 section 2.2.3), role or permission. Each is a list, or a text with spaces. */
 export const hasScope = ({ scope, scp, roles, permissions }: JWTPayload, wanted: string): boolean =>
   [scope, scp, roles, permissions].some((granted) =>
     (isText(granted) ? granted.split(' ') : [granted].flat()).includes(wanted),
   );
 
 const isDate = (value: unknown): value is number =>
-  typeof value === 'number' && value >= 0 && value <= LAST_DATE;
+  typeof value === 'number' && value >= 0 && value <= END_OF_YEAR_9999;
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isOneOf = (texts: readonly string[], value: unknown): boolean =>
   isText(value) && texts.includes(value);

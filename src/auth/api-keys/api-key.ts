@@ -1,6 +1,5 @@
-// An API key is `ols_`, 256 random bits in base64url (43 characters) and 6 characters of checksum. Secret scanners recognise leaked keys by the
-// prefix. The checksum distinguishes a mistyped key from an unknown one. Only the SHA-256 of the key is stored: 256 random bits cannot be
-// guessed, so a slow hash would not add protection.
+// An API key is `ols_`, by which secret scanners recognise it, 256 random bits in base64url (43 characters), and 6 characters of checksum, which
+// tell a mistyped key from an unknown one. Only its SHA-256 is stored: a slow hash would not protect 256 random bits better.
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -10,13 +9,13 @@ const CHECKSUM_LENGTH = 6;
 const checksum = (text: string): string =>
   crc32(text).toString(36).padStart(7, '0').slice(-CHECKSUM_LENGTH);
 
-/** A new key, to be shown once: 53 characters of `[A-Za-z0-9_-]`. */
+/** 53 characters of `[A-Za-z0-9_-]`, to be shown once. */
 export function generateApiKey(): string {
   const secret = API_KEY_PREFIX + randomBytes(32).toString('base64url');
   return secret + checksum(secret);
 }
 
-/** Whether the checksum is right. A key without our prefix (taken over from another system) has no checksum. */
+/** A key without our prefix (taken over from another system) has no checksum. */
 export function hasValidChecksum(key: string): boolean {
   const isOurs = key.startsWith(API_KEY_PREFIX);
   return !isOurs || checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH);

@@ -24,20 +24,16 @@ export type KeyList = ReadonlyMap<string, ListedKey>;
 @Injectable()
 export class ApiKeysService {
   readonly snapshot: PolledSnapshot<KeyList>;
-  private readonly maxAge: number;
 
   constructor(
-    { API_KEY_MAX_AGE_SECONDS }: Configuration,
+    private readonly configuration: Configuration,
     private readonly clock: DatabaseClock,
     private readonly keyUse: KeyUse,
     snapshots: SnapshotsService,
     metrics: Metrics,
   ) {
-    this.maxAge = API_KEY_MAX_AGE_SECONDS;
-    metrics.measure(
-      ['next_key_expiry_seconds', 'Until the first API key in force ends, or +Inf'],
-      (gauge) => gauge.set(this.ending[0]?.seconds ?? Infinity),
-    );
+    const help = 'Until the first API key in force ends, or +Inf';
+    metrics.measure(['next_key_expiry_seconds', help], () => this.ending[0]?.seconds ?? Infinity);
     this.snapshot = snapshots.poll('keys', {
       lock: (manager) => manager.query('lock table public.api_key in access share mode'),
       read,
@@ -51,9 +47,8 @@ export class ApiKeysService {
     if (key === undefined || key === '') return { reason: 'missing' };
     const listed = this.snapshot.current?.get(hashApiKey(key));
     if (!listed && !hasValidChecksum(key)) return { reason: 'malformed' };
-    const { obstacle } = this;
-    if (obstacle !== undefined)
-      return { reason: 'no-key-list', undecided: obstacle, ...(listed && { owner: listed }) };
+    const { obstacle: undecided } = this;
+    if (undecided !== undefined) return { reason: 'no-key-list', undecided, owner: listed };
     if (!listed) return { reason: 'unknown' };
     const now = this.clock.now();
     if (listed.revokedAt <= now) return { reason: 'revoked', owner: listed };
@@ -62,7 +57,7 @@ export class ApiKeysService {
     return listed;
   }
 
-  /** Why keys cannot be checked now, or undefined if they can. */
+  /** Why keys cannot be checked now. */
   get obstacle(): string | undefined {
     if (!this.snapshot.current) return 'The list of API keys has not been read yet.';
     return this.secondsLeft < 0 ? 'The list of API keys is too old.' : undefined;
@@ -70,10 +65,10 @@ export class ApiKeysService {
 
   /** For how long the list may be used if the database does not answer. */
   get secondsLeft(): number {
-    return this.maxAge - this.snapshot.age;
+    return this.configuration.API_KEY_MAX_AGE_SECONDS - this.snapshot.age;
   }
 
-  /** The keys in force that will end, the first one first, and in how many seconds. */
+  /** The keys in force that will end, in their order. */
   get ending(): readonly (Caller & { readonly seconds: number })[] {
     const now = this.clock.now();
     return [...(this.snapshot.current?.values() ?? [])]

@@ -10,18 +10,17 @@ const GATHER_MS = 1_000;
 /** Records in the database when keys were last used, once a minute for each key at most. Nothing waits for it: what cannot be recorded is dropped. */
 @Injectable()
 export class KeyUse {
-  /** Keys that were or will be recorded in this minute. */
-  private readonly known = new Set<string>();
+  private readonly notedThisMinute = new Set<string>();
   private gathered: string[] = [];
 
   constructor(@InjectDataSource() private readonly dataSource: DataSource) {
-    setInterval(() => this.known.clear(), MINUTE_MS).unref();
+    setInterval(() => this.notedThisMinute.clear(), MINUTE_MS).unref();
     setInterval(() => void this.write(), GATHER_MS).unref();
   }
 
   note(keyId: string): void {
-    if (this.known.has(keyId)) return;
-    this.known.add(keyId);
+    if (this.notedThisMinute.has(keyId)) return;
+    this.notedThisMinute.add(keyId);
     this.gathered.push(keyId);
   }
 

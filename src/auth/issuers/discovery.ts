@@ -2,7 +2,7 @@ import type { Configuration } from '../../configuration/configuration.js';
 import { isIssuerAddress } from '../../configuration/key-address.js';
 import { fetchJson } from './fetch-json.js';
 
-/** The members of an authorization server's metadata that the service uses (OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2). */
+/** OpenID Connect Discovery 1.0 section 3, RFC 8414 section 2. */
 export interface IssuerMetadata {
   readonly issuer: string;
   readonly jwks_uri: string;
@@ -11,10 +11,7 @@ export interface IssuerMetadata {
   readonly scopes_supported?: readonly string[];
 }
 
-/**
- * Finds the metadata of an issuer: OpenID Connect appends its path, RFC 8414 inserts it between host and path.
- * @throws Error if neither address returns metadata of exactly this issuer (RFC 8414 section 3.3) with a safe jwks_uri
- */
+/** @throws Error if there is no metadata of exactly this issuer (RFC 8414 section 3.3) with a safe jwks_uri */
 export async function discover(issuer: string, settings: Configuration): Promise<IssuerMetadata> {
   if (!isIssuerAddress(issuer, settings)) throw new Error(`${issuer} is only a name`);
   const { origin, pathname, protocol } = new URL(issuer);

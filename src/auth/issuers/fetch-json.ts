@@ -1,13 +1,10 @@
 import { Readable } from 'node:stream';
 
 const TIMEOUT_MS = 2_000;
-/** Longest document that is read, after decompression. */
+/** After decompression. */
 const MAX_BYTES = 1024 ** 2;
 
-/**
- * Fetches a JSON document of at most 1 MiB from the issuer: within 2 s, and without redirects, since another server is not the issuer.
- * @throws Error that names the address and what was wrong
- */
+/** @throws Error that names the address and what was wrong; also at a redirect, since another server is not the issuer */
 export async function fetchJson(address: string): Promise<unknown> {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);

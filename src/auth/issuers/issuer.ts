@@ -16,7 +16,6 @@ import { type KeySet, fetchKeySet, isSigned, keySetOf } from './key-set.js';
 
 /** Interval of fetches: a withdrawn key is refused after at most this time. */
 const REFRESH_MS = 60_000;
-/** The first pause after a failure; it doubles with each further one. */
 const RETRY_MS = 1_000;
 const MAX_AGE_SECONDS = 24 * 3_600;
 /** Metadata older than this is read before the next fetch of the keys. */
@@ -29,7 +28,6 @@ const MOST_UNVERIFIED = 1_000;
 /** What an issuer could use as a key id: visible ASCII, no path upwards, no quotes, semicolon or backslash. Others are refused without a fetch. */
 const KEY_ID = /^(?!.*\.\.)(?!.*["';\\])[!-~]{1,256}$/;
 
-/** What callers get to know while an issuer has no keys. */
 export const NO_KEYS = 'No signing keys of the issuer are available.';
 const NOT_FETCHED = 'The signing keys of the issuer have to be fetched first.';
 
@@ -59,7 +57,6 @@ export class Issuer {
     this.failure = new RepeatedFailure(log, `issuer ${name}`);
   }
 
-  /** The current keys, or undefined if there are none or they are too old. */
   get keys(): KeySet | undefined {
     return this.secondsLeft > 0 ? this.keySet : undefined;
   }
@@ -69,12 +66,11 @@ export class Issuer {
     return (performance.now() - this.fetchedAt) / 1000;
   }
 
-  /** For how many seconds the keys may be used if the issuer does not answer. */
   get secondsLeft(): number {
     return Math.max(0, MAX_AGE_SECONDS - this.age);
   }
 
-  /** Uses the keys of an earlier process until the first fetch. `age` is in seconds. Nothing happens after that. */
+  /** Uses the keys of an earlier process until the first fetch. `age` is in seconds. */
   restore(jwks: JSONWebKeySet, age: number): void {
     if (this.keySet) return;
     this.keySet = keySetOf(jwks);
@@ -82,10 +78,7 @@ export class Issuer {
     this.isRestored = true;
   }
 
-  /**
-   * The keys that verify the signature of a token, or its fault. Never throws. `kid` is that of its header.
-   * Where none does, this fetches the keys if that is permitted, and waits for 800 ms at most.
-   */
+  /** The keys that verify the signature of a token, or its fault. Never throws. Waits for a fetch for 800 ms at most. */
   async verify(token: string, kid: string | undefined): Promise<KeySet | Fault> {
     const now = performance.now();
     const former = this.keys;
@@ -114,7 +107,6 @@ export class Issuer {
     return seenAt;
   }
 
-  /** Fetches the keys for a token that the former ones do not verify, if they have not changed since. */
   private async fetchFor(seenAt: number, former: KeySet): Promise<void> {
     await this.refreshing; // it may have begun before the token was seen
     if (this.keys !== former || this.fetchedAt >= seenAt) return;
@@ -125,7 +117,6 @@ export class Issuer {
     await this.refresh();
   }
 
-  /** Fetches the keys, once at a time, and again after a pause. */
   refresh(): Promise<void> {
     clearTimeout(this.timer);
     this.refreshing ??= this.fetch().finally(() => {

@@ -4,7 +4,6 @@ import { LOG, type Log } from '../../telemetry/log.js';
 import { Metrics } from '../../telemetry/metrics.js';
 import { Issuer, NO_KEYS } from './issuer.js';
 
-/** The issuers whose access tokens are accepted. */
 @Injectable()
 export class IssuersService implements OnApplicationBootstrap {
   /** In the order of OAUTH_ISSUER. */
@@ -21,17 +20,15 @@ export class IssuersService implements OnApplicationBootstrap {
     });
   }
 
-  /** `name` is the `iss` of a token that is not verified: it can have any type. */
   get(name: unknown): Issuer | undefined {
     return this.all.find((issuer) => issuer.name === name);
   }
 
-  /** Why no caller can be accepted now, or undefined if at least one issuer has signing keys. */
+  /** Why no caller can be accepted now. */
   get obstacle(): string | undefined {
     return this.all.some(({ keys }) => keys !== undefined) ? undefined : NO_KEYS;
   }
 
-  /** Their timers keep no process alive: nothing has to be stopped. */
   onApplicationBootstrap(): void {
     for (const issuer of this.all) void issuer.refresh();
   }

@@ -5,7 +5,7 @@ import { fetchJson } from './fetch-json.js';
 export const ALGORITHMS =
   'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
-/** The keys of an issuer. There may be none: an issuer can withdraw all of its keys. */
+/** There may be no keys: an issuer can withdraw all of them. */
 export interface KeySet {
   readonly jwks: JSONWebKeySet;
   /** Selects the keys that fit the header of a token: public ones, for signatures, of 2048 bits or more (RSA), and of its key id, if it has one. */
@@ -21,7 +21,7 @@ export const keySetOf = (jwks: JSONWebKeySet): KeySet => ({
 export const fetchKeySet = async (address: string): Promise<KeySet> =>
   keySetOf((await fetchJson(address)) as JSONWebKeySet);
 
-/** Whether one of the keys verifies the signature. Nothing else of the token is checked. */
+/** Nothing but the signature is checked. */
 export async function isSigned(token: string, { select }: KeySet): Promise<boolean> {
   const options = { algorithms: ALGORITHMS };
   try {

@@ -6,7 +6,7 @@ import { Public } from '../../auth/public.decorator.js';
 import type { IssuerMetadata } from '../../auth/issuers/discovery.js';
 import { IssuersService } from '../../auth/issuers/issuers.service.js';
 import { Configuration } from '../../configuration/configuration.js';
-import { Answer, AnswerKind } from '../../http/answer.js';
+import { Answer } from '../../http/answer.js';
 import { Problem } from '../../problems/problem.js';
 import { ProblemRenderer } from '../../problems/problem-details.js';
 import { openApiDocument } from '../openapi/openapi.document.js';
@@ -17,11 +17,9 @@ const CSS = 'text/css; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';
 
-const page = (type: string, body: string | Buffer, policy?: string): Answer =>
-  Answer.of(body, AnswerKind.page(type, policy));
 const fromPackage = (name: string, type: string): [string, Answer] => {
   const body = readFileSync(join(SWAGGER_UI, name));
-  return [name, page(type, body, "default-src 'none'; script-src 'self'")];
+  return [name, Answer.page(type, body, "default-src 'none'; script-src 'self'")];
 };
 
 /** The interactive documentation. It loads nothing from other hosts. */
@@ -34,8 +32,8 @@ export class DocsController {
     fromPackage('favicon-32x32.png', 'image/png'),
     fromPackage('oauth2-redirect.html', HTML),
     fromPackage('oauth2-redirect.js', JAVASCRIPT),
-    ['initializer.js', page(JAVASCRIPT, INITIALIZER)],
-    ['docs.css', page(CSS, STYLE)],
+    ['initializer.js', Answer.page(JAVASCRIPT, INITIALIZER)],
+    ['docs.css', Answer.page(CSS, STYLE)],
   ]);
   private openApi: { metadata: IssuerMetadata | undefined; answer: Answer } | undefined;
 
@@ -50,7 +48,7 @@ export class DocsController {
     const { token_endpoint: address = '' } = this.issuers.all[0]?.metadata ?? {};
     const issuer = URL.canParse(address) ? ` ${new URL(address).origin}` : '';
     const policy = `default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'${issuer}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
-    return page(HTML, DOCS_PAGE, policy);
+    return Answer.page(HTML, DOCS_PAGE, policy);
   }
 
   @Get('docs/:file')
@@ -66,7 +64,8 @@ export class DocsController {
     const metadata = this.issuers.all[0]?.metadata;
     if (!this.openApi || this.openApi.metadata !== metadata) {
       const document = openApiDocument(this.configuration, this.problems, metadata);
-      this.openApi = { metadata, answer: page('application/json', JSON.stringify(document)) };
+      const answer = Answer.page('application/json', JSON.stringify(document));
+      this.openApi = { metadata, answer };
     }
     return this.openApi.answer;
   }

@@ -22,10 +22,7 @@ const description = 'The ETag of the answer that the caller has: 304 while it is
 const schema = { type: 'string', maxLength: 8_000 };
 const IF_NONE_MATCH = { name: 'If-None-Match', in: 'header', required: false, description, schema };
 
-/**
- * The OpenAPI 3.1 document of the API.
- * @param issuer metadata of the first issuer, once it is known
- */
+/** @param issuer metadata of the first issuer, once it is known */
 export function openApiDocument(
   { BASE_PATH, serverAddress, OAUTH_ISSUER, OAUTH_REQUIRED_SCOPE: scope }: Configuration,
   problems: ProblemRenderer,

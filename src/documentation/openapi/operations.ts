@@ -1,5 +1,5 @@
 import { FILTERS } from '../../lookups/filters.js';
-import { MAX_FILTER_CHARACTERS } from '../../problems/limits.js';
+import { MAX_CODE_CHARACTERS } from '../../problems/limits.js';
 
 /** The three operations, as the interface document has them; `ok` describes 200, `schema` names its body. */
 export const OPERATIONS = [
@@ -39,7 +39,7 @@ export const OPERATIONS = [
       in: 'query',
       required: false,
       description,
-      schema: { type: 'string', minLength: 1, maxLength: MAX_FILTER_CHARACTERS },
+      schema: { type: 'string', minLength: 1, maxLength: MAX_CODE_CHARACTERS },
     })),
   },
 ];

@@ -5,17 +5,18 @@ import { type ProblemSlug, problemTypes } from '../../problems/problem-types.js'
 
 const text = { type: 'string', maxLength: 1_024 };
 const seconds = { type: 'integer', format: 'int32', minimum: 0, maximum: 60 };
+const header = (description: string, schema: object = text) => ({ description, schema });
 const HEADERS = {
-  'X-Request-Id': ['Id of the request, the same as in our log', { ...text, format: 'uuid' }],
-  ETag: ['Changes with the content and its content coding alone', text],
-  Vary: ['Accept-Encoding', text],
-  'Content-Encoding': ['gzip or br, if the caller accepts it', text],
-  'Retry-After': ['Seconds to wait', seconds],
-  'WWW-Authenticate': ['A challenge for each scheme (RFC 9110, RFC 6750)', text],
+  'X-Request-Id': header('Id of the request, the same as in our log', { ...text, format: 'uuid' }),
+  ETag: header('Changes with the content and its content coding alone'),
+  Vary: header('Accept-Encoding'),
+  'Content-Encoding': header('gzip or br, if the caller accepts it'),
+  'Retry-After': header('Seconds to wait', seconds),
+  'WWW-Authenticate': header('A challenge for each scheme (RFC 9110, RFC 6750)'),
   // draft-ietf-httpapi-ratelimit-headers
-  RateLimit: ['What is left for this key, where the operator set a limit', text],
-  'RateLimit-Policy': ['The limit of this key, where the operator set one', text],
-} as const;
+  RateLimit: header('What is left for this key, where the operator set a limit'),
+  'RateLimit-Policy': header('The limit of this key, where the operator set one'),
+};
 type Header = keyof typeof HEADERS;
 
 /** Of an error, beside the id of the request. */
@@ -42,17 +43,15 @@ export function responsesOf(
   const coded: Header[] = hasFilters ? ['Content-Encoding'] : [];
   const found = headersOf([...cached, ...coded, 'RateLimit', 'RateLimit-Policy']);
   const content = { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } };
+  const errors = [...byStatus].map(([at, of]) => [at, errorOf(at, of, problems)] as const);
   const unchanged = 'Not Modified: the caller has this representation already';
   return {
     200: { description: ok, headers: found, content },
     304: { description: unchanged, headers: headersOf(cached) },
-    ...Object.fromEntries(
-      [...byStatus].map(([status, of]) => [status, errorOf(status, of, problems)]),
-    ),
+    ...Object.fromEntries(errors),
   };
 }
 
-/** A document of a problem type. */
 export function sampleOf(slug: ProblemSlug, problems: ProblemRenderer, as?: number): object {
   const { title, meaning: detail, status } = problemTypes[slug];
   const instance = 'urn:uuid:7f0c5a0e-3f64-4c3b-9d5c-1f2e3d4c5b6a';
@@ -75,7 +74,5 @@ function errorOf(status: number, slugs: readonly ProblemSlug[], problems: Proble
 
 function headersOf(names: readonly Header[]): object {
   const all = ['X-Request-Id', ...names] as const;
-  return Object.fromEntries(
-    all.map((name) => [name, { description: HEADERS[name][0], schema: HEADERS[name][1] }]),
-  );
+  return Object.fromEntries(all.map((name) => [name, HEADERS[name]]));
 }

@@ -1,13 +1,8 @@
-import {
-  MAX_CODE_CHARACTERS,
-  MAX_DESCRIPTION_CHARACTERS,
-  MAX_ISSUES,
-  MAX_SHOWN_CHARACTERS,
-} from '../../problems/limits.js';
+import * as limits from '../../problems/limits.js';
 
 /** What the constraints of the tables allow: not empty, no white space around it. */
 const clean = { type: 'string', minLength: 1, pattern: String.raw`^\S(.*\S)?$` };
-const code = { ...clean, maxLength: MAX_CODE_CHARACTERS };
+const code = { ...clean, maxLength: limits.MAX_CODE_CHARACTERS };
 const text = (description: string, maxLength = 1_024, more: object = {}) => {
   return { type: 'string', description, maxLength, ...more };
 };
@@ -51,7 +46,6 @@ const supportedValues = (lists: typeof COMMON): object => ({
   example: lists,
 });
 
-/** The resources of the interface document, by their names in the OpenAPI document. */
 export const schemas: Record<string, object> = {
   OrderUpdateSupportedValues: supportedValues({
     commentType: ['General', 'BOL', 'Consumer', 'Appt', 'Appointment'],
@@ -65,7 +59,7 @@ export const schemas: Record<string, object> = {
     ...record({
       codeType: { ...code, description: 'Code type of the record; defines its usage category.' },
       code: { ...code, description: 'Code of the record.' },
-      description: text('Description of the code.', MAX_DESCRIPTION_CHARACTERS, clean),
+      description: text('Description of the code.', limits.MAX_DESCRIPTION_CHARACTERS, clean),
     }),
     example: {
       codeType: 'SAMPLE-APPOINTMENT',
@@ -93,18 +87,18 @@ export const schemas: Record<string, object> = {
     {
       issues: {
         type: 'array',
-        maxItems: MAX_ISSUES,
+        maxItems: limits.MAX_ISSUES,
         items: { $ref: '#/components/schemas/Issue' },
-        description: `Every fault of the request, ${MAX_ISSUES} at most. Left out where there is none.`,
+        description: `Every fault of the request, ${limits.MAX_ISSUES} at most. Left out where there is none.`,
       },
     },
   ),
   Issue: record(
     {
       description: text('What is wrong, and how to correct it.'),
-      field: text('Name of the field; a JSON Pointer in a body.', MAX_SHOWN_CHARACTERS),
+      field: text('Name of the field; a JSON Pointer in a body.', limits.MAX_SHOWN_CHARACTERS),
       location: { type: 'string', enum: ['body', 'header', 'path', 'query'], default: 'body' },
     },
-    { value: text('What was sent, shortened. Never a credential.', MAX_SHOWN_CHARACTERS) },
+    { value: text('What was sent, shortened. Never a credential.', limits.MAX_SHOWN_CHARACTERS) },
   ),
 };

@@ -1,7 +1,7 @@
 import { Controller, Get, Headers, Param } from '@nestjs/common';
 import { Public } from '../../auth/public.decorator.js';
 import { Configuration } from '../../configuration/configuration.js';
-import { Answer, AnswerKind } from '../../http/answer.js';
+import { Answer } from '../../http/answer.js';
 import { Problem } from '../../problems/problem.js';
 import { ProblemRenderer } from '../../problems/problem-details.js';
 import { type ProblemSlug, problemTypes } from '../../problems/problem-types.js';
@@ -10,7 +10,7 @@ import { sampleOf } from '../openapi/responses.js';
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const CONTENT_SECURITY = ['Content-Security-Policy', POLICY];
-const HTML = AnswerKind.page('text/html; charset=utf-8', POLICY);
+const answerOf = (page: string) => Answer.page('text/html; charset=utf-8', page, POLICY);
 const slugs = Object.keys(problemTypes) as ProblemSlug[];
 
 /** Whether it helps to send the request again, by status; `invalid-credentials` is the exception. */
@@ -21,7 +21,6 @@ const againOf = (slug: ProblemSlug): string =>
     ? 'Once, with a new access token.'
     : (AGAIN[problemTypes[slug].status] ?? 'No: it would fail again.');
 
-/** The entrance for a person, and a page for each problem type: what happened, and how to mend it. */
 @Public()
 @Controller()
 export class ProblemsController {
@@ -33,7 +32,7 @@ export class ProblemsController {
   @Get()
   entrance(@Headers('accept') accept?: string): Answer {
     const text = '<p>This service tells programs which codes an order may hold.</p>';
-    if (isForPerson(accept)) return Answer.of(this.page('Order Lookup Services', text), HTML);
+    if (isForPerson(accept)) return answerOf(this.page('Order Lookup Services', text));
     throw new Problem('not-found', { detail: 'There is no operation at this address.' });
   }
 
@@ -44,7 +43,7 @@ export class ProblemsController {
       return `<a href="${escape(this.problems.typeOf(slug))}">${slug}</a> (${status}): ${escape(title)}`;
     });
     const text = 'Every error is a problem document (RFC 9457). Its type ends with one of these:';
-    return Answer.of(this.page('Problem types', `<p>${text}</p>${listOf(links)}`), HTML);
+    return answerOf(this.page('Problem types', `<p>${text}</p>${listOf(links)}`));
   }
 
   @Get('problems/:slug')
@@ -60,7 +59,7 @@ export class ProblemsController {
     const content = `<p>Type <code>${slug}</code>, status ${status}. ${escape(meaning)}</p>
 <h2>What to check</h2>${listOf(remedy.map(escape))}<h2>Try again?</h2><p>${againOf(slug)}</p>
 <h2>Sample</h2><pre>${sample}</pre>`;
-    return Answer.of(this.page(title, content), HTML);
+    return answerOf(this.page(title, content));
   }
 
   private page(title: string, content: string): string {

@@ -1,12 +1,10 @@
-// Checks each request before the router sees it. Node's parser accepts more than RFC 9112 allows, and answers what it refuses without a body:
-// both are corrected here. The requests of a connection run one after the other: those that wait take little memory, and none runs behind an
-// answer that closes the connection.
+// Checks each request before the router sees it. Node's parser accepts more than RFC 9112 allows, and answers what it refuses without a body.
+// The requests of a connection run one after the other: those that wait take little memory, and none runs behind an answer that closes it.
 import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { Problem } from '../../problems/problem.js';
 import type { Metrics } from '../../telemetry/metrics.js';
 import type { Replies } from '../replies.js';
 import {
-  METHODS,
   type ServiceRequest,
   type ServiceResponse,
   type ServiceSocket,
@@ -18,7 +16,6 @@ import { BODY, framingProblem, notAllowed, parserProblem, toOriginForm } from '.
 
 /** How many requests of a connection may wait for the end of their answers. With more it is closed. */
 const MAX_WAITING = 100;
-const CONNECT = notAllowed(METHODS);
 
 type Handler = (request: ServiceRequest, response: ServiceResponse) => void;
 
@@ -82,6 +79,6 @@ export function admit(server: Server, replies: Replies, metrics: Metrics, handle
     else refuse(socket, problem);
   });
   server.on('connect', (request: ServiceRequest, socket: ServiceSocket) => {
-    refuse(socket.pause(), CONNECT, request);
+    refuse(socket.pause(), notAllowed(), request);
   });
 }

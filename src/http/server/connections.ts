@@ -1,29 +1,26 @@
-// The connections of the API: how many there may be, which of them are closed first, and when their requests run. Node.js has no limit by use.
+// The connections of the API: how many there may be, which are closed first, and when their requests run. Node.js has no limit by use.
 import type { Server } from 'node:http';
 import type { Metrics } from '../../telemetry/metrics.js';
 import type { ServiceRequest, ServiceResponse, ServiceSocket } from '../service-request.js';
 
 const MAX_CONNECTIONS = 10_000;
-/** File descriptors that are kept free for the database, the issuer, the log and the management port. */
+/** For the database, the issuer, the log and the management port: without a descriptor not even health checks are answered. */
 const RESERVED_DESCRIPTORS = 64;
 /** From this share of the limit on, idle connections of strangers are closed, so that newcomers are served; looked at that often, in milliseconds. */
 const CROWDED = 0.9;
 const SWEEP_MS = 100;
-/** How long a client may take to read the last answer and to close, before the connection is destroyed. */
 const LINGER_MS = 1_000;
 
 export function guardConnections(server: Server, metrics: Metrics): void {
   const sockets = new Set<ServiceSocket>();
-  /** @param areAll otherwise those whose last request had no valid key */
+  /** Closes idle connections: all, or those whose last request had no valid key. */
   const closeIdle = (areAll: boolean): void => {
     for (const socket of sockets) {
       const last = socket.responses.at(-1);
       if (last ? last.closed && (areAll || !last.req.caller) : areAll) socket.destroy();
     }
   };
-  metrics.measure(['connections', 'Open connections on the port of the API'], (gauge) =>
-    gauge.set(sockets.size),
-  );
+  metrics.measure(['connections', 'Open connections on the port of the API'], () => sockets.size);
   const limit = (server.maxConnections = connectionLimit());
   server.on('drop', () => metrics.connectionsRefused.inc({ limit: 'connections' }));
   setInterval(() => {
@@ -61,10 +58,7 @@ export function inTurn(socket: ServiceSocket, work: () => void, response?: Servi
   });
 }
 
-/**
- * Puts a request with Upgrade back without that header, and hands the connection to the server again: Node.js stops reading HTTP there, but a
- * server may ignore Upgrade (RFC 9110 section 7.8). Java's HttpClient sends it with each request.
- */
+/** A server may ignore Upgrade (RFC 9110 section 7.8), but Node.js stops reading HTTP there: the request is put back without that header. */
 function ignoreUpgrade(server: Server): void {
   server.on('upgrade', (request: ServiceRequest, socket: ServiceSocket, head: Buffer) => {
     if (isClosing(socket)) return;
@@ -81,7 +75,6 @@ function ignoreUpgrade(server: Server): void {
   });
 }
 
-/** How many connections the process may hold. At its limit of file descriptors it could not even answer health checks. */
 function connectionLimit(): number {
   const report = process.report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
   const descriptors = Number(report.userLimits?.open_files?.soft) || Infinity;

@@ -1,6 +1,6 @@
 import { LIMITS, MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES } from '../../problems/limits.js';
 import { Problem, malformed } from '../../problems/problem.js';
-import { type ServiceRequest, isSafe } from '../service-request.js';
+import { METHODS, type ServiceRequest, isSafe } from '../service-request.js';
 
 const TOO_LONG = new Problem('uri-too-long', {
   detail: `The request target has more than ${LIMITS.target}.`,
@@ -19,7 +19,7 @@ export const BODY = new Problem('malformed-request', {
   issues: [{ description, field: '', location: 'body' }],
 });
 
-export const notAllowed = (allow: string): Problem =>
+export const notAllowed = (allow = METHODS): Problem =>
   new Problem('method-not-allowed', {
     detail: `The methods of this address are ${allow}.`,
     headers: ['Allow', allow],
@@ -36,10 +36,7 @@ const TARGET = /^(?:\/[!"$-~]*|\*)$/;
 export const toOriginForm = (target: string): string =>
   target.startsWith('/') ? target : target.replace(ORIGIN, '').replace(/^(?=\?|$)/, '/');
 
-/**
- * The first fault in the framing of a request: version, size, host, target, body, expectation. The connection closes after the answer.
- * @param event with which Node.js passed the request on
- */
+/** The first fault in the framing of a request, which Node.js passed on by `event`. The connection closes after the answer. */
 export function framingProblem(request: ServiceRequest, event: string): Problem | undefined {
   const { url = '', rawHeaders, httpVersion, method, hasUnreadBody } = request;
   const { host, 'transfer-encoding': coding, expect = '' } = request.headers;
@@ -65,7 +62,6 @@ export function framingProblem(request: ServiceRequest, event: string): Problem 
 
 type ParserError = Error & { readonly code?: string; readonly rawPacket?: Buffer };
 
-/** The problem that the parser found, or undefined if the error is one of the connection. */
 export function parserProblem({ code = '', rawPacket }: ParserError): Problem | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
     // The parser shows only the packet in which the limit was exceeded: it may begin with a target that is too long
