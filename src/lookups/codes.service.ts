@@ -29,12 +29,11 @@ export class CodesService {
       isEqual: (one, other) => isEqual(one.rows, other.rows),
       checked: () => this.present()?.prepare(), // nobody has to wait for the answers of a new moment
     });
-    metrics.measure(['communication_codes', 'Communication codes served'], (gauge) =>
-      gauge.set(this.snapshot.current?.rows.records.length ?? 0),
-    );
-    metrics.measure(['next_moment_timestamp_seconds', 'Next change by time'], (gauge) => {
+    const count = (): number => this.snapshot.current?.rows.records.length ?? 0;
+    metrics.measure(['communication_codes', 'Communication codes served'], count);
+    metrics.measure(['next_moment_timestamp_seconds', 'Next change by time'], () => {
       const until = this.present()?.until ?? Infinity;
-      gauge.set(until < Infinity ? until / 1000 : 0);
+      return until < Infinity ? until / 1000 : 0;
     });
   }
 

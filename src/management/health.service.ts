@@ -25,9 +25,8 @@ export class HealthService {
     private readonly replies: Replies,
     private readonly metrics: Metrics,
   ) {
-    metrics.measure(['ready', '1 while callers can be answered'], (gauge) =>
-      gauge.set(Number(this.obstacles.length === 0)),
-    );
+    const ready = '1 while callers can be answered';
+    metrics.measure(['ready', ready], () => Number(this.obstacles.length === 0));
     const file = '1 while codes, keys or signing-keys are served from LAST_GOOD_FILE';
     metrics.measure(['served_from_file', file, 'what'], (gauge) => {
       for (const what of PARTS) gauge.set({ what }, Number(this.fromFile.includes(what)));

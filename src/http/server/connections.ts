@@ -58,7 +58,8 @@ export function inTurn(socket: ServiceSocket, work: () => void, response?: Servi
   });
 }
 
-/** A server may ignore Upgrade (RFC 9110 section 7.8), but Node.js stops reading HTTP there: the request is put back without that header. */
+// Java's HttpClient sends Upgrade with each request. A server may ignore it (RFC 9110 section 7.8), but Node.js stops reading HTTP there: so the
+// request is put back without that header.
 function ignoreUpgrade(server: Server): void {
   server.on('upgrade', (request: ServiceRequest, socket: ServiceSocket, head: Buffer) => {
     if (isClosing(socket)) return;
