@@ -31,11 +31,9 @@ export const show = command({
     });
     const texts: string[] = [];
     for (const operation of wanted) {
-      const { parts } =
-        operation === 'order-scheduling'
-          ? await snapshot.communicationCodes({})
-          : snapshot.supportedValues(operation);
-      const body = parts.join('');
+      const isList = operation === 'order-scheduling';
+      const answer = isList ? snapshot.communicationCodes({}) : snapshot.supportedValues(operation);
+      const body = (await answer).parts.join('');
       texts.push(area === undefined ? `${operation}\n${body}\n` : body);
     }
     return { text: texts.join('\n'), exact: true };

@@ -9,6 +9,8 @@ import { refuse } from '../frame/command.js';
 const BEGIN = `select coalesce(max(changed_at), now()) as begin from public.history
   where (transaction_id, begun_at) = (select transaction_id, begun_at from public.history order by changed_at limit 1)`;
 
+const BY_CODE = 'code_type collate "C", code collate "C"'; // as readCodes has them
+
 /**
  * @param moment in milliseconds since the epoch; a transaction counts from its last recorded statement: nobody got half of one
  * @throws AdministrationError if it is before the record of changes
@@ -20,13 +22,10 @@ export async function readPast(manager: EntityManager, moment: number): Promise<
       `The record of changes begins at ${row.begin.toISOString()}, and what was answered before is not known.`,
     );
   const types = new Map<string, string>();
-  const records = await rowsAt(manager, CommunicationCode, moment, [
-    'code_type collate "C"',
-    'code collate "C"',
-  ]);
+  const records = await rowsAt(manager, moment, CommunicationCode, BY_CODE);
   const rows = {
-    properties: await rowsAt(manager, AreaProperty, moment, ['area collate "C"', 'position']),
-    values: await rowsAt(manager, CodeListValue, moment, ['code_list collate "C"', 'position']),
+    properties: await rowsAt(manager, moment, AreaProperty, 'area, position'),
+    values: await rowsAt(manager, moment, CodeListValue, 'code_list, position'),
     records: records.map((record) => recordOf(record, types)),
   };
   assertServable(rows);
@@ -36,9 +35,9 @@ export async function readPast(manager: EntityManager, moment: number): Promise<
 /** The rows whose keys no later change names, and of the other keys the rows before the first change that names them. */
 function rowsAt<Row extends ObjectLiteral>(
   manager: EntityManager,
-  entity: new () => Row,
   moment: number,
-  [first, second]: readonly [string, string],
+  entity: new () => Row,
+  order: string,
 ): Promise<Row[]> {
   const { tableName, primaryColumns } = manager.connection.getMetadata(entity);
   const key = primaryColumns.map(({ databaseName }) => `whole ->> '${databaseName}'`).join(', ');
@@ -55,7 +54,6 @@ function rowsAt<Row extends ObjectLiteral>(
     .getRepository(entity)
     .createQueryBuilder('t')
     .addCommonTableExpression(query, tableName) // which stands for the table
-    .orderBy(`t.${first}`)
-    .addOrderBy(`t.${second}`)
+    .orderBy(order)
     .getMany();
 }

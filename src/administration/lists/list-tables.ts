@@ -38,13 +38,17 @@ const joined = (row: Row, names: readonly string[]): string =>
   names.map((name) => row[name]).join('\0');
 export const keyOf = ({ key }: Table, row: Row): string => joined(row, key);
 
-export function compare(table: Table, before: readonly Row[], after: readonly Row[]): Changes {
-  const without = (rows: readonly Row[], others: readonly Row[]): Row[] => {
-    const same = new Set(others.map((row) => joined(row, table.columns)));
-    return rows.filter((row) => !same.has(joined(row, table.columns)));
-  };
-  return { table, before: without(before, after), after: without(after, before) };
+/** The rows that differ from each of the others in these columns. */
+function without(rows: readonly Row[], others: readonly Row[], columns: readonly string[]): Row[] {
+  const known = new Set(others.map((row) => joined(row, columns)));
+  return rows.filter((row) => !known.has(joined(row, columns)));
 }
+
+export const compare = (table: Table, before: readonly Row[], after: readonly Row[]): Changes => ({
+  table,
+  before: without(before, after, table.columns),
+  after: without(after, before, table.columns),
+});
 
 /** All rows, in the order of the answers. */
 export async function readRows(client: Client, list: Table): Promise<Row[]> {
@@ -54,10 +58,8 @@ export async function readRows(client: Client, list: Table): Promise<Row[]> {
       : `t.${name}::text`,
   );
   const order = list.order ?? `t.${list.key.join(', t.')}`;
-  const { rows } = await client.query<Row>(
-    `select ${columns.join(', ')} from public.${list.table} t order by ${order}`,
-  );
-  return rows;
+  const query = `select ${columns.join(', ')} from public.${list.table} t order by ${order}`;
+  return (await client.query<Row>(query)).rows;
 }
 
 /** CSV by RFC 4180, with a header. */
@@ -70,33 +72,28 @@ export const toCsv = ({ columns }: Table, rows: readonly Row[]): string =>
  */
 export function migrationText(title: string, changes: readonly Changes[], isAgain = false): string {
   const back = changes.map(({ table, before, after }) => ({ table, before: after, after: before }));
-  const [up = '', down = ''] = [changes, back].map((ways) => statements(ways).join('\n'));
+  const [up = '', down = ''] = [changes, back].map((ways) => [...statements(ways)].join('\n'));
   const first = isAgain ? `-- First as it was before\n${down}\n` : '';
   return up && `-- ${title}\n\n-- Up Migration\n\n${first}${up}\n-- Down Migration\n\n${down}`;
 }
 
-function statements(changes: readonly Changes[]): string[] {
-  const written = changes.flatMap(({ table: { table, key, columns }, after }) => {
-    const others = columns.filter((name) => !key.includes(name));
-    const assigned = others.map((name) => `${name} = excluded.${name}`).join(', ');
-    const action = assigned ? `update set ${assigned}` : 'nothing'; // where the row is there already
-    return after.length === 0
-      ? []
-      : `insert into ${table} (${columns.join(', ')}) values\n${tuples(after, columns)}\non conflict (${key.join(', ')}) do ${action};\n`;
-  });
-  const removed = changes.toReversed().flatMap(({ table: { table, key }, before, after }) => {
-    const stays = new Set(after.map((row) => joined(row, key)));
-    const gone = before.filter((row) => !stays.has(joined(row, key)));
-    return gone.length === 0
-      ? []
-      : `delete from ${table} where (${key.join(', ')}) in (values\n${tuples(gone, key)});\n`;
-  });
-  return [...written, ...removed];
+function* statements(changes: readonly Changes[]) {
+  for (const { table, after } of changes) {
+    const { key, columns } = table;
+    const assigned = columns.slice(key.length).map((name) => `${name} = excluded.${name}`);
+    const action = assigned.length > 0 ? `update set ${assigned.join(', ')}` : 'nothing';
+    if (after.length > 0)
+      yield `insert into ${table.table} (${columns.join(', ')}) values\n${tuples(after, columns)}\non conflict (${key.join(', ')}) do ${action};\n`;
+  }
+  for (const { table, before, after } of changes.toReversed()) {
+    const gone = without(before, after, table.key);
+    if (gone.length > 0)
+      yield `delete from ${table.table} where (${table.key.join(', ')}) in (values\n${tuples(gone, table.key)});\n`;
+  }
 }
 
 function tuples(rows: readonly Row[], columns: readonly string[]): string {
   const constant = (text: Row[string] = '') => (text ? escapeLiteral(String(text)) : 'null');
-  return rows
-    .map((row) => `  (${columns.map((name) => constant(row[name])).join(', ')})`)
-    .join(',\n');
+  const lines = rows.map((row) => `  (${columns.map((name) => constant(row[name])).join(', ')})`);
+  return lines.join(',\n');
 }
