@@ -11,10 +11,7 @@ const BEGIN = `select coalesce(max(changed_at), now()) as begin from public.hist
 
 const BY_CODE = 'code_type collate "C", code collate "C"'; // as readCodes has them
 
-/**
- * @param moment in milliseconds since the epoch; a transaction counts from its last recorded statement: nobody got half of one
- * @throws AdministrationError if it is before the record of changes
- */
+/** @param moment in milliseconds since the epoch; a transaction counts from its last recorded statement: nobody got half of one */
 export async function readPast(manager: EntityManager, moment: number): Promise<CodeRows> {
   const [row] = await manager.query<{ begin: Date }[]>(BEGIN);
   if (row && moment < row.begin.getTime())

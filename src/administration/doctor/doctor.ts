@@ -80,10 +80,8 @@ async function givenCredentials(): Promise<string[]> {
   if (stdin.isTTY) return [];
   const silence = setTimeout(() => stdin.destroy(), 500);
   stdin.once('readable', () => clearTimeout(silence));
-  const lines = (await readAll(stdin).catch(() => '')).split('\n');
-  return lines
-    .map((line) => line.trim().replace(/^((authorization|api-key): *)?(bearer +)?/i, ''))
-    .filter((credential) => credential !== '');
+  const lines = (await readAll(stdin).catch(() => '')).match(/\S.*\S/g) ?? [];
+  return lines.map((line) => line.replace(/^((authorization|api-key): *)?(bearer +)?/i, ''));
 }
 
 async function examineConfiguration(): Promise<Finding> {

@@ -23,11 +23,7 @@ function refuseFile(path: string, faults: readonly Fault[]): never {
   return refuse(`${lines.join('\n')}\nNothing was written.`);
 }
 
-/**
- * What brings a table to what a file says, which `codes export` wrote or a spreadsheet saved.
- * @param complete whether rows that the file lacks go
- * @throws AdministrationError with the lines of the first faults and what to do; then nothing of the file counts
- */
+/** What brings a table to what a file says. Rows that the file lacks go if it is complete, else they stay. A file with a fault is refused as a whole. */
 export async function changesFrom(client: Client, path: string, complete: boolean) {
   const bytes = await readFile(path);
   if (!isUtf8(bytes))
@@ -67,7 +63,6 @@ function contentOf(file: string) {
   try {
     parse(text, {
       delimiter: /^.*;/.test(text) ? ';' : ',',
-      skip_empty_lines: true,
       skip_records_with_empty_values: true,
       relax_column_count: true,
       on_record: (fields: string[], { lines }) => void records.push([lines, fields]),
@@ -130,16 +125,13 @@ function* faultsOf({ columns }: Table, row: Row) {
     yield 'valid_until is not after valid_from. Swap or correct them.';
 }
 
-/**
- * The rows of one list in the order of the file, with their present positions, and new ones behind them. What the file lacks stays behind the value
- * that it stands behind now. Positions may be left out, and those that are there must not contradict the order.
- */
+/** A list in the order of the file, with its present positions, and new ones behind them. What the file lacks stays behind the value above it. */
 function arranged(former: readonly Row[], wanted: readonly Row[], faults: Fault[]): Row[] {
   const order = [...wanted];
   for (const [at, row] of former.entries()) {
     if (wanted.some(({ value }) => value === row['value'])) continue;
-    const above = former[at - 1]?.['value'];
-    order.splice(order.findIndex(({ value }) => value === above) + 1, 0, row);
+    const above = order.findIndex(({ value }) => value === former[at - 1]?.['value']);
+    order.splice(above + 1, 0, row);
   }
   const place = ({ position, line, value }: Row): string =>
     `position ${position} of ${line ? `line ${line}` : `${value} (the file lacks it)`}`;
