@@ -1,6 +1,6 @@
 // What was served at a moment in the past: the present rows, with all later changes undone. So it needs the record of changes only from that
 // moment on, and only the columns that it knows.
-import type { EntityManager, ObjectLiteral } from 'typeorm';
+import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
 import { AreaProperty, CodeListValue, CommunicationCode } from '../../database/entities.js';
 import { type CodeRows, assertServable, recordOf } from '../../lookups/code-rows.js';
 import { refuse } from '../frame/command.js';
@@ -19,10 +19,10 @@ export async function readPast(manager: EntityManager, moment: number): Promise<
       `The record of changes begins at ${row.begin.toISOString()}, and what was answered before is not known.`,
     );
   const types = new Map<string, string>();
-  const records = await rowsAt(manager, moment, CommunicationCode, BY_CODE);
+  const records = await rowsAt(manager.getRepository(CommunicationCode), moment, BY_CODE);
   const rows = {
-    properties: await rowsAt(manager, moment, AreaProperty, 'area, position'),
-    values: await rowsAt(manager, moment, CodeListValue, 'code_list, position'),
+    properties: await rowsAt(manager.getRepository(AreaProperty), moment, 'area, position'),
+    values: await rowsAt(manager.getRepository(CodeListValue), moment, 'code_list, position'),
     records: records.map((record) => recordOf(record, types)),
   };
   assertServable(rows);
@@ -30,13 +30,8 @@ export async function readPast(manager: EntityManager, moment: number): Promise<
 }
 
 /** The rows whose keys no later change names, and of the other keys the rows before the first change that names them. */
-function rowsAt<Row extends ObjectLiteral>(
-  manager: EntityManager,
-  moment: number,
-  entity: new () => Row,
-  order: string,
-): Promise<Row[]> {
-  const { tableName, primaryColumns } = manager.connection.getMetadata(entity);
+function rowsAt<Row extends ObjectLiteral>(rows: Repository<Row>, moment: number, order: string) {
+  const { tableName, primaryColumns } = rows.metadata;
   const key = primaryColumns.map(({ databaseName }) => `whole ->> '${databaseName}'`).join(', ');
   // A full join is never a nested loop, whatever the statistics say
   const query = `with named as (
@@ -47,8 +42,7 @@ function rowsAt<Row extends ObjectLiteral>(
     present as (select array[${key}] as key, whole from public.${tableName} t, to_jsonb(t) whole)
     select former.* from named full join present using (key), jsonb_populate_record(null::public.${tableName}, coalesce(named.whole, present.whole)) former
     where at is distinct from 2`;
-  return manager
-    .getRepository(entity)
+  return rows
     .createQueryBuilder('t')
     .addCommonTableExpression(query, tableName) // which stands for the table
     .orderBy(order)
