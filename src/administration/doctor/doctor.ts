@@ -159,8 +159,6 @@ async function examineIssuer(name: string, configuration: Configuration): Promis
   return [length > 0 ? 'ok' : 'fault', text, 'It has to publish keys (RFC 7517).'];
 }
 
-const SHOWN = 'alg typ kid iss aud client_id azp appid cid exp nbf iat'.split(' ');
-
 async function examineToken(token: string, configuration: Configuration): Promise<Finding> {
   const decoded = tokens.decodeToken(token);
   if ('reason' in decoded) {
@@ -168,7 +166,8 @@ async function examineToken(token: string, configuration: Configuration): Promis
     return ['fault', text, ASK_FOR[decoded.reason]];
   }
   const { header, claims } = decoded;
-  const held = `it holds ${JSON.stringify({ ...claims, ...header }, SHOWN).slice(0, 500)}`;
+  const shown = 'alg typ kid iss aud client_id azp appid cid exp nbf iat'.split(' ');
+  const held = `it holds ${JSON.stringify({ ...claims, ...header }, shown).slice(0, 500)}`;
   const reason = tokens.faultOf(decoded, configuration);
   if (reason) return ['fault', `refused for the reason "${reason}": ${held}`, ASK_FOR[reason]];
   const keys = await keysOf(`${claims.iss}`, configuration).catch(() => undefined);

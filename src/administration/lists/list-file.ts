@@ -23,16 +23,20 @@ function refuseFile(path: string, faults: readonly Fault[]): never {
   return refuse(`${lines.join('\n')}\nNothing was written.`);
 }
 
-/** What brings a table to what a file says. Rows that the file lacks go if it is complete, else they stay. A file with a fault is refused as a whole. */
+/** What brings a table to what a file says. Rows that the file lacks go if it is complete, else they stay. A file with a fault is refused whole. */
 export async function changesFrom(client: Client, path: string, complete: boolean) {
   const bytes = await readFile(path);
   if (!isUtf8(bytes))
     refuse(`${path} is not in UTF-8. Save it as "CSV UTF-8".\nNothing was written.`);
   const content = contentOf(new TextDecoder().decode(bytes));
   const { names, faults } = content;
-  const list = listOf(names);
+  // In any order, and moments may be missing
+  const given = [...names, ...MOMENTS.filter((name) => !names.includes(name))].toSorted().join();
+  const lists = Object.values<Table>(LISTS);
+  const list = lists.find(({ columns }) => columns.toSorted().join() === given);
   if (!list) {
-    const fault = `the columns are "${names.join()}". Needed are ${KNOWN.join(', or ')}, as this writes them: ${typed('codes', 'export')}`;
+    const needed = lists.map(({ columns }) => columns.join()).join(', or ');
+    const fault = `the columns are "${names.join()}". Needed are ${needed}, as this writes them: ${typed('codes', 'export')}`;
     return refuseFile(path, [faults[0] ?? [1, fault]]);
   }
   const present = await readRows(client, list);
@@ -53,9 +57,7 @@ export async function changesFrom(client: Client, path: string, complete: boolea
   return compare(list, present, [...after.values()]);
 }
 
-type Content = ReturnType<typeof contentOf>;
-
-/** The names in the header, and the other records with the lines on which they end. It ends at the first wrong quote: behind it nobody knows what is between quotes. */
+/** The header, and the records with the lines on which they end, up to a wrong quote: behind it nobody knows what is between quotes. */
 function contentOf(file: string) {
   const text = file.replace(/\r\n?/g, '\n'); // lines that somebody appends may end with LF
   const faults: Fault[] = [];
@@ -75,14 +77,7 @@ function contentOf(file: string) {
   const [, names] = records.shift() ?? [0, []];
   return { names, records, faults };
 }
-
-const KNOWN = Object.values(LISTS).map(({ columns }) => columns.join());
-
-/** The columns may come in any order, and moments may be missing. */
-function listOf(names: readonly string[]): Table | undefined {
-  const known = [...names, ...MOMENTS.filter((name) => !names.includes(name))].toSorted().join();
-  return Object.values<Table>(LISTS).find(({ columns }) => columns.toSorted().join() === known);
-}
+type Content = ReturnType<typeof contentOf>;
 
 /** By their keys, in the order of the file. The member `line` is the line, from 1, on which the row begins. Moments that the file has no column for stay. */
 function rowsOf(list: Table, { names, records, faults }: Content, present: readonly Row[]) {

@@ -44,11 +44,10 @@ function without(rows: readonly Row[], others: readonly Row[], columns: readonly
   return rows.filter((row) => !known.has(joined(row, columns)));
 }
 
-export const compare = (table: Table, before: readonly Row[], after: readonly Row[]): Changes => ({
-  table,
-  before: without(before, after, table.columns),
-  after: without(after, before, table.columns),
-});
+export function compare(table: Table, before: readonly Row[], after: readonly Row[]): Changes {
+  const { columns } = table;
+  return { table, before: without(before, after, columns), after: without(after, before, columns) };
+}
 
 /** All rows, in the order of the answers. */
 export async function readRows(client: Client, list: Table): Promise<Row[]> {
