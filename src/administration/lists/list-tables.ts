@@ -4,7 +4,6 @@ import { type Client, escapeLiteral } from 'pg';
 /** A row as it stands in a file or in the record of changes: null is also empty. Moments are in UTC, those of a file as short as RFC 3339 permits. */
 export type Row = Readonly<Record<string, string | number | null>>;
 
-/** A table that a migration can be written for. */
 export interface Table {
   readonly table: string;
   readonly key: readonly string[];
@@ -31,7 +30,6 @@ export const LISTS = {
   },
 } satisfies Record<string, Table>;
 
-/** The rows of a table that differ, as they are and as they will be. */
 type Changes = Readonly<{ table: Table; before: readonly Row[]; after: readonly Row[] }>;
 
 const joined = (row: Row, names: readonly string[]): string =>
@@ -65,10 +63,7 @@ export async function readRows(client: Client, list: Table): Promise<Row[]> {
 export const toCsv = ({ columns }: Table, rows: readonly Row[]): string =>
   stringify([...rows], { columns, header: true, record_delimiter: 'windows' });
 
-/**
- * A migration with its way back, or nothing if no row differs. Tables that others refer to come first: rows are written in this order, and deleted in the other one.
- * @param isAgain whether it first brings the rows to what they were before, wherever they are already what they will be
- */
+/** A migration with its way back, or nothing if no row differs. Tables that others refer to come first. `isAgain`: it undoes the changes first. */
 export function migrationText(title: string, changes: readonly Changes[], isAgain = false): string {
   const back = changes.map(({ table, before, after }) => ({ table, before: after, after: before }));
   const [up = '', down = ''] = [changes, back].map((ways) => [...statements(ways)].join('\n'));
