@@ -23,7 +23,14 @@ export const show = command({
       );
     const wanted = OPERATIONS.filter((operation) => area === undefined || area === operation);
     if (wanted.length === 0) refuse(`--area is "${area}": ${OPERATIONS.join(', ')} are known.`);
-    const snapshot = await snapshotAt(time).catch((error: Error) => {
+    const snapshot = await withDatabase(async (_session, manager) => {
+      await lockTables(manager);
+      const [row] = await manager.query<{ now: Date }[]>('select now()');
+      const now = Number(row?.now);
+      const moment = time === undefined ? now : Date.parse(time);
+      const rows = moment < now ? await readPast(manager, moment) : await readCodes(manager);
+      return new CodesSnapshot(rows, moment);
+    }).catch((error: Error) => {
       if (!(error instanceof RefusedSnapshot)) throw error;
       return refuse(
         `The content of ${at ?? 'now'} could not be served: ${error.message}. Callers got the answers of the content before it.`,
@@ -31,26 +38,14 @@ export const show = command({
     });
     const texts: string[] = [];
     for (const operation of wanted) {
-      const { parts } =
-        operation === 'order-scheduling'
-          ? await snapshot.communicationCodes({})
-          : snapshot.supportedValues(operation);
-      const body = parts.join('');
+      const isList = operation === 'order-scheduling';
+      const answer = isList ? snapshot.communicationCodes({}) : snapshot.supportedValues(operation);
+      const body = (await answer).parts.join('');
       texts.push(area === undefined ? `${operation}\n${body}\n` : body);
     }
     return { text: texts.join('\n'), exact: true };
   },
 });
-
-const snapshotAt = (time?: string): Promise<CodesSnapshot> =>
-  withDatabase(async (_session, manager) => {
-    await lockTables(manager);
-    const [row] = await manager.query<{ now: Date }[]>('select now()');
-    const now = Number(row?.now);
-    const moment = time === undefined ? now : Date.parse(time);
-    const rows = moment < now ? await readPast(manager, moment) : await readCodes(manager);
-    return new CodesSnapshot(rows, moment);
-  });
 
 export const exportCommand = command({
   usage: 'communication-codes|code-lists',

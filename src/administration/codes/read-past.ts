@@ -1,6 +1,6 @@
 // What was served at a moment in the past: the present rows, with all later changes undone. So it needs the record of changes only from that
 // moment on, and only the columns that it knows.
-import type { EntityManager, ObjectLiteral } from 'typeorm';
+import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
 import { AreaProperty, CodeListValue, CommunicationCode } from '../../database/entities.js';
 import { type CodeRows, assertServable, recordOf } from '../../lookups/code-rows.js';
 import { refuse } from '../frame/command.js';
@@ -9,10 +9,9 @@ import { refuse } from '../frame/command.js';
 const BEGIN = `select coalesce(max(changed_at), now()) as begin from public.history
   where (transaction_id, begun_at) = (select transaction_id, begun_at from public.history order by changed_at limit 1)`;
 
-/**
- * @param moment in milliseconds since the epoch; a transaction counts from its last recorded statement: nobody got half of one
- * @throws AdministrationError if it is before the record of changes
- */
+const BY_CODE = 'code_type collate "C", code collate "C"'; // as readCodes has them
+
+/** @param moment in milliseconds since the epoch; a transaction counts from its last recorded statement: nobody got half of one */
 export async function readPast(manager: EntityManager, moment: number): Promise<CodeRows> {
   const [row] = await manager.query<{ begin: Date }[]>(BEGIN);
   if (row && moment < row.begin.getTime())
@@ -20,13 +19,10 @@ export async function readPast(manager: EntityManager, moment: number): Promise<
       `The record of changes begins at ${row.begin.toISOString()}, and what was answered before is not known.`,
     );
   const types = new Map<string, string>();
-  const records = await rowsAt(manager, CommunicationCode, moment, [
-    'code_type collate "C"',
-    'code collate "C"',
-  ]);
+  const records = await rowsAt(manager.getRepository(CommunicationCode), moment, BY_CODE);
   const rows = {
-    properties: await rowsAt(manager, AreaProperty, moment, ['area collate "C"', 'position']),
-    values: await rowsAt(manager, CodeListValue, moment, ['code_list collate "C"', 'position']),
+    properties: await rowsAt(manager.getRepository(AreaProperty), moment, 'area, position'),
+    values: await rowsAt(manager.getRepository(CodeListValue), moment, 'code_list, position'),
     records: records.map((record) => recordOf(record, types)),
   };
   assertServable(rows);
@@ -34,13 +30,8 @@ export async function readPast(manager: EntityManager, moment: number): Promise<
 }
 
 /** The rows whose keys no later change names, and of the other keys the rows before the first change that names them. */
-function rowsAt<Row extends ObjectLiteral>(
-  manager: EntityManager,
-  entity: new () => Row,
-  moment: number,
-  [first, second]: readonly [string, string],
-): Promise<Row[]> {
-  const { tableName, primaryColumns } = manager.connection.getMetadata(entity);
+function rowsAt<Row extends ObjectLiteral>(rows: Repository<Row>, moment: number, order: string) {
+  const { tableName, primaryColumns } = rows.metadata;
   const key = primaryColumns.map(({ databaseName }) => `whole ->> '${databaseName}'`).join(', ');
   // A full join is never a nested loop, whatever the statistics say
   const query = `with named as (
@@ -51,11 +42,9 @@ function rowsAt<Row extends ObjectLiteral>(
     present as (select array[${key}] as key, whole from public.${tableName} t, to_jsonb(t) whole)
     select former.* from named full join present using (key), jsonb_populate_record(null::public.${tableName}, coalesce(named.whole, present.whole)) former
     where at is distinct from 2`;
-  return manager
-    .getRepository(entity)
+  return rows
     .createQueryBuilder('t')
     .addCommonTableExpression(query, tableName) // which stands for the table
-    .orderBy(`t.${first}`)
-    .addOrderBy(`t.${second}`)
+    .orderBy(order)
     .getMany();
 }

@@ -9,30 +9,29 @@ export const KEYS_APPLICATION = 'order-lookup-keys';
 /** The state of a row of `api_key` as SQL, by the clock of the database, as ApiKeysService judges the keys that it holds: `ends` is in force until it is revoked. */
 export const KEY_STATE = `case when revoked_at <= now() then 'ended' when expires_at <= now() then 'expired'
   when revoked_at is not null then 'ends' else 'in force' end`;
-const LIST = typed('keys', 'list');
 const REVOKE = `update api_key set revoked_at = least(revoked_at, now()) where id::text = lower($1)
   returning format('The key %s of %s is revoked since %s.', id, client, to_char(revoked_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
 
-/** Commits all of the work or nothing. */
 const changeKeys = <T>(work: (client: Client) => Promise<T>): Promise<T> =>
   withWriting(async (client) => {
     await client.query(`set local application_name = '${KEYS_APPLICATION}'`);
     return work(client);
   });
 
-/** A duration such as 90d: PostgreSQL takes it for an interval. */
+/** No message repeats the word of a caller: it could be a key. */
+const refuseId = (others = ''): never =>
+  refuse(`There is no key of this id${others}. To see the ids: ${typed('keys', 'list')}`);
+
+/** Such as 90d: PostgreSQL takes it for an interval. */
 function duration(text?: string): string | undefined {
   if (text === undefined || /^[1-9]\d{0,3}[mhdwy]$/.test(text)) return text;
   return refuse(`"${text}" is no duration such as 90d: the units are m, h, d, w and y.`);
 }
 
-type Key = Record<'id' | 'client' | 'state', string> &
-  Record<'createdAt' | 'expiresAt' | 'revokedAt' | 'endsAt' | 'lastUsedAt', Date | null>;
-
 /** Makes a key, which ends after an interval or not at all, and stores its hash. */
 async function issueKey(database: Client, title: string, client: string, lifetime?: string | null) {
   const key = generateApiKey();
-  const { rows } = await database.query<Pick<Key, 'id' | 'client' | 'expiresAt'>>(
+  const { rows } = await database.query<{ id: string; expiresAt: Date | null }>(
     `insert into api_key (client, key_hash, expires_at)
      values ($1, decode($2, 'hex'), case when $3::interval is not null then least(now() + $3::interval, '9999-12-31Z') end)
      returning id, client, expires_at as "expiresAt"`,
@@ -50,8 +49,7 @@ export const issue = command({
   options: { client: TEXT, 'expires-in': TEXT, json: FLAG },
   run: async ({ client: name, 'expires-in': expiresIn }) => {
     if (!name) refuse('--client is missing: whose key is it? --client "Acme TMS"');
-    const lifetime = duration(expiresIn);
-    return changeKeys((client) => issueKey(client, 'Key', name, lifetime));
+    return changeKeys((client) => issueKey(client, 'Key', name, duration(expiresIn)));
   },
 });
 
@@ -73,13 +71,14 @@ export const list = command({
     }),
 });
 
+type Key = Record<'id' | 'client' | 'state', string> &
+  Record<'createdAt' | 'endsAt' | 'lastUsedAt', Date | null>;
 const HEADER =
   'id                                    state     created                   ends                      used                      client';
 const shown = (moment: Date | null): string => (moment?.toISOString() ?? 'never').padEnd(24);
 const lineOf = ({ id, state, createdAt, endsAt, lastUsedAt, client }: Key): string =>
   [id, state.padEnd(8), shown(createdAt), shown(endsAt), shown(lastUsedAt), client].join('  ');
 
-// No message repeats the word of a caller: it could be a key
 export const revoke = command({
   usage: 'KEY_ID',
   operands: [1, 1],
@@ -87,7 +86,7 @@ export const revoke = command({
   run: (_values, [word]) =>
     changeKeys(async (client) => {
       const [text] = await textsOf(client, REVOKE, [word]);
-      return { text: text ?? refuse(`There is no key of this id. To see the ids: ${LIST}`) };
+      return { text: text ?? refuseId() };
     }),
 });
 
@@ -98,22 +97,16 @@ export const rotate = command({
   options: { overlap: { ...TEXT, default: '7d' }, json: FLAG },
   run: ({ overlap }, [word]) =>
     changeKeys(async (client) => {
-      const { rows } = await client.query<
-        Record<'id' | 'client', string> & { lifetime: string | null; endsAt: Date }
-      >(
+      type Rotated = { id: string; client: string; lifetime: string | null; endsAt: Date };
+      const { rows } = await client.query<Rotated>(
         `update api_key set revoked_at = least(now() + $2::interval, '9999-12-31Z') where id::text = lower($1) and ${KEY_STATE} = 'in force'
          returning id, client, (expires_at - created_at)::text as lifetime, least(revoked_at, expires_at) as "endsAt"`,
         [word, duration(overlap)],
       );
-      if (!rows[0])
-        refuse(
-          `There is no key of this id, or it has ended, or is being rotated. To see it: ${LIST}`,
-        );
-      const { id, client: name, lifetime, endsAt } = rows[0];
+      const former = rows[0] ?? refuseId(', or it has ended, or is being rotated');
+      const { id, client: name, lifetime, endsAt } = former;
       const { text, json } = await issueKey(client, 'Second key', name, lifetime);
-      return {
-        text: `${text}\nThe first one, ${id}, ends at ${endsAt.toISOString()}.`,
-        json: { ...json, former: { id, endsAt } },
-      };
+      const end = `The first one, ${id}, ends at ${endsAt.toISOString()}.`;
+      return { text: `${text}\n${end}`, json: { ...json, former: { id, endsAt } } };
     }),
 });
