@@ -56,17 +56,8 @@ export async function createMigration(subject: string, text: string): Promise<st
   const name = nameOf(numberOf((await migrationNames()).at(-1)) + 1, subject);
   const path = join(MIGRATIONS, `${name}.sql`);
   await writeFile(path, text, { flag: 'wx' });
-  await noteLast();
   return `created ${path}`;
 }
-
-// Holds the name of the last migration. Two branches that both add one change the same line, so the conflict appears in git, not in production.
-const LAST = join(MIGRATIONS, '..', 'last-migration.txt');
-
-export const noteLast = async (): Promise<void> =>
-  writeFile(LAST, `${(await migrationNames()).at(-1)}\n`);
-export const readLast = async (): Promise<string> =>
-  (await readFile(LAST, 'utf8').catch(() => '')).trim();
 
 const LOW = `is pending, and later ones are applied. Give it the next free number: ${typed('migrate', 'renumber --base origin/main')}`;
 
