@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { readCodes } from '../../lookups/read-codes.js';
 import { connectionString } from '../../configuration/database-url.js';
@@ -110,12 +109,17 @@ export const check = command({
   options: { base: TEXT },
   run: async ({ base }) => {
     const names = await files.readMigrations();
-    const { theirs = [], altered = [] } = base === undefined ? {} : await readBase(base);
-    const [last, remedy] = [theirs.at(-1), typed('migrate', `renumber --base ${base}`)];
-    const faults = altered.map((name) => `${name}.sql of ${base} ${ALTERED}`);
-    const ours = names.filter((name) => !theirs.includes(name));
-    for (const name of ours.filter((one) => last && files.numberOf(one) <= files.numberOf(last)))
-      faults.push(`${name}.sql does not come after ${last}.sql of ${base}: ${remedy}`);
+    const faults: string[] = [];
+    if (base !== undefined) {
+      const theirs = filesOf(base);
+      const last = theirs.at(-1);
+      const since = ['diff', '--merge-base', '--name-only', '--no-renames', '--diff-filter=MTD'];
+      for (const name of filesOf(base, since)) faults.push(`${name}.sql of ${base} ${ALTERED}`);
+      const remedy = typed('migrate', `renumber --base ${base}`);
+      for (const name of names)
+        if (!theirs.includes(name) && files.numberOf(name) <= files.numberOf(last))
+          faults.push(`${name}.sql does not come after ${last}.sql of ${base}: ${remedy}`);
+    }
     if (faults.length > 0) refuse(faults.join('\n'));
     return { text: `${names.length} migrations are in order.` };
   },
@@ -126,7 +130,7 @@ export const renumber = command({
   summary: 'gives the files that are not in that git revision the next free numbers',
   options: { base: TEXT },
   run: async ({ base = '' }) => {
-    const { theirs } = await readBase(base);
+    const theirs = filesOf(base);
     const next = files.numberOf(theirs.at(-1)) + 1;
     const moves = (await files.migrationNames())
       .filter((name) => !theirs.includes(name))
@@ -140,19 +144,13 @@ export const renumber = command({
   },
 });
 
-/** The migrations of a git revision in their order, and those that were changed or removed since the branch left it. */
-async function readBase(base: string): Promise<{ theirs: string[]; altered: string[] }> {
-  if (!base) refuse('--base needs a revision that this clone has, such as origin/main.');
-  const git = async (...words: string[]): Promise<string[]> => {
-    const options = { cwd: files.MIGRATIONS };
-    const { stdout } = await promisify(execFile)('git', [...words, base, '--', '.'], options).catch(
-      ({ stderr, message }: Error & { stderr?: string }) =>
-        refuse(
-          `git cannot tell what "${base}" holds: ${(stderr || message).split('\n')[0]}. --base needs a revision that this clone has, such as origin/main.`,
-        ),
+/** The migrations that git lists for a revision, in their order: by default all that it holds. */
+function filesOf(base: string, words = ['ls-tree', '-r', '--name-only']): string[] {
+  const options = { cwd: files.MIGRATIONS, encoding: 'utf8' } as const;
+  const { status, stdout, stderr, error } = spawnSync('git', [...words, base, '--', '.'], options);
+  if (status !== 0)
+    refuse(
+      `git cannot tell what "${base}" holds: ${error?.message ?? stderr.split('\n')[0]}. --base needs a revision that this clone has, such as origin/main.`,
     );
-    return stdout.match(/[^/\n]+(?=\.sql$)/gm) ?? [];
-  };
-  const altered = ['diff', '--merge-base', '--name-only', '--no-renames', '--diff-filter=MTD'];
-  return { theirs: await git('ls-tree', '-r', '--name-only'), altered: await git(...altered) };
+  return stdout.match(/[^/\n]+(?=\.sql$)/gm) ?? [];
 }

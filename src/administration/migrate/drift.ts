@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { objectFaults } from '../../database/objects.js';
 import { TEXT, command, refuse } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
-import { parseMoment, parseTime } from '../frame/time.js';
+import { momentOf, parseTime } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
 import * as lists from '../lists/list-tables.js';
 import { createMigration, readState } from './migration-files.js';
@@ -20,11 +20,7 @@ export const drift = command({
   options: { since: TEXT, 'to-migration': TEXT },
   run: ({ since, 'to-migration': name }) =>
     withDatabase(async (client) => {
-      const time = parseMoment(since ?? '');
-      if (since !== undefined && !time)
-        refuse(
-          `--since is "${since}", not a date such as 2027-01-01 or a moment such as 2027-01-01T00:00:00Z.`,
-        );
+      const time = since === undefined ? undefined : momentOf('--since', since);
       const { rows, lines } = await findDrift(client, time);
       if (name !== undefined)
         return { text: await createMigration(name, await migrationOf(client, rows)) };
