@@ -147,10 +147,10 @@ export const renumber = command({
 /** The migrations that git lists for a revision, in their order: by default all that it holds. */
 function filesOf(base: string, words = ['ls-tree', '-r', '--name-only']): string[] {
   const options = { cwd: files.MIGRATIONS, encoding: 'utf8' } as const;
-  const { status, stdout, stderr, error } = spawnSync('git', [...words, base, '--', '.'], options);
-  if (status !== 0)
+  const git = spawnSync('git', [...words, base, '--', '.'], options);
+  if (git.status !== 0)
     refuse(
-      `git cannot tell what "${base}" holds: ${error?.message ?? stderr.split('\n')[0]}. --base needs a revision that this clone has, such as origin/main.`,
+      `git cannot tell what "${base}" holds: ${git.error?.message ?? git.stderr.split('\n')[0]}. --base needs a revision that this clone has, such as origin/main.`,
     );
-  return stdout.match(/[^/\n]+(?=\.sql$)/gm) ?? [];
+  return git.stdout.match(/[^/\n]+(?=\.sql$)/gm) ?? [];
 }

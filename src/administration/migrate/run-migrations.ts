@@ -25,13 +25,14 @@ const HOLDER = `select format('process %s, role %s, application %s%s', pid, usen
   from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and granted and (classid, objid) = (${LOCK})
     and database = (select oid from pg_database where datname = current_database())`;
 
-/** Says at once who is waited for. */
-async function lock(client: Client, most: string): Promise<void> {
+/** What is applied, once no other run is under way. Says at once who is waited for. */
+async function lockedState(client: Client, most: string): Promise<files.MigrationState> {
   await client.query(`set local lock_timeout = '${most}'`);
-  if ((await client.query(TRY_LOCK)).rowCount) return;
-  for (const holder of await textsOf(client, HOLDER))
-    process.stderr.write(`Waiting for another run, at most ${most}: ${holder}.\n`);
+  if (!(await client.query(TRY_LOCK)).rowCount)
+    for (const holder of await textsOf(client, HOLDER))
+      process.stderr.write(`Waiting for another run, at most ${most}: ${holder}.\n`);
   await client.query(`select pg_advisory_xact_lock(${LOCK})`);
+  return files.takeState(client);
 }
 
 type Direction = 'up' | 'down';
@@ -48,33 +49,27 @@ export async function runMigrations(
 ): Promise<string[]> {
   const done: string[] = [];
   let names: string[] | undefined;
-  let complete: string | undefined; // a file that ran, and whose COMMIT follows
-  const isOpen = (state: files.MigrationState, name: string): boolean =>
-    state.pending.includes(name) === (direction === 'up');
-  const runNext = async (client: Client): Promise<string | undefined> => {
-    await lock(client, '120s');
-    const state = await files.takeState(client);
-    const name = (names ??= namesOf(state)).find((one) => isOpen(state, one));
-    if (name) await runFile(client, name, direction);
-    return (complete = name);
-  };
-  /** After a COMMIT without an answer: its transaction has ended when the lock is free. */
-  const look = (name: string) => async (client: Client) => {
-    await lock(client, '6s');
-    if (isOpen(await files.readState(client), name))
-      refuse('It was not committed: nothing of it remains.');
-    process.stderr.write('It was committed.\n');
-    return name;
-  };
+  const isOpen = ({ pending }: files.MigrationState, name: string): boolean =>
+    pending.includes(name) === (direction === 'up');
   try {
     for (;;) {
-      complete = undefined;
-      const name = await withWriting(runNext, address).catch((error: unknown) => {
+      let complete: string | undefined; // a file that ran, and whose COMMIT follows
+      const runNext = async (client: Client): Promise<string | undefined> => {
+        const state = await lockedState(client, '120s');
+        const next = (names ??= namesOf(state)).find((one) => isOpen(state, one));
+        if (next) await runFile(client, next, direction);
+        return (complete = next);
+      };
+      const name = await withWriting(runNext, address).catch(async (error: unknown) => {
         if (!complete) throw error;
         process.stderr.write(
           `The connection was lost while ${complete} was committed: ${messageOf(error)}. To see what is applied: ${typed('migrate', 'status')}\n`,
         );
-        return withWriting(look(complete), address);
+        // The lock is free when the transaction has ended
+        const state = await withWriting((client) => lockedState(client, '6s'), address);
+        if (isOpen(state, complete)) refuse('It was not committed: nothing of it remains.');
+        process.stderr.write('It was committed.\n');
+        return complete;
       });
       if (!name) return done;
       done.push(name);
@@ -132,21 +127,13 @@ export async function runFile(client: Client, name: string, direction: Direction
     if (!(error instanceof DatabaseError))
       throw Object.assign(error as Error, { message: messageOf(error).split('\n', 1)[0] });
     const { code, message, detail, hint, routine, internalQuery, internalPosition } = error;
-    const isInFile = internalQuery === script && internalPosition;
-    const line = isInFile ? `, line ${lineAt(script, Number(internalPosition))}` : '';
+    // Positions count characters from 1, and a string has two units for some of them
+    const units = script.replace(/[\u{10000}-\u{10ffff}]/gu, '?');
+    const line = units.slice(0, Number(internalPosition) - 1).split('\n').length;
+    const place = internalQuery === script ? `, line ${line}` : '';
     const isRefused = routine === 'exec_stmt_dynexecute' || code === '2D000'; // of COMMIT in a block of PL/pgSQL
-    const parts = [`${name}.sql${line}: ${message}`, detail, isRefused ? ONE_TRANSACTION : hint];
+    const parts = [`${name}.sql${place}: ${message}`, detail, isRefused ? ONE_TRANSACTION : hint];
     const text = parts.flatMap((each) => each?.slice(0, 500) ?? []).join('\n  ');
     throw Object.assign(new AdministrationError(text), { code });
   }
-}
-
-/** @param position counts characters, from 1; a string of JavaScript has UTF-16 units */
-function lineAt(script: string, position: number): number {
-  let [line, left] = [1, position];
-  for (const character of script) {
-    if (--left < 1) break;
-    if (character === '\n') line++;
-  }
-  return line;
 }

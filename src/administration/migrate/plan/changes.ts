@@ -7,11 +7,9 @@ export interface Change {
   readonly kind: 'added' | 'removed' | 'moved' | 'changed';
   readonly what: 'property' | 'value' | 'record';
   readonly area: string;
-  /** Of a value. */
-  readonly property?: string;
+  readonly property?: string; // of a value
   readonly name: string;
-  /** Of a communication code, now and before. */
-  readonly description?: string;
+  readonly description?: string; // of a record, now and before
   readonly former?: string | undefined;
   /** What a value or property stands behind, null at the beginning; absent where the list only becomes longer. */
   readonly after?: string | null | undefined;
