@@ -21,10 +21,7 @@ const SUPPORTED = `select where current_setting('server_version_num')::int >= 14
 
 type Work<T> = (session: Session, manager: EntityManager) => Promise<T>;
 
-/**
- * Does the work in one transaction of the database that DATABASE_URL names, in SQL or with the service's own readers, and ends the session.
- * @throws AdministrationError that says what is wrong with the variable, the server or its version
- */
+/** Does the work in one transaction, in SQL or with the service's own readers, and ends the session. */
 async function inTransaction<T>(begin: string, work: Work<T>, address: DatabaseAddress) {
   const url = connectionString(address);
   const { database, host, port } = new Client({ connectionString: url });
@@ -54,15 +51,14 @@ async function inTransaction<T>(begin: string, work: Work<T>, address: DatabaseA
   }
 }
 
-/** In a transaction that reads, of one snapshot. */
+/** Reads in one transaction, of one snapshot. */
 export const withDatabase = <T>(work: Work<T>, address: DatabaseAddress = process.env) =>
   inTransaction(READING, work, address);
 
-/** In a transaction that writes. All of it is committed, or nothing. */
+/** Writes in one transaction. */
 export const withWriting = <T>(work: Work<T>, address: DatabaseAddress = process.env) =>
   inTransaction(BEGIN_WRITING, work, address);
 
-/** The texts in the first column of what a query finds. */
 export async function textsOf(client: Client, text: string, values?: unknown[]) {
   const { rows } = await client.query<[string]>({ text, values, rowMode: 'array' });
   return rows.map(([first]) => first);

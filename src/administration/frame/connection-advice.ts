@@ -20,12 +20,11 @@ const ADVICE: Readonly<Record<string, string>> = {
 const OF_DEMO = /^postgres:\/\/postgres:[\da-f]{32}@127\.0\.0\.1:\d+\/postgres$/;
 const DEMO = join(import.meta.dirname, '..', '..', '..', '.data', 'demo.env');
 
-/** Written by the demo: it holds the connection string of its database. */
 export async function isOfDemo(url: string): Promise<boolean> {
   return (await readFile(DEMO, 'utf8').catch(() => '')).includes(`DATABASE_URL='${url}'`);
 }
 
-/** What to do if the database cannot be reached. A terminal may have the address of the demo as it was before. */
+/** What to do if the database cannot be reached. */
 export async function adviceAgainst(error: unknown, url: string): Promise<string> {
   if (await isOfDemo(url))
     return 'This is the database of the demo. Start it in another terminal: npm start';

@@ -144,7 +144,6 @@ export const renumber = command({
   },
 });
 
-/** The migrations that git lists for a revision, in their order: by default all that it holds. */
 function filesOf(base: string, words = ['ls-tree', '-r', '--name-only']): string[] {
   const options = { cwd: files.MIGRATIONS, encoding: 'utf8' } as const;
   const git = spawnSync('git', [...words, base, '--', '.'], options);

@@ -7,10 +7,9 @@ import { KEYS_APPLICATION } from '../keys/keys.js';
 import * as lists from '../lists/list-tables.js';
 import { createMigration, readState } from './migration-files.js';
 
-/** The demo loads its samples by this name. They are no drift: their code types say that they are samples. */
+/** The samples that the demo loads by this name are no drift. */
 export const DEMO_APPLICATION = 'order-lookup-demo';
 
-/** A row, before and after a change that neither a migration nor a key command made. */
 type Drift = Record<'line' | 'table', string> & Record<'before' | 'after', lists.Row | null>;
 
 export const drift = command({
@@ -43,11 +42,8 @@ const ROWS = RECORDED.map(
   ({ table }) => `select '${table}', to_jsonb(t) - 'key_hash' from public.${table} t`,
 );
 
-/**
- * Changes that are not of a migration (which changed pgmigrations in the same transaction, whatever a session claims), where no migration has
- * written each of their rows since: when, who logged in, what the session claimed, and the rows. Then rows that are not what the record adds up
- * to. A row that the record does not name is one, unless the beginning of the record was deleted.
- */
+// Changes that are not of a migration (which changed pgmigrations in the same transaction, whatever a session claims), where no migration has
+// written each of their rows since. Then rows that are not what the record adds up to, unless only its deleted beginning could name them.
 const DRIFT = `with keys (table_name, names) as (values ${KEYS.join(', ')}),
   migration as (select transaction_id, begun_at from public.history where table_name = 'pgmigrations'),
   written as (
@@ -76,7 +72,7 @@ where p.whole is distinct from r.whole and case
   else true end
 order by id, line`;
 
-/** The rows, and a line for each of them and for each object. Of objects nothing is said where a newer release made others. */
+/** Of objects nothing is said where a newer release made others. */
 export async function findDrift(client: Client, since: string | null = null) {
   const { rows } = await client.query<Drift>(DRIFT, [since]);
   const { newer } = await readState(client);
@@ -85,15 +81,10 @@ export async function findDrift(client: Client, since: string | null = null) {
   return { rows, lines: [...rows.map(({ line }) => line), ...lines] };
 }
 
-/** A row of the record, its moments written as in a file. */
 const asInFile = (row: lists.Row): lists.Row =>
   Object.assign({}, row, ...lists.MOMENTS.map((name) => ({ [name]: parseTime(`${row[name]}`) })));
 
-/**
- * The migration that the drift should have been, with its way back. It first undoes the drift, so that the record holds the same rows as those of
- * a migration. Keys are left out: the record does not hold their hashes.
- * @throws AdministrationError if a later migration took over a row under another key, so that the changes cannot be told apart
- */
+/** It first undoes the drift, so that the record holds the same rows as those of a migration. Keys are left out: the record lacks their hashes. */
 async function migrationOf(client: Client, rows: readonly Drift[]): Promise<string> {
   const changes = [];
   for (const table of TABLES) {

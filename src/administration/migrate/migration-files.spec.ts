@@ -30,6 +30,15 @@ it.each([
   );
 });
 
+it('all faults of all files are told at once', async () => {
+  const several = testFolder();
+  for (const name of ['0001_a', '0001_b', '0002_c'])
+    writeFileSync(join(several, `${name}.sql`), name === '0001_a' ? UP : 'select 1;');
+  await expect(readMigrations(several)).rejects.toThrow(
+    /^0001_a\.sql and 0001_b\.sql have the same number\. .*\n0001_b\.sql, line 1: .*\n0002_c\.sql, line 1: .*$/,
+  );
+});
+
 it('a file of migrations is refused in another encoding', async () => {
   writeFileSync(join(folder, '0001_x.sql'), Buffer.from(`${UP}\nÿ`, 'latin1'));
   await expect(readMigrations(folder)).rejects.toThrow('0001_x.sql is not in UTF-8. ');

@@ -10,7 +10,6 @@ import { AdministrationError, refuse, typed } from '../frame/command.js';
 import { WRITING, textsOf, withWriting } from '../frame/connect.js';
 import * as files from './migration-files.js';
 
-/** What a file may depend on, whatever former files set. */
 const AFRESH = `reset session authorization; reset role; reset all; ${WRITING}`;
 /** The text is handed over as a setting, and taken out of it: parallel workers would copy it. */
 const HAND_OVER = `select set_config('order_lookup.file', $1, true)`;
@@ -25,7 +24,6 @@ const HOLDER = `select format('process %s, role %s, application %s%s', pid, usen
   from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and granted and (classid, objid) = (${LOCK})
     and database = (select oid from pg_database where datname = current_database())`;
 
-/** What is applied, once no other run is under way. Says at once who is waited for. */
 async function lockedState(client: Client, most: string): Promise<files.MigrationState> {
   await client.query(`set local lock_timeout = '${most}'`);
   if (!(await client.query(TRY_LOCK)).rowCount)
@@ -38,8 +36,7 @@ async function lockedState(client: Client, most: string): Promise<files.Migratio
 type Direction = 'up' | 'down';
 
 /**
- * Applies or undoes the migrations that `namesOf` chooses at the beginning, after all files were checked, but for those that others apply or
- * undo meanwhile. Gives the names of what this run applied or undid.
+ * Applies or undoes the migrations that `namesOf` chooses at the beginning, but for those that others apply or undo meanwhile.
  * @throws AdministrationError that names file, line and what PostgreSQL reported, and what this run did before
  */
 export async function runMigrations(
@@ -84,11 +81,7 @@ const MARKER = /^\ufeff?-- (?:Up|Down) Migration/m;
 const ONE_TRANSACTION =
   'A migration is one transaction. Take out what begins or ends one (begin, commit, rollback, savepoint), and write insert instead of copy from stdin.';
 
-/**
- * Runs a file in the caller's transaction.
- * @param limits more settings for the file
- * @throws AdministrationError that names the file, and the line if PostgreSQL knows it; `code` is the SQLSTATE
- */
+/** Runs a file in the caller's transaction. Where PostgreSQL refuses it, the error has the SQLSTATE as `code`. */
 export async function runFile(client: Client, name: string, direction: Direction, limits = '') {
   const content = await readFile(join(files.MIGRATIONS, `${name}.sql`), 'utf8');
   const [head = '', up = '', down = ''] = content.split(MARKER);
@@ -98,9 +91,8 @@ export async function runFile(client: Client, name: string, direction: Direction
   // Behind as many empty lines as there are lines before it, so that a position has its line of the file. Without the last statement, `select …
   // into` could not be the last one
   const script = `${before.replace(/[^\n]+/g, '')}${part}\n;select`;
-  // The record of changes holds the name
   const settings = `${AFRESH}; set local order_lookup.migration = '${name}'; ${limits}`;
-  /** For node-pg-migrate: its statements are those of a transaction, those of its table, and the text of the file, which begins with a marker. */
+  /** Gets the statements of a transaction, those of the table, and the text of the file, which begins with a marker. */
   const query = async (text: string, values?: unknown[]): Promise<unknown> => {
     if (/^(BEGIN|COMMIT|ROLLBACK)$/.test(text)) return undefined; // the caller's
     await client.query(settings);

@@ -2,7 +2,6 @@ import { AREAS, type CodeRows, isInForce } from '../../../lookups/code-rows.js';
 import { groupBy } from '../../../collections/group-by.js';
 import type { Validity } from '../../../database/entities.js';
 
-/** One difference that callers see. */
 export interface Change {
   readonly kind: 'added' | 'removed' | 'moved' | 'changed';
   readonly what: 'property' | 'value' | 'record';
@@ -13,20 +12,15 @@ export interface Change {
   readonly former?: string | undefined;
   /** What a value or property stands behind, null at the beginning; absent where the list only becomes longer. */
   readonly after?: string | null | undefined;
-  /** A moment (RFC 3339), or at once. */
-  readonly at?: string;
-  /** It was scheduled before. */
-  readonly withdrawn?: true;
-  /** Why it can break clients. */
-  readonly breaks?: string | undefined;
+  readonly at?: string; // RFC 3339; absent: at once
+  readonly withdrawn?: true; // it was scheduled before
+  readonly breaks?: string | undefined; // why it can break clients
 }
 type Seen = Pick<Change, 'what' | 'area' | 'property' | 'name' | 'description'>;
 type List = readonly { readonly validity: Validity; readonly seen: Seen }[];
 
-/** An end that is as far away counts as announced. */
 const NOTICE_MS = 30 * 86_400_000;
 
-/** What callers see change when `after` takes the place of `before`: at once, and at each later moment. */
 export function changesBetween(before: CodeRows, after: CodeRows, now: number): Change[] {
   const [former, present] = [listsOf(before), listsOf(after)];
   const changes: Change[] = [];
@@ -44,7 +38,6 @@ export function changesBetween(before: CodeRows, after: CodeRows, now: number): 
     .map((change) => ({ ...change, breaks: danger(change, time(change) - now) }));
 }
 
-/** Members of an object and records are found by their names, values also by their places. */
 function danger({ kind, what, after, withdrawn }: Change, ahead: number): string | undefined {
   if (withdrawn || ahead >= NOTICE_MS) return undefined;
   if (kind === 'removed') return 'orders and clients may still hold it';
@@ -52,7 +45,7 @@ function danger({ kind, what, after, withdrawn }: Change, ahead: number): string
   return 'clients that go by position read another one';
 }
 
-/** What callers see of all moments, in the order of the answers: the properties of each area, the values of each property, and each record, whose place does not count. */
+/** What callers see of all moments: the properties of each area, the values of each property, and each record, whose place does not count. */
 function listsOf({ properties, values, records }: CodeRows): Map<string, List> {
   const valuesOf = groupBy(values, ({ codeList }) => codeList);
   const entries: List[0][] = [];

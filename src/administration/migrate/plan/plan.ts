@@ -33,7 +33,6 @@ export const plan = command({
 
 const SIGNS = { added: '+', removed: '-', moved: '↕', changed: '~' };
 
-/** Lines, moment by moment and area by area. */
 export function describeEffects({ changes, refusals }: Plan): string[] {
   const groups = groupBy(changes, ({ at, area }) => (at ? `at ${at}, ${area}` : area));
   const lines = [...groups].flatMap(([title, group]) => ['', title, ...group.map(describeChange)]);
@@ -85,18 +84,16 @@ export async function planMigrations(direction: 'up' | 'down', namesOf = pending
 }
 
 // What the service would read: with its own readers, its own role and its own settings, so that a right that is missing, row level security or
-// a table that is gone shows here as it would there.
-const ROLE = 'order_lookup_service';
+// a table that is gone shows here as it would there. A session whose role may not act as the service's reads with its own rights.
 // A key that is in force now, and in 30 days, is there twice
 const KEYS = `select id || encode(key_hash, 'hex') || days as key, client from public.api_key, unnest(array[0, 30]) days
   where coalesce(least(expires_at, revoked_at) > now() + make_interval(days => days), true) and exists (select from public.revision)`;
-// Where the session's role may not act as the service, it reads with its own rights
 const AS_SERVICE = `savepoint service_view;
   do $$ begin
-    if exists (select from pg_roles where rolname = '${ROLE}' and pg_has_role(session_user, oid, 'member')) then set local role ${ROLE}; end if;
+    if exists (select from pg_roles where rolname = 'order_lookup_service' and pg_has_role(session_user, oid, 'member')) then
+      set local role order_lookup_service; end if;
   end $$; set local row_security = off; ${SETTINGS}`;
 
-/** As the transaction of `manager` sees it now, which stays as it is. */
 async function viewOf(client: Client, manager: EntityManager) {
   const refusals: string[] = [];
   const asService = async <T>(refused: string, read: () => Promise<T>) => {

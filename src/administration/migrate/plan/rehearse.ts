@@ -18,11 +18,9 @@ const LOCK = `do $$ declare name text; begin
     if to_regclass('public.' || name) is not null then execute format('lock table public.%I in share row exclusive mode', name); end if;
   end loop;
 end $$`;
-/** Sessions that wait for the process $1. */
 const WAITERS = `select from pg_locks where not granted and $1 = any (pg_blocking_pids(pid))
   and clock_timestamp() - waitstart > interval '500 ms' limit 1`;
 
-/** @throws AdministrationError if the work failed, or came to no end */
 export async function rehearse<T>(work: (client: Client, manager: EntityManager) => Promise<T>) {
   connectionString(process.env); // its faults are reported as they are
   const rehearsal = withDatabase((watch) =>
@@ -43,7 +41,6 @@ export async function rehearse<T>(work: (client: Client, manager: EntityManager)
   });
 }
 
-/** Fails as soon as a session waits for that process, or the server does not answer, or the time is over. */
 async function limit(watch: Client, pid: unknown): Promise<never> {
   const query = { text: WAITERS, values: [pid], query_timeout: 5_000 };
   const end = performance.now() + LIMIT_S * 1_000;
