@@ -18,6 +18,6 @@ export function momentOf(option: string, text: string): string {
   const time = parseTime(text.replace(/^\d{4}-\d{2}-\d{2}$/, '$&T00:00:00Z'));
   if (time) return time;
   return refuse(
-    `${option} is "${text}", no date such as 2027-01-01, nor a date-time of RFC 3339 such as 2027-01-01T00:00:00+01:00.`,
+    `${option} is "${text}", no date-time of RFC 3339 such as 2027-01-01T00:00:00+01:00, nor a date.`,
   );
 }

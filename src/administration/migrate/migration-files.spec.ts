@@ -7,7 +7,7 @@ import { readMigrations } from './migration-files.js';
 const UP = '-- Up Migration';
 const DOWN = '-- Down Migration';
 
-const folder = testFolder();
+const [folder, several] = [testFolder(), testFolder()];
 const read = (text: string) => {
   writeFileSync(join(folder, '0001_x.sql'), text);
   return readMigrations(folder);
@@ -31,7 +31,6 @@ it.each([
 });
 
 it('all faults of all files are told at once', async () => {
-  const several = testFolder();
   for (const name of ['0001_a', '0001_b', '0002_c'])
     writeFileSync(join(several, `${name}.sql`), name === '0001_a' ? UP : 'select 1;');
   await expect(readMigrations(several)).rejects.toThrow(
