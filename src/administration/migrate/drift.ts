@@ -90,9 +90,8 @@ async function migrationOf(client: Client, rows: readonly Drift[]): Promise<stri
   for (const table of TABLES) {
     const present = await lists.readRows(client, table);
     const former = new Map(present.map((row) => [lists.keyOf(table, row), row]));
-    for (const { line, before, after } of rows
-      .filter((one) => one.table === table.table)
-      .reverse()) {
+    const theirs = rows.filter((one) => one.table === table.table);
+    for (const { line, before, after } of theirs.reverse()) {
       if (after && !former.delete(lists.keyOf(table, after)))
         refuse(`A migration changed the same row later. Write the migration yourself: ${line}`);
       if (before) former.set(lists.keyOf(table, before), asInFile(before));

@@ -21,8 +21,7 @@ const LOCK = '7651, 1';
 const TRY_LOCK = `select where pg_try_advisory_xact_lock(${LOCK})`;
 /** Of other roles PostgreSQL shows to some roles only when they began. */
 const HOLDER = `select format('process %s, role %s, application %s%s', pid, usename, application_name, to_char(xact_start at time zone 'UTC', '", since "YYYY-MM-DD"T"HH24:MI:SS"Z"'))
-  from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and granted and (classid, objid) = (${LOCK})
-    and database = (select oid from pg_database where datname = current_database())`;
+  from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and granted and (classid, objid) = (${LOCK}) and datname = current_database()`;
 
 async function lockedState(client: Client, most: string): Promise<files.MigrationState> {
   await client.query(`set local lock_timeout = '${most}'`);
@@ -94,7 +93,7 @@ export async function runFile(client: Client, name: string, direction: Direction
   const settings = `${AFRESH}; set local order_lookup.migration = '${name}'; ${limits}`;
   /** Gets the statements of a transaction, those of the table, and the text of the file, which begins with a marker. */
   const query = async (text: string, values?: unknown[]): Promise<unknown> => {
-    if (/^(BEGIN|COMMIT|ROLLBACK)$/.test(text)) return undefined; // the caller's
+    if (/^(BEGIN|COMMIT);$/.test(text)) return undefined; // the caller's
     await client.query(settings);
     if (!/^\s*--/.test(text)) return client.query(text, values);
     await client.query(HAND_OVER, [script]);
@@ -108,10 +107,8 @@ export async function runFile(client: Client, name: string, direction: Direction
       file: name,
       direction,
       migrationsTable: 'pgmigrations',
-      migrationsSchema: 'public',
       checkOrder: false, // our own check knows files that were renumbered
       noLock: true, // the lock of the caller ends with its transaction
-      singleTransaction: true,
       log: () => undefined,
     });
   } catch (error) {

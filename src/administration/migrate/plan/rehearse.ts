@@ -13,11 +13,9 @@ const LIMIT_S = 20;
 /** The server ends what the client does not reach: a lost connection, a statement that never ends. */
 export const LIMITS = `set local lock_timeout = '500ms'; set local statement_timeout = '${LIMIT_S}s'; set local idle_in_transaction_session_timeout = '1s'`;
 
-const LOCK = `do $$ declare name text; begin
-  foreach name in array array['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'] loop
-    if to_regclass('public.' || name) is not null then execute format('lock table public.%I in share row exclusive mode', name); end if;
-  end loop;
-end $$`;
+const LOCK = `do $$ begin
+  lock table public.code_list, public.code_list_value, public.area_property, public.communication_code, public.api_key in share row exclusive mode;
+exception when undefined_table then null; end $$`;
 const WAITERS = `select from pg_locks where not granted and $1 = any (pg_blocking_pids(pid))
   and clock_timestamp() - waitstart > interval '500 ms' limit 1`;
 
