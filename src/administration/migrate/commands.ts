@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { rename } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Client } from 'pg';
 import { readCodes } from '../../lookups/read-codes.js';
@@ -136,10 +136,9 @@ export const renumber = command({
       .filter((name) => !theirs.includes(name))
       .map((name, at) => [name, files.nameOf(next + at, files.subjectOf(name))] as const)
       .filter(([name, to]) => name !== to);
-    const pathOf = (file: string): string => join(files.MIGRATIONS, `${file}.sql`);
     // In two steps, so that none overwrites another
-    for (const [name, to] of moves) await rename(pathOf(name), pathOf(`.${to}`));
-    for (const [, to] of moves) await rename(pathOf(`.${to}`), pathOf(to));
+    for (const [name, to] of moves) await rename(files.pathOf(name), files.pathOf(`.${to}`));
+    for (const [, to] of moves) await rename(files.pathOf(`.${to}`), files.pathOf(to));
     return { text: moves.map((names) => names.join(' → ')).join('\n') || 'Nothing to do.' };
   },
 });

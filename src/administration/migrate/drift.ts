@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { objectFaults } from '../../database/objects.js';
 import { TEXT, command, refuse } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
-import { momentOf, parseTime } from '../frame/time.js';
+import { momentOf } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
 import * as lists from '../lists/list-tables.js';
 import { createMigration, readState } from './migration-files.js';
@@ -81,20 +81,19 @@ export async function findDrift(client: Client, since: string | null = null) {
   return { rows, lines: [...rows.map(({ line }) => line), ...lines] };
 }
 
-const asInFile = (row: lists.Row): lists.Row =>
-  Object.assign({}, row, ...lists.MOMENTS.map((name) => ({ [name]: parseTime(`${row[name]}`) })));
-
 /** It first undoes the drift, so that the record holds the same rows as those of a migration. Keys are left out: the record lacks their hashes. */
 async function migrationOf(client: Client, rows: readonly Drift[]): Promise<string> {
   const changes = [];
   for (const table of TABLES) {
-    const present = await lists.readRows(client, table);
+    const query = `select to_jsonb(t) as row from public.${table.table} t order by t`;
+    const { rows: found } = await client.query<{ row: lists.Row }>(query);
+    const present = found.map(({ row }) => row);
     const former = new Map(present.map((row) => [lists.keyOf(table, row), row]));
     const theirs = rows.filter((one) => one.table === table.table);
     for (const { line, before, after } of theirs.reverse()) {
       if (after && !former.delete(lists.keyOf(table, after)))
         refuse(`A migration changed the same row later. Write the migration yourself: ${line}`);
-      if (before) former.set(lists.keyOf(table, before), asInFile(before));
+      if (before) former.set(lists.keyOf(table, before), before);
     }
     changes.push(lists.compare(table, [...former.values()], present));
   }

@@ -7,13 +7,12 @@ import type { Client } from 'pg';
 import { typed, refuse } from '../frame/command.js';
 import { textsOf } from '../frame/connect.js';
 
-/** Beside dist/ or src/. */
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migrations');
 
 const MARKERS = ['-- Up Migration', '-- Down Migration'];
 const LIKE_A_MARKER = /^[^\w'(]*(?:u?pu?|d[own]{1,4})[\s_-]*migr/i;
 
-// A name is four digits and a subject
+export const pathOf = (name: string, folder = MIGRATIONS): string => join(folder, `${name}.sql`);
 export const numberOf = (name = '0000'): number => Number(name.slice(0, 4));
 export const subjectOf = (name: string): string => name.slice(5);
 export const nameOf = (number: number, subject: string): string =>
@@ -38,7 +37,7 @@ export async function readMigrations(folder = MIGRATIONS): Promise<string[]> {
     const next = names[at + 1];
     if (next?.slice(0, 4) === name.slice(0, 4))
       faults.push(`${name}.sql and ${next}.sql ${SAME_NUMBER}`);
-    const fault = faultOf(await readFile(join(folder, `${name}.sql`)));
+    const fault = faultOf(await readFile(pathOf(name, folder)));
     if (fault) faults.push(`${name}.sql${fault}`);
   }
   if (faults.length > 0) refuse(faults.join('\n'));
@@ -57,9 +56,8 @@ function faultOf(bytes: Uint8Array): string | undefined {
 export async function createMigration(subject: string, text: string): Promise<string> {
   if (!/^[a-z0-9_]+$/.test(subject)) refuse(`"${subject}" is not a name such as add_order_type.`);
   const name = nameOf(numberOf((await migrationNames()).at(-1)) + 1, subject);
-  const path = join(MIGRATIONS, `${name}.sql`);
-  await writeFile(path, text, { flag: 'wx' });
-  return `created ${path}`;
+  await writeFile(pathOf(name), text, { flag: 'wx' });
+  return `created ${pathOf(name)}`;
 }
 
 const LOW = `is pending, and later ones are applied. Give it the next free number: ${typed('migrate', 'renumber --base origin/main')}`;
@@ -87,7 +85,6 @@ export async function readState(client: Client) {
     applied,
     pending: fresh.filter((file) => applied.every(({ name }) => name !== file)),
     newer: namesOf('newer'),
-    /** A sentence for each. */
     gone: namesOf('gone').map(
       (name) =>
         `${name}.sql was applied, and its file is not here. Merge the branch that has it, or use the release of it. If it was deleted: git log --all --diff-filter=D -- migrations/${name}.sql`,

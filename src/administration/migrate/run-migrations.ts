@@ -1,7 +1,6 @@
 // Runs each file by node-pg-migrate in a transaction of its own, together with its row in pgmigrations. A transaction-level advisory lock
 // serializes the runs. A file runs inside a function, where PostgreSQL refuses each command that would begin or end a transaction.
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { runner } from 'node-pg-migrate';
 import { type Client, DatabaseError } from 'pg';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
@@ -14,8 +13,7 @@ const AFRESH = `reset session authorization; reset role; reset all; ${WRITING}`;
 /** The text is handed over as a setting, and taken out of it: parallel workers would copy it. */
 const HAND_OVER = `select set_config('order_lookup.file', $1, true)`;
 const EXECUTE = `do $$ declare file text := current_setting('order_lookup.file'); begin
-  perform set_config('order_lookup.file', '', true); execute file; end $$`;
-const CHECK_DEFERRED = 'set constraints all immediate; set constraints all deferred';
+  perform set_config('order_lookup.file', '', true); execute file; end $$; set constraints all immediate; set constraints all deferred`;
 
 const LOCK = '7651, 1';
 const TRY_LOCK = `select where pg_try_advisory_xact_lock(${LOCK})`;
@@ -82,7 +80,7 @@ const ONE_TRANSACTION =
 
 /** Runs a file in the caller's transaction. Where PostgreSQL refuses it, the error has the SQLSTATE as `code`. */
 export async function runFile(client: Client, name: string, direction: Direction, limits = '') {
-  const content = await readFile(join(files.MIGRATIONS, `${name}.sql`), 'utf8');
+  const content = await readFile(files.pathOf(name), 'utf8');
   const [head = '', up = '', down = ''] = content.split(MARKER);
   const [before, part] = direction === 'up' ? [head, up] : [head + up, down];
   if (!/^\s*(?!--)[^\s;]/m.test(part))
@@ -97,8 +95,7 @@ export async function runFile(client: Client, name: string, direction: Direction
     await client.query(settings);
     if (!/^\s*--/.test(text)) return client.query(text, values);
     await client.query(HAND_OVER, [script]);
-    await client.query(EXECUTE);
-    return client.query(CHECK_DEFERRED);
+    return client.query(EXECUTE);
   };
   try {
     await runner({
