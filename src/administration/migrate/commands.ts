@@ -7,8 +7,7 @@ import { readCodes } from '../../lookups/read-codes.js';
 import { connectionString } from '../../configuration/database-url.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
-import { withDatabase } from '../frame/connect.js';
-import { isOfDemo } from '../frame/connection-advice.js';
+import { isOfDemo, withDatabase } from '../frame/connect.js';
 import { changesFrom } from '../lists/list-file.js';
 import { migrationText } from '../lists/list-tables.js';
 import { findDrift } from './drift.js';
@@ -42,10 +41,7 @@ export const status = command({
   run: () =>
     withDatabase(async (client) => {
       const state = await files.readState(client);
-      const lines = state.applied.map(({ name, appliedAs, state: word }) => {
-        const former = name === appliedAs ? '' : ` (as ${appliedAs})`;
-        return `${word.padEnd(7)}  ${name}${former}`;
-      });
+      const lines = state.applied.map(({ name, state: word }) => `${word.padEnd(7)}  ${name}`);
       lines.push(...state.pending.map((name) => `pending  ${name}`), ...state.gone);
       return { text: lines.join('\n'), status: state.gone.length > 0 ? 1 : 0 };
     }),
@@ -93,8 +89,7 @@ export const create = command({
     if (complete && from === undefined) refuse('--complete needs --from FILE.csv.');
     if (from === undefined) return { text: await files.createMigration(name, EMPTY) };
     const changes = await withDatabase((client) => changesFrom(client, from, complete));
-    const title = `Written from ${JSON.stringify(basename(from))}${complete ? ', which is complete' : ''}`;
-    const text = migrationText(title, [changes]);
+    const text = migrationText(`Written from ${JSON.stringify(basename(from))}`, [changes]);
     if (text) return { text: await files.createMigration(name, text) };
     return { text: `The database already holds what ${from} says. Nothing was written.` };
   },

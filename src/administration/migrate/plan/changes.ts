@@ -71,10 +71,9 @@ const inForce = (list: List, moment: number): List =>
 
 function compare(former: List, present: List): Change[] {
   const places = new Map(former.map(({ seen }, at) => [seen.name, at]));
-  const kept = new Set(present.map(({ seen }) => seen.name));
   const unmoved = longestRun(present.flatMap(({ seen }) => places.get(seen.name) ?? []));
   const isUnmoved = ({ seen }: List[0]): boolean => unmoved.has(places.get(seen.name) ?? -1);
-  const gone = former.filter(({ seen }) => !kept.has(seen.name));
+  const gone = former.filter(({ seen }) => present.every((one) => one.seen.name !== seen.name));
   const changes = gone.map(({ seen }): Change => ({ ...seen, kind: 'removed' }));
   for (const [at, entry] of present.entries()) {
     const { seen } = entry;

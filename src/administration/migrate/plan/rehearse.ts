@@ -31,7 +31,10 @@ export async function rehearse<T>(work: (client: Client, manager: EntityManager)
       return result;
     }),
   );
-  return rehearsal.catch((error: unknown) => {
+  return rehearsal.catch((error: Error & { code?: string }) => {
+    // The value of an enum is used before it is committed
+    if (error.code === '55P04')
+      refuse(`The plan cannot tell what callers would see: ${error.message}`);
     if (error instanceof AdministrationError) throw error;
     return refuse(
       `The plan came to no end, and nothing was changed: ${messageOf(error)}. If others write meanwhile, choose a quieter time, or a copy of the database.`,
