@@ -44,7 +44,7 @@ export function typed(program: string, ...words: readonly string[]): string {
 const NPM = ['Without "--" npm takes options for its own and does not pass them on.'];
 const ABOUT_NPM = process.env['npm_lifecycle_event'] ? NPM : [];
 
-/** Runs the command that the first argument names; a program with one command names it ''. A failure is one sentence on standard error, and status 1. */
+/** Runs the command that the first argument names; the only one of a program is named ''. A failure is a sentence on standard error, and status 1. */
 export async function runProgram(name: string, commands: Record<string, Command>, notes: string) {
   // The reader of the output may close it early, as `head` does
   process.stdout.on('error', ({ message }) => process.exit(message.includes('EPIPE') ? 0 : 1));

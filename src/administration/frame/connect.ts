@@ -11,7 +11,7 @@ import { refuse } from './command.js';
 const UNLIMITED = `${SETTINGS}; set local statement_timeout = 0`;
 const READING = `begin isolation level repeatable read, read only, not deferrable; ${UNLIMITED};
   set local row_security = off; set local lock_timeout = '10s'; set local idle_in_transaction_session_timeout = '1min'`;
-/** The settings of a transaction that writes. The session ends soon after its client or the way to it is gone; not every platform can notice that during a statement. */
+/** The session ends soon after its client or the way to it is gone; not every platform can notice that during a statement. */
 export const WRITING = `${UNLIMITED}; set local row_security = on; set local lock_timeout = '30s'; set local idle_in_transaction_session_timeout = '10s';
   set local tcp_keepalives_idle = 5; set local tcp_keepalives_interval = 5; set local tcp_keepalives_count = 2; set local tcp_user_timeout = '15s';
   do $$ begin set local client_connection_check_interval = '100ms'; exception when others then null; end $$`;

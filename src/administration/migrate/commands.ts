@@ -59,9 +59,8 @@ export const down = command({
     if (plan.migrations.length === 0) return { text: 'Nothing to do.' };
     const url = connectionString(process.env);
     const { database, host, port } = new Client({ connectionString: url });
-    process.stdout.write(
-      `To undo in the database ${database} at ${host}:${port}: ${plan.migrations.join(', ')}\n${describeEffects(plan).join('\n')}\n\n`,
-    );
+    const title = `To undo in the database ${database} at ${host}:${port}: ${plan.migrations.join(', ')}`;
+    process.stdout.write(`${[title, ...describeEffects(plan)].join('\n')}\n\n`);
     const isHarmless = plan.refusals.length === 0 && (await isOfDemo(url));
     if (!yes && !isHarmless && !(await isAgreed()))
       refuse('Nothing was undone. Where nobody can be asked, add --yes');

@@ -38,9 +38,7 @@ const TABLES: readonly lists.Table[] = [
 ];
 const RECORDED = [...TABLES, { table: 'api_key', key: ['id'] }];
 const KEYS = RECORDED.map(({ table, key }) => `('${table}', array['${key.join("', '")}'])`);
-const ROWS = RECORDED.map(
-  ({ table }) => `select '${table}', to_jsonb(t) - 'key_hash' from public.${table} t`,
-);
+const ROWS = RECORDED.map(({ table }) => `select '${table}', to_jsonb(t) from public.${table} t`);
 
 // Changes that are not of a migration (which changed pgmigrations in the same transaction, whatever a session claims), where no migration has
 // written each of their rows since. Then rows that are not what the record adds up to, unless only its deleted beginning could name them.
@@ -52,7 +50,7 @@ const DRIFT = `with keys (table_name, names) as (values ${KEYS.join(', ')}),
   settled as (select id, is_migration, max(id) filter (where is_migration) over (partition by table_name, key) as settled_by from written),
   recorded as (select distinct on (table_name, key) table_name, key, whole from written order by table_name, key, id desc, at desc),
   present as (
-    select table_name, array(select whole ->> name from unnest(names) name) as key, whole
+    select table_name, array(select whole ->> name from unnest(names) name) as key, whole - 'key_hash' as whole
     from keys join (${ROWS.join(' union all ')}) t (table_name, whole) using (table_name))
 select id, format('%s  %s (%s)  %s %s %s', to_char(changed_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), database_user,
     concat_ws(', ', nullif(application, ''), 'says to be ' || person, 'claims the migration ' || migration), operation, table_name,

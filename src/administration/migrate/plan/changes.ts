@@ -72,15 +72,14 @@ const inForce = (list: List, moment: number): List =>
 function compare(former: List, present: List): Change[] {
   const places = new Map(former.map(({ seen }, at) => [seen.name, at]));
   const unmoved = longestRun(present.flatMap(({ seen }) => places.get(seen.name) ?? []));
-  const isUnmoved = ({ seen }: List[0]): boolean => unmoved.has(places.get(seen.name) ?? -1);
   const gone = former.filter(({ seen }) => present.every((one) => one.seen.name !== seen.name));
   const changes = gone.map(({ seen }): Change => ({ ...seen, kind: 'removed' }));
-  for (const [at, entry] of present.entries()) {
-    const { seen } = entry;
-    const old = former[places.get(seen.name) ?? -1]?.seen;
-    if (!old) changes.push({ ...seen, kind: 'added', after: placed(present, at, isUnmoved) });
-    else if (!isUnmoved(entry))
-      changes.push({ ...seen, kind: 'moved', after: placed(present, at, () => true) });
+  for (const [at, { seen }] of present.entries()) {
+    const place = places.get(seen.name) ?? -1;
+    const old = former[place]?.seen;
+    const after = placed(present, at, (one) => places.has(one.seen.name));
+    if (!old) changes.push({ ...seen, kind: 'added', after });
+    else if (!unmoved.has(place)) changes.push({ ...seen, kind: 'moved', after });
     else if (old.description !== seen.description)
       changes.push({ ...seen, kind: 'changed', former: old.description });
   }
