@@ -78,9 +78,8 @@ const ADVICE: Readonly<Record<string, string>> = {
 const OF_DEMO = /^postgres:\/\/postgres:[\da-f]{32}@127\.0\.0\.1:\d+\/postgres$/;
 const DEMO = join(import.meta.dirname, '..', '..', '..', '.data', 'demo.env');
 
-export async function isOfDemo(url: string): Promise<boolean> {
-  return (await readFile(DEMO, 'utf8').catch(() => '')).includes(`DATABASE_URL='${url}'`);
-}
+export const isOfDemo = async (url: string): Promise<boolean> =>
+  (await readFile(DEMO, 'utf8').catch(() => '')).includes(`DATABASE_URL='${url}'`);
 
 async function adviceAgainst(error: unknown, url: string): Promise<string> {
   if (await isOfDemo(url))
@@ -88,6 +87,7 @@ async function adviceAgainst(error: unknown, url: string): Promise<string> {
   if (OF_DEMO.test(url) && existsSync(DEMO))
     return 'The demo has another database by now. Load its variables again: . .data/demo.env';
   const { code = '' } = error as { code?: string };
-  if (/^E(?!RR_)/.test(code)) return 'Start the server, or correct host and port in DATABASE_URL.';
+  if (/^E(CONN|HOST|TIMEDOUT|NOTFOUND|AI_AGAIN)/.test(code))
+    return 'Start the server, or correct host and port in DATABASE_URL.';
   return ADVICE[code] ?? 'Check DATABASE_URL and that the server runs.';
 }

@@ -21,7 +21,7 @@ export const up = command({
   summary: 'applies the migrations that are pending',
   run: async () => {
     const names = await runMigrations('up');
-    const { newer } = await withDatabase((client) => files.readState(client));
+    const { newer } = await withDatabase(files.readState);
     const lines = names.map((name) => `applied  ${name}`);
     if (newer.length > 0) lines.push(`Applied by a newer release: ${newer.join(', ')}.`);
     else if (names.length === 0) lines.push('Nothing to do.');

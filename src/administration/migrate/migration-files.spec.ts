@@ -31,11 +31,9 @@ it.each([
 });
 
 it('all faults of all files are told at once', async () => {
-  for (const name of ['0001_a', '0001_b', '0002_c'])
-    writeFileSync(join(several, `${name}.sql`), name === '0001_a' ? UP : 'select 1;');
-  await expect(readMigrations(several)).rejects.toThrow(
-    /^0001_a\.sql and 0001_b\.sql have the same number\. .*\n0001_b\.sql, line 1: .*\n0002_c\.sql, line 1: .*$/,
-  );
+  for (const name of ['0001_a', '0001_b']) writeFileSync(join(several, `${name}.sql`), 'x');
+  const all = /^0001_a\.sql and 0001_b\.sql .*\n0001_a\.sql, .*\n0001_b\.sql, line 1: .*$/;
+  await expect(readMigrations(several)).rejects.toThrow(all);
 });
 
 it('a file of migrations is refused in another encoding', async () => {

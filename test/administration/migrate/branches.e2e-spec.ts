@@ -51,10 +51,8 @@ it('two clones that both add a migration are refused once merged, are renumbered
   expect(await ours.migrate('up')).toMatchObject({ status: 0 });
 
   git(ours, 'fetch', '-q');
-  expect(await ours.migrate('check', '--base', 'origin/main')).toMatchObject({
-    status: 1,
-    stderr: expect.stringContaining(`${EARLIER}.sql does not come after ${MORE}.sql`),
-  });
+  const early = await ours.migrate('check', '--base', 'origin/main');
+  expect(early.stderr).toContain(`${EARLIER}.sql does not come after ${MORE}.sql of origin/main: `);
   git(ours, 'merge', '-q', 'origin/main');
   const twice = `${EARLIER}.sql and ${THEIRS}.sql have the same number. Give those that are not on the main branch the next free ones: node dist/migrate.js renumber --base origin/main\n`;
   for (const command of ['check', 'up'])
