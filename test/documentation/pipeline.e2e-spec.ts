@@ -31,7 +31,7 @@ beforeAll(async () => {
   cpSync(join(PROJECT, '.gitignore'), join(walk.folder, '.gitignore'));
   writeFileSync(join(walk.folder, 'gh'), GH, { mode: 0o755 });
   await git('init -q -b main && git config user.name ada && git config user.email ada@example.com');
-  await git('add migrations last-migration.txt && git commit -qm first');
+  await git('add migrations && git commit -qm first');
   await git('update-ref refs/remotes/origin/main main');
 });
 
@@ -42,7 +42,7 @@ async function git(command: string): Promise<void> {
 async function commit(name: string, sql: string): Promise<void> {
   const created = await walk.run(`npm run --silent migrate -- new ${name}`);
   writeFileSync(/^created (\S+)/.exec(created.stdout)?.[1] ?? '', `-- Up Migration\n${sql};\n`);
-  await git(`add migrations last-migration.txt && git commit -qm ${name}`);
+  await git(`add migrations && git commit -qm ${name}`);
 }
 
 /** Runs the steps of a job up to the first that fails; what the last one printed, or the comment on the pull request. */

@@ -17,7 +17,7 @@ const SAMPLES = `begin; set local application_name = '${DEMO_APPLICATION}'; inse
 
 /** A copy of the project, with nothing to install and nothing to build. */
 export function copyOfProject(): string {
-  const names = ['src', 'dist', 'migrations', 'last-migration.txt', 'scripts', 'deploy'];
+  const names = ['src', 'dist', 'migrations', 'scripts', 'deploy'];
   const folder = copyOf(...names, 'package.json', 'package-lock.json');
   utimesSync(join(folder, 'package-lock.json'), 0, 0);
   utimesSync(join(folder, 'dist', 'main.js'), new Date(), new Date());

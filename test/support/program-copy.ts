@@ -15,7 +15,6 @@ import { type Outcome, PROJECT, type Running, begin } from './program.js';
 export const NAMES = readdirSync(join(PROJECT, 'migrations')).map((file) =>
   file.replace('.sql', ''),
 );
-const MIGRATIONS = ['migrations', 'last-migration.txt'];
 
 /** A folder with copies of these parts of the project, and nothing to install. */
 export function copyOf(...names: string[]): string {
@@ -32,15 +31,14 @@ export class ProgramCopy {
   /** What the commands see of the environment. */
   environment: Record<string, string> = {};
 
-  constructor(readonly folder = copyOf('dist', 'package.json', ...MIGRATIONS)) {
+  constructor(readonly folder = copyOf('dist', 'package.json', 'migrations')) {
     this.migrations = join(folder, 'migrations');
   }
 
   /** Only the migrations of the project. */
   reset(): void {
     rmSync(this.migrations, { recursive: true, force: true });
-    for (const name of MIGRATIONS)
-      cpSync(join(PROJECT, name), join(this.folder, name), { recursive: true });
+    cpSync(join(PROJECT, 'migrations'), this.migrations, { recursive: true });
   }
 
   write(name: string, text: string): void {

@@ -5,7 +5,7 @@ import { RefusedSnapshot } from '../../snapshots/source.js';
 import { readPast } from './read-past.js';
 import { TEXT, command, refuse } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
-import { parseMoment } from '../frame/time.js';
+import { momentOf } from '../frame/time.js';
 import { LISTS, type Table, readRows, toCsv } from '../lists/list-tables.js';
 
 const OPERATIONS = [...AREAS, 'order-scheduling'] as const;
@@ -16,11 +16,7 @@ export const show = command({
     'prints the answer of now, or of a moment past or future, such as 2027-01-01T00:00:00Z or 2027-01-01',
   options: { at: TEXT, area: TEXT },
   run: async ({ at, area }) => {
-    const time = at === undefined ? undefined : parseMoment(at);
-    if (at !== undefined && time === undefined)
-      refuse(
-        `--at is "${at}", no date-time of RFC 3339 such as 2027-01-01T00:00:00+01:00, nor a date.`,
-      );
+    const time = at === undefined ? undefined : momentOf('--at', at);
     const wanted = OPERATIONS.filter((operation) => area === undefined || area === operation);
     if (wanted.length === 0) refuse(`--area is "${area}": ${OPERATIONS.join(', ')} are known.`);
     const snapshot = await withDatabase(async (_session, manager) => {

@@ -21,11 +21,9 @@ interface Definition<O extends Options> {
 type Command = Required<Definition<Options>>;
 
 interface Outcome {
-  /** For people, without a final newline; with `exact` it is written byte for byte. */
-  readonly text: string;
-  readonly exact?: boolean;
-  /** For programs, if the command has the option `json`. */
-  readonly json?: unknown;
+  readonly text: string; // for people
+  readonly exact?: boolean; // without a newline at the end
+  readonly json?: unknown; // for programs, where the option was given
   /** 2: the command found something that its caller should stop for; 1: what it printed is a failure. */
   readonly status?: 0 | 1 | 2;
 }
@@ -43,14 +41,10 @@ export function typed(program: string, ...words: readonly string[]): string {
   return `npm run ${program}${rest && ` -- ${rest}`}`;
 }
 
-/** Nothing tells an option that npm took for its own from a setting of npm. */
 const NPM = ['Without "--" npm takes options for its own and does not pass them on.'];
 const ABOUT_NPM = process.env['npm_lifecycle_event'] ? NPM : [];
 
-/**
- * Runs the command that the arguments of the process name. A failure is one sentence on standard error, and status 1.
- * @param commands by the word that follows the name; a program without such words has one command, named ''
- */
+/** Runs the command that the first argument names; the only one of a program is named ''. A failure is a sentence on standard error, and status 1. */
 export async function runProgram(name: string, commands: Record<string, Command>, notes: string) {
   // The reader of the output may close it early, as `head` does
   process.stdout.on('error', ({ message }) => process.exit(message.includes('EPIPE') ? 0 : 1));

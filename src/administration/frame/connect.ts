@@ -1,15 +1,17 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import { type DatabaseAddress, connectionString } from '../../configuration/database-url.js';
 import { SETTINGS, type Session, poolOptions, withSession } from '../../database/session.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { refuse } from './command.js';
-import { adviceAgainst } from './connection-advice.js';
 
 const UNLIMITED = `${SETTINGS}; set local statement_timeout = 0`;
 const READING = `begin isolation level repeatable read, read only, not deferrable; ${UNLIMITED};
   set local row_security = off; set local lock_timeout = '10s'; set local idle_in_transaction_session_timeout = '1min'`;
-/** The settings of a transaction that writes. The session ends soon after its client or the way to it is gone; not every platform can notice that during a statement. */
+/** The session ends soon after its client or the way to it is gone; not every platform can notice that during a statement. */
 export const WRITING = `${UNLIMITED}; set local row_security = on; set local lock_timeout = '30s'; set local idle_in_transaction_session_timeout = '10s';
   set local tcp_keepalives_idle = 5; set local tcp_keepalives_interval = 5; set local tcp_keepalives_count = 2; set local tcp_user_timeout = '15s';
   do $$ begin set local client_connection_check_interval = '100ms'; exception when others then null; end $$`;
@@ -21,10 +23,7 @@ const SUPPORTED = `select where current_setting('server_version_num')::int >= 14
 
 type Work<T> = (session: Session, manager: EntityManager) => Promise<T>;
 
-/**
- * Does the work in one transaction of the database that DATABASE_URL names, in SQL or with the service's own readers, and ends the session.
- * @throws AdministrationError that says what is wrong with the variable, the server or its version
- */
+/** Does the work in one transaction, in SQL or with the service's own readers, and ends the session. */
 async function inTransaction<T>(begin: string, work: Work<T>, address: DatabaseAddress) {
   const url = connectionString(address);
   const { database, host, port } = new Client({ connectionString: url });
@@ -54,16 +53,41 @@ async function inTransaction<T>(begin: string, work: Work<T>, address: DatabaseA
   }
 }
 
-/** In a transaction that reads, of one snapshot. */
+/** Reads in one transaction, of one snapshot. */
 export const withDatabase = <T>(work: Work<T>, address: DatabaseAddress = process.env) =>
   inTransaction(READING, work, address);
 
-/** In a transaction that writes. All of it is committed, or nothing. */
 export const withWriting = <T>(work: Work<T>, address: DatabaseAddress = process.env) =>
   inTransaction(BEGIN_WRITING, work, address);
 
-/** The texts in the first column of what a query finds. */
 export async function textsOf(client: Client, text: string, values?: unknown[]) {
   const { rows } = await client.query<[string]>({ text, values, rowMode: 'array' });
   return rows.map(([first]) => first);
+}
+
+/** By SQLSTATE, or the code of Node.js. */
+const ADVICE: Readonly<Record<string, string>> = {
+  '28P01': 'Correct role and password in DATABASE_URL, or set the password.',
+  28000:
+    'Create the role, let it log in (alter role NAME login) or in from here (pg_hba.conf); for TLS add sslmode=verify-full.',
+  '3D000': `Correct the database in DATABASE_URL, or create it: create database NAME encoding 'UTF8' template template0;`,
+  53300: 'End connections (table pg_stat_activity), or raise the limit that was reached.',
+  42501: 'Let the role in: grant connect on database NAME to ROLE;',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'Write the host in DATABASE_URL as its certificate names it.',
+};
+const OF_DEMO = /^postgres:\/\/postgres:[\da-f]{32}@127\.0\.0\.1:\d+\/postgres$/;
+const DEMO = join(import.meta.dirname, '..', '..', '..', '.data', 'demo.env');
+
+export const isOfDemo = async (url: string): Promise<boolean> =>
+  (await readFile(DEMO, 'utf8').catch(() => '')).includes(`DATABASE_URL='${url}'`);
+
+async function adviceAgainst(error: unknown, url: string): Promise<string> {
+  if (await isOfDemo(url))
+    return 'This is the database of the demo. Start it in another terminal: npm start';
+  if (OF_DEMO.test(url) && existsSync(DEMO))
+    return 'The demo has another database by now. Load its variables again: . .data/demo.env';
+  const { code = '' } = error as { code?: string };
+  if (/^E(CONN|HOST|TIMEDOUT|NOTFOUND|AI_AGAIN)/.test(code))
+    return 'Start the server, or correct host and port in DATABASE_URL.';
+  return ADVICE[code] ?? 'Check DATABASE_URL and that the server runs.';
 }

@@ -1,3 +1,5 @@
+import { refuse } from './command.js';
+
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
 
 /** An RFC 3339 date-time of the years 1 to 9999 in UTC, to the microsecond, as short as it can be written; undefined if the text is not one. */
@@ -11,6 +13,11 @@ export function parseTime(text: string): string | undefined {
   return `${second}${fraction.slice(0, 7)}`.replace(/\.0*$|(\.\d*[1-9])0*$/, '$1').concat('Z');
 }
 
-/** The same of a date, which is its first moment in UTC, or a date-time. */
-export const parseMoment = (text: string): string | undefined =>
-  parseTime(text.replace(/^\d{4}-\d{2}-\d{2}$/, '$&T00:00:00Z'));
+/** The same of an option's text, which may also be a date: its first moment in UTC. */
+export function momentOf(option: string, text: string): string {
+  const time = parseTime(text.replace(/^\d{4}-\d{2}-\d{2}$/, '$&T00:00:00Z'));
+  if (time) return time;
+  return refuse(
+    `${option} is "${text}", no date-time of RFC 3339 such as 2027-01-01T00:00:00+01:00, nor a date.`,
+  );
+}

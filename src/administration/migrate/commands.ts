@@ -1,15 +1,13 @@
-import { execFile } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { rename } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { readCodes } from '../../lookups/read-codes.js';
 import { connectionString } from '../../configuration/database-url.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
-import { withDatabase } from '../frame/connect.js';
-import { isOfDemo } from '../frame/connection-advice.js';
+import { isOfDemo, withDatabase } from '../frame/connect.js';
 import { changesFrom } from '../lists/list-file.js';
 import { migrationText } from '../lists/list-tables.js';
 import { findDrift } from './drift.js';
@@ -23,7 +21,7 @@ export const up = command({
   summary: 'applies the migrations that are pending',
   run: async () => {
     const names = await runMigrations('up');
-    const { newer } = await withDatabase((client) => files.readState(client));
+    const { newer } = await withDatabase(files.readState);
     const lines = names.map((name) => `applied  ${name}`);
     if (newer.length > 0) lines.push(`Applied by a newer release: ${newer.join(', ')}.`);
     else if (names.length === 0) lines.push('Nothing to do.');
@@ -43,10 +41,7 @@ export const status = command({
   run: () =>
     withDatabase(async (client) => {
       const state = await files.readState(client);
-      const lines = state.applied.map(({ name, appliedAs, state: word }) => {
-        const former = name === appliedAs ? '' : ` (as ${appliedAs})`;
-        return `${word.padEnd(7)}  ${name}${former}`;
-      });
+      const lines = state.applied.map(({ name, state: word }) => `${word.padEnd(7)}  ${name}`);
       lines.push(...state.pending.map((name) => `pending  ${name}`), ...state.gone);
       return { text: lines.join('\n'), status: state.gone.length > 0 ? 1 : 0 };
     }),
@@ -64,9 +59,8 @@ export const down = command({
     if (plan.migrations.length === 0) return { text: 'Nothing to do.' };
     const url = connectionString(process.env);
     const { database, host, port } = new Client({ connectionString: url });
-    process.stdout.write(
-      `To undo in the database ${database} at ${host}:${port}: ${plan.migrations.join(', ')}\n${describeEffects(plan).join('\n')}\n\n`,
-    );
+    const title = `To undo in the database ${database} at ${host}:${port}: ${plan.migrations.join(', ')}`;
+    process.stdout.write(`${[title, ...describeEffects(plan)].join('\n')}\n\n`);
     const isHarmless = plan.refusals.length === 0 && (await isOfDemo(url));
     if (!yes && !isHarmless && !(await isAgreed()))
       refuse('Nothing was undone. Where nobody can be asked, add --yes');
@@ -94,8 +88,7 @@ export const create = command({
     if (complete && from === undefined) refuse('--complete needs --from FILE.csv.');
     if (from === undefined) return { text: await files.createMigration(name, EMPTY) };
     const changes = await withDatabase((client) => changesFrom(client, from, complete));
-    const title = `Written from ${JSON.stringify(basename(from))}${complete ? ', which is complete' : ''}`;
-    const text = migrationText(title, [changes]);
+    const text = migrationText(`Written from ${JSON.stringify(basename(from))}`, [changes]);
     if (text) return { text: await files.createMigration(name, text) };
     return { text: `The database already holds what ${from} says. Nothing was written.` };
   },
@@ -110,14 +103,17 @@ export const check = command({
   options: { base: TEXT },
   run: async ({ base }) => {
     const names = await files.readMigrations();
-    const { theirs = [], altered = [] } = base === undefined ? {} : await readBase(base);
-    const [last, remedy] = [theirs.at(-1), typed('migrate', `renumber --base ${base}`)];
-    const faults = altered.map((name) => `${name}.sql of ${base} ${ALTERED}`);
-    const ours = names.filter((name) => !theirs.includes(name));
-    for (const name of ours.filter((one) => last && files.numberOf(one) <= files.numberOf(last)))
-      faults.push(`${name}.sql does not come after ${last}.sql of ${base}: ${remedy}`);
-    if ((await files.readLast()) !== names.at(-1))
-      faults.push(`last-migration.txt has to hold ${names.at(-1)}: write that name into it.`);
+    const faults: string[] = [];
+    if (base !== undefined) {
+      const theirs = filesOf(base);
+      const last = theirs.at(-1);
+      const since = ['diff', '--merge-base', '--name-only', '--no-renames', '--diff-filter=MTD'];
+      for (const name of filesOf(base, since)) faults.push(`${name}.sql of ${base} ${ALTERED}`);
+      const remedy = typed('migrate', `renumber --base ${base}`);
+      for (const name of names)
+        if (!theirs.includes(name) && files.numberOf(name) <= files.numberOf(last))
+          faults.push(`${name}.sql does not come after ${last}.sql of ${base}: ${remedy}`);
+    }
     if (faults.length > 0) refuse(faults.join('\n'));
     return { text: `${names.length} migrations are in order.` };
   },
@@ -128,34 +124,25 @@ export const renumber = command({
   summary: 'gives the files that are not in that git revision the next free numbers',
   options: { base: TEXT },
   run: async ({ base = '' }) => {
-    const { theirs } = await readBase(base);
+    const theirs = filesOf(base);
     const next = files.numberOf(theirs.at(-1)) + 1;
     const moves = (await files.migrationNames())
       .filter((name) => !theirs.includes(name))
       .map((name, at) => [name, files.nameOf(next + at, files.subjectOf(name))] as const)
       .filter(([name, to]) => name !== to);
-    const pathOf = (file: string): string => join(files.MIGRATIONS, `${file}.sql`);
     // In two steps, so that none overwrites another
-    for (const [name, to] of moves) await rename(pathOf(name), pathOf(`.${to}`));
-    for (const [, to] of moves) await rename(pathOf(`.${to}`), pathOf(to));
-    await files.noteLast();
+    for (const [name, to] of moves) await rename(files.pathOf(name), files.pathOf(`.${to}`));
+    for (const [, to] of moves) await rename(files.pathOf(`.${to}`), files.pathOf(to));
     return { text: moves.map((names) => names.join(' → ')).join('\n') || 'Nothing to do.' };
   },
 });
 
-/** The migrations of a git revision in their order, and those that were changed or removed since the branch left it. */
-async function readBase(base: string): Promise<{ theirs: string[]; altered: string[] }> {
-  if (!base) refuse('--base needs a revision that this clone has, such as origin/main.');
-  const git = async (...words: string[]): Promise<string[]> => {
-    const options = { cwd: files.MIGRATIONS };
-    const { stdout } = await promisify(execFile)('git', [...words, base, '--', '.'], options).catch(
-      ({ stderr, message }: Error & { stderr?: string }) =>
-        refuse(
-          `git cannot tell what "${base}" holds: ${(stderr || message).split('\n')[0]}. --base needs a revision that this clone has, such as origin/main.`,
-        ),
+function filesOf(base: string, words = ['ls-tree', '-r', '--name-only']): string[] {
+  const options = { cwd: files.MIGRATIONS, encoding: 'utf8' } as const;
+  const git = spawnSync('git', [...words, base, '--', '.'], options);
+  if (git.status !== 0)
+    refuse(
+      `git cannot tell what "${base}" holds: ${git.error?.message ?? git.stderr.split('\n')[0]}. --base needs a revision that this clone has, such as origin/main.`,
     );
-    return stdout.match(/[^/\n]+(?=\.sql$)/gm) ?? [];
-  };
-  const altered = ['diff', '--merge-base', '--name-only', '--no-renames', '--diff-filter=MTD'];
-  return { theirs: await git('ls-tree', '-r', '--name-only'), altered: await git(...altered) };
+  return git.stdout.match(/[^/\n]+(?=\.sql$)/gm) ?? [];
 }

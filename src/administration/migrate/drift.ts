@@ -2,15 +2,14 @@ import type { Client } from 'pg';
 import { objectFaults } from '../../database/objects.js';
 import { TEXT, command, refuse } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
-import { parseMoment, parseTime } from '../frame/time.js';
+import { momentOf } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
 import * as lists from '../lists/list-tables.js';
 import { createMigration, readState } from './migration-files.js';
 
-/** The demo loads its samples by this name. They are no drift: their code types say that they are samples. */
+/** The samples that the demo loads by this name are no drift. */
 export const DEMO_APPLICATION = 'order-lookup-demo';
 
-/** A row, before and after a change that neither a migration nor a key command made. */
 type Drift = Record<'line' | 'table', string> & Record<'before' | 'after', lists.Row | null>;
 
 export const drift = command({
@@ -20,11 +19,7 @@ export const drift = command({
   options: { since: TEXT, 'to-migration': TEXT },
   run: ({ since, 'to-migration': name }) =>
     withDatabase(async (client) => {
-      const time = parseMoment(since ?? '');
-      if (since !== undefined && !time)
-        refuse(
-          `--since is "${since}", not a date such as 2027-01-01 or a moment such as 2027-01-01T00:00:00Z.`,
-        );
+      const time = since === undefined ? undefined : momentOf('--since', since);
       const { rows, lines } = await findDrift(client, time);
       if (name !== undefined)
         return { text: await createMigration(name, await migrationOf(client, rows)) };
@@ -43,73 +38,60 @@ const TABLES: readonly lists.Table[] = [
 ];
 const RECORDED = [...TABLES, { table: 'api_key', key: ['id'] }];
 const KEYS = RECORDED.map(({ table, key }) => `('${table}', array['${key.join("', '")}'])`);
+const ROWS = RECORDED.map(({ table }) => `select '${table}', to_jsonb(t) from public.${table} t`);
 
-/**
- * Changes that are not of a migration (which changed pgmigrations in the same transaction, whatever a session claims), where no migration has
- * written each of their rows since: when, who logged in, what the session claimed, and the rows.
- */
-const CHANGES = `with migration as (select transaction_id, begun_at from public.history where table_name = 'pgmigrations'),
+// Changes that are not of a migration (which changed pgmigrations in the same transaction, whatever a session claims), where no migration has
+// written each of their rows since. Then rows that are not what the record adds up to, unless only its deleted beginning could name them.
+const DRIFT = `with keys (table_name, names) as (values ${KEYS.join(', ')}),
+  migration as (select transaction_id, begun_at from public.history where table_name = 'pgmigrations'),
   written as (
-    select id, (transaction_id, begun_at) in (table migration) as is_migration, table_name, array(select side ->> name from unnest(names) name) as key
-    from public.history join (values ${KEYS.join(', ')}) t (table_name, names) using (table_name), unnest(array[old_row, new_row]) side where side is not null),
-  settled as (select *, max(id) filter (where is_migration) over (partition by table_name, key) as settled_by from written)
-select format('%s  %s (%s)  %s %s %s', to_char(changed_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), database_user,
+    select id, at, (transaction_id, begun_at) in (table migration) as is_migration, table_name, array(select named ->> name from unnest(names) name) as key, whole
+    from public.history join keys using (table_name), lateral (values (1, old_row, null), (2, new_row, new_row)) side (at, named, whole) where named is not null),
+  settled as (select id, is_migration, max(id) filter (where is_migration) over (partition by table_name, key) as settled_by from written),
+  recorded as (select distinct on (table_name, key) table_name, key, whole from written order by table_name, key, id desc, at desc),
+  present as (
+    select table_name, array(select whole ->> name from unnest(names) name) as key, whole - 'key_hash' as whole
+    from keys join (${ROWS.join(' union all ')}) t (table_name, whole) using (table_name))
+select id, format('%s  %s (%s)  %s %s %s', to_char(changed_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), database_user,
     concat_ws(', ', nullif(application, ''), 'says to be ' || person, 'claims the migration ' || migration), operation, table_name,
     concat_ws(' → ', jsonb_strip_nulls(old_row), jsonb_strip_nulls(new_row))) as line,
   table_name as table, old_row as before, new_row as after
 from public.history where id in (select id from settled where not is_migration and id > coalesce(settled_by, 0))
   and changed_at >= coalesce($1::timestamptz, now() - interval '90 days')
   and not (application = '${KEYS_APPLICATION}' and table_name = 'api_key')
-  and not (application = '${DEMO_APPLICATION}' and coalesce(new_row ->> 'code_type', '') like 'SAMPLE-%' and coalesce(old_row, new_row) ->> 'code_type' like 'SAMPLE-%')
-order by id`;
+  and not (application = '${DEMO_APPLICATION}' and (operation, table_name) = ('INSERT', 'communication_code') and new_row ->> 'code_type' like 'SAMPLE-%')
+union all select null, format('%s: the table holds %s, the record of changes %s', table_name,
+    coalesce(jsonb_strip_nulls(p.whole)::text, 'no row'), coalesce(jsonb_strip_nulls(r.whole)::text, 'no row')), table_name, r.whole, p.whole
+from present p full join recorded r using (table_name, key)
+where p.whole is distinct from r.whole and case
+  when r.key is null then exists (select from public.history where id = 1)
+  when p.whole is not null and r.whole is not null
+    then exists (select from jsonb_each(p.whole) one join jsonb_each(r.whole) other using (key) where one.value <> other.value)
+  else true end
+order by id, line`;
 
-/** Rows of a table with the key $2 that are not what the record adds up to. A row that the record does not name is one, unless the beginning of the record was deleted. */
-const contradictionsOf = (table: string): string => `with recorded as (
-    select distinct on (key) key, whole from public.history, lateral (values (1, old_row, null), (2, new_row, new_row)) side (at, named, whole),
-      lateral (select array(select named ->> name from unnest($2::text[]) name) as key) k
-    where table_name = $1 and named is not null order by key, id desc, at desc),
-  present as (
-    select array(select whole ->> name from unnest($2::text[]) name) as key, whole
-    from public.${table} t, lateral (select to_jsonb(t) - 'key_hash' as whole) w)
-select format('%s: the table holds %s, the record of changes %s', $1,
-    coalesce(jsonb_strip_nulls(p.whole)::text, 'no row'), coalesce(jsonb_strip_nulls(r.whole)::text, 'no row')) as line,
-  $1 as table, r.whole as before, p.whole as after
-from present p full join recorded r using (key)
-where case when p.whole is not null and r.whole is not null
-  then p.whole <> r.whole and exists (select from jsonb_each(p.whole) one join jsonb_each(r.whole) other using (key) where one.value <> other.value)
-  else coalesce(p.whole, r.whole) is not null and (r.key is not null or exists (select from public.history where id = 1)) end`;
-
-/** The rows, and a line for each of them and for each object. Of objects nothing is said where a newer release made others. */
+/** Of objects nothing is said where a newer release made others. */
 export async function findDrift(client: Client, since: string | null = null) {
-  const { rows } = await client.query<Drift>(CHANGES, [since]);
-  for (const { table, key } of RECORDED)
-    rows.push(...(await client.query<Drift>(contradictionsOf(table), [table, key])).rows);
+  const { rows } = await client.query<Drift>(DRIFT, [since]);
   const { newer } = await readState(client);
   const objects = newer.length > 0 ? [] : await objectFaults(client);
   const lines = objects.map((one) => `${one.name} ${one.fault}. As the owner: ${one.remedy}`);
   return { rows, lines: [...rows.map(({ line }) => line), ...lines] };
 }
 
-/** A row of the record, its moments written as in a file. */
-const asInFile = (row: lists.Row): lists.Row =>
-  Object.assign({}, row, ...lists.MOMENTS.map((name) => ({ [name]: parseTime(`${row[name]}`) })));
-
-/**
- * The migration that the drift should have been, with its way back. It first undoes the drift, so that the record holds the same rows as those of
- * a migration. Keys are left out: the record does not hold their hashes.
- * @throws AdministrationError if a later migration took over a row under another key, so that the changes cannot be told apart
- */
+/** It first undoes the drift, so that the record holds the same rows as those of a migration. Keys are left out: the record lacks their hashes. */
 async function migrationOf(client: Client, rows: readonly Drift[]): Promise<string> {
   const changes = [];
   for (const table of TABLES) {
-    const present = await lists.readRows(client, table);
+    const query = `select to_jsonb(t) as row from public.${table.table} t order by t`;
+    const { rows: found } = await client.query<{ row: lists.Row }>(query);
+    const present = found.map(({ row }) => row);
     const former = new Map(present.map((row) => [lists.keyOf(table, row), row]));
-    for (const { line, before, after } of rows
-      .filter((one) => one.table === table.table)
-      .reverse()) {
+    const theirs = rows.filter((one) => one.table === table.table);
+    for (const { line, before, after } of theirs.reverse()) {
       if (after && !former.delete(lists.keyOf(table, after)))
         refuse(`A migration changed the same row later. Write the migration yourself: ${line}`);
-      if (before) former.set(lists.keyOf(table, before), asInFile(before));
+      if (before) former.set(lists.keyOf(table, before), before);
     }
     changes.push(lists.compare(table, [...former.values()], present));
   }

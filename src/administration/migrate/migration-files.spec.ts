@@ -7,7 +7,7 @@ import { readMigrations } from './migration-files.js';
 const UP = '-- Up Migration';
 const DOWN = '-- Down Migration';
 
-const folder = testFolder();
+const [folder, several] = [testFolder(), testFolder()];
 const read = (text: string) => {
   writeFileSync(join(folder, '0001_x.sql'), text);
   return readMigrations(folder);
@@ -28,6 +28,12 @@ it.each([
   await expect(read(`${UP}\nselect 1;\n${line}\n${DOWN}`)).rejects.toThrow(
     /^0001_x\.sql, line 3: a file has one line "-- Up Migration", and .*"-- Down Migration"/,
   );
+});
+
+it('all faults of all files are told at once', async () => {
+  for (const name of ['0001_a', '0001_b']) writeFileSync(join(several, `${name}.sql`), 'x');
+  const all = /^0001_a\.sql and 0001_b\.sql .*\n0001_a\.sql, .*\n0001_b\.sql, line 1: .*$/;
+  await expect(readMigrations(several)).rejects.toThrow(all);
 });
 
 it('a file of migrations is refused in another encoding', async () => {

@@ -7,13 +7,12 @@ import type { Client } from 'pg';
 import { typed, refuse } from '../frame/command.js';
 import { textsOf } from '../frame/connect.js';
 
-/** Beside dist/ or src/. */
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migrations');
 
 const MARKERS = ['-- Up Migration', '-- Down Migration'];
 const LIKE_A_MARKER = /^[^\w'(]*(?:u?pu?|d[own]{1,4})[\s_-]*migr/i;
 
-// A name is four digits and a subject
+export const pathOf = (name: string, folder = MIGRATIONS): string => join(folder, `${name}.sql`);
 export const numberOf = (name = '0000'): number => Number(name.slice(0, 4));
 export const subjectOf = (name: string): string => name.slice(5);
 export const nameOf = (number: number, subject: string): string =>
@@ -22,22 +21,26 @@ export const nameOf = (number: number, subject: string): string =>
 /** Names of all migrations, without .sql, in their order; two may have the same number. */
 export async function migrationNames(folder = MIGRATIONS): Promise<string[]> {
   const files = (await readdir(folder)).filter((file) => !file.startsWith('.')).sort();
-  const wrong = files.find((file) => !/^\d{4}_[a-z0-9_]+\.sql$/.test(file));
-  if (wrong) refuse(`${wrong} is not a name such as 0042_add_order_type.sql.`);
+  const wrong = files.filter((file) => !/^\d{4}_[a-z0-9_]+\.sql$/.test(file));
+  if (wrong.length > 0)
+    refuse(`Names such as 0042_add_order_type.sql are needed, not ${wrong.join(', ')}.`);
   return files.map((file) => basename(file, '.sql'));
 }
 
 const SAME_NUMBER = `have the same number. Give those that are not on the main branch the next free ones: ${typed('migrate', 'renumber --base origin/main')}`;
 
-/** Names of all migrations, with every check that needs no database. */
+/** The same, with every check that needs no database. */
 export async function readMigrations(folder = MIGRATIONS): Promise<string[]> {
   const names = await migrationNames(folder);
-  const at = names.findIndex((name, index) => names[index + 1]?.slice(0, 4) === name.slice(0, 4));
-  if (at >= 0) refuse(`${names[at]}.sql and ${names[at + 1]}.sql ${SAME_NUMBER}`);
-  for (const name of names) {
-    const fault = faultOf(await readFile(join(folder, `${name}.sql`)));
-    if (fault) refuse(`${name}.sql${fault}`);
+  const faults: string[] = [];
+  for (const [at, name] of names.entries()) {
+    const next = names[at + 1];
+    if (next?.slice(0, 4) === name.slice(0, 4))
+      faults.push(`${name}.sql and ${next}.sql ${SAME_NUMBER}`);
+    const fault = faultOf(await readFile(pathOf(name, folder)));
+    if (fault) faults.push(`${name}.sql${fault}`);
   }
+  if (faults.length > 0) refuse(faults.join('\n'));
   return names;
 }
 
@@ -50,51 +53,38 @@ function faultOf(bytes: Uint8Array): string | undefined {
   return `, line ${(markers[wrong] ?? 0) + 1}: a file has one line "${MARKERS[0]}", and below what it does perhaps one line "${MARKERS[1]}", both written like this.`;
 }
 
-/** Creates the next migration, and says so. */
 export async function createMigration(subject: string, text: string): Promise<string> {
   if (!/^[a-z0-9_]+$/.test(subject)) refuse(`"${subject}" is not a name such as add_order_type.`);
   const name = nameOf(numberOf((await migrationNames()).at(-1)) + 1, subject);
-  const path = join(MIGRATIONS, `${name}.sql`);
-  await writeFile(path, text, { flag: 'wx' });
-  await noteLast();
-  return `created ${path}`;
+  await writeFile(pathOf(name), text, { flag: 'wx' });
+  return `created ${pathOf(name)}`;
 }
-
-// Holds the name of the last migration. Two branches that both add one change the same line, so the conflict appears in git, not in production.
-const LAST = join(MIGRATIONS, '..', 'last-migration.txt');
-
-export const noteLast = async (): Promise<void> =>
-  writeFile(LAST, `${(await migrationNames()).at(-1)}\n`);
-export const readLast = async (): Promise<string> =>
-  (await readFile(LAST, 'utf8').catch(() => '')).trim();
 
 const LOW = `is pending, and later ones are applied. Give it the next free number: ${typed('migrate', 'renumber --base origin/main')}`;
 
-/** The files compared with the table of node-pg-migrate. */
 export type MigrationState = Awaited<ReturnType<typeof readState>>;
 
+/** The files compared with the table of node-pg-migrate. */
 export async function readState(client: Client) {
   const files = await readMigrations();
   const table = await client.query(`select where to_regclass('public.pgmigrations') is not null`);
   const query = 'select name from public.pgmigrations order by id';
   const names = table.rowCount ? await textsOf(client, query) : [];
   const fresh = files.filter((file) => !names.includes(file));
+  // In the order in which they were applied; a name may be other than before `renumber`
   const applied = names.map((appliedAs) => {
     const isSame = (file: string): boolean => subjectOf(file) === subjectOf(appliedAs);
     const name = files.includes(appliedAs) ? appliedAs : fresh.find(isSame);
-    const isNewer = name === undefined && numberOf(appliedAs) > numberOf(files.at(-1));
+    const isNewer = numberOf(appliedAs) > numberOf(files.at(-1)); // of a newer release
     const state = name ? 'applied' : isNewer ? 'newer' : 'gone';
     return { name: name ?? appliedAs, appliedAs, state } as const;
   });
   const namesOf = (wanted: string) =>
     applied.flatMap(({ name, state }) => (state === wanted ? name : []));
   return {
-    /** In the order in which they were applied; a name may be other than before `renumber`. */
     applied,
     pending: fresh.filter((file) => applied.every(({ name }) => name !== file)),
-    /** Applied by a newer release, whose files come after the last one here. */
     newer: namesOf('newer'),
-    /** A sentence for each other applied file that is gone. */
     gone: namesOf('gone').map(
       (name) =>
         `${name}.sql was applied, and its file is not here. Merge the branch that has it, or use the release of it. If it was deleted: git log --all --diff-filter=D -- migrations/${name}.sql`,
@@ -114,8 +104,7 @@ export async function takeState(client: Client): Promise<MigrationState> {
 
 export function pendingOf({ applied, pending }: MigrationState): string[] {
   const inOrder = applied.filter(({ name, appliedAs }) => name === appliedAs);
-  const highest = Math.max(0, ...inOrder.map(({ name }) => numberOf(name)));
-  const low = pending.filter((name) => numberOf(name) < highest);
+  const low = pending.filter((file) => inOrder.some(({ name }) => name > file));
   if (low.length > 0) refuse(low.map((name) => `${name}.sql ${LOW}`).join('\n'));
   return pending;
 }

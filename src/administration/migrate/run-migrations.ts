@@ -1,7 +1,6 @@
 // Runs each file by node-pg-migrate in a transaction of its own, together with its row in pgmigrations. A transaction-level advisory lock
 // serializes the runs. A file runs inside a function, where PostgreSQL refuses each command that would begin or end a transaction.
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { runner } from 'node-pg-migrate';
 import { type Client, DatabaseError } from 'pg';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
@@ -10,35 +9,31 @@ import { AdministrationError, refuse, typed } from '../frame/command.js';
 import { WRITING, textsOf, withWriting } from '../frame/connect.js';
 import * as files from './migration-files.js';
 
-/** What a file may depend on, whatever former files set. */
 const AFRESH = `reset session authorization; reset role; reset all; ${WRITING}`;
 /** The text is handed over as a setting, and taken out of it: parallel workers would copy it. */
 const HAND_OVER = `select set_config('order_lookup.file', $1, true)`;
 const EXECUTE = `do $$ declare file text := current_setting('order_lookup.file'); begin
-  perform set_config('order_lookup.file', '', true); execute file; end $$`;
-const CHECK_DEFERRED = 'set constraints all immediate; set constraints all deferred';
+  perform set_config('order_lookup.file', '', true); execute file; end $$; set constraints all immediate; set constraints all deferred`;
 
 const LOCK = '7651, 1';
 const TRY_LOCK = `select where pg_try_advisory_xact_lock(${LOCK})`;
 /** Of other roles PostgreSQL shows to some roles only when they began. */
 const HOLDER = `select format('process %s, role %s, application %s%s', pid, usename, application_name, to_char(xact_start at time zone 'UTC', '", since "YYYY-MM-DD"T"HH24:MI:SS"Z"'))
-  from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and granted and (classid, objid) = (${LOCK})
-    and database = (select oid from pg_database where datname = current_database())`;
+  from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and granted and (classid, objid) = (${LOCK}) and datname = current_database()`;
 
-/** Says at once who is waited for. */
-async function lock(client: Client, most: string): Promise<void> {
+async function lockedState(client: Client, most: string): Promise<files.MigrationState> {
   await client.query(`set local lock_timeout = '${most}'`);
-  if ((await client.query(TRY_LOCK)).rowCount) return;
-  for (const holder of await textsOf(client, HOLDER))
-    process.stderr.write(`Waiting for another run, at most ${most}: ${holder}.\n`);
+  if (!(await client.query(TRY_LOCK)).rowCount)
+    for (const holder of await textsOf(client, HOLDER))
+      process.stderr.write(`Waiting for another run, at most ${most}: ${holder}.\n`);
   await client.query(`select pg_advisory_xact_lock(${LOCK})`);
+  return files.takeState(client);
 }
 
 type Direction = 'up' | 'down';
 
 /**
- * Applies or undoes the migrations that `namesOf` chooses at the beginning, after all files were checked, but for those that others apply or
- * undo meanwhile. Gives the names of what this run applied or undid.
+ * Applies or undoes the migrations that `namesOf` chooses at the beginning, but for those that others apply or undo meanwhile.
  * @throws AdministrationError that names file, line and what PostgreSQL reported, and what this run did before
  */
 export async function runMigrations(
@@ -48,33 +43,27 @@ export async function runMigrations(
 ): Promise<string[]> {
   const done: string[] = [];
   let names: string[] | undefined;
-  let complete: string | undefined; // a file that ran, and whose COMMIT follows
-  const isOpen = (state: files.MigrationState, name: string): boolean =>
-    state.pending.includes(name) === (direction === 'up');
-  const runNext = async (client: Client): Promise<string | undefined> => {
-    await lock(client, '120s');
-    const state = await files.takeState(client);
-    const name = (names ??= namesOf(state)).find((one) => isOpen(state, one));
-    if (name) await runFile(client, name, direction);
-    return (complete = name);
-  };
-  /** After a COMMIT without an answer: its transaction has ended when the lock is free. */
-  const look = (name: string) => async (client: Client) => {
-    await lock(client, '6s');
-    if (isOpen(await files.readState(client), name))
-      refuse('It was not committed: nothing of it remains.');
-    process.stderr.write('It was committed.\n');
-    return name;
-  };
+  const isOpen = ({ pending }: files.MigrationState, name: string): boolean =>
+    pending.includes(name) === (direction === 'up');
   try {
     for (;;) {
-      complete = undefined;
-      const name = await withWriting(runNext, address).catch((error: unknown) => {
+      let complete: string | undefined; // a file that ran, and whose COMMIT follows
+      const runNext = async (client: Client): Promise<string | undefined> => {
+        const state = await lockedState(client, '120s');
+        const next = (names ??= namesOf(state)).find((one) => isOpen(state, one));
+        if (next) await runFile(client, next, direction);
+        return (complete = next);
+      };
+      const name = await withWriting(runNext, address).catch(async (error: unknown) => {
         if (!complete) throw error;
         process.stderr.write(
           `The connection was lost while ${complete} was committed: ${messageOf(error)}. To see what is applied: ${typed('migrate', 'status')}\n`,
         );
-        return withWriting(look(complete), address);
+        // The lock is free when the transaction has ended
+        const state = await withWriting((client) => lockedState(client, '6s'), address);
+        if (isOpen(state, complete)) refuse('It was not committed: nothing of it remains.');
+        process.stderr.write('It was committed.\n');
+        return complete;
       });
       if (!name) return done;
       done.push(name);
@@ -89,13 +78,9 @@ const MARKER = /^\ufeff?-- (?:Up|Down) Migration/m;
 const ONE_TRANSACTION =
   'A migration is one transaction. Take out what begins or ends one (begin, commit, rollback, savepoint), and write insert instead of copy from stdin.';
 
-/**
- * Runs a file in the caller's transaction.
- * @param limits more settings for the file
- * @throws AdministrationError that names the file, and the line if PostgreSQL knows it; `code` is the SQLSTATE
- */
+/** Runs a file in the caller's transaction. Where PostgreSQL refuses it, the error has the SQLSTATE as `code`. */
 export async function runFile(client: Client, name: string, direction: Direction, limits = '') {
-  const content = await readFile(join(files.MIGRATIONS, `${name}.sql`), 'utf8');
+  const content = await readFile(files.pathOf(name), 'utf8');
   const [head = '', up = '', down = ''] = content.split(MARKER);
   const [before, part] = direction === 'up' ? [head, up] : [head + up, down];
   if (!/^\s*(?!--)[^\s;]/m.test(part))
@@ -103,16 +88,14 @@ export async function runFile(client: Client, name: string, direction: Direction
   // Behind as many empty lines as there are lines before it, so that a position has its line of the file. Without the last statement, `select …
   // into` could not be the last one
   const script = `${before.replace(/[^\n]+/g, '')}${part}\n;select`;
-  // The record of changes holds the name
   const settings = `${AFRESH}; set local order_lookup.migration = '${name}'; ${limits}`;
-  /** For node-pg-migrate: its statements are those of a transaction, those of its table, and the text of the file, which begins with a marker. */
+  /** Gets the statements of a transaction, those of the table, and the text of the file, which begins with a marker. */
   const query = async (text: string, values?: unknown[]): Promise<unknown> => {
-    if (/^(BEGIN|COMMIT|ROLLBACK)$/.test(text)) return undefined; // the caller's
+    if (/^(BEGIN|COMMIT);$/.test(text)) return undefined; // the caller's
     await client.query(settings);
     if (!/^\s*--/.test(text)) return client.query(text, values);
     await client.query(HAND_OVER, [script]);
-    await client.query(EXECUTE);
-    return client.query(CHECK_DEFERRED);
+    return client.query(EXECUTE);
   };
   try {
     await runner({
@@ -121,10 +104,8 @@ export async function runFile(client: Client, name: string, direction: Direction
       file: name,
       direction,
       migrationsTable: 'pgmigrations',
-      migrationsSchema: 'public',
       checkOrder: false, // our own check knows files that were renumbered
       noLock: true, // the lock of the caller ends with its transaction
-      singleTransaction: true,
       log: () => undefined,
     });
   } catch (error) {
@@ -132,21 +113,13 @@ export async function runFile(client: Client, name: string, direction: Direction
     if (!(error instanceof DatabaseError))
       throw Object.assign(error as Error, { message: messageOf(error).split('\n', 1)[0] });
     const { code, message, detail, hint, routine, internalQuery, internalPosition } = error;
-    const isInFile = internalQuery === script && internalPosition;
-    const line = isInFile ? `, line ${lineAt(script, Number(internalPosition))}` : '';
+    // Positions count characters from 1, and a string has two units for some of them
+    const units = script.replace(/[\u{10000}-\u{10ffff}]/gu, '?');
+    const line = units.slice(0, Number(internalPosition) - 1).split('\n').length;
+    const place = internalQuery === script ? `, line ${line}` : '';
     const isRefused = routine === 'exec_stmt_dynexecute' || code === '2D000'; // of COMMIT in a block of PL/pgSQL
-    const parts = [`${name}.sql${line}: ${message}`, detail, isRefused ? ONE_TRANSACTION : hint];
+    const parts = [`${name}.sql${place}: ${message}`, detail, isRefused ? ONE_TRANSACTION : hint];
     const text = parts.flatMap((each) => each?.slice(0, 500) ?? []).join('\n  ');
     throw Object.assign(new AdministrationError(text), { code });
   }
-}
-
-/** @param position counts characters, from 1; a string of JavaScript has UTF-16 units */
-function lineAt(script: string, position: number): number {
-  let [line, left] = [1, position];
-  for (const character of script) {
-    if (--left < 1) break;
-    if (character === '\n') line++;
-  }
-  return line;
 }

@@ -2,33 +2,25 @@ import { AREAS, type CodeRows, isInForce } from '../../../lookups/code-rows.js';
 import { groupBy } from '../../../collections/group-by.js';
 import type { Validity } from '../../../database/entities.js';
 
-/** One difference that callers see. */
 export interface Change {
   readonly kind: 'added' | 'removed' | 'moved' | 'changed';
   readonly what: 'property' | 'value' | 'record';
   readonly area: string;
-  /** Of a value. */
-  readonly property?: string;
+  readonly property?: string; // of a value
   readonly name: string;
-  /** Of a communication code, now and before. */
-  readonly description?: string;
+  readonly description?: string; // of a record, now and before
   readonly former?: string | undefined;
   /** What a value or property stands behind, null at the beginning; absent where the list only becomes longer. */
   readonly after?: string | null | undefined;
-  /** A moment (RFC 3339), or at once. */
-  readonly at?: string;
-  /** It was scheduled before. */
-  readonly withdrawn?: true;
-  /** Why it can break clients. */
-  readonly breaks?: string | undefined;
+  readonly at?: string; // RFC 3339; absent: at once
+  readonly withdrawn?: true; // it was scheduled before
+  readonly breaks?: string | undefined; // why it can break clients
 }
 type Seen = Pick<Change, 'what' | 'area' | 'property' | 'name' | 'description'>;
 type List = readonly { readonly validity: Validity; readonly seen: Seen }[];
 
-/** An end that is as far away counts as announced. */
 const NOTICE_MS = 30 * 86_400_000;
 
-/** What callers see change when `after` takes the place of `before`: at once, and at each later moment. */
 export function changesBetween(before: CodeRows, after: CodeRows, now: number): Change[] {
   const [former, present] = [listsOf(before), listsOf(after)];
   const changes: Change[] = [];
@@ -46,7 +38,6 @@ export function changesBetween(before: CodeRows, after: CodeRows, now: number): 
     .map((change) => ({ ...change, breaks: danger(change, time(change) - now) }));
 }
 
-/** Members of an object and records are found by their names, values also by their places. */
 function danger({ kind, what, after, withdrawn }: Change, ahead: number): string | undefined {
   if (withdrawn || ahead >= NOTICE_MS) return undefined;
   if (kind === 'removed') return 'orders and clients may still hold it';
@@ -54,7 +45,7 @@ function danger({ kind, what, after, withdrawn }: Change, ahead: number): string
   return 'clients that go by position read another one';
 }
 
-/** What callers see of all moments, in the order of the answers: the properties of each area, the values of each property, and each record, whose place does not count. */
+/** What callers see of all moments: the properties of each area, the values of each property, and each record, whose place does not count. */
 function listsOf({ properties, values, records }: CodeRows): Map<string, List> {
   const valuesOf = groupBy(values, ({ codeList }) => codeList);
   const entries: List[0][] = [];
@@ -80,17 +71,15 @@ const inForce = (list: List, moment: number): List =>
 
 function compare(former: List, present: List): Change[] {
   const places = new Map(former.map(({ seen }, at) => [seen.name, at]));
-  const kept = new Set(present.map(({ seen }) => seen.name));
   const unmoved = longestRun(present.flatMap(({ seen }) => places.get(seen.name) ?? []));
-  const isUnmoved = ({ seen }: List[0]): boolean => unmoved.has(places.get(seen.name) ?? -1);
-  const gone = former.filter(({ seen }) => !kept.has(seen.name));
+  const gone = former.filter(({ seen }) => present.every((one) => one.seen.name !== seen.name));
   const changes = gone.map(({ seen }): Change => ({ ...seen, kind: 'removed' }));
-  for (const [at, entry] of present.entries()) {
-    const { seen } = entry;
-    const old = former[places.get(seen.name) ?? -1]?.seen;
-    if (!old) changes.push({ ...seen, kind: 'added', after: placed(present, at, isUnmoved) });
-    else if (!isUnmoved(entry))
-      changes.push({ ...seen, kind: 'moved', after: placed(present, at, () => true) });
+  for (const [at, { seen }] of present.entries()) {
+    const place = places.get(seen.name) ?? -1;
+    const old = former[place]?.seen;
+    const after = placed(present, at, (one) => places.has(one.seen.name));
+    if (!old) changes.push({ ...seen, kind: 'added', after });
+    else if (!unmoved.has(place)) changes.push({ ...seen, kind: 'moved', after });
     else if (old.description !== seen.description)
       changes.push({ ...seen, kind: 'changed', former: old.description });
   }

@@ -13,16 +13,12 @@ const LIMIT_S = 20;
 /** The server ends what the client does not reach: a lost connection, a statement that never ends. */
 export const LIMITS = `set local lock_timeout = '500ms'; set local statement_timeout = '${LIMIT_S}s'; set local idle_in_transaction_session_timeout = '1s'`;
 
-const LOCK = `do $$ declare name text; begin
-  foreach name in array array['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'] loop
-    if to_regclass('public.' || name) is not null then execute format('lock table public.%I in share row exclusive mode', name); end if;
-  end loop;
-end $$`;
-/** Sessions that wait for the process $1. */
+const LOCK = `do $$ begin
+  lock table public.code_list, public.code_list_value, public.area_property, public.communication_code, public.api_key in share row exclusive mode;
+exception when undefined_table then null; end $$`;
 const WAITERS = `select from pg_locks where not granted and $1 = any (pg_blocking_pids(pid))
   and clock_timestamp() - waitstart > interval '500 ms' limit 1`;
 
-/** @throws AdministrationError if the work failed, or came to no end */
 export async function rehearse<T>(work: (client: Client, manager: EntityManager) => Promise<T>) {
   connectionString(process.env); // its faults are reported as they are
   const rehearsal = withDatabase((watch) =>
@@ -35,7 +31,10 @@ export async function rehearse<T>(work: (client: Client, manager: EntityManager)
       return result;
     }),
   );
-  return rehearsal.catch((error: unknown) => {
+  return rehearsal.catch((error: Error & { code?: string }) => {
+    // The value of an enum is used before it is committed
+    if (error.code === '55P04')
+      refuse(`The plan cannot tell what callers would see: ${error.message}`);
     if (error instanceof AdministrationError) throw error;
     return refuse(
       `The plan came to no end, and nothing was changed: ${messageOf(error)}. If others write meanwhile, choose a quieter time, or a copy of the database.`,
@@ -43,7 +42,6 @@ export async function rehearse<T>(work: (client: Client, manager: EntityManager)
   });
 }
 
-/** Fails as soon as a session waits for that process, or the server does not answer, or the time is over. */
 async function limit(watch: Client, pid: unknown): Promise<never> {
   const query = { text: WAITERS, values: [pid], query_timeout: 5_000 };
   const end = performance.now() + LIMIT_S * 1_000;
