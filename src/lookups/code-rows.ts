@@ -25,7 +25,7 @@ export interface CodeRows {
   readonly records: readonly CodeRecord[];
 }
 
-const ALWAYS: Validity = { validFrom: -Infinity, validUntil: Infinity };
+export const ALWAYS: Validity = { validFrom: -Infinity, validUntil: Infinity };
 
 /** @param types the names of code types that are known already: records share them */
 export function recordOf(

@@ -91,7 +91,7 @@ it('codes show prints what will be answered from a moment on, and just before it
 });
 
 it.each([
-  [['--at', 'yesterday'], '--at is "yesterday", no date-time of RFC 3339 such as'],
+  [['--at', 'yesterday'], '--at is "yesterday", neither a date nor a date-time such as'],
   [['--at', '2000-01-01T00:00:00Z'], 'The record of changes begins at 20'],
   [['--area', 'orders'], '--area is "orders": order-update, order-capture-v2, order-scheduling'],
 ])('codes show refuses %j in one sentence', async (words, sentence) => {

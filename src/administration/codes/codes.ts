@@ -1,3 +1,4 @@
+import { stringify } from 'csv-stringify/sync';
 import { AREAS } from '../../lookups/code-rows.js';
 import { CodesSnapshot } from '../../lookups/codes-snapshot.js';
 import { lockTables, readCodes } from '../../lookups/read-codes.js';
@@ -6,7 +7,7 @@ import { readPast } from './read-past.js';
 import { TEXT, command, refuse } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 import { momentOf } from '../frame/time.js';
-import { LISTS, type Table, readRows, toCsv } from '../lists/list-tables.js';
+import { LISTS, type Table, readRows } from '../lists/list-tables.js';
 
 const OPERATIONS = [...AREAS, 'order-scheduling'] as const;
 
@@ -46,11 +47,12 @@ export const show = command({
 export const exportCommand = command({
   usage: 'communication-codes|code-lists',
   operands: [1, 1],
-  summary: 'prints CSV in the order of the answers',
+  summary: 'prints CSV (RFC 4180) in the order of the answers',
   run: async (_values, [name = '']) => {
     const list = Object.entries<Table>(LISTS).find(([known]) => known === name)?.[1];
     if (!list) refuse(`Which list? ${Object.keys(LISTS).join(' or ')} is needed.`);
     const rows = await withDatabase((client) => readRows(client, list));
-    return { text: toCsv(list, rows), exact: true };
+    const text = stringify(rows, { columns: list.columns, header: true, record_delimiter: '\r\n' });
+    return { text, exact: true };
   },
 });

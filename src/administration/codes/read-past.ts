@@ -1,5 +1,4 @@
-// What was served at a moment in the past: the present rows, with all later changes undone. So it needs the record of changes only from that
-// moment on, and only the columns that it knows.
+// What was served at a moment in the past: the present rows, with all later changes undone. So the record before that moment is not needed.
 import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
 import { AreaProperty, CodeListValue, CommunicationCode } from '../../database/entities.js';
 import { type CodeRows, assertServable, recordOf } from '../../lookups/code-rows.js';

@@ -48,8 +48,8 @@ const ABOUT_NPM = process.env['npm_lifecycle_event'] ? NPM : [];
 export async function runProgram(name: string, commands: Record<string, Command>, notes: string) {
   // The reader of the output may close it early, as `head` does
   process.stdout.on('error', ({ message }) => process.exit(message.includes('EPIPE') ? 0 : 1));
-  const words = process.argv.slice(2);
-  if (words.includes('--help')) {
+  const args = process.argv.slice(2);
+  if (args.includes('--help')) {
     const lines = Object.entries(commands).map(
       ([word, { usage, summary }]) => `  ${typed(name, word, usage)}\n      ${summary}\n`,
     );
@@ -57,11 +57,11 @@ export async function runProgram(name: string, commands: Record<string, Command>
     return;
   }
   try {
-    const word = '' in commands ? '' : (words.shift() ?? '');
+    const word = '' in commands ? '' : (args.shift() ?? '');
     const chosen = Object.hasOwn(commands, word) ? commands[word] : undefined;
     if (!chosen)
       refuse(`"${word}" is not a command of ${name}: ${Object.keys(commands).join(', ')}, --help.`);
-    const { values, positionals } = parsed(name, word, chosen, words);
+    const { values, positionals } = parsed(chosen, args, typed(name, word, chosen.usage));
     const { text, json, exact, status = 0 } = await chosen.run(values, positionals);
     process.stdout.write(values['json'] ? `${JSON.stringify(json)}\n` : exact ? text : `${text}\n`);
     process.exitCode = status;
@@ -78,15 +78,14 @@ export async function runProgram(name: string, commands: Record<string, Command>
   }
 }
 
-function parsed(name: string, word: string, chosen: Command, args: string[]) {
-  const { options, usage, operands } = chosen;
+function parsed({ options, operands: [least, most] }: Command, args: string[], usage: string) {
   try {
     const found = parseArgs({ args, options, allowPositionals: true });
     const { length } = found.positionals;
-    if (length >= operands[0] && length <= operands[1]) return found;
+    if (length >= least && length <= most) return found;
     throw new Error('There are too few words, or too many');
   } catch (error) {
     const [fault] = messageOf(error).split(/\.(?: |$)/);
-    return refuse([`${fault}. Usage: ${typed(name, word, usage)}`, ...ABOUT_NPM].join('. '));
+    return refuse([`${fault}. Usage: ${usage}`, ...ABOUT_NPM].join('. '));
   }
 }

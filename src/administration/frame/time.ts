@@ -14,10 +14,6 @@ export function parseTime(text: string): string | undefined {
 }
 
 /** The same of an option's text, which may also be a date: its first moment in UTC. */
-export function momentOf(option: string, text: string): string {
-  const time = parseTime(text.replace(/^\d{4}-\d{2}-\d{2}$/, '$&T00:00:00Z'));
-  if (time) return time;
-  return refuse(
-    `${option} is "${text}", no date-time of RFC 3339 such as 2027-01-01T00:00:00+01:00, nor a date.`,
-  );
-}
+export const momentOf = (option: string, text: string): string =>
+  parseTime(text.replace(/^\d{4}-\d{2}-\d{2}$/, '$&T00:00:00Z')) ??
+  refuse(`${option} is "${text}", neither a date nor a date-time such as 2027-01-01T00:00:00Z.`);

@@ -1,4 +1,3 @@
-import { stringify } from 'csv-stringify/sync';
 import { type Client, escapeLiteral } from 'pg';
 
 /** A row as it stands in a file or in the record of changes: null is also empty. Moments are in UTC, those of a file as short as RFC 3339 permits. */
@@ -58,10 +57,6 @@ export async function readRows(client: Client, list: Table): Promise<Row[]> {
   const query = `select ${columns.join(', ')} from public.${list.table} t order by ${order}`;
   return (await client.query<Row>(query)).rows;
 }
-
-/** CSV by RFC 4180, with a header. */
-export const toCsv = ({ columns }: Table, rows: readonly Row[]): string =>
-  stringify([...rows], { columns, header: true, record_delimiter: 'windows' });
 
 /** A migration with its way back, or nothing if no row differs. Tables that others refer to come first. `isAgain`: it undoes the changes first. */
 export function migrationText(title: string, changes: readonly Changes[], isAgain = false): string {

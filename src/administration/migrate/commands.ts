@@ -58,7 +58,7 @@ export const down = command({
     const plan = await planMigrations('down', (state) => files.lastOf(state, Number(count)));
     if (plan.migrations.length === 0) return { text: 'Nothing to do.' };
     const url = connectionString(process.env);
-    const { database, host, port } = new Client({ connectionString: url });
+    const { database, host, port } = new Client(url);
     const title = `To undo in the database ${database} at ${host}:${port}: ${plan.migrations.join(', ')}`;
     process.stdout.write(`${[title, ...describeEffects(plan)].join('\n')}\n\n`);
     const isHarmless = plan.refusals.length === 0 && (await isOfDemo(url));
@@ -76,8 +76,6 @@ async function isAgreed(): Promise<boolean> {
   return ['y', 'yes'].includes(answer.trim().toLowerCase());
 }
 
-const EMPTY = '-- Up Migration\n\n\n-- Down Migration\n\n';
-
 export const create = command({
   usage: 'NAME [--from FILE.csv [--complete]]',
   operands: [1, 1],
@@ -86,7 +84,7 @@ export const create = command({
   options: { from: TEXT, complete: FLAG },
   run: async ({ from, complete = false }, [name = '']) => {
     if (complete && from === undefined) refuse('--complete needs --from FILE.csv.');
-    if (from === undefined) return { text: await files.createMigration(name, EMPTY) };
+    if (from === undefined) return { text: await files.createMigration(name) };
     const changes = await withDatabase((client) => changesFrom(client, from, complete));
     const text = migrationText(`Written from ${JSON.stringify(basename(from))}`, [changes]);
     if (text) return { text: await files.createMigration(name, text) };

@@ -1,5 +1,3 @@
-// The files of migrations, and what of them is applied. node-pg-migrate takes a misspelt marker for a comment, so that a way back would run on
-// the way up. So every line that resembles a marker has to be one.
 import { isUtf8 } from 'node:buffer';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -10,6 +8,8 @@ import { textsOf } from '../frame/connect.js';
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migrations');
 
 const MARKERS = ['-- Up Migration', '-- Down Migration'];
+const EMPTY = `${MARKERS.join('\n\n\n')}\n\n`;
+/** Has to be one: node-pg-migrate takes a misspelt marker for a comment, and would run the way back on the way up. */
 const LIKE_A_MARKER = /^[^\w'(]*(?:u?pu?|d[own]{1,4})[\s_-]*migr/i;
 
 export const pathOf = (name: string, folder = MIGRATIONS): string => join(folder, `${name}.sql`);
@@ -53,7 +53,7 @@ function faultOf(bytes: Uint8Array): string | undefined {
   return `, line ${(markers[wrong] ?? 0) + 1}: a file has one line "${MARKERS[0]}", and below what it does perhaps one line "${MARKERS[1]}", both written like this.`;
 }
 
-export async function createMigration(subject: string, text: string): Promise<string> {
+export async function createMigration(subject: string, text = EMPTY): Promise<string> {
   if (!/^[a-z0-9_]+$/.test(subject)) refuse(`"${subject}" is not a name such as add_order_type.`);
   const name = nameOf(numberOf((await migrationNames()).at(-1)) + 1, subject);
   await writeFile(pathOf(name), text, { flag: 'wx' });
@@ -62,6 +62,7 @@ export async function createMigration(subject: string, text: string): Promise<st
 
 const LOW = `is pending, and later ones are applied. Give it the next free number: ${typed('migrate', 'renumber --base origin/main')}`;
 
+export type Direction = 'up' | 'down';
 export type MigrationState = Awaited<ReturnType<typeof readState>>;
 
 /** The files compared with the table of node-pg-migrate. */
@@ -92,13 +93,13 @@ export async function readState(client: Client) {
   };
 }
 
-/** As above, for a transaction that changes something: node-pg-migrate knows a migration by its name alone. */
-export async function takeState(client: Client): Promise<MigrationState> {
+/** As above, for a transaction that changes something. It names a renumbered migration anew, but while others are pending only on the way down: else they would come too late. */
+export async function takeState(client: Client, direction: Direction): Promise<MigrationState> {
   const state = await readState(client);
   if (state.gone.length > 0) refuse(state.gone.join('\n'));
-  const update = 'update public.pgmigrations set name = $1 where name = $2';
-  for (const { name, appliedAs } of state.applied)
-    if (name !== appliedAs) await client.query(update, [name, appliedAs]);
+  if (direction === 'up' && state.pending.length > 0) return state;
+  const update = 'update public.pgmigrations set name = $1 where name = $2 and name <> $1';
+  for (const { name, appliedAs } of state.applied) await client.query(update, [name, appliedAs]);
   return state;
 }
 
@@ -114,8 +115,6 @@ export function lastOf({ applied, newer }: MigrationState, count: number): strin
   const names = applied.map(({ name }) => name).slice(-count);
   const foreign = names.filter((name) => newer.includes(name));
   if (foreign.length > 0)
-    refuse(
-      `${foreign.join(', ')}: there is no such file here. Restore it, or use the newer release that has it: what undoes it stands there.`,
-    );
+    refuse(`${foreign.join(', ')}: there is no such file here. Undo it with the newer release.`);
   return names.reverse();
 }

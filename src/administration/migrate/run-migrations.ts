@@ -7,6 +7,7 @@ import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { AdministrationError, refuse, typed } from '../frame/command.js';
 import { WRITING, textsOf, withWriting } from '../frame/connect.js';
+import type { Direction } from './migration-files.js';
 import * as files from './migration-files.js';
 
 const AFRESH = `reset session authorization; reset role; reset all; ${WRITING}`;
@@ -16,26 +17,19 @@ const EXECUTE = `do $$ declare file text := current_setting('order_lookup.file')
   perform set_config('order_lookup.file', '', true); execute file; end $$; set constraints all immediate; set constraints all deferred`;
 
 const LOCK = '7651, 1';
-const TRY_LOCK = `select where pg_try_advisory_xact_lock(${LOCK})`;
 /** Of other roles PostgreSQL shows to some roles only when they began. */
 const HOLDER = `select format('process %s, role %s, application %s%s', pid, usename, application_name, to_char(xact_start at time zone 'UTC', '", since "YYYY-MM-DD"T"HH24:MI:SS"Z"'))
   from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and granted and (classid, objid) = (${LOCK}) and datname = current_database()`;
 
-async function lockedState(client: Client, most: string): Promise<files.MigrationState> {
+async function lockedState(client: Client, direction: Direction, most: string) {
   await client.query(`set local lock_timeout = '${most}'`);
-  if (!(await client.query(TRY_LOCK)).rowCount)
-    for (const holder of await textsOf(client, HOLDER))
-      process.stderr.write(`Waiting for another run, at most ${most}: ${holder}.\n`);
+  for (const holder of await textsOf(client, HOLDER))
+    process.stderr.write(`Waiting for another run, at most ${most}: ${holder}.\n`);
   await client.query(`select pg_advisory_xact_lock(${LOCK})`);
-  return files.takeState(client);
+  return files.takeState(client, direction);
 }
 
-type Direction = 'up' | 'down';
-
-/**
- * Applies or undoes the migrations that `namesOf` chooses at the beginning, but for those that others apply or undo meanwhile.
- * @throws AdministrationError that names file, line and what PostgreSQL reported, and what this run did before
- */
+/** Applies or undoes the migrations that `namesOf` chooses at the beginning, but for those that others apply or undo meanwhile. */
 export async function runMigrations(
   direction: Direction,
   address?: DatabaseAddress,
@@ -49,7 +43,7 @@ export async function runMigrations(
     for (;;) {
       let complete: string | undefined; // a file that ran, and whose COMMIT follows
       const runNext = async (client: Client): Promise<string | undefined> => {
-        const state = await lockedState(client, '120s');
+        const state = await lockedState(client, direction, '120s');
         const next = (names ??= namesOf(state)).find((one) => isOpen(state, one));
         if (next) await runFile(client, next, direction);
         return (complete = next);
@@ -60,7 +54,7 @@ export async function runMigrations(
           `The connection was lost while ${complete} was committed: ${messageOf(error)}. To see what is applied: ${typed('migrate', 'status')}\n`,
         );
         // The lock is free when the transaction has ended
-        const state = await withWriting((client) => lockedState(client, '6s'), address);
+        const state = await withWriting((client) => lockedState(client, direction, '6s'), address);
         if (isOpen(state, complete)) refuse('It was not committed: nothing of it remains.');
         process.stderr.write('It was committed.\n');
         return complete;

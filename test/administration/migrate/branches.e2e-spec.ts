@@ -66,7 +66,12 @@ it('two clones that both add a migration are refused once merged, are renumbered
   expect((await ours.migrate('status')).stdout).toContain(
     `applied  ${OURS}\npending  ${THEIRS}\npending  ${MORE}\n`,
   );
-  expect(await ours.migrate('up')).toEqual(good(`applied  ${THEIRS}\napplied  ${MORE}\n`));
+  await database.query(`insert into code_list (name) values ('add_more')`);
+  const failed = await ours.migrate('up');
+  expect(failed).toMatchObject({ status: 1, stdout: '' });
+  expect(failed.stderr).toContain(`Done in this run: ${THEIRS}.`);
+  await database.query(`delete from code_list where name = 'add_more'`);
+  expect(await ours.migrate('up')).toEqual(good(`applied  ${MORE}\n`));
   expect((await ours.migrate('status')).stdout).toContain(
     `applied  ${OURS}\napplied  ${THEIRS}\napplied  ${MORE}\n`,
   );

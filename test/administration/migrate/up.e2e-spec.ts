@@ -233,8 +233,7 @@ it('goes down only with --yes, or on the database of the demo, and where there i
   });
   expect(await migrate('down')).toMatchObject({
     status: 1,
-    stderr:
-      '0100_add: there is no such file here. Restore it, or use the newer release that has it: what undoes it stands there.\n',
+    stderr: '0100_add: there is no such file here. Undo it with the newer release.\n',
   });
   // A file that is gone among those of this release
   copy.add('0101_more', 'select 1;');

@@ -1,4 +1,4 @@
-import { AREAS, type CodeRows, isInForce } from '../../../lookups/code-rows.js';
+import { ALWAYS, AREAS, type CodeRows, isInForce } from '../../../lookups/code-rows.js';
 import { groupBy } from '../../../collections/group-by.js';
 import type { Validity } from '../../../database/entities.js';
 
@@ -49,10 +49,9 @@ function danger({ kind, what, after, withdrawn }: Change, ahead: number): string
 function listsOf({ properties, values, records }: CodeRows): Map<string, List> {
   const valuesOf = groupBy(values, ({ codeList }) => codeList);
   const entries: List[0][] = [];
-  const validity = { validFrom: -Infinity, validUntil: Infinity }; // of a property
   for (const area of AREAS)
     for (const { property, codeList } of properties.filter((row) => row.area === area)) {
-      entries.push({ validity, seen: { what: 'property', area, name: property } });
+      entries.push({ validity: ALWAYS, seen: { what: 'property', area, name: property } });
       for (const row of valuesOf.get(codeList) ?? [])
         entries.push({ validity: row, seen: { what: 'value', area, property, name: row.value } });
     }

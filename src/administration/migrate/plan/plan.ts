@@ -6,7 +6,7 @@ import { SETTINGS } from '../../../database/session.js';
 import { readCodes } from '../../../lookups/read-codes.js';
 import { messageOf } from '../../../telemetry/error-message.js';
 import { FLAG, command } from '../../frame/command.js';
-import { pendingOf, takeState } from '../migration-files.js';
+import { type Direction, pendingOf, takeState } from '../migration-files.js';
 import { runFile } from '../run-migrations.js';
 import { type Change, changesBetween } from './changes.js';
 import { LIMITS, rehearse } from './rehearse.js';
@@ -53,9 +53,9 @@ function describeChange(change: Change): string {
 type Plan = Awaited<ReturnType<typeof planMigrations>>;
 
 /** What callers would see change if these migrations were applied or undone. None is. */
-export async function planMigrations(direction: 'up' | 'down', namesOf = pendingOf) {
+export async function planMigrations(direction: Direction, namesOf = pendingOf) {
   const { before, after, migrations, wayBack } = await rehearse(async (client, manager) => {
-    const names = namesOf(await takeState(client));
+    const names = namesOf(await takeState(client, direction));
     const former = await viewOf(client, manager);
     for (const name of names) await runFile(client, name, direction, LIMITS);
     const then = await viewOf(client, manager);

@@ -1,6 +1,5 @@
-// Runs work in one transaction that is never committed. It promises: changes of others never appear in it, since the tables are locked before the
-// first reading; no session waits for it longer than a second, since another session looks for those that wait, and the connection is closed
-// as soon as one has waited for half a second; it ends within 30 s, whatever happens, and leaves no lock.
+// Runs work in one transaction that is never committed. The tables are locked first, so changes of others never appear in it. No session waits for
+// it longer than a second: it ends as soon as another session sees one wait for half a second. It ends within 30 s, and leaves no lock.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
