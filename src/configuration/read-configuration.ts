@@ -1,3 +1,4 @@
+import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import leven from 'leven';
 import { Configuration } from './configuration.js';
@@ -20,11 +21,11 @@ export const variableNames = Object.keys(new Configuration());
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
   const set = Object.entries(environment).filter(([, value]) => value);
-  const configuration = new Configuration();
-  for (const [name, value] of Object.entries(configuration)) {
+  const given = Object.entries(new Configuration()).flatMap(([name, value]) => {
     const text = environment[name];
-    if (text) Object.assign(configuration, { [name]: converted(text, value) });
-  }
+    return text ? [[name, converted(text, value)] as const] : [];
+  });
+  const configuration = plainToInstance(Configuration, Object.fromEntries(given));
   const errors = validateSync(configuration, { stopAtFirstError: true });
   const faults = errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
   const unknown = set.flatMap(([name]) => misspelt(name));

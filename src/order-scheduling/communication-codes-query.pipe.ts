@@ -1,5 +1,4 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
-import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import leven from 'leven';
 import { looksLikeCredential } from './looks-like-credential.js';
@@ -45,7 +44,7 @@ function checked(target: string, apiKey: string | undefined): CommunicationCodes
     if (isKnown && !given.has(name)) given.set(name, value);
     if (issues.length >= MAX_ISSUES) break;
   }
-  const query = plainToInstance(CommunicationCodesQuery, Object.fromEntries(given));
+  const query = Object.assign(new CommunicationCodesQuery(), Object.fromEntries(given));
   for (const { property, constraints = {} } of validateSync(query))
     for (const fault of Object.values(constraints))
       issues.push(issueOf(property, given.get(property) ?? '', fault, apiKey));
