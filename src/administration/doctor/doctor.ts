@@ -57,7 +57,7 @@ export const doctor = command({
     for (const [subject, check] of Object.entries(DATABASE))
       if (!faults.has('database')) await examine(subject, () => withDatabase(check));
     for (const key of given.filter((one) => !one.includes('.')))
-      if (!faults.has('database'))
+      if (!faults.has('database') && !faults.has('role'))
         await examine('API key', () => withDatabase((client) => examineKey(client, key)));
     if (!faults.has('configuration')) {
       const configuration = readConfiguration(process.env);
@@ -81,7 +81,7 @@ async function givenCredentials(): Promise<string[]> {
   const silence = setTimeout(() => stdin.destroy(), 500);
   stdin.once('readable', () => clearTimeout(silence));
   const lines = (await readAll(stdin).catch(() => '')).match(/\S.*\S/g) ?? [];
-  return lines.map((line) => line.replace(/^((authorization|api-key): *)?(bearer +)?/i, ''));
+  return lines.map((line) => line.replace(/^((authorization|api-key): *)?(bearer +)?(?=\S)/i, ''));
 }
 
 async function examineConfiguration(): Promise<Finding> {

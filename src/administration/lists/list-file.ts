@@ -115,7 +115,7 @@ function* faultsOf({ columns }: Table, row: Row) {
     } else if (!CLEAN.test(text) || Array.from(text).length > most)
       yield `${shown}. 1 to ${most} characters are needed, no space at the ends, no line break or control character.`;
   }
-  const [from = '', until = ''] = MOMENTS.map((name) => String(row[name]));
+  const [from = '', until = ''] = MOMENTS.map((name) => parseTime(String(row[name])) ?? '');
   if (from && (from === until || Date.parse(from) > Date.parse(until)))
     yield 'valid_until is not after valid_from. Swap or correct them.';
 }

@@ -15,8 +15,6 @@ import * as files from './migration-files.js';
 import { describeEffects, planMigrations } from './plan/plan.js';
 import { runMigrations } from './run-migrations.js';
 
-const WHAT_IT_IS = `a change by hand, a row that the record lacks, or an object that is not what the migrations made. See: ${typed('migrate', 'drift')}`;
-
 export const up = command({
   summary: 'applies the migrations that are pending',
   run: async () => {
@@ -31,7 +29,8 @@ export const up = command({
     await view.catch(failed('The codes in the database cannot be served'));
     const found = withDatabase((client) => findDrift(client));
     const drift = await found.catch(failed('Drift could not be looked for'));
-    if (drift?.lines.length) lines.push(`There is drift (${drift.lines.length}): ${WHAT_IT_IS}`);
+    const what = `a change by hand, a row that the record lacks, or an object that is not what the migrations made. See: ${typed('migrate', 'drift')}`;
+    if (drift?.lines.length) lines.push(`There is drift (${drift.lines.length}): ${what}`);
     return { text: lines.join('\n') };
   },
 });
@@ -92,8 +91,6 @@ export const create = command({
   },
 });
 
-const ALTERED = 'was changed or removed. Restore it, and write a new migration for the change.';
-
 export const check = command({
   usage: '[--base REF]',
   summary:
@@ -106,7 +103,8 @@ export const check = command({
       const theirs = filesOf(base);
       const last = theirs.at(-1);
       const since = ['diff', '--merge-base', '--name-only', '--no-renames', '--diff-filter=MTD'];
-      for (const name of filesOf(base, since)) faults.push(`${name}.sql of ${base} ${ALTERED}`);
+      const altered = 'was changed or removed. Restore it, and write a new migration for the change.';
+      for (const name of filesOf(base, since)) faults.push(`${name}.sql of ${base} ${altered}`);
       const remedy = typed('migrate', `renumber --base ${base}`);
       for (const name of names)
         if (!theirs.includes(name) && files.numberOf(name) <= files.numberOf(last))

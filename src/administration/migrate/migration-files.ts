@@ -98,8 +98,9 @@ export async function takeState(client: Client, direction: Direction): Promise<M
   const state = await readState(client);
   if (state.gone.length > 0) refuse(state.gone.join('\n'));
   if (direction === 'up' && state.pending.length > 0) return state;
-  const update = 'update public.pgmigrations set name = $1 where name = $2 and name <> $1';
-  for (const { name, appliedAs } of state.applied) await client.query(update, [name, appliedAs]);
+  const update = 'update public.pgmigrations set name = $1 where name = $2';
+  for (const { name, appliedAs } of state.applied)
+    if (name !== appliedAs) await client.query(update, [name, appliedAs]);
   return state;
 }
 

@@ -23,7 +23,8 @@ const HOLDER = `select format('process %s, role %s, application %s%s', pid, usen
 
 async function lockedState(client: Client, direction: Direction, most: string) {
   await client.query(`set local lock_timeout = '${most}'`);
-  for (const holder of await textsOf(client, HOLDER))
+  const { rowCount } = await client.query(`select where pg_try_advisory_xact_lock(${LOCK})`);
+  for (const holder of rowCount ? [] : await textsOf(client, HOLDER))
     process.stderr.write(`Waiting for another run, at most ${most}: ${holder}.\n`);
   await client.query(`select pg_advisory_xact_lock(${LOCK})`);
   return files.takeState(client, direction);
