@@ -103,7 +103,7 @@ export const check = command({
       const theirs = filesOf(base);
       const last = theirs.at(-1);
       const since = ['diff', '--merge-base', '--name-only', '--no-renames', '--diff-filter=MTD'];
-      const altered = 'was changed or removed. Restore it, and write a new migration for the change.';
+      const altered = 'was changed or removed. Restore it, and write a new migration for that.';
       for (const name of filesOf(base, since)) faults.push(`${name}.sql of ${base} ${altered}`);
       const remedy = typed('migrate', `renumber --base ${base}`);
       for (const name of names)
