@@ -16,7 +16,7 @@ export class RateLimit {
   count(request: ServiceRequest, { keyId }: Caller): void {
     const { RATE_LIMIT_PER_MINUTE: limit } = this.configuration;
     if (limit === 0) return;
-    const now = performance.now();
+    const now = Math.floor(performance.now()); // whole, so that a new window ends in 60 s exactly
     let window = this.windows.get(keyId);
     if (!window || window.endsAt <= now) {
       window = { count: 0, endsAt: now + WINDOW_SECONDS * 1000 };
