@@ -51,7 +51,7 @@ export class Replies implements BeforeApplicationShutdown {
     this.send(response, status, headers, [body], { problem: problem.slug, err });
   }
 
-  /** Of what a controller returns, and Express writes. */
+  /** What a controller returns that is no Answer: Express writes it. */
   sendWith(response: ServiceResponse, write: () => void): void {
     const { req: request } = response;
     const more = this.prepare(response, response.statusCode);

@@ -49,7 +49,8 @@ export class HealthService {
 
   /** What operators have to know of a service that is ready: what of the database it refuses to serve, too. */
   get remarks(): { fromFile?: string[]; refused?: string[] } {
-    const [{ fromFile }, { refusal }] = [this, this.codes];
+    const { fromFile } = this;
+    const { refusal } = this.codes;
     return { ...(fromFile.length > 0 && { fromFile }), ...(refusal && { refused: [refusal] }) };
   }
 

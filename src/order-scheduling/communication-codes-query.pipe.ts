@@ -9,7 +9,7 @@ import { CommunicationCodesQuery, PARAMETERS } from './communication-codes.query
 
 /** Largest edit distance at which an unknown name gets a hint. */
 const MAX_DISTANCE = 3;
-/** Of this many queries, with targets of this length: less than two megabytes in all. */
+/** How many queries are remembered, and the length of their targets: less than two megabytes in all. */
 const MAX_REMEMBERED = 1_000;
 const MAX_REMEMBERED_CHARACTERS = 1_000;
 

@@ -3,14 +3,19 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { version } from './version.js';
 
-/** How many clients have names, the rest are `other`: each takes one series for each status. */
+/** How many clients the metric names: each takes one series for each status. */
 const MOST_CLIENTS = 1_000;
 
 @Injectable()
 export class Metrics implements OnModuleInit {
   readonly registry = new Registry();
   readonly requests = this.counter('http_requests_total', 'Answers', 'operation', 'status');
-  readonly clientRequests = this.counter('client_requests_total', 'Answers', 'client', 'status');
+  readonly clientRequests = this.counter(
+    'client_requests_total',
+    'Answers by the client of the API key: 1,000 clients have names, the rest are other',
+    'client',
+    'status',
+  );
   readonly requestDuration = new Histogram({
     ...this.of('http_request_duration_seconds', 'Time to answer a request', 'operation'),
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
@@ -33,7 +38,11 @@ export class Metrics implements OnModuleInit {
     'result',
   );
   readonly lastGoodWrites = this.counter('last_good_writes_total', 'Writes of the file', 'result');
-  readonly unrecordedChanges = this.counter('unrecorded_changes_total', 'Without a stamp', 'topic');
+  readonly unrecordedChanges = this.counter(
+    'unrecorded_changes_total',
+    'Changes that were found without a stamp: somebody had switched triggers off',
+    'topic',
+  );
   readonly triggerFaults = this.gauge('trigger_faults', 'Objects not as the migrations made them');
   readonly momentsSwitched = this.counter('moments_switched_total', 'Moments that have come');
   readonly databaseUp = this.gauge('database_up', '1 while the database answers');

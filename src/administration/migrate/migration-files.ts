@@ -93,7 +93,7 @@ export async function readState(client: Client) {
   };
 }
 
-/** As above, for a transaction that changes something. It names a renumbered migration anew, but while others are pending only on the way down: else they would come too late. */
+/** As above, and writes the new names of renumbered migrations: on the way up once nothing is pending, since a lower number would then be too late. */
 export async function takeState(client: Client, direction: Direction): Promise<MigrationState> {
   const state = await readState(client);
   if (state.gone.length > 0) refuse(state.gone.join('\n'));
