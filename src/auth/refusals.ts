@@ -39,7 +39,7 @@ export class Refusals {
     const { faults, forLog, problem } = this.made.get(reasons) ?? this.make(reasons, key, token);
     for (const { credential, reason } of faults)
       this.metrics.credentialsRefused.inc({ credential, reason });
-    request.refusal = { ...forLog, ...key?.owner };
+    request.refusal = { ...forLog, owner: key?.owner };
     return problem;
   }
 

@@ -12,6 +12,11 @@ import type { Answer } from './answer.js';
 import { corsFields } from './cors.js';
 import type { ServiceRequest, ServiceResponse } from './service-request.js';
 
+interface Details {
+  readonly problem?: string;
+  readonly err?: unknown;
+}
+
 /** Every reply that leaves the process is sent, counted and logged here, also one to bytes that never became a request. */
 @Injectable()
 export class Replies implements BeforeApplicationShutdown {
@@ -70,7 +75,7 @@ export class Replies implements BeforeApplicationShutdown {
     status: number,
     fields: readonly string[],
     parts: readonly (string | Buffer)[] = [],
-    details = {},
+    details: Details = {},
   ): void {
     const more = this.prepare(response, status);
     if (!more) return;
@@ -99,8 +104,9 @@ export class Replies implements BeforeApplicationShutdown {
     return undefined;
   }
 
-  private countAndLog(request: ServiceRequest, status: number, details: object): void {
-    const { operation, requestId, method, caller, refusal } = request;
+  private countAndLog(request: ServiceRequest, status: number, { problem, err }: Details): void {
+    const { operation, requestId, caller, refusal } = request;
+    const { keyId, client } = caller ?? refusal?.owner ?? {};
     const milliseconds = performance.now() - request.startedAt;
     this.metrics.countRequest(operation, status, milliseconds / 1000, caller?.client);
     const trace = this.tracing.request(request, status, milliseconds);
@@ -108,17 +114,30 @@ export class Replies implements BeforeApplicationShutdown {
     const level =
       status === 503 ? 'warn' : status >= 500 ? 'error' : status >= 400 ? 'info' : 'debug';
     if (!this.log.isLevelEnabled(level)) return;
-    const durationMs = Math.round(milliseconds * 1000) / 1000;
-    const address = this.addressOf(request);
-    const { keyId, client } = caller ?? {};
-    const what = { requestId, operation, method: method ?? undefined, statusCode: status };
-    const who = { durationMs, address, keyId, client, ...refusal };
-    this.log[level]({ ...what, ...who, ...details, ...trace }, 'request');
+    // One literal: put together with spreads it takes six times as long on Node.js 20
+    const line = {
+      requestId,
+      operation,
+      method: request.method ?? undefined,
+      statusCode: status,
+      durationMs: Math.round(milliseconds * 1000) / 1000,
+      address: this.addressOf(request),
+      keyId,
+      client,
+      credential: refusal?.credential,
+      reason: refusal?.reason,
+      problem,
+      err,
+      trace_id: trace.trace_id,
+      span_id: trace.span_id,
+    };
+    this.log[level](line, 'request');
   }
 
   /** The entry of X-Forwarded-For that the outermost of our own proxies has written, or the peer's address. */
   private addressOf(request: ServiceRequest): string | undefined {
-    const entry = proxyAddr.all(request)[this.configuration.TRUSTED_PROXY_HOPS] ?? '';
+    const { TRUSTED_PROXY_HOPS: hops } = this.configuration;
+    const entry = (hops > 0 && proxyAddr.all(request)[hops]) || '';
     const address = entry.replace(/^\[(.+)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2'); // without brackets and port
     return isIP(address) > 0 ? address : request.socket.remoteAddress; // anything else is free text of the client
   }

@@ -12,7 +12,7 @@ async function create(variables: Partial<Configuration>): Promise<[boolean, stri
   const warnings: string[] = [];
   const log = { warn: (text: string) => warnings.push(text), info: () => 0 } as unknown as Log;
   const tracing = await Tracing.create(Object.assign(new Configuration(), variables), log);
-  return ['span_id' in tracing.request(REQUEST, 200, 1), warnings];
+  return [tracing.request(REQUEST, 200, 1).span_id !== undefined, warnings];
 }
 
 it.each<[boolean, Partial<Configuration>]>([
