@@ -1,7 +1,7 @@
 // What stays the same from one start of the demo to the next, so that a terminal that has loaded .data/demo.env goes on working.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DATA } from './demo-postgres.js';
@@ -11,8 +11,7 @@ const PORTS = { PORT: 3000, MANAGEMENT_PORT: 3001, ISSUER_PORT: 3002, DATABASE_P
 
 /** The ports as they are set, or else as at the last start, and the secret of the demo's client. A port that is taken is replaced, which is told. */
 export async function keep(set: NodeJS.ProcessEnv) {
-  const before = existsSync(FILE) ? (JSON.parse(readFileSync(FILE, 'utf8')) as object) : {};
-  const kept = { secret: randomBytes(12).toString('hex'), ...PORTS, ...before };
+  const kept = { secret: randomBytes(12).toString('hex'), ...PORTS, ...read() };
   for (const name of Object.keys(PORTS) as (keyof typeof PORTS)[]) {
     const port = Number(set[name]) || (await freePort(kept[name]));
     if (!set[name] && kept[name] > 0 && port !== kept[name])
@@ -22,6 +21,14 @@ export async function keep(set: NodeJS.ProcessEnv) {
     kept[name] = port;
   }
   return kept;
+}
+
+function read(): object {
+  try {
+    return JSON.parse(readFileSync(FILE, 'utf8')) as object;
+  } catch {
+    return {}; // the first start, or a damaged file
+  }
 }
 
 /** Called once all ports were bound: a start that fails changes nothing. */

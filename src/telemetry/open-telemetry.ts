@@ -23,12 +23,6 @@ export interface TracedRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Of a request, for its log line. */
-export interface TraceIds {
-  readonly trace_id?: string | undefined;
-  readonly span_id?: string | undefined;
-}
-
 export class OpenTelemetry {
   private readonly provider: sdk.TracerProvider;
   private readonly tracer: api.Tracer;
@@ -61,7 +55,7 @@ export class OpenTelemetry {
     log.info({ sampler: OTEL_TRACES_SAMPLER }, 'traces are on');
   }
 
-  request(request: TracedRequest, status: number, milliseconds: number): TraceIds {
+  request(request: TracedRequest, status: number, milliseconds: number) {
     const { operation, requestId, headers } = request;
     const parent = this.propagator.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter);
     const [method] = METHOD.exec(request.method ?? '') ?? [];

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { found } from '../configuration/rules.js';
 import type { Log } from './log.js';
-import type { OpenTelemetry, TraceIds, TracedRequest } from './open-telemetry.js';
+import type { OpenTelemetry, TracedRequest } from './open-telemetry.js';
 
 /** W3C Trace Context, section 3.2. Anything else is free text, and stays out of the log. */
 const TRACEPARENT = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/;
@@ -56,7 +56,7 @@ export class Tracing {
   }
 
   /** Records the span of an answered request, and returns trace_id and span_id for its log line. */
-  request(request: TracedRequest, status: number, milliseconds: number): TraceIds {
+  request(request: TracedRequest, status: number, milliseconds: number) {
     const ids = this.tracer?.request(request, status, milliseconds);
     const sent = request.headers['traceparent']?.toString();
     const trace_id = ids?.trace_id ?? (sent && TRACEPARENT.exec(sent)?.[1]);

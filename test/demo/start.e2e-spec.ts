@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, expect, it } from '@jest/globals';
@@ -43,6 +43,8 @@ const databasePort = (output: string) => /@127\.0\.0\.1:(\d+)\/postgres/.exec(ou
 let demo: Awaited<ReturnType<typeof start>>;
 
 it('npm start prints lines to paste, and refuses a second start beside it', async () => {
+  mkdirSync(join(folder, '.data'), { recursive: true });
+  writeFileSync(join(folder, '.data/kept.json'), '{'); // damaged, as a power cut leaves it
   demo = await start();
   expect(demo.err).toBe('');
   const pasted = /^(?:curl |echo |npm run )(?:.*\\\n)*.*$/gm;

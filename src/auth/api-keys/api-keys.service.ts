@@ -24,6 +24,9 @@ export type KeyList = ReadonlyMap<string, ListedKey>;
 @Injectable()
 export class ApiKeysService {
   readonly snapshot: PolledSnapshot<KeyList>;
+  /** The keys that were sent, by their text: a hash for each request takes 4 % of the CPU time of a 200. */
+  private found = new Map<string, ListedKey>();
+  private foundIn: KeyList | undefined;
 
   constructor(
     private readonly configuration: Configuration,
@@ -45,7 +48,7 @@ export class ApiKeysService {
 
   verify(key: string | undefined): Caller | Fault {
     if (key === undefined || key === '') return { reason: 'missing' };
-    const listed = this.snapshot.current?.get(hashApiKey(key));
+    const listed = this.find(key);
     if (!listed && !hasValidChecksum(key)) return { reason: 'malformed' };
     const { obstacle: undecided } = this;
     if (undecided !== undefined) return { reason: 'no-key-list', undecided, owner: listed };
@@ -54,6 +57,14 @@ export class ApiKeysService {
     if (listed.revokedAt <= now) return { reason: 'revoked', owner: listed };
     if (listed.expiresAt <= now) return { reason: 'expired', owner: listed };
     this.keyUse.note(listed.keyId);
+    return listed;
+  }
+
+  private find(key: string): ListedKey | undefined {
+    const list = this.snapshot.current;
+    if (this.foundIn !== list) [this.found, this.foundIn] = [new Map(), list];
+    const listed = this.found.get(key) ?? list?.get(hashApiKey(key));
+    if (listed) this.found.set(key, listed);
     return listed;
   }
 
