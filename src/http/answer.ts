@@ -33,6 +33,8 @@ export const COMMUNICATION_CODES: AnswerKind = { type: 'application/json', field
 export class Answer {
   private static isMaking = false;
   readonly content: readonly string[];
+  /** What is sent. Small parts are one text in latin1: Node.js writes it with the header, without memory of its own. */
+  readonly chunks: readonly (Buffer | string)[];
   private readonly isNegotiated: boolean;
   private readonly coded = new Map<string, Answer>();
 
@@ -44,6 +46,7 @@ export class Answer {
     rest: readonly string[] = [],
   ) {
     const length = parts.reduce((sum, part) => sum + part.length, 0);
+    this.chunks = length < NEGOTIATED_FROM ? [Buffer.concat(parts).toString('latin1')] : parts;
     this.content = ['Content-Type', kind.type, 'Content-Length', String(length), ...rest];
     const canBeCoded = kind === COMMUNICATION_CODES && rest.length === 0;
     this.isNegotiated = canBeCoded && length >= NEGOTIATED_FROM;

@@ -12,10 +12,7 @@ import type { Answer } from './answer.js';
 import { corsFields } from './cors.js';
 import type { ServiceRequest, ServiceResponse } from './service-request.js';
 
-interface Details {
-  readonly problem?: string;
-  readonly err?: unknown;
-}
+type Details = Readonly<{ problem?: string; err?: unknown; encoding?: BufferEncoding }>;
 
 /** Every reply that leaves the process is sent, counted and logged here, also one to bytes that never became a request. */
 @Injectable()
@@ -39,10 +36,10 @@ export class Replies implements BeforeApplicationShutdown {
   sendAnswer(response: ServiceResponse, answer: Answer): void {
     const { req: request } = response;
     const known = answer.tagIn(request.headers['if-none-match']);
-    const { etag, kind, content, parts } = known ? answer : answer.representationFor(request);
+    const { etag, kind, content, chunks } = known ? answer : answer.representationFor(request);
     const fields = ['X-Request-Id', request.requestId, 'ETag', known ?? etag, ...kind.fields];
     if (known) this.send(response, 304, fields);
-    else this.send(response, 200, [...fields, ...content], parts);
+    else this.send(response, 200, [...fields, ...content], chunks);
   }
 
   sendOptions(response: ServiceResponse): void {
@@ -53,7 +50,7 @@ export class Replies implements BeforeApplicationShutdown {
   sendProblem(response: ServiceResponse, problem: Problem, err?: unknown): void {
     for (const name of response.getHeaderNames()) response.removeHeader(name); // of the answer that is not sent
     const { status, headers, body } = this.problems.render(problem, response.req.requestId);
-    this.send(response, status, headers, [body], { problem: problem.slug, err });
+    this.send(response, status, headers, [body], { problem: problem.slug, err, encoding: 'utf8' });
   }
 
   /** What a controller returns that is no Answer: Express writes it. */
@@ -74,14 +71,14 @@ export class Replies implements BeforeApplicationShutdown {
     response: ServiceResponse,
     status: number,
     fields: readonly string[],
-    parts: readonly (string | Buffer)[] = [],
+    chunks: Answer['chunks'] = [],
     details: Details = {},
   ): void {
     const more = this.prepare(response, status);
     if (!more) return;
     response.writeHead(status, [...fields, ...more]);
-    for (const part of parts.slice(0, -1)) response.write(part);
-    response.end(parts.at(-1));
+    for (const chunk of chunks.slice(0, -1)) response.write(chunk);
+    response.end(chunks.at(-1), details.encoding ?? 'latin1');
     this.countAndLog(response.req, status, details);
   }
 

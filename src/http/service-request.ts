@@ -8,13 +8,8 @@ export interface Caller {
   readonly client: string;
 }
 
-/** Why credentials were refused, for the log only. */
-export interface Refusal {
-  readonly credential: string;
-  readonly reason: string;
-  /** Whose key it is, if it is one of ours, revoked or expired included. */
-  readonly owner?: Caller | undefined;
-}
+/** Why credentials were refused, for the log only. The owner is known where the key is one of ours, revoked or expired included. */
+export type Refusal = Readonly<{ credential: string; reason: string; owner?: Caller | undefined }>;
 
 /** What a request has counted towards the rate limit. Its answer takes it back if it is a 304 or a 503. */
 export interface Counted {

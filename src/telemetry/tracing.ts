@@ -29,6 +29,8 @@ const SUPPORTED = [
   ['OTEL_TRACES_SAMPLER_ARG', /^(0?(\.\d+)?|1(\.0*)?)$/, 'the share of requests, from 0 to 1,'],
 ] as const;
 
+type TraceIds = { readonly trace_id: string | undefined; readonly span_id?: string | undefined };
+
 @Injectable()
 export class Tracing {
   constructor(private readonly tracer?: OpenTelemetry) {}
@@ -56,11 +58,9 @@ export class Tracing {
   }
 
   /** Records the span of an answered request, and returns trace_id and span_id for its log line. */
-  request(request: TracedRequest, status: number, milliseconds: number) {
-    const ids = this.tracer?.request(request, status, milliseconds);
-    const sent = request.headers['traceparent']?.toString();
-    const trace_id = ids?.trace_id ?? (sent && TRACEPARENT.exec(sent)?.[1]);
-    return { trace_id, span_id: ids?.span_id };
+  request(request: TracedRequest, status: number, milliseconds: number): TraceIds {
+    const [, trace_id] = TRACEPARENT.exec(request.headers['traceparent']?.toString() ?? '') ?? [];
+    return { trace_id, ...this.tracer?.request(request, status, milliseconds) };
   }
 
   /** Sends the last spans. */
