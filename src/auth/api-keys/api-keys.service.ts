@@ -24,7 +24,7 @@ export type KeyList = ReadonlyMap<string, ListedKey>;
 @Injectable()
 export class ApiKeysService {
   readonly snapshot: PolledSnapshot<KeyList>;
-  /** The keys of the list `foundIn` that were sent, by their text: to hash them each time takes 4 % of the CPU time of a 200. */
+  /** The keys of the list `foundIn` that were sent, by their text: to hash them each time takes 10 % of the CPU time of a 304. */
   private found = new Map<string, ListedKey>();
   private foundIn: KeyList | undefined;
 
