@@ -32,7 +32,8 @@ export const COMMUNICATION_CODES: AnswerKind = { type: 'application/json', field
 /** A 200 answer as bytes that are ready to be sent. It is created once, shared by all callers, and never changed. */
 export class Answer {
   private static isMaking = false;
-  readonly content: readonly string[];
+  /** Header fields of a 200, as a flat list. The first is X-Request-Id, whose value is that of the request. */
+  readonly fields: readonly string[];
   /** What is sent. Small parts are one text, whose latin1 bytes are theirs: Node.js writes it in one call with the header. As bytes a filter takes 13 % more CPU time. */
   readonly chunks: readonly (Buffer | string)[];
   private readonly isNegotiated: boolean;
@@ -47,7 +48,8 @@ export class Answer {
   ) {
     const length = parts.reduce((sum, part) => sum + part.length, 0);
     this.chunks = length < NEGOTIATED_FROM ? [Buffer.concat(parts).toString('latin1')] : parts;
-    this.content = ['Content-Type', kind.type, 'Content-Length', String(length), ...rest];
+    const content = ['Content-Type', kind.type, 'Content-Length', String(length), ...rest];
+    this.fields = ['X-Request-Id', '', 'ETag', etag, ...kind.fields, ...content];
     const canBeCoded = kind === COMMUNICATION_CODES && rest.length === 0;
     this.isNegotiated = canBeCoded && length >= NEGOTIATED_FROM;
   }

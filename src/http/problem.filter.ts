@@ -19,7 +19,7 @@ export class ProblemFilter implements ExceptionFilter {
   constructor(private readonly replies: Replies) {}
 
   catch(exception: unknown, host: ArgumentsHost): void {
-    this.answer(exception, host.switchToHttp().getResponse<ServiceResponse>());
+    this.answer(exception, host.getArgByIndex<ServiceResponse>(1));
   }
 
   answer(error: unknown, response: ServiceResponse): void {

@@ -36,10 +36,17 @@ export class Replies implements BeforeApplicationShutdown {
   sendAnswer(response: ServiceResponse, answer: Answer): void {
     const { req: request } = response;
     const known = answer.tagIn(request.headers['if-none-match']);
-    const { etag, kind, content, chunks } = known ? answer : answer.representationFor(request);
-    const fields = ['X-Request-Id', request.requestId, 'ETag', known ?? etag, ...kind.fields];
-    if (known) this.send(response, 304, fields);
-    else this.send(response, 200, [...fields, ...content], chunks);
+    const { requestId } = request;
+    if (known)
+      return this.send(response, 304, [
+        'X-Request-Id',
+        requestId,
+        'ETag',
+        known,
+        ...answer.kind.fields,
+      ]);
+    const { fields, chunks } = answer.representationFor(request);
+    this.send(response, 200, fields.with(1, requestId), chunks);
   }
 
   sendOptions(response: ServiceResponse): void {
@@ -70,15 +77,17 @@ export class Replies implements BeforeApplicationShutdown {
   private send(
     response: ServiceResponse,
     status: number,
-    fields: readonly string[],
+    fields: string[],
     chunks: Answer['chunks'] = [],
     details: Details = {},
   ): void {
     const more = this.prepare(response, status);
     if (!more) return;
-    response.writeHead(status, [...fields, ...more]);
-    for (const chunk of chunks.slice(0, -1)) response.write(chunk);
-    response.end(chunks.at(-1), details.encoding ?? 'latin1');
+    fields.push(...more);
+    response.writeHead(status, fields);
+    const last = chunks.length - 1;
+    for (let at = 0; at < last; at++) response.write(chunks[at]);
+    response.end(chunks[last], details.encoding ?? 'latin1');
     this.countAndLog(response.req, status, details);
   }
 
@@ -134,7 +143,8 @@ export class Replies implements BeforeApplicationShutdown {
   /** The entry of X-Forwarded-For that the outermost of our own proxies has written, or the peer's address. */
   private addressOf(request: ServiceRequest): string | undefined {
     const { TRUSTED_PROXY_HOPS: hops } = this.configuration;
-    const entry = (hops > 0 && proxyAddr.all(request)[hops]) || '';
+    if (hops === 0) return request.socket.remoteAddress;
+    const entry = proxyAddr.all(request)[hops] ?? '';
     const address = entry.replace(/^\[(.+)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2'); // without brackets and port
     return isIP(address) > 0 ? address : request.socket.remoteAddress; // anything else is free text of the client
   }

@@ -54,11 +54,11 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** `instance` is `urn:uuid:<request id>`, so X-Request-Id is used only if it is a UUID, with or without dashes. */
 export function receive(request: ServiceRequest): void {
-  const { 'x-request-id': sent = '', 'content-length': length } = request.headers;
+  const { 'x-request-id': sent, 'content-length': length } = request.headers;
   const coding = request.headers['transfer-encoding'];
-  const id = sent.toString().replace(/^(\w{8})(\w{4})(\w{4})(\w{4})(\w{12})$/, '$1-$2-$3-$4-$5');
+  const id = sent?.toString().replace(/^(\w{8})(\w{4})(\w{4})(\w{4})(\w{12})$/, '$1-$2-$3-$4-$5');
   request.startedAt = performance.now();
-  request.requestId = UUID.test(id) ? id : randomUUID();
+  request.requestId = id !== undefined && UUID.test(id) ? id : randomUUID();
   request.originalUrl = '';
   request.operation = 'none';
   request.allow = METHODS;

@@ -1,6 +1,7 @@
 // The metrics of the service. No label holds a key, a token, a subject or free text: operations are route patterns, reasons are fixed words.
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
+import { AnswerCounter, DurationHistogram } from './answer-metrics.js';
 import { version } from './version.js';
 
 /** How many clients the metric names: each takes one series for each status. */
@@ -9,17 +10,20 @@ const MOST_CLIENTS = 1_000;
 @Injectable()
 export class Metrics implements OnModuleInit {
   readonly registry = new Registry();
-  readonly requests = this.counter('http_requests_total', 'Answers', 'operation', 'status');
-  readonly clientRequests = this.counter(
-    'client_requests_total',
-    'Answers by the client of the API key: 1,000 clients have names, the rest are other',
-    'client',
-    'status',
+  private readonly answers = new AnswerCounter(
+    this.of('http_requests_total', 'Answers', 'operation', 'status'),
   );
-  readonly requestDuration = new Histogram({
-    ...this.of('http_request_duration_seconds', 'Time to answer a request', 'operation'),
-    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
-  });
+  private readonly clientAnswers = new AnswerCounter(
+    this.of(
+      'client_requests_total',
+      'Answers by the client of the API key: 1,000 clients have names, the rest are other',
+      'client',
+      'status',
+    ),
+  );
+  private readonly durations = new DurationHistogram(
+    this.of('http_request_duration_seconds', 'Time to answer a request'),
+  );
   readonly credentialsRefused = this.counter(
     'credentials_refused_total',
     'Credentials refused',
@@ -49,8 +53,6 @@ export class Metrics implements OnModuleInit {
   readonly tokensVerified = this.counter('tokens_verified_total', 'Signatures that were verified');
   readonly logLinesDropped = this.counter('log_lines_dropped_total', 'Lines lost to a slow reader');
 
-  private readonly clients = new Set<string>();
-
   onModuleInit(): void {
     const info = this.gauge('build_info', 'Always 1, with the version of the service', 'version');
     info.set({ version }, 1);
@@ -60,11 +62,9 @@ export class Metrics implements OnModuleInit {
 
   /** @param operation the pattern of the route: one of a fixed set */
   countRequest(operation: string, status: number, seconds: number, client?: string): void {
-    this.requests.inc({ operation, status });
-    this.requestDuration.observe({ operation }, seconds);
-    if (client === undefined) return;
-    if (this.clients.size < MOST_CLIENTS) this.clients.add(client);
-    this.clientRequests.inc({ client: this.clients.has(client) ? client : 'other', status });
+    this.answers.count(operation, status);
+    this.durations.observe(operation, seconds);
+    if (client !== undefined) this.clientAnswers.count(client, status, MOST_CLIENTS);
   }
 
   /** Makes a gauge whose value is looked up on each scrape: `collect` returns or sets it. */

@@ -59,7 +59,8 @@ export class Tracing {
 
   /** Records the span of an answered request, and returns trace_id and span_id for its log line. */
   request(request: TracedRequest, status: number, milliseconds: number): TraceIds {
-    const [, trace_id] = TRACEPARENT.exec(request.headers['traceparent']?.toString() ?? '') ?? [];
+    const parent = request.headers['traceparent']?.toString();
+    const trace_id = parent ? TRACEPARENT.exec(parent)?.[1] : undefined;
     return { trace_id, ...this.tracer?.request(request, status, milliseconds) };
   }
 

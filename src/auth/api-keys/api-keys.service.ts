@@ -63,8 +63,9 @@ export class ApiKeysService {
   private find(key: string): ListedKey | undefined {
     const list = this.snapshot.current;
     if (this.foundIn !== list) [this.found, this.foundIn] = [new Map(), list];
-    const listed = this.found.get(key) ?? list?.get(hashApiKey(key));
-    if (listed) this.found.set(key, listed);
+    const known = this.found.get(key);
+    const listed = known ?? list?.get(hashApiKey(key));
+    if (listed && !known) this.found.set(key, listed);
     return listed;
   }
 

@@ -72,7 +72,7 @@ export class ExpressRouterAdapter extends ExpressAdapter {
     this.replies = replies;
     const router = this.getInstance<Express>().router as unknown as Handler;
     admit(this.httpServer, replies, metrics, (request, response) => {
-      const [path = ''] = request.originalUrl.split('?', 1);
+      const [path = ''] = /^[^?]*/.exec(request.originalUrl) ?? [];
       const run = this.withoutParameters.get(path) ?? router;
       run(request, response, (error) => filter.answer(error, response));
     });
