@@ -15,17 +15,10 @@ export const needed = (what: string): ValidationOptions => ({
 });
 
 /** A rule of our own, which may look at the other properties. */
-export const Rule = (
-  holds: (value: never, all: never) => boolean,
-  options: ValidationOptions,
-): PropertyDecorator =>
-  ValidateBy(
-    {
-      name: 'rule',
-      validator: { validate: (value, args) => holds(value as never, args?.object as never) },
-    },
-    options,
-  );
+export function Rule(holds: (value: never, all: never) => boolean, options: ValidationOptions) {
+  const validate = (value: never, args?: { object: object }) => holds(value, args?.object as never);
+  return ValidateBy({ name: 'rule', validator: { validate } }, options);
+}
 
 /** `min` to `max` inclusive. */
 export function WholeNumber(min: number, max: number): PropertyDecorator {
