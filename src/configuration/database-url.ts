@@ -2,9 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Client } from 'pg';
 
 /** Exactly one of the two is set. The file is read for each connection, so that a rotated password takes effect. */
-export type DatabaseAddress = {
-  readonly [name in 'DATABASE_URL' | 'DATABASE_URL_FILE']?: string | undefined;
-};
+export type DatabaseAddress = Partial<Record<'DATABASE_URL' | 'DATABASE_URL_FILE', string>>;
 
 const FORM = 'a connection string such as postgres://user:password@host:5432/database is needed';
 
@@ -38,11 +36,10 @@ const IGNORED =
 
 function checked(subject: string, text: string): string {
   // pg verifies certificate and name with each of the modes, and warns. With verify-ca it can do as libpq does: the certificate only
-  const url = text.includes('uselibpqcompat=true')
-    ? text
-    : text
-        .replace(/([?&]sslmode=)(prefer|require)(?=&|$)/, '$1verify-full')
-        .replace(/[?&]sslmode=verify-ca(?=&|$)/, '$&&uselibpqcompat=true');
+  const verifying = text
+    .replace(/([?&]sslmode=)(prefer|require)(?=&|$)/, '$1verify-full')
+    .replace(/[?&]sslmode=verify-ca(?=&|$)/, '$&&uselibpqcompat=true');
+  const url = text.includes('uselibpqcompat=true') ? text : verifying;
   const fault = faultOf(text, url);
   if (fault !== undefined) throw new Error(`${subject} ${fault}`);
   return url;
