@@ -5,5 +5,3 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(`Node.js ${node} is too old: version 20.19 or later is needed.\n`);
   process.exit(1);
 }
-
-export {};
