@@ -4,7 +4,6 @@ export class StartError extends Error {}
 /** The sentence of an error that the user can correct; the stack of one that is a fault of the program. */
 export function describeStartFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error instanceof StartError || 'code' in error
-    ? error.message
-    : (error.stack ?? error.message);
+  const isCorrectable = error instanceof StartError || 'code' in error;
+  return isCorrectable ? error.message : (error.stack ?? error.message);
 }
