@@ -1,7 +1,7 @@
 // Every connection to PostgreSQL is made here, for the pool and the commands. Each has an error listener, so an error never ends the process.
 import { Socket } from 'node:net';
 import { Client, type ClientConfig } from 'pg';
-import type { DataSource, DataSourceOptions, EntityManager } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import { type DatabaseAddress, connectionString } from '../configuration/database-url.js';
 import { ApiKey, AreaProperty, CodeListValue, CommunicationCode } from './entities.js';
 
@@ -16,10 +16,8 @@ export const BEGIN_READING = `begin isolation level repeatable read, read only, 
   set local row_security = off; set local jit = off; set local synchronous_commit = off; set local enable_seqscan = off; set local enable_sort = off`;
 
 /** Three sessions: one for the keys, one for the codes, and one for the use of keys. So none of them waits for another. */
-export const poolOptions = (
-  address: DatabaseAddress,
-): DataSourceOptions & { manualInitialization: true } => ({
-  type: 'postgres',
+export const poolOptions = (address: DatabaseAddress) => ({
+  type: 'postgres' as const,
   entities: [CodeListValue, AreaProperty, CommunicationCode, ApiKey],
   manualInitialization: true, // the first reading connects, so that the service can start without the database
   poolSize: 3,
@@ -75,12 +73,9 @@ export async function withSession<T>(
 }
 
 /** Runs `read` in one read-only REPEATABLE READ transaction, so that all its queries see the same snapshot. */
-export async function readTransaction<T>(
-  manager: EntityManager,
-  read: (manager: EntityManager) => Promise<T>,
-): Promise<T> {
+export async function readTransaction<T>(manager: EntityManager, read: () => Promise<T>) {
   await manager.query(BEGIN_READING);
-  const result = await read(manager);
+  const result = await read();
   await manager.query('commit');
   return result;
 }
