@@ -38,9 +38,8 @@ const LIST = JSON.parse(readFileSync(new URL('objects.json', import.meta.url), '
 
 /** Compares the objects of a database with those of this release, in a transaction with our settings. The role of the service may do it. */
 export async function objectFaults(client: Client): Promise<ObjectFault[]> {
-  const { rows } = await client.query<Record<'name' | 'statements', string> & { place: number }>(
-    OBJECTS,
-  );
+  type Found = { place: number; name: string; statements: string };
+  const { rows } = await client.query<Found>(OBJECTS);
   const found = new Map(rows.map(({ name, statements }) => [name, statements]));
   const faults = Object.entries(LIST as Record<string, string>).flatMap(([name, remedy]) => {
     const present = found.get(name);
