@@ -67,10 +67,8 @@ async function providerOf(options: IssuerOptions): Promise<Provider> {
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     ttl: Object.fromEntries(LASTING.map((name) => [name, TOKEN_SECONDS])),
     async loadExistingGrant({ oidc }) {
-      const grant = new provider.Grant({
-        clientId: oidc.client?.clientId ?? '',
-        accountId: oidc.session?.accountId ?? ACCOUNT,
-      });
+      const clientId = oidc.client?.clientId ?? '';
+      const grant = new provider.Grant({ clientId, accountId: ACCOUNT });
       grant.addOIDCScope(`openid ${scopes}`.trim());
       grant.addResourceScope(audience, scopes);
       await grant.save();
