@@ -56,12 +56,11 @@ export class LastGoodService implements OnApplicationBootstrap {
       const now = this.clock.now();
       // Seconds. A moment that lies ahead counts as too old: a clock was set back
       const ageOf = (moment: number): number => (moment > now ? Infinity : (now - moment) / 1000);
-      const { stamps, confirmedAt, rows } = lastGood;
-      const age = ageOf(confirmedAt);
+      const age = ageOf(lastGood.confirmedAt);
       if (lacksData) {
-        const snapshot = await new CodesSnapshot(rows, now).prepare();
-        keys.restore(lastGood.keys, stamps.keys, age);
-        codes.restore(snapshot, stamps.codes, age);
+        const snapshot = await new CodesSnapshot(lastGood.rows, now).prepare();
+        keys.restore(lastGood.keys, lastGood.stamps.keys, age);
+        codes.restore(snapshot, lastGood.stamps.codes, age);
       }
       for (const { name, fetchedAt, jwks } of lastGood.issuers)
         this.issuers.get(name)?.restore(jwks, ageOf(fetchedAt));
