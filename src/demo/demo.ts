@@ -17,7 +17,7 @@ import { startIssuer } from './issuer.js';
 import { keep, save } from './kept.js';
 import { VARIABLES, welcome } from './welcome.js';
 
-const AUDIENCE = 'https://orders.demo.example';
+const OAUTH_AUDIENCE = 'https://orders.demo.example';
 
 /** The interface document names no communication codes, so the demo loads samples that say so. */
 const SAMPLES = `
@@ -34,10 +34,9 @@ export async function startDemo(): Promise<void> {
   let postgres: EmbeddedPostgres | undefined;
   try {
     const LOG_LEVEL = process.env['LOG_LEVEL'] || 'warn';
-    const fixed = { LOG_LEVEL, OAUTH_AUDIENCE: AUDIENCE };
     // Checked before anything is started. The addresses are not known yet; these values only have the right form
     const form = { DATABASE_URL: 'postgres://127.0.0.1', OAUTH_ISSUER: 'http://127.0.0.1' };
-    const given = { HOST: '127.0.0.1', ...process.env, ...fixed, ...form };
+    const given = { HOST: '127.0.0.1', ...process.env, LOG_LEVEL, OAUTH_AUDIENCE, ...form };
     const { BASE_PATH, OAUTH_REQUIRED_SCOPE: scope } = readConfiguration(given);
     mkdirSync(DATA, { recursive: true });
     await endOrphan();
@@ -59,7 +58,7 @@ export async function startDemo(): Promise<void> {
       url: issuerUrl,
       port: ISSUER_PORT,
       host: '127.0.0.1',
-      audience: AUDIENCE,
+      audience: OAUTH_AUDIENCE,
       scopes: scope,
       machine,
       redirectUris: ['127.0.0.1', 'localhost'].map(
@@ -88,7 +87,7 @@ export CLIENT_ID='${machine.id}'
 export CLIENT_SECRET='${machine.secret}'
 export DATABASE_URL='${databaseUrl}'
 export OAUTH_ISSUER='${issuerUrl}'
-export OAUTH_AUDIENCE='${AUDIENCE}'
+export OAUTH_AUDIENCE='${OAUTH_AUDIENCE}'
 `;
     writeFileSync(join(DATA, VARIABLES), variables, { mode: 0o600 });
     const { managementUrl } = service;
