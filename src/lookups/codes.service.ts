@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { DatabaseClock } from '../database/database-clock.js';
 import type { Answer } from '../http/answer.js';
 import { Problem, retryAfter } from '../problems/problem.js';
@@ -25,7 +24,7 @@ export class CodesService {
   ) {
     this.snapshot = snapshots.poll('codes', {
       lock: lockTables,
-      read: (manager) => this.read(manager),
+      read: async (manager) => new CodesSnapshot(await readCodes(manager), clock.now()).prepare(),
       isEqual: (one, other) => isEqual(one.rows, other.rows),
       checked: () => this.present()?.prepare(), // nobody has to wait for the answers of a new moment
     });
@@ -73,17 +72,11 @@ export class CodesService {
     if (present === current) return present;
     this.snapshot.current = present;
     this.metrics.momentsSwitched.inc();
-    this.log.info({ next: timeOf(present.until) }, 'codes: a moment has come');
+    const next = present.until < Infinity ? new Date(present.until).toISOString() : undefined;
+    this.log.info({ next }, 'codes: a moment has come');
     return present;
   }
-
-  private async read(manager: EntityManager): Promise<CodesSnapshot> {
-    return new CodesSnapshot(await readCodes(manager), this.clock.now()).prepare();
-  }
 }
-
-const timeOf = (moment: number): string | undefined =>
-  moment < Infinity ? new Date(moment).toISOString() : undefined;
 
 /** By their texts: rows from LAST_GOOD_FILE are no entities. */
 const listsOf = ({ properties, values }: CodeRows): string => JSON.stringify([properties, values]);
