@@ -6,7 +6,7 @@ const SUMMARY_MS = 60_000;
 /** Logs a failure that repeats: once at its start, once a minute while it lasts, and once at its end. */
 export class RepeatedFailure {
   private logged = '';
-  private failures = 0;
+  failures = 0; // in a row
   private loggedAt = 0;
 
   constructor(

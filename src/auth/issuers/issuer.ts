@@ -45,7 +45,6 @@ export class Issuer {
   private readonly unverified = new Map<string, number>();
   private readonly failure: RepeatedFailure;
   private refreshing: Promise<void> | undefined;
-  private failures = 0; // in a row
   private timer: NodeJS.Timeout | undefined;
 
   /** @param name the exact `iss` of its tokens */
@@ -121,7 +120,8 @@ export class Issuer {
     clearTimeout(this.timer);
     this.refreshing ??= this.fetch().finally(() => {
       this.refreshing = undefined;
-      const pauseMs = this.failures > 0 ? RETRY_MS * 2 ** (this.failures - 1) : REFRESH_MS;
+      const { failures } = this.failure;
+      const pauseMs = failures > 0 ? RETRY_MS * 2 ** (failures - 1) : REFRESH_MS;
       this.timer = setTimeout(() => void this.refresh(), Math.min(pauseMs, REFRESH_MS)).unref();
     });
     return this.refreshing;
@@ -139,12 +139,10 @@ export class Issuer {
       this.fetchedAt = begunAt;
       this.isRestored = false;
       this.failure.succeeded();
-      this.failures = 0;
     } catch (error) {
       this.describedAt = -Infinity; // the key set may have moved
       const refusedAt = this.keySet && new Date(Date.now() + this.secondsLeft * 1000);
       this.failure.failed(error, refusedAt);
-      this.failures++;
     }
   }
 
