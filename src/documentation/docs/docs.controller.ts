@@ -1,6 +1,4 @@
-import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { Controller, Get, Param } from '@nestjs/common';
 import { Public } from '../../auth/public.decorator.js';
 import type { IssuerMetadata } from '../../auth/issuers/discovery.js';
@@ -12,13 +10,12 @@ import { ProblemRenderer } from '../../problems/problem-details.js';
 import { openApiDocument } from '../openapi/openapi.document.js';
 import { DOCS_PAGE, INITIALIZER, STYLE } from './docs-page.js';
 
-const SWAGGER_UI = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 const CSS = 'text/css; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const HTML = 'text/html; charset=utf-8';
 
 const fromPackage = (name: string, type: string): [string, Answer] => {
-  const body = readFileSync(join(SWAGGER_UI, name));
+  const body = readFileSync(new URL(import.meta.resolve(`swagger-ui-dist/${name}`)));
   return [name, Answer.page(type, body, "default-src 'none'; script-src 'self'")];
 };
 
