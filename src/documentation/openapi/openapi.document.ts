@@ -77,8 +77,7 @@ function flows(address: string, scope: string, issuer?: IssuerMetadata): object 
   const needed = scope ? { [scope]: 'Needed for all operations; select none if it is a role' } : {};
   // Many issuers grant a person nothing if no scope is requested; every OpenID provider knows the scope openid
   const knowsOpenid = !scope && issuer?.scopes_supported?.includes('openid');
-  const openid = knowsOpenid ? { openid: 'Sign in; this service demands no scope' } : {};
-  const scopes = { ...needed, ...openid };
+  const scopes = knowsOpenid ? { openid: 'Sign in; this service demands no scope' } : needed;
   return {
     ...(authorizationUrl && { authorizationCode: { authorizationUrl, tokenUrl, scopes } }),
     clientCredentials: { tokenUrl, scopes: needed },
