@@ -1,12 +1,12 @@
 // Faults of an access token that are found before its signature is verified (RFC 7519, RFC 8725, RFC 9068).
-import { type JWTHeaderParameters, type JWTPayload, decodeJwt, decodeProtectedHeader } from 'jose';
+import { type JWTPayload, decodeJwt, decodeProtectedHeader } from 'jose';
 import type { Configuration } from '../../configuration/configuration.js';
 import type { Fault } from '../fault.js';
 import { ALGORITHMS } from '../issuers/key-set.js';
 
 /** Members may be missing or of any type. */
 export interface UnverifiedToken {
-  readonly header: JWTHeaderParameters;
+  readonly header: ReturnType<typeof decodeProtectedHeader>;
   readonly claims: JWTPayload;
 }
 
@@ -22,8 +22,7 @@ export function decodeToken(token: string): UnverifiedToken | Fault {
   if (token.length > MAX_TOKEN_BYTES) return { reason: 'too-long' };
   try {
     if (!COMPACT.test(token)) return { reason: 'malformed' };
-    const header = decodeProtectedHeader(token) as JWTHeaderParameters;
-    return { header, claims: decodeJwt(token) };
+    return { header: decodeProtectedHeader(token), claims: decodeJwt(token) };
   } catch {
     return { reason: 'malformed' };
   }
