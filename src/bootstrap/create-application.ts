@@ -23,7 +23,6 @@ export async function createApplication(configuration: Configuration) {
   app.flushLogs();
   checkRoutes(app);
   adapter.connect(app.get(Replies), app.get(Metrics), app.get(ProblemFilter));
-  const { BASE_PATH } = configuration;
-  if (BASE_PATH) app.setGlobalPrefix(BASE_PATH);
+  app.setGlobalPrefix(configuration.BASE_PATH); // may be empty
   return app;
 }
