@@ -59,7 +59,6 @@ export class HealthService {
     const { obstacles, codes, apiKeys, issuers, metrics } = this;
     const [database] = (await metrics.databaseUp.get()).values;
     const present = codes.present();
-    const keys = apiKeys.snapshot;
     const soon = apiKeys.ending.filter(({ seconds }) => seconds < SOON_SECONDS);
     return statePage(
       obstacles.length > 0 ? '! not ready' : 'ready',
@@ -68,7 +67,7 @@ export class HealthService {
         ['Version', version],
         ['Database', database?.value ? 'answers' : '! does not answer'],
         row('Codes', codes.snapshot, present && countOf(present.rows)),
-        row('API keys', keys, keys.current?.size, apiKeys.secondsLeft),
+        row('API keys', apiKeys.snapshot, apiKeys.snapshot.current?.size, apiKeys.secondsLeft),
         ...issuers.all.map((one) =>
           row(`Signing keys of ${one.name}`, one, one.keys?.jwks.keys.length, one.secondsLeft),
         ),
