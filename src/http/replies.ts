@@ -36,17 +36,10 @@ export class Replies implements BeforeApplicationShutdown {
   sendAnswer(response: ServiceResponse, answer: Answer): void {
     const { req: request } = response;
     const known = answer.tagIn(request.headers['if-none-match']);
-    const { requestId } = request;
-    if (known)
-      return this.send(response, 304, [
-        'X-Request-Id',
-        requestId,
-        'ETag',
-        known,
-        ...answer.kind.fields,
-      ]);
+    const tag = ['X-Request-Id', request.requestId, 'ETag', known ?? ''];
+    if (known) return this.send(response, 304, tag.concat(answer.kind.fields));
     const { fields, chunks } = answer.representationFor(request);
-    this.send(response, 200, fields.with(1, requestId), chunks);
+    this.send(response, 200, fields.with(1, request.requestId), chunks);
   }
 
   sendOptions(response: ServiceResponse): void {
@@ -85,9 +78,8 @@ export class Replies implements BeforeApplicationShutdown {
     if (!more) return;
     fields.push(...more);
     response.writeHead(status, fields);
-    const last = chunks.length - 1;
-    for (let at = 0; at < last; at++) response.write(chunks[at]);
-    response.end(chunks[last], details.encoding ?? 'latin1');
+    for (const chunk of chunks.slice(0, -1)) response.write(chunk);
+    response.end(chunks.at(-1), details.encoding ?? 'latin1');
     this.countAndLog(response.req, status, details);
   }
 

@@ -52,11 +52,7 @@ function readPage(manager: EntityManager, last?: CommunicationCode): Promise<Com
     .orderBy('c.code_type collate "C"')
     .addOrderBy('c.code collate "C"')
     .limit(PAGE);
-  if (last)
-    query.where('(c.codeType collate "C", c.code collate "C") > (:codeType, :code)', {
-      codeType: last.codeType,
-      code: last.code,
-    });
+  if (last) query.where('(c.codeType collate "C", c.code collate "C") > (:codeType, :code)', last);
   return query.getMany();
 }
 

@@ -5,8 +5,10 @@ import { Counter, type CounterConfiguration, type Metric } from 'prom-client';
 /** Upper bounds of the durations that are counted together, in seconds. */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 
+type Durations = { readonly counts: number[]; sum: number };
+
 /** A counter with the label `status` and one before it. */
-export class AnswerCounter extends Counter<string> {
+export class AnswerCounter extends Counter {
   private readonly counts = new Map<string, Map<number, number>>();
 
   /** @param most how many values have a name, the rest are `other` */
@@ -26,13 +28,10 @@ export class AnswerCounter extends Counter<string> {
 
 /** A histogram of durations by operation, in the form in which prom-client takes those of its own. */
 export class DurationHistogram {
-  private readonly series = new Map<string, { counts: number[]; sum: number }>();
+  private readonly series = new Map<string, Durations>();
 
   constructor({ name, help, registers }: CounterConfiguration<string>) {
-    const valuesOf = ([operation, { counts, sum }]: [
-      string,
-      { counts: number[]; sum: number },
-    ]) => {
+    const valuesOf = ([operation, { counts, sum }]: [string, Durations]) => {
       let value = 0;
       const buckets = counts.map((count, at) => {
         const labels = { le: BOUNDS[at] ?? '+Inf', operation };
