@@ -1,3 +1,4 @@
+import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import leven from 'leven';
 import { Configuration } from './configuration.js';
@@ -19,12 +20,14 @@ export const variableNames = Object.keys(new Configuration());
  * @throws ConfigurationError with all faults at once
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
-  const configuration = new Configuration();
-  for (const [name, value] of Object.entries(configuration))
-    Object.assign(configuration, { [name]: converted(environment[name], value) });
+  const set = Object.entries(environment).filter(([, value]) => value);
+  const given = Object.entries(new Configuration()).flatMap(([name, value]) => {
+    const text = environment[name];
+    return text ? [[name, converted(text, value)] as const] : [];
+  });
+  const configuration = plainToInstance(Configuration, Object.fromEntries(given));
   const errors = validateSync(configuration, { stopAtFirstError: true });
   const faults = errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
-  const set = Object.entries(environment).filter(([, value]) => value);
   const unknown = set.flatMap(([name]) => misspelt(name));
   // To ignore OAUTH_REQUIRED_SCOPES would let in more callers than were meant
   faults.push(...unknown.filter((sentence) => sentence.includes('rename it to OAUTH_')));
@@ -33,8 +36,7 @@ export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration
 }
 
 /** The text of a variable in the type of its default. What has another form stays a text, which the rules refuse. */
-function converted(text: string | undefined, value: unknown): unknown {
-  if (!text) return value;
+function converted(text: string, value: unknown): unknown {
   if (Array.isArray(value)) return text.split(',').map((entry) => entry.trim());
   if (typeof value === 'number' && /^\d{1,9}$/.test(text)) return Number(text);
   if (typeof value === 'boolean' && /^(true|false)$/.test(text)) return text === 'true';
