@@ -63,9 +63,8 @@ export class ApiKeysService {
   private find(key: string): ListedKey | undefined {
     const list = this.snapshot.current;
     if (this.foundIn !== list) [this.found, this.foundIn] = [new Map(), list];
-    const known = this.found.get(key);
-    const listed = known ?? list?.get(hashApiKey(key));
-    if (listed && !known) this.found.set(key, listed);
+    const listed = this.found.get(key) ?? list?.get(hashApiKey(key));
+    if (listed) this.found.set(key, listed);
     return listed;
   }
 
