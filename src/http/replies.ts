@@ -36,8 +36,10 @@ export class Replies implements BeforeApplicationShutdown {
   sendAnswer(response: ServiceResponse, answer: Answer): void {
     const { req: request } = response;
     const known = answer.tagIn(request.headers['if-none-match']);
-    const tag = ['X-Request-Id', request.requestId, 'ETag', known ?? ''];
-    if (known) return this.send(response, 304, tag.concat(answer.kind.fields));
+    if (known) {
+      const tag = ['X-Request-Id', request.requestId, 'ETag', known];
+      return this.send(response, 304, tag.concat(answer.kind.fields));
+    }
     const { fields, chunks } = answer.representationFor(request);
     this.send(response, 200, fields.with(1, request.requestId), chunks);
   }

@@ -1,13 +1,13 @@
-// Answers are counted here, and prom-client gets the numbers on each scrape: it finds a series by a text that it makes of the labels each time.
-// With that a 200 takes 11 % more CPU time.
+// Answers are counted here, and prom-client gets the numbers on each scrape. Its own metrics make a text of the labels to find a series, for each
+// answer: with them a 200 takes 11 % more CPU time.
 import { Counter, type CounterConfiguration, type Metric } from 'prom-client';
 
 /** Upper bounds of the durations that are counted together, in seconds. */
-const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, Infinity];
 
 type Durations = { readonly counts: number[]; sum: number };
 
-/** A counter with the label `status` and one before it. */
+/** A counter with two labels, of which the second is `status`. */
 export class AnswerCounter extends Counter {
   private readonly counts = new Map<string, Map<number, number>>();
 
@@ -26,7 +26,7 @@ export class AnswerCounter extends Counter {
   }
 }
 
-/** A histogram of durations by operation, in the form in which prom-client takes those of its own. */
+/** A histogram of durations by operation, given to prom-client in the form of its own metrics. */
 export class DurationHistogram {
   private readonly series = new Map<string, Durations>();
 
@@ -34,7 +34,7 @@ export class DurationHistogram {
     const valuesOf = ([operation, { counts, sum }]: [string, Durations]) => {
       let value = 0;
       const buckets = counts.map((count, at) => {
-        const labels = { le: BOUNDS[at] ?? '+Inf', operation };
+        const labels = { le: BOUNDS[at] === Infinity ? '+Inf' : BOUNDS[at], operation };
         return { metricName: `${name}_bucket`, labels, value: (value += count) };
       });
       const labels = { operation };
@@ -48,9 +48,8 @@ export class DurationHistogram {
 
   observe(operation: string, seconds: number): void {
     let series = this.series.get(operation);
-    if (!series) this.series.set(operation, (series = { counts: [...BOUNDS, 0].fill(0), sum: 0 }));
-    const bound = BOUNDS.findIndex((most) => seconds <= most);
-    const at = bound < 0 ? BOUNDS.length : bound;
+    if (!series) this.series.set(operation, (series = { counts: BOUNDS.map(() => 0), sum: 0 }));
+    const at = BOUNDS.findIndex((bound) => seconds <= bound);
     series.counts[at] = (series.counts[at] ?? 0) + 1;
     series.sum += seconds;
   }

@@ -59,8 +59,7 @@ export class Tracing {
 
   /** Records the span of an answered request, and returns trace_id and span_id for its log line. */
   request(request: TracedRequest, status: number, milliseconds: number): TraceIds {
-    const parent = request.headers['traceparent']?.toString();
-    const trace_id = parent ? TRACEPARENT.exec(parent)?.[1] : undefined;
+    const [, trace_id] = TRACEPARENT.exec(request.headers['traceparent']?.toString() ?? '') ?? [];
     return { trace_id, ...this.tracer?.request(request, status, milliseconds) };
   }
 
