@@ -6,7 +6,7 @@ import type { Configuration } from '../configuration/configuration.js';
 import { transportWarning } from '../configuration/database-url.js';
 import { StartError } from '../configuration/start-error.js';
 import { ManagementServer } from '../management/management.server.js';
-import { LOG, type Log } from '../telemetry/log.js';
+import { Log } from '../telemetry/log.js';
 import { Tracing } from '../telemetry/tracing.js';
 
 export type Service = Awaited<ReturnType<typeof startService>>;
@@ -17,9 +17,9 @@ export type Service = Awaited<ReturnType<typeof startService>>;
  */
 export async function startService(configuration: Configuration) {
   const app = await createApplication(configuration);
-  const log = app.get<Log>(LOG);
+  const log = app.get(Log);
   const warnings = [...(configuration.warnings ?? []), transportWarning(configuration) ?? []];
-  for (const warning of warnings.flat()) log.warn(warning);
+  for (const warning of warnings.flat()) log.write('warn', warning);
   await app.init();
   /** For a signal it answers on for a short time, with `Connection: close`. Then it waits for the answers under way, and closes everything. */
   const stop = async (signal?: string): Promise<void> => {
@@ -30,7 +30,7 @@ export async function startService(configuration: Configuration) {
   try {
     const managementUrl = await listen(server, 'MANAGEMENT_PORT', configuration);
     const url = await listen(app.getHttpServer(), 'PORT', configuration);
-    log.info({ url, managementUrl }, 'listening');
+    log.write('info', 'listening', { url, managementUrl });
     return { log, url, managementUrl, stop };
   } catch (error) {
     await stop();

@@ -1,7 +1,7 @@
 // Keeps what was last read in LAST_GOOD_FILE, and serves from it what could not be read soon after the start, unless the database names another
 // stamp. The file is replaced soon after a change, and now and then without one: it says when the database last confirmed what it holds.
 import { setTimeout as pause } from 'node:timers/promises';
-import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Client } from 'pg';
 import { ApiKeysService, type KeyList } from '../auth/api-keys/api-keys.service.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
@@ -11,7 +11,7 @@ import { CodesService } from '../lookups/codes.service.js';
 import { Configuration } from '../configuration/configuration.js';
 import { connectionString } from '../configuration/database-url.js';
 import { DatabaseClock } from '../database/database-clock.js';
-import { LOG, type Log } from '../telemetry/log.js';
+import { Log } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { messageOf } from '../telemetry/error-message.js';
 import { RepeatedFailure } from '../telemetry/repeated-failure.js';
@@ -30,7 +30,7 @@ export class LastGoodService implements OnApplicationBootstrap {
     private readonly apiKeys: ApiKeysService,
     private readonly issuers: IssuersService,
     private readonly clock: DatabaseClock,
-    @Inject(LOG) private readonly log: Log,
+    private readonly log: Log,
     private readonly metrics: Metrics,
   ) {}
 
@@ -66,9 +66,10 @@ export class LastGoodService implements OnApplicationBootstrap {
         this.issuers.get(name)?.restore(jwks, ageOf(fetchedAt));
       const topics = [...(codes.isRestored ? ['codes'] : []), ...(keys.isRestored ? ['keys'] : [])];
       const served = [...topics, ...issuers.map(({ name }) => name)];
-      if (served.length > 0) this.log.warn({ served, ageSeconds: age }, 'LAST_GOOD_FILE is served');
+      if (served.length > 0)
+        this.log.write('warn', 'LAST_GOOD_FILE is served', { served, ageSeconds: age });
     } catch (error) {
-      this.log.warn({ path, reason: messageOf(error) }, 'LAST_GOOD_FILE is ignored');
+      this.log.write('warn', 'LAST_GOOD_FILE is ignored', { path, reason: messageOf(error) });
     }
   }
 

@@ -5,7 +5,8 @@ import { usedHeap } from '../../test/support/heap.js';
 import { DatabaseClock } from '../database/database-clock.js';
 import { Answer } from '../http/answer.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
-import { LOG, createLog } from '../telemetry/log.js';
+import { silentLog } from '../../test/support/silent-log.js';
+import { Log } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { AREAS, type CodeRecord, type CodeRows, recordOf } from './code-rows.js';
 import { CodesSnapshot } from './codes-snapshot.js';
@@ -31,7 +32,7 @@ async function begin() {
       Metrics,
       { provide: DatabaseClock, useValue: clock },
       { provide: SnapshotsService, useValue: { poll: () => polled } },
-      { provide: LOG, useValue: createLog('silent') },
+      { provide: Log, useValue: silentLog },
     ],
   }).compile();
   const service = module.get(CodesService);

@@ -1,10 +1,10 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DatabaseClock } from '../database/database-clock.js';
 import type { Answer } from '../http/answer.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import type { PolledSnapshot } from '../snapshots/polled-snapshot.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
-import { LOG, type Log } from '../telemetry/log.js';
+import { Log } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
 import type { Area, CodeRecord, CodeRows } from './code-rows.js';
 import { CodesSnapshot } from './codes-snapshot.js';
@@ -20,7 +20,7 @@ export class CodesService {
     private readonly clock: DatabaseClock,
     snapshots: SnapshotsService,
     private readonly metrics: Metrics,
-    @Inject(LOG) private readonly log: Log,
+    private readonly log: Log,
   ) {
     this.snapshot = snapshots.poll('codes', {
       lock: lockTables,
@@ -73,7 +73,7 @@ export class CodesService {
     this.snapshot.current = present;
     this.metrics.momentsSwitched.inc();
     const next = present.until < Infinity ? new Date(present.until).toISOString() : undefined;
-    this.log.info({ next }, 'codes: a moment has come');
+    this.log.write('info', 'codes: a moment has come', { next });
     return present;
   }
 }

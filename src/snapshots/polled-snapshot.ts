@@ -119,19 +119,21 @@ export class PolledSnapshot<T> {
       this.confirmedAt = startedAt;
       metrics.snapshotReloads.inc({ topic, result: 'loaded' });
       const durationMs = Math.round(performance.now() - startedAt);
-      log.info({ topic, stamp, durationMs }, 'snapshot: loaded');
+      log.write('info', 'snapshot: loaded', { topic, stamp, durationMs });
       if (hasSameStamp && source.isEqual(former, value)) return;
       this.servedSince = Date.now();
       if (!hasSameStamp) return;
       metrics.unrecordedChanges.inc({ topic });
-      log.warn({ topic }, 'snapshot: a change without a stamp was found, and is served now');
+      log.write('warn', 'snapshot: a change without a stamp was found, and is served now', {
+        topic,
+      });
     } catch (error) {
       const isRefused = error instanceof RefusedSnapshot;
       metrics.snapshotReloads.inc({ topic, result: isRefused ? 'refused' : 'failed' });
       if (!isRefused) throw error;
       await manager.query('rollback');
       this.refused = { stamp, reason: messageOf(error) };
-      log.error({ topic, ...this.refused }, 'snapshot: refused, the former one stays');
+      log.write('error', 'snapshot: refused, the former one stays', { topic, ...this.refused });
     }
   }
 }

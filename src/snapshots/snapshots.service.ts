@@ -1,11 +1,11 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { DatabaseClock } from '../database/database-clock.js';
 import { objectFaults } from '../database/objects.js';
 import { readTransaction, withSession } from '../database/session.js';
-import { LOG, type Log } from '../telemetry/log.js';
+import { Log } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { PolledSnapshot } from './polled-snapshot.js';
 import type { Source, Topic } from './source.js';
@@ -24,7 +24,7 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
     @InjectDataSource() private readonly dataSource: DataSource,
     private readonly clock: DatabaseClock,
     private readonly metrics: Metrics,
-    @Inject(LOG) private readonly log: Log,
+    private readonly log: Log,
   ) {
     const measure = (name: string, help: string, of: (one: PolledSnapshot<unknown>) => number) =>
       metrics.measure([name, help, 'topic'], (gauge) => {
@@ -65,6 +65,6 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
     this.metrics.triggerFaults.set(faults.length);
     const line = { faults: faults.map(({ name, fault }) => `${name} ${fault}`) };
     if (faults.length > 0)
-      this.log.warn(line, 'database: objects are not what the migrations made');
+      this.log.write('warn', 'database: objects are not what the migrations made', line);
   }
 }

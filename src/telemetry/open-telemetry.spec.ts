@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { Collector } from '../../test/support/collector.js';
 import { Configuration } from '../configuration/configuration.js';
-import { createLog } from './log.js';
+import { silentLog } from '../../test/support/silent-log.js';
 import { OpenTelemetry } from './open-telemetry.js';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -33,7 +33,7 @@ it.each<[string, string, string | undefined, number, string?]>([
     const configuration = new Configuration();
     Object.assign(configuration, { OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG });
     if (OTEL_PROPAGATORS) Object.assign(configuration, { OTEL_PROPAGATORS });
-    const tracing = new OpenTelemetry(configuration, createLog('silent'));
+    const tracing = new OpenTelemetry(configuration, silentLog);
     const traceparent = flags && `00-${TRACE}-00f067aa0ba902b7-${flags}`;
     const request = { method: 'GET', operation: '/a', requestId: '1', headers: { traceparent } };
     const fields = tracing.request(request, 500, 1.5);

@@ -52,7 +52,7 @@ export class OpenTelemetry {
       ],
     });
     this.tracer = this.provider.getTracer('order-lookup-services');
-    log.info({ sampler: OTEL_TRACES_SAMPLER }, 'traces are on');
+    log.write('info', 'traces are on', { sampler: OTEL_TRACES_SAMPLER });
   }
 
   request(request: TracedRequest, status: number, milliseconds: number) {

@@ -24,12 +24,12 @@ export class RepeatedFailure {
     if (this.logged === content && Date.now() - this.loggedAt < SUMMARY_MS) return;
     [this.logged, this.loggedAt] = [content, Date.now()];
     const line = { reason, failures, callersRefusedAt };
-    this.log[isRefusing ? 'error' : 'warn'](line, `${this.subject}: failed, ${outcome}`);
+    this.log.write(isRefusing ? 'error' : 'warn', `${this.subject}: failed, ${outcome}`, line);
   }
 
   succeeded(): void {
     const { failures } = this;
-    if (failures > 0) this.log.info({ failures }, `${this.subject}: works again`);
+    if (failures > 0) this.log.write('info', `${this.subject}: works again`, { failures });
     [this.logged, this.failures] = ['', 0];
   }
 }

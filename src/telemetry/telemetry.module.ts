@@ -1,6 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
-import { LOG, type Log, createLog } from './log.js';
+import { Log } from './log.js';
 import { Metrics } from './metrics.js';
 import { Tracing } from './tracing.js';
 
@@ -9,17 +9,13 @@ import { Tracing } from './tracing.js';
 @Module({
   providers: [
     Metrics,
-    {
-      provide: LOG,
-      inject: [Configuration, Metrics],
-      useFactory: ({ LOG_LEVEL }: Configuration, metrics: Metrics) => createLog(LOG_LEVEL, metrics),
-    },
+    Log,
     {
       provide: Tracing,
-      inject: [Configuration, LOG],
+      inject: [Configuration, Log],
       useFactory: (configuration: Configuration, log: Log) => Tracing.create(configuration, log),
     },
   ],
-  exports: [Metrics, LOG, Tracing],
+  exports: [Metrics, Log, Tracing],
 })
 export class TelemetryModule {}

@@ -44,7 +44,7 @@ export class Tracing {
       if (form.test(settings[name])) continue;
       const isOff = name.includes('EXPORTER');
       const outcome = isOff ? 'traces are off' : 'what is not supported has no effect';
-      log.warn(`${name} is ${found(settings[name])}: ${what} is needed; ${outcome}`);
+      log.write('warn', `${name} is ${found(settings[name])}: ${what} is needed; ${outcome}`);
       if (isOff) settings.OTEL_SDK_DISABLED = 'true';
       else if (name !== 'OTEL_PROPAGATORS') settings[name] = DEFAULTS[name];
     }

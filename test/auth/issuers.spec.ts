@@ -7,9 +7,9 @@ import { AccessTokensService } from '../../src/auth/access-tokens/access-tokens.
 import { discover } from '../../src/auth/issuers/discovery.js';
 import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
 import { Configuration } from '../../src/configuration/configuration.js';
-import { createLog } from '../../src/telemetry/log.js';
 import { Metrics } from '../../src/telemetry/metrics.js';
 import { AUDIENCE, type Fault, Issuer, type SigningKey, signingKey } from '../support/issuer.js';
+import { silentLog } from '../support/silent-log.js';
 
 const DAY = 24 * 3_600;
 const METADATA = '/.well-known/openid-configuration';
@@ -34,7 +34,7 @@ beforeEach(async () => {
     OAUTH_AUDIENCE: [AUDIENCE],
   });
   const metrics = new Metrics();
-  issuers = new IssuersService(configuration, createLog('silent', metrics), metrics);
+  issuers = new IssuersService(configuration, silentLog, metrics);
   tokens = new AccessTokensService(configuration, issuers, metrics);
   issuers.onApplicationBootstrap();
   await settled();

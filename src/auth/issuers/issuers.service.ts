@@ -1,6 +1,6 @@
-import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Configuration } from '../../configuration/configuration.js';
-import { LOG, type Log } from '../../telemetry/log.js';
+import { Log } from '../../telemetry/log.js';
 import { Metrics } from '../../telemetry/metrics.js';
 import { Issuer, NO_KEYS } from './issuer.js';
 
@@ -9,7 +9,7 @@ export class IssuersService implements OnApplicationBootstrap {
   /** In the order of OAUTH_ISSUER. */
   readonly all: readonly Issuer[];
 
-  constructor(configuration: Configuration, @Inject(LOG) log: Log, metrics: Metrics) {
+  constructor(configuration: Configuration, log: Log, metrics: Metrics) {
     this.all = configuration.OAUTH_ISSUER.map((name) => new Issuer(name, configuration, log));
     metrics.measure(['jwks_age_seconds', 'Since the keys were fetched', 'issuer'], (gauge) => {
       for (const { name, keySet, age } of this.all) if (keySet) gauge.set({ issuer: name }, age);

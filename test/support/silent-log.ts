@@ -1,0 +1,3 @@
+import type { Log } from '../../src/telemetry/log.js';
+
+export const silentLog = { write: () => undefined } as unknown as Log;
