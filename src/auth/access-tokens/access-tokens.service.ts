@@ -91,9 +91,9 @@ export class AccessTokensService {
 /** The token after `Bearer`, or the bare token, since the interface document says "Sent as <ACCESS_TOKEN>". */
 function textOf(authorization = ''): string | Fault {
   if (authorization === '' || /^bearer$/i.test(authorization)) return { reason: 'missing' };
-  const [prefix = '', scheme = 'bearer'] = /^([^ ]+) +/.exec(authorization) ?? [];
-  if (scheme.toLowerCase() !== 'bearer') return { reason: 'scheme' };
-  return authorization.slice(prefix.length);
+  const end = authorization.indexOf(' ');
+  if (end > 0 && !/^bearer /i.test(authorization)) return { reason: 'scheme' };
+  return authorization.slice(end + 1).replace(/^ +/, '');
 }
 
 const faultNow = (token: AccessToken): Fault | undefined =>

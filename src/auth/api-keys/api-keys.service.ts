@@ -63,7 +63,9 @@ export class ApiKeysService {
   private find(key: string): ListedKey | undefined {
     const list = this.snapshot.current;
     if (this.foundIn !== list) [this.found, this.foundIn] = [new Map(), list];
-    const listed = this.found.get(key) ?? list?.get(hashApiKey(key));
+    const known = this.found.get(key);
+    if (known) return known;
+    const listed = list?.get(hashApiKey(key));
     if (listed) this.found.set(key, listed);
     return listed;
   }

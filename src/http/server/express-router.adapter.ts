@@ -72,7 +72,8 @@ export class ExpressRouterAdapter extends ExpressAdapter {
     this.replies = replies;
     const router = this.getInstance<Express>().router as unknown as Handler;
     admit(this.httpServer, replies, metrics, (request, response) => {
-      const [path = ''] = /^[^?]*/.exec(request.originalUrl) ?? [];
+      const { originalUrl: url } = request;
+      const path = url.includes('?') ? url.slice(0, url.indexOf('?')) : url;
       const run = this.withoutParameters.get(path) ?? router;
       run(request, response, (error) => filter.answer(error, response));
     });
