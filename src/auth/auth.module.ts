@@ -8,17 +8,12 @@ import { CredentialsGuard } from './credentials.guard.js';
 import { IssuersService } from './issuers/issuers.service.js';
 import { Refusals } from './refusals.js';
 
+const guard = { provide: APP_GUARD, useClass: CredentialsGuard };
+
 @Global()
 @Module({
   imports: [SnapshotsModule],
-  providers: [
-    ApiKeysService,
-    KeyUse,
-    AccessTokensService,
-    IssuersService,
-    Refusals,
-    { provide: APP_GUARD, useClass: CredentialsGuard },
-  ],
+  providers: [ApiKeysService, KeyUse, AccessTokensService, IssuersService, Refusals, guard],
   exports: [ApiKeysService, IssuersService],
 })
 export class AuthModule {}

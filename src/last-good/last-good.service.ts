@@ -85,8 +85,8 @@ export class LastGoodService implements OnApplicationBootstrap {
       const content = [codes.current?.rows, keys.current, ...sets];
       const isChanged = content.some((part, at) => part !== written[at]);
       const isDue = performance.now() >= triedAt + (isChanged ? SPACING_MS : unchangedMs);
-      if (!isDue || !codes.current || !keys.current) continue;
-      if (codes.isRestored || keys.isRestored) continue;
+      if (!isDue || !codes.current || !keys.current || codes.isRestored || keys.isRestored)
+        continue;
       triedAt = performance.now();
       try {
         await writeLastGood(path, this.lastGood(codes.current.rows, keys.current));

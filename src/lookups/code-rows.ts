@@ -61,15 +61,11 @@ export function assertServable({ properties, values, records }: CodeRows): void 
   assertNames('code type', records, ({ codeType, code }) => [codeType, code]);
 }
 
-function assertNames<Row>(
-  kind: string,
-  rows: readonly Row[],
-  namesOf: (row: Row) => [where: string, name: string],
-): void {
+function assertNames<Row>(kind: string, rows: readonly Row[], namesOf: (row: Row) => string[]) {
   let place: string | undefined;
   let seen = new Set<string>();
   for (const row of rows) {
-    const [where, name] = namesOf(row); // the rows of a place follow each other
+    const [where = '', name = ''] = namesOf(row); // the rows of a place follow each other
     if (where !== place) [place, seen] = [where, new Set()];
     if (name.trim() === '' || seen.has(name))
       throw new RefusedSnapshot(

@@ -6,11 +6,8 @@ tr :first-child { width: 30%; } tr :nth-child(2) { width: 40%; }
 strong { color: #b00020; } @media (prefers-color-scheme: dark) { strong { color: #ff9a9a; } }`;
 
 /** The state of a replica, for people. It has no script, and each text is escaped. What begins with ! is a warning. */
-export const statePage = (
-  state: string,
-  warnings: string[],
-  rows: string[][],
-): string => `<!doctype html>
+export function statePage(state: string, warnings: string[], rows: string[][]): string {
+  return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -27,6 +24,7 @@ ${rows.map(row).join('\n')}
 </main>
 </html>
 `;
+}
 
 const row = ([name = '', state = '', last = '', left = '']: string[]): string =>
   `<tr><th scope="row">${escape(name)}<td>${[state, last, left].map(markup).join('<td>')}`;

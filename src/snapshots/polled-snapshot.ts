@@ -124,9 +124,7 @@ export class PolledSnapshot<T> {
       this.servedSince = Date.now();
       if (!hasSameStamp) return;
       metrics.unrecordedChanges.inc({ topic });
-      log.write('warn', 'snapshot: a change without a stamp was found, and is served now', {
-        topic,
-      });
+      log.write('warn', 'snapshot: a change without a stamp was found, and is served', { topic });
     } catch (error) {
       const isRefused = error instanceof RefusedSnapshot;
       metrics.snapshotReloads.inc({ topic, result: isRefused ? 'refused' : 'failed' });

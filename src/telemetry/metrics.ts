@@ -14,12 +14,7 @@ export class Metrics implements OnModuleInit {
     this.of('http_requests_total', 'Answers', 'operation', 'status'),
   );
   private readonly clientAnswers = new AnswerCounter(
-    this.of(
-      'client_requests_total',
-      'Answers by the client of the API key: 1,000 clients have names, the rest are other',
-      'client',
-      'status',
-    ),
+    this.of('client_requests_total', 'Answers to 1,000 clients, and to others', 'client', 'status'),
   );
   private readonly durations = new DurationHistogram(
     this.of('http_request_duration_seconds', 'Time to answer a request'),
@@ -27,23 +22,10 @@ export class Metrics implements OnModuleInit {
   readonly credentialsRefused = new AnswerCounter(
     this.of('credentials_refused_total', 'Credentials refused', 'credential', 'reason'),
   );
-  readonly connectionsRefused = this.counter(
-    'connections_refused_total',
-    'Connections closed because of a limit: connections (of the process) or waiting-requests',
-    'limit',
-  );
-  readonly snapshotReloads = this.counter(
-    'snapshot_reloads_total',
-    'Readings: loaded, refused (cannot be served) or failed',
-    'topic',
-    'result',
-  );
+  readonly connectionsRefused = this.counter('connections_refused_total', 'Over a limit', 'limit');
+  readonly snapshotReloads = this.counter('snapshot_reloads_total', 'Readings', 'topic', 'result');
   readonly lastGoodWrites = this.counter('last_good_writes_total', 'Writes of the file', 'result');
-  readonly unrecordedChanges = this.counter(
-    'unrecorded_changes_total',
-    'Changes that were found without a stamp: somebody had switched triggers off',
-    'topic',
-  );
+  readonly unrecordedChanges = this.counter('unrecorded_changes_total', 'Without a stamp', 'topic');
   readonly triggerFaults = this.gauge('trigger_faults', 'Objects not as the migrations made them');
   readonly momentsSwitched = this.counter('moments_switched_total', 'Moments that have come');
   readonly databaseUp = this.gauge('database_up', '1 while the database answers');

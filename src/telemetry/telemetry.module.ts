@@ -10,11 +10,7 @@ import { Tracing } from './tracing.js';
   providers: [
     Metrics,
     Log,
-    {
-      provide: Tracing,
-      inject: [Configuration, Log],
-      useFactory: (configuration: Configuration, log: Log) => Tracing.create(configuration, log),
-    },
+    { provide: Tracing, inject: [Configuration, Log], useFactory: Tracing.create },
   ],
   exports: [Metrics, Log, Tracing],
 })

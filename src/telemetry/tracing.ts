@@ -8,7 +8,6 @@ import type { OpenTelemetry, TracedRequest } from './open-telemetry.js';
 /** W3C Trace Context, section 3.2. Anything else is free text, and stays out of the log. */
 const TRACEPARENT = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-[\da-f]{16}-[\da-f]{2}/;
 
-const NONE: TraceIds = {};
 const DEFAULTS = new Configuration();
 /** The exporter would send to localhost instead of an address that it cannot parse. */
 const COLLECTOR = {
@@ -37,7 +36,7 @@ export class Tracing {
   constructor(private readonly tracer?: OpenTelemetry) {}
 
   /** What is not supported is a warning, since a platform sets the variables for all its programs. Traces that could not be sent are off. */
-  static async create(configuration: Configuration, log: Log): Promise<Tracing> {
+  static async create(this: void, configuration: Configuration, log: Log): Promise<Tracing> {
     const settings = Object.assign(new Configuration(), configuration);
     for (const [general, form, what] of SUPPORTED) {
       const forTraces = general.replace('OTLP_', 'OTLP_TRACES_') as typeof general;
@@ -61,7 +60,7 @@ export class Tracing {
   /** Records the span of an answered request, and returns trace_id and span_id for its log line. */
   request(request: TracedRequest, status: number, milliseconds: number): TraceIds {
     const { traceparent } = request.headers;
-    if (!this.tracer && traceparent === undefined) return NONE;
+    if (!this.tracer && traceparent === undefined) return {};
     const [, trace_id] = TRACEPARENT.exec(traceparent?.toString() ?? '') ?? [];
     return { trace_id, ...this.tracer?.request(request, status, milliseconds) };
   }

@@ -224,10 +224,7 @@ describe('a token beside a wrong key', () => {
 
 it('API_KEY_MAX_AGE_SECONDS is how long keys count while the database is away: then 503, never 401, and 200 again on its return', async () => {
   const proxy = await Proxy.before(world.database.urlOf('order_lookup_service'));
-  const service = await world.replica({
-    DATABASE_URL: proxy.url,
-    API_KEY_MAX_AGE_SECONDS: '10',
-  });
+  const service = await world.replica({ DATABASE_URL: proxy.url, API_KEY_MAX_AGE_SECONDS: '10' });
   try {
     proxy.mode = 'refuse';
     proxy.cut();

@@ -93,11 +93,7 @@ it('deploy/kubernetes alerts by the rules of deploy/prometheus', () => {
 
 it('deploy/kubernetes runs every container without privileges', () => {
   const capabilities = { drop: ['ALL'] };
-  const container = {
-    allowPrivilegeEscalation: false,
-    readOnlyRootFilesystem: true,
-    capabilities,
-  };
+  const container = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities };
   const contexts = [expect.objectContaining({ runAsNonRoot: true }), container];
   expect(valuesOf('securityContext', pods)).toEqual([...contexts, ...contexts]);
   expect(valuesOf('automountServiceAccountToken', pods)).toEqual([false, false]);

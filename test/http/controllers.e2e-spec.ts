@@ -53,10 +53,7 @@ class Forms {
     return { a: 2 };
   }
   @Get('file') file() {
-    return new nest.StreamableFile(Readable.from(['a,b', '\n']), {
-      type: 'text/csv',
-      length: 4,
-    });
+    return new nest.StreamableFile(Readable.from(['a,b', '\n']), { type: 'text/csv', length: 4 });
   }
   @Get('missing') @Header('Content-Disposition', 'attachment') missing() {
     throw new nest.NotFoundException('There is no such note.');
@@ -93,11 +90,7 @@ let limited: Headers;
 const create = (controller: nest.Type): Promise<NestExpressApplication> => {
   nest.Module({ controllers: [controller] })(AppModule);
   const DATABASE_URL = database.urlOf('order_lookup_service');
-  const more = {
-    LOG_LEVEL: 'silent',
-    CORS_ORIGINS: ORIGIN,
-    RATE_LIMIT_PER_MINUTE: String(LIMIT),
-  };
+  const more = { LOG_LEVEL: 'silent', CORS_ORIGINS: ORIGIN, RATE_LIMIT_PER_MINUTE: String(LIMIT) };
   return createApplication(readConfiguration({ DATABASE_URL, ...issuer.environment, ...more }));
 };
 

@@ -104,6 +104,8 @@ describe('what is no request is answered 400, and the connection closed', () => 
   );
 });
 
+const chunks = 'Transfer-Encoding: chunked\r\n';
+
 describe('the limits', () => {
   const line = (bytes: number): string => `A: ${'x'.repeat(bytes)}\r\n`;
   it.each<[string, ProblemSlug, string]>([
@@ -128,7 +130,6 @@ describe('the limits', () => {
 });
 
 describe('a body', () => {
-  const chunks = 'Transfer-Encoding: chunked\r\n';
   it.each([
     ['with a length', request(`GET ${PATH}`, 'Content-Length: 5\r\n') + 'hello'],
     ['in chunks', request(`GET ${PATH}`, chunks) + '5\r\nhello\r\n0\r\n\r\n'],
@@ -215,7 +216,6 @@ describe('what RFC 9112 allows', () => {
 });
 
 describe('an answer that closes its connection', () => {
-  const chunks = 'Transfer-Encoding: chunked\r\n';
   it.each<[string, number, () => string]>([
     ['Connection: close', 200, () => good(undefined, 'Connection: close\r\n')],
     ['HTTP/1.0', 200, () => `GET ${PATH} HTTP/1.0\r\n${credentials()}\r\n`],

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { exchange } from '../support/raw.js';
+import { requestTo } from '../support/reader.js';
 import { type LogLine, type RunningService, until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
 import { testWorld } from '../support/test-world.js';
@@ -103,6 +104,27 @@ describe('a signal to end', () => {
 });
 
 describe('the log', () => {
+  it.each(['pause', 'destroy'] as const)(
+    'drops and counts lines without a reader (%s), and does not keep the process from ending',
+    async (how) => {
+      const service = await world.replica({ DRAIN_SECONDS: '0' });
+      const refused = requestTo(PATHS.orderUpdate, {}).repeat(100);
+      const refuse = () => exchange(service.port, refused, { answers: 100 });
+      const dropped = () => service.metric('order_lookup_log_lines_dropped_total');
+      service['child'].stdout?.[how]();
+      await until(async () => {
+        await Promise.all(Array.from({ length: 10 }, refuse));
+        return (await dropped()) > 0;
+      });
+      const before = await dropped();
+      await refuse();
+      expect(await dropped()).toBeGreaterThan(before + 50);
+      expect((await world.get(PATHS.orderUpdate, { service })).status).toBe(200);
+      service.signal('SIGTERM');
+      expect(await service.exited()).toBe(0);
+    },
+  );
+
   it('has the line of a failed request under the id of its problem document', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     const reply = await world.get(`${PATHS.communicationCodes}?x=1`, { headers: { traceparent } });

@@ -38,12 +38,7 @@ export class RunningService {
         ? ['sh', ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...program]]
         : [program[0], [program[1]]];
     const child = spawn(command, words, {
-      env: cleanEnvironment({
-        HOST: '127.0.0.1',
-        PORT: '0',
-        MANAGEMENT_PORT: '0',
-        ...environment,
-      }),
+      env: cleanEnvironment({ HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: '0', ...environment }),
       cwd: PROJECT,
       stdio: ['ignore', 'pipe', 'pipe'],
     });

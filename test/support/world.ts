@@ -118,10 +118,7 @@ export class World {
     const sent = Object.entries({ ...this.headers, ...headers }).filter(
       (entry): entry is [string, string] => entry[1] !== undefined,
     );
-    const response = await fetch(service.url + path, {
-      method,
-      headers: sent,
-    });
+    const response = await fetch(service.url + path, { method, headers: sent });
     const { status, headers: received } = response;
     const reply = { status, headers: received, text: await response.text() };
     this.held?.check(method, path, reply);

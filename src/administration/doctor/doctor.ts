@@ -11,7 +11,6 @@ import { transportWarning } from '../../configuration/database-url.js';
 import { readConfiguration } from '../../configuration/read-configuration.js';
 import { objectFaults } from '../../database/objects.js';
 import { messageOf } from '../../telemetry/error-message.js';
-import type { Log } from '../../telemetry/log.js';
 import { Tracing } from '../../telemetry/tracing.js';
 import { command, typed } from '../frame/command.js';
 import { textsOf, withDatabase } from '../frame/connect.js';
@@ -88,7 +87,7 @@ async function examineConfiguration(): Promise<Finding> {
   const configuration = readConfiguration(process.env);
   const warnings = [configuration.warnings ?? [], transportWarning(configuration) ?? []].flat();
   const off = Object.assign(new Configuration(), configuration, { OTEL_SDK_DISABLED: 'true' });
-  await Tracing.create(off, { warn: (text: string) => warnings.push(text) } as unknown as Log);
+  await Tracing.create(off, { write: (_: string, text: string) => warnings.push(text) } as never);
   return [warnings.length > 0 ? 'warning' : 'ok', 'complete', warnings.join('; ')];
 }
 

@@ -13,10 +13,7 @@ export interface KeySet {
 }
 
 /** @throws Error if it is no key set (RFC 7517 section 5) */
-export const keySetOf = (jwks: JSONWebKeySet): KeySet => ({
-  jwks,
-  select: createLocalJWKSet(jwks),
-});
+export const keySetOf = (jwks: JSONWebKeySet) => ({ jwks, select: createLocalJWKSet(jwks) });
 
 export const fetchKeySet = async (address: string): Promise<KeySet> =>
   keySetOf((await fetchJson(address)) as JSONWebKeySet);

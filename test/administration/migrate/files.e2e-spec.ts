@@ -116,10 +116,7 @@ describe('a file that looks alike is applied, as its plan says', () => {
   ])('%s', async (_kind, up, down = 'select 1;') => {
     copy.add('0100_x', up, down);
     const before = await contents();
-    expect(await plan()).toMatchObject({
-      migrations: ['0100_x'],
-      refusals: [],
-    });
+    expect(await plan()).toMatchObject({ migrations: ['0100_x'], refusals: [] });
     expect(await contents()).toEqual(before);
     expect(await run('up')).toEqual(['0100_x']);
     expect(await run('down', undefined, () => ['0100_x'])).toEqual(['0100_x']);
