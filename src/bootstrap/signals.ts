@@ -5,7 +5,7 @@ export function endOn({ log, stop }: Pick<Service, 'log' | 'stop'>): void {
   let ending = false;
   const end = async (status: number, reason: string): Promise<void> => {
     if (ending) process.exit(status || 130);
-    ending = true;
+    ending = log.isEnding = true; // a reader that stalls keeps the process neither now nor at a second signal
     log.write('info', 'stopping', { reason });
     await stop(reason).catch((err: unknown) => log.write('error', 'stopping failed', { err }));
     log.write('info', 'stopped');

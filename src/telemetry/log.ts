@@ -25,6 +25,8 @@ export class Log {
   private gathered = '';
   /** The code of the last write's error. After EPIPE there is no reader any more. */
   private failure: string | undefined;
+  /** The process ends in order. What is not written then is lost. */
+  isEnding = false;
 
   constructor(
     { LOG_LEVEL }: Configuration,
@@ -53,7 +55,7 @@ export class Log {
 
   /** Writes the last lines, and no more after them. */
   async end(): Promise<void> {
-    process.off('exit', this.writeAtExit);
+    this.isEnding = true;
     this.handOver();
     this.output.end();
     const written = once(this.output, 'close').catch(() => undefined);
@@ -73,7 +75,7 @@ export class Log {
 
   private readonly writeAtExit = (): void => {
     this.handOver();
-    if (this.failure === undefined) this.output.flushSync();
+    if (this.failure === undefined && !this.isEnding) this.output.flushSync();
   };
 }
 

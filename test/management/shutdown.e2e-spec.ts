@@ -104,26 +104,28 @@ describe('a signal to end', () => {
 });
 
 describe('the log', () => {
-  it.each(['pause', 'destroy'] as const)(
-    'drops and counts lines without a reader (%s), and does not keep the process from ending',
-    async (how) => {
-      const service = await world.replica({ DRAIN_SECONDS: '0' });
-      const refused = requestTo(PATHS.orderUpdate, {}).repeat(100);
-      const refuse = () => exchange(service.port, refused, { answers: 100 });
-      const dropped = () => service.metric('order_lookup_log_lines_dropped_total');
-      service['child'].stdout?.[how]();
-      await until(async () => {
-        await Promise.all(Array.from({ length: 10 }, refuse));
-        return (await dropped()) > 0;
-      });
-      const before = await dropped();
-      await refuse();
-      expect(await dropped()).toBeGreaterThan(before + 50);
-      expect((await world.get(PATHS.orderUpdate, { service })).status).toBe(200);
-      service.signal('SIGTERM');
-      expect(await service.exited()).toBe(0);
-    },
-  );
+  it.each([
+    ['pause', 80, 0],
+    ['pause', 80, 130],
+    ['destroy', 5, 0],
+  ] as const)('counts what no reader takes: %s, %i00 lines, status %i', async (...row) => {
+    const [how, hundreds, status] = row;
+    const service = await world.replica({ DRAIN_SECONDS: '1' });
+    const refused = requestTo(PATHS.orderUpdate, {}).repeat(100);
+    const refuse = () => exchange(service.port, refused, { answers: 100 });
+    const dropped = () => service.metric('order_lookup_log_lines_dropped_total');
+    service['child'].stdout?.[how]();
+    await Promise.all(Array.from({ length: hundreds }, refuse));
+    const before = await dropped();
+    expect(before).toBeGreaterThan(0);
+    await refuse();
+    expect(await dropped()).toBeGreaterThan(before + 50);
+    expect((await world.get(PATHS.orderUpdate, { service })).status).toBe(200);
+    service.signal('SIGTERM');
+    await until(async () => (await service.readiness()).status === 503);
+    if (status > 0) service.signal('SIGTERM');
+    expect(await service.exited()).toBe(status);
+  });
 
   it('has the line of a failed request under the id of its problem document', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
