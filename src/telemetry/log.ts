@@ -1,5 +1,5 @@
 // JSON lines on standard output, written without waiting. A reader that stalls does not stall the service: further lines are dropped and counted.
-// Lines of one turn of the event loop are written together. With pino, which writes each, and makes it field by field, a 401 takes 20 % more CPU time.
+// Lines of one turn of the event loop are written together. With pino, which writes each, and makes it field by field, a 401 takes 13 % more CPU time.
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { format, inspect } from 'node:util';
