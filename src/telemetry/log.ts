@@ -25,7 +25,7 @@ export class Log {
   private gathered = '';
   /** The code of the last write's error. After EPIPE there is no reader any more. */
   private failure: string | undefined;
-  /** The process ends in order. What is not written then is lost. */
+  /** From then on a reader that stalls is not waited for. */
   isEnding = false;
 
   constructor(

@@ -119,7 +119,7 @@ describe('the log', () => {
     const before = await dropped();
     expect(before).toBeGreaterThan(0);
     await refuse();
-    expect(await dropped()).toBeGreaterThan(before + 50);
+    if (how === 'destroy') expect(await dropped()).toBe(before + 100); // else a few may still fit
     expect((await world.get(PATHS.orderUpdate, { service })).status).toBe(200);
     service.signal('SIGTERM');
     await until(async () => (await service.readiness()).status === 503);
