@@ -90,8 +90,7 @@ export OAUTH_ISSUER='${issuerUrl}'
 export OAUTH_AUDIENCE='${OAUTH_AUDIENCE}'
 `;
     writeFileSync(join(DATA, VARIABLES), variables, { mode: 0o600 });
-    const { managementUrl } = service;
-    process.stdout.write(welcome({ url, managementUrl, issuerUrl, databaseUrl, key, variables }));
+    process.stdout.write(welcome({ ...service, url, issuerUrl, databaseUrl, key, variables }));
   } catch (error) {
     process.stderr.write(`${describeStartFailure(error)}\n`);
     await postgres?.stop();

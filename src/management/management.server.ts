@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { CLASSES } from '../http/service-request.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import { ProblemRenderer } from '../problems/problem-details.js';
 import { Metrics } from '../telemetry/metrics.js';
@@ -18,7 +19,7 @@ export class ManagementServer implements OnApplicationShutdown {
     private readonly problems: ProblemRenderer,
     private readonly metrics: Metrics,
   ) {
-    this.server = createServer((request, response) => void this.answer(request, response));
+    this.server = createServer(CLASSES, (...given) => void this.answer(...given));
   }
 
   /** Called last, so that health and metrics are available while the service ends. */

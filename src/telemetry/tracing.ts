@@ -29,8 +29,6 @@ const SUPPORTED = [
   ['OTEL_TRACES_SAMPLER_ARG', /^(0?(\.\d+)?|1(\.0*)?)$/, 'the share of requests, from 0 to 1,'],
 ] as const;
 
-type TraceIds = { readonly trace_id?: string | undefined; readonly span_id?: string | undefined };
-
 @Injectable()
 export class Tracing {
   constructor(private readonly tracer?: OpenTelemetry) {}
@@ -58,9 +56,9 @@ export class Tracing {
   }
 
   /** Records the span of an answered request, and returns trace_id and span_id for its log line. */
-  request(request: TracedRequest, status: number, milliseconds: number): TraceIds {
+  request(request: TracedRequest, status: number, milliseconds: number) {
     const { traceparent } = request.headers;
-    if (!this.tracer && traceparent === undefined) return {};
+    if (!this.tracer && traceparent === undefined) return { trace_id: undefined };
     const [, trace_id] = TRACEPARENT.exec(traceparent?.toString() ?? '') ?? [];
     return { trace_id, ...this.tracer?.request(request, status, milliseconds) };
   }

@@ -11,7 +11,7 @@ const GATHER_MS = 1_000;
 @Injectable()
 export class KeyUse {
   private readonly notedThisMinute = new Set<string>();
-  private gathered: string[] = [];
+  private readonly gathered: string[] = [];
 
   constructor(@InjectDataSource() private readonly dataSource: DataSource) {
     setInterval(() => this.notedThisMinute.clear(), MINUTE_MS).unref();
@@ -25,8 +25,7 @@ export class KeyUse {
   }
 
   private async write(): Promise<void> {
-    const keyIds = this.gathered;
-    this.gathered = [];
+    const keyIds = this.gathered.splice(0);
     // Not initialized while the keys are those of LAST_GOOD_FILE, and when the process ends
     if (keyIds.length === 0 || !this.dataSource.isInitialized) return;
     await withSession(this.dataSource, async (manager) => {
