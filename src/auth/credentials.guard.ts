@@ -32,7 +32,7 @@ export class CredentialsGuard implements CanActivate {
     if ('reason' in key) {
       const token = isTwice ? REPEATED : this.accessTokens.inspect(authorization);
       const problem = this.refusals.of(request, key, token);
-      // Rejected when Nest waits for it: Node.js notes each promise that is rejected before (7 % of the CPU time). V8 optimizes no function that always throws
+      // Rejected once Nest waits for it. Rejected earlier it takes 7 % more CPU time, since Node.js notes it; thrown 6 to 22 %, since V8 does not optimize that
       return new Promise((_, reject) => process.nextTick(reject, problem));
     }
     request.caller = key;

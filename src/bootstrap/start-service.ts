@@ -38,11 +38,8 @@ export async function startService(configuration: Configuration) {
   }
 }
 
-async function listen(
-  server: Server,
-  variable: 'PORT' | 'MANAGEMENT_PORT',
-  { HOST: host, [variable]: port }: Configuration,
-): Promise<string> {
+async function listen(server: Server, variable: 'PORT' | 'MANAGEMENT_PORT', all: Configuration) {
+  const { HOST: host, [variable]: port } = all;
   server.listen(port, host);
   await once(server, 'listening').catch(({ code, message }: NodeJS.ErrnoException) => {
     const reason =

@@ -6,24 +6,20 @@ import { type CodeRecord, type CodeRows, assertServable, recordOf } from './code
 
 /** Records that are read at a time: some milliseconds of work. */
 const PAGE = 500;
+const LOCK = `lock table public.area_property, public.code_list_value, public.communication_code in access share mode`;
 
 /** A snapshot that is older than a TRUNCATE or a rewrite of a table would see the table empty. So this is the first query of a transaction. */
-export const lockTables = (manager: EntityManager): Promise<unknown> =>
-  manager.query(
-    'lock table public.area_property, public.code_list_value, public.communication_code in access share mode',
-  );
+export const lockTables = (manager: EntityManager): Promise<unknown> => manager.query(LOCK);
 
 /**
  * The rows of all moments.
  * @throws RefusedSnapshot if they cannot be served
  */
 export async function readCodes(manager: EntityManager): Promise<CodeRows> {
-  const properties = await manager
-    .getRepository(AreaProperty)
-    .find({ order: { area: 'ASC', position: 'ASC' } });
-  const values = await manager
-    .getRepository(CodeListValue)
-    .find({ order: { codeList: 'ASC', position: 'ASC' } });
+  const areaProperties = manager.getRepository(AreaProperty);
+  const properties = await areaProperties.find({ order: { area: 'ASC', position: 'ASC' } });
+  const listValues = manager.getRepository(CodeListValue);
+  const values = await listValues.find({ order: { codeList: 'ASC', position: 'ASC' } });
   const rows = { properties, values, records: await readRecords(manager) };
   assertServable(rows);
   await assertAllRead(manager, rows); // requests have their turn here, between the checks above and the index

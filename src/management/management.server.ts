@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { CLASSES } from '../http/service-request.js';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { ExpressRouterAdapter } from '../http/server/express-router.adapter.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import { ProblemRenderer } from '../problems/problem-details.js';
 import { Metrics } from '../telemetry/metrics.js';
@@ -18,8 +19,9 @@ export class ManagementServer implements OnApplicationShutdown {
     private readonly health: HealthService,
     private readonly problems: ProblemRenderer,
     private readonly metrics: Metrics,
+    { httpAdapter }: HttpAdapterHost<ExpressRouterAdapter>,
   ) {
-    this.server = createServer(CLASSES, (...given) => void this.answer(...given));
+    this.server = createServer(httpAdapter.classes, (...given) => void this.answer(...given));
   }
 
   /** Called last, so that health and metrics are available while the service ends. */

@@ -16,6 +16,8 @@ const END_MS = 500;
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 type Level = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+/** What takes lines. */
+export type Lines = Pick<Log, 'write'>;
 
 /** The log of the process. */
 @Injectable()
@@ -25,7 +27,7 @@ export class Log {
   private gathered = '';
   /** The code of the last write's error. After EPIPE there is no reader any more. */
   private failure: string | undefined;
-  /** From then on a reader that stalls is not waited for. */
+  /** Set when the end begins: an exit after that does not wait for a reader that stalls. */
   isEnding = false;
 
   constructor(

@@ -6,6 +6,12 @@ import { version } from './version.js';
 
 /** How many clients the metric names: each takes one series for each status. */
 const MOST_CLIENTS = 1_000;
+const BY_CLIENT =
+  'Answers by the client of the API key: 1,000 clients have names, the rest are other';
+const BY_LIMIT =
+  'Connections closed because of a limit: connections (of the process) or waiting-requests';
+const BY_RESULT = 'Readings: loaded, refused (cannot be served) or failed';
+const UNRECORDED = 'Changes that were found without a stamp: somebody had switched triggers off';
 
 @Injectable()
 export class Metrics implements OnModuleInit {
@@ -14,7 +20,7 @@ export class Metrics implements OnModuleInit {
     this.of('http_requests_total', 'Answers', 'operation', 'status'),
   );
   private readonly clientAnswers = new AnswerCounter(
-    this.of('client_requests_total', 'Answers to 1,000 clients, and to others', 'client', 'status'),
+    this.of('client_requests_total', BY_CLIENT, 'client', 'status'),
   );
   private readonly durations = new DurationHistogram(
     this.of('http_request_duration_seconds', 'Time to answer a request'),
@@ -22,10 +28,10 @@ export class Metrics implements OnModuleInit {
   readonly credentialsRefused = new AnswerCounter(
     this.of('credentials_refused_total', 'Credentials refused', 'credential', 'reason'),
   );
-  readonly connectionsRefused = this.counter('connections_refused_total', 'Over a limit', 'limit');
-  readonly snapshotReloads = this.counter('snapshot_reloads_total', 'Readings', 'topic', 'result');
+  readonly connectionsRefused = this.counter('connections_refused_total', BY_LIMIT, 'limit');
+  readonly snapshotReloads = this.counter('snapshot_reloads_total', BY_RESULT, 'topic', 'result');
   readonly lastGoodWrites = this.counter('last_good_writes_total', 'Writes of the file', 'result');
-  readonly unrecordedChanges = this.counter('unrecorded_changes_total', 'Without a stamp', 'topic');
+  readonly unrecordedChanges = this.counter('unrecorded_changes_total', UNRECORDED, 'topic');
   readonly triggerFaults = this.gauge('trigger_faults', 'Objects not as the migrations made them');
   readonly momentsSwitched = this.counter('moments_switched_total', 'Moments that have come');
   readonly databaseUp = this.gauge('database_up', '1 while the database answers');

@@ -7,7 +7,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import * as resources from '@opentelemetry/resources';
 import * as sdk from '@opentelemetry/sdk-trace';
 import type { Configuration } from '../configuration/configuration.js';
-import type { Log } from './log.js';
+import type { Lines } from './log.js';
 import { RepeatedFailure } from './repeated-failure.js';
 
 /** For a collector that stalls to accept the last spans. */
@@ -29,7 +29,7 @@ export class OpenTelemetry {
   private readonly propagator: core.CompositePropagator;
 
   /** The exporter and the resource read the other standard variables themselves. */
-  constructor(configuration: Configuration, log: Log) {
+  constructor(configuration: Configuration, log: Lines) {
     const { OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG } = configuration;
     const hasParents = /\btracecontext\b/i.test(configuration.OTEL_PROPAGATORS);
     const propagators = hasParents ? [new core.W3CTraceContextPropagator()] : [];

@@ -1,5 +1,5 @@
 import { messageOf } from './error-message.js';
-import type { Log } from './log.js';
+import type { Lines } from './log.js';
 
 const SUMMARY_MS = 60_000;
 
@@ -10,7 +10,7 @@ export class RepeatedFailure {
   private loggedAt = 0;
 
   constructor(
-    private readonly log: Log,
+    private readonly log: Lines,
     private readonly subject: string,
   ) {}
 

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { Configuration } from '../configuration/configuration.js';
-import type { Log } from './log.js';
+import type { Lines } from './log.js';
 import { Tracing } from './tracing.js';
 
 const ENDPOINT = 'http://127.0.0.1:1';
@@ -10,10 +10,9 @@ const REQUEST = { operation: '/a', requestId: '1', headers: {} };
 /** Whether traces are on, and the warnings. */
 async function create(variables: Partial<Configuration>): Promise<[boolean, string[]]> {
   const warnings: string[] = [];
-  const write: Log['write'] = (level, text) => void (level === 'warn' && warnings.push(text));
-  const tracing = await Tracing.create(Object.assign(new Configuration(), variables), {
-    write,
-  } as Log);
+  const write: Lines['write'] = (level, text) => void (level === 'warn' && warnings.push(text));
+  const configuration = Object.assign(new Configuration(), variables);
+  const tracing = await Tracing.create(configuration, { write });
   return [tracing.request(REQUEST, 200, 1).span_id !== undefined, warnings];
 }
 

@@ -2,7 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { found } from '../configuration/rules.js';
-import type { Log } from './log.js';
+import type { Lines } from './log.js';
 import type { OpenTelemetry, TracedRequest } from './open-telemetry.js';
 
 /** W3C Trace Context, section 3.2. Anything else is free text, and stays out of the log. */
@@ -34,7 +34,7 @@ export class Tracing {
   constructor(private readonly tracer?: OpenTelemetry) {}
 
   /** What is not supported is a warning, since a platform sets the variables for all its programs. Traces that could not be sent are off. */
-  static async create(this: void, configuration: Configuration, log: Log): Promise<Tracing> {
+  static async create(this: void, configuration: Configuration, log: Lines): Promise<Tracing> {
     const settings = Object.assign(new Configuration(), configuration);
     for (const [general, form, what] of SUPPORTED) {
       const forTraces = general.replace('OTLP_', 'OTLP_TRACES_') as typeof general;

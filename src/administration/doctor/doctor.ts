@@ -87,7 +87,7 @@ async function examineConfiguration(): Promise<Finding> {
   const configuration = readConfiguration(process.env);
   const warnings = [configuration.warnings ?? [], transportWarning(configuration) ?? []].flat();
   const off = Object.assign(new Configuration(), configuration, { OTEL_SDK_DISABLED: 'true' });
-  await Tracing.create(off, { write: (_: string, text: string) => warnings.push(text) } as never);
+  await Tracing.create(off, { write: (_level, text) => void warnings.push(text) });
   return [warnings.length > 0 ? 'warning' : 'ok', 'complete', warnings.join('; ')];
 }
 

@@ -118,13 +118,12 @@ export class Issuer {
 
   refresh(): Promise<void> {
     clearTimeout(this.timer);
-    this.refreshing ??= this.fetch().finally(() => {
+    return (this.refreshing ??= this.fetch().finally(() => {
       this.refreshing = undefined;
       const { failures } = this.failure;
       const pauseMs = failures > 0 ? RETRY_MS * 2 ** (failures - 1) : REFRESH_MS;
       this.timer = setTimeout(() => void this.refresh(), Math.min(pauseMs, REFRESH_MS)).unref();
-    });
-    return this.refreshing;
+    }));
   }
 
   private async fetch(): Promise<void> {
@@ -141,8 +140,7 @@ export class Issuer {
       this.failure.succeeded();
     } catch (error) {
       this.describedAt = -Infinity; // the key set may have moved
-      const refusedAt = this.keySet && new Date(Date.now() + this.secondsLeft * 1000);
-      this.failure.failed(error, refusedAt);
+      this.failure.failed(error, this.keySet && new Date(Date.now() + this.secondsLeft * 1000));
     }
   }
 
