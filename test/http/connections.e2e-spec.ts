@@ -154,7 +154,7 @@ describe('a connection that sends garbage', () => {
   });
 });
 
-describe('connections that never finish a request', () => {
+describe('connections that never finish a request, or never read an answer', () => {
   let service: RunningService;
   beforeAll(async () => {
     service = await world.start({}, { descriptors: DESCRIPTORS });
@@ -163,13 +163,14 @@ describe('connections that never finish a request', () => {
 
   it('are closed, with 408 where a request has begun; as many as the process may hold keep out newcomers only until then', async () => {
     const stop = await establish(service);
+    await open(1, service.port, large.repeat(8)); // more than the kernel takes
     const slowly = Array.from(`GET ${PATHS.orderUpdate}?${'x'.repeat(100)}`); // five minutes of bytes
     const ends = Promise.all([
       exchange(service.port, []),
       exchange(service.port, NEVER),
       exchange(service.port, slowly, { pauseMs: 3_000 }),
     ]);
-    await until(async () => (await service.metric(OPEN)) === 4);
+    await until(async () => (await service.metric(OPEN)) === 5);
     await open(DESCRIPTORS, service.port);
     await until(async () => (await service.metric(`${REFUSED}{limit="connections"}`)) > 0);
     expect((await fetch(`${service.managementUrl}/health/ready`)).status).toBe(200);

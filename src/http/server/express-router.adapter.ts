@@ -18,8 +18,6 @@ import { BODY, notAllowed } from './framing.js';
 
 /** At which Node's parser stops: more than our own limits, so that the answer can say which part is too long. */
 const PARSER_HEADER_BYTES = 32 * 1024;
-/** Without any traffic, also if the client does not read an answer. */
-const STALLED_MS = 30_000;
 /** How long clients may continue to read answers under way when the service ends. */
 const CLOSE_MS = 4_000;
 
@@ -66,7 +64,6 @@ export class ExpressRouterAdapter extends ExpressAdapter {
     };
     const server = createServer(options);
     server.maxHeadersCount = 0; // Node would drop further headers silently, so the admission counts them
-    server.timeout = STALLED_MS;
     this.httpServer = server as unknown as Server;
   }
 
