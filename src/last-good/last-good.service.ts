@@ -45,9 +45,8 @@ export class LastGoodService implements OnApplicationBootstrap {
     await pause(LOOK_MS, undefined, { ref: false });
     if (codes.named === undefined || keys.named === undefined)
       await pause(LOOK_MS, undefined, { ref: false });
-    const issuers = this.issuers.all.filter(({ keySet }) => !keySet);
     const lacksData = !codes.current || !keys.current;
-    if (!lacksData && issuers.length === 0) return;
+    if (!lacksData && this.issuers.all.every(({ keySet }) => keySet)) return;
     try {
       const lastGood = await readLastGood(path);
       if (lastGood.source !== this.source)
@@ -65,6 +64,7 @@ export class LastGoodService implements OnApplicationBootstrap {
       for (const { name, fetchedAt, jwks } of lastGood.issuers)
         this.issuers.get(name)?.restore(jwks, ageOf(fetchedAt));
       const topics = [...(codes.isRestored ? ['codes'] : []), ...(keys.isRestored ? ['keys'] : [])];
+      const issuers = this.issuers.all.filter(({ isRestored }) => isRestored);
       const served = [...topics, ...issuers.map(({ name }) => name)];
       if (served.length > 0)
         this.log.write('warn', 'LAST_GOOD_FILE is served', { served, ageSeconds: age });

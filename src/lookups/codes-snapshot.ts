@@ -12,7 +12,7 @@ const PREFIX = '{"communicationRecords":[';
 const SUFFIX = ']}';
 /** Records that are joined and hashed in one turn of the event loop: about a millisecond. */
 const PIECE = 2_000;
-/** How many answers are kept, and the size of their bodies together, without that of the whole list. */
+/** How many answers to filters are kept, and the size of their bodies together; that of the whole list counts until some are forgotten. */
 const MOST_ANSWERS = 1_000;
 const MOST_BYTES = 32 * 1024 ** 2;
 

@@ -138,6 +138,18 @@ it('LAST_GOOD_FILE is ignored with one line where it is of another database; the
   expect(service.lines.filter(isLine)).toHaveLength(1);
 });
 
+it('LAST_GOOD_FILE without the keys of an issuer that never answered is said to serve the others', async () => {
+  [proxy.mode, world.issuer.fault] = ['pass', 'none'];
+  const path = join(folder, 'partial');
+  const issuers = { OAUTH_ISSUER: `${world.issuer.url},http://127.0.0.1:9`, LAST_GOOD_FILE: path };
+  await start(issuers);
+  await until(async () => (await readLastGood(path)).issuers.length === 1);
+  leave();
+  const service = await start(issuers);
+  const { served } = await service.waitForLog(({ msg }) => msg === 'LAST_GOOD_FILE is served');
+  expect(served).toEqual(['codes', 'keys', world.issuer.url]);
+});
+
 it('LAST_GOOD_FILE is what a replica serves that starts while database and issuer are away, until they answer', async () => {
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const service = await start();
