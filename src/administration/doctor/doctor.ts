@@ -13,7 +13,7 @@ import { objectFaults } from '../../database/objects.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { Tracing } from '../../telemetry/tracing.js';
 import { command, typed } from '../frame/command.js';
-import { textsOf, withDatabase } from '../frame/connect.js';
+import { columnOf, withDatabase } from '../frame/connect.js';
 import { readState } from '../migrate/migration-files.js';
 
 const ISSUE = `Copy the whole key, or issue one: ${typed('keys', 'issue --client NAME')}`;
@@ -95,7 +95,7 @@ const SERVER = `select format('PostgreSQL %s, database %s, role %s', current_set
 const KEYS_IN_FORCE = `select id::text from public.api_key where ${KEY_STATE} in ('in force', 'ends')`;
 const DATABASE: Record<string, Parameters<typeof withDatabase<Finding>>[0]> = {
   async database(client) {
-    const [text = ''] = await textsOf(client, SERVER);
+    const [text = ''] = await columnOf(client, SERVER);
     return ['ok', text];
   },
   async migrations(client) {
@@ -120,7 +120,7 @@ const DATABASE: Record<string, Parameters<typeof withDatabase<Finding>>[0]> = {
   },
   async contents(client, manager) {
     const { values, records } = await readCodes(manager);
-    const { length } = await textsOf(client, KEYS_IN_FORCE);
+    const { length } = await columnOf(client, KEYS_IN_FORCE);
     const text = `${values.length} values, ${records.length} communication codes, ${length} API keys in force`;
     return [length > 0 ? 'ok' : 'warning', text, ISSUE];
   },
@@ -145,8 +145,7 @@ async function examineKey(client: Client, key: string): Promise<Finding> {
 }
 
 async function keysOf(issuer: string, configuration: Configuration) {
-  const { OAUTH_ISSUER, OAUTH_JWKS_URI } = configuration;
-  const given = OAUTH_JWKS_URI[OAUTH_ISSUER.indexOf(issuer)];
+  const given = configuration.OAUTH_JWKS_URI[configuration.OAUTH_ISSUER.indexOf(issuer)];
   const address = given || (await discover(issuer, configuration)).jwks_uri;
   return { address, keySet: await fetchKeySet(address) };
 }

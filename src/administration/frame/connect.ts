@@ -21,17 +21,16 @@ const COMMIT = { text: 'commit', query_timeout: 12_000 };
 /** With another encoding, lengths and order would be those of bytes. */
 const SUPPORTED = `select where current_setting('server_version_num')::int >= 140000 and current_setting('server_encoding') = 'UTF8'`;
 
-type Work<T> = (session: Session, manager: EntityManager) => Promise<T>;
+export type Work<T> = (session: Session, manager: EntityManager) => Promise<T>;
 
 /** Does the work in one transaction, in SQL or with the service's own readers, and ends the session. */
 async function inTransaction<T>(begin: string, work: Work<T>, address: DatabaseAddress) {
   const url = connectionString(address);
   const { database, host, port } = new Client({ connectionString: url });
-  const { extra, ...options } = poolOptions(address);
+  const pool = poolOptions(address);
   // A command does not try again, so it waits longer than the service
-  const limits = { connectionTimeoutMillis: 10_000, query_timeout: 0 };
-  const name = { application_name: 'order-lookup-administration' };
-  const source = new DataSource({ ...options, extra: { ...extra, ...limits, ...name } });
+  const extra = { ...pool.extra, connectionTimeoutMillis: 10_000, query_timeout: 0 };
+  const source = new DataSource({ ...pool, extra, applicationName: 'order-lookup-administration' });
   let isUsable = false;
   try {
     return await withSession(source, async (manager, session) => {
@@ -60,8 +59,8 @@ export const withDatabase = <T>(work: Work<T>, address: DatabaseAddress = proces
 export const withWriting = <T>(work: Work<T>, address: DatabaseAddress = process.env) =>
   inTransaction(BEGIN_WRITING, work, address);
 
-export async function textsOf(client: Client, text: string, values?: unknown[]) {
-  const { rows } = await client.query<[string]>({ text, values, rowMode: 'array' });
+export async function columnOf<T = string>(client: Client, text: string, values?: unknown[]) {
+  const { rows } = await client.query<[T]>({ text, values, rowMode: 'array' });
   return rows.map(([first]) => first);
 }
 

@@ -2,7 +2,7 @@
 import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
-import { textsOf, withDatabase, withWriting } from '../frame/connect.js';
+import { columnOf, withDatabase, withWriting } from '../frame/connect.js';
 
 /** The record of changes tells by this name what the key commands changed. */
 export const KEYS_APPLICATION = 'order-lookup-keys';
@@ -85,7 +85,7 @@ export const revoke = command({
   summary: 'ends a key now, also one whose end is set for later',
   run: (_values, [word]) =>
     changeKeys(async (client) => {
-      const [text] = await textsOf(client, REVOKE, [word]);
+      const [text] = await columnOf(client, REVOKE, [word]);
       return { text: text ?? refuseId() };
     }),
 });

@@ -5,7 +5,7 @@ import type { Client } from 'pg';
 import { groupBy } from '../../collections/group-by.js';
 import { MAX_CODE_CHARACTERS, MAX_DESCRIPTION_CHARACTERS } from '../../problems/limits.js';
 import { typed, refuse } from '../frame/command.js';
-import { textsOf } from '../frame/connect.js';
+import { columnOf } from '../frame/connect.js';
 import { parseTime } from '../frame/time.js';
 import { LISTS, MOMENTS, type Row, type Table, compare, keyOf, readRows } from './list-tables.js';
 
@@ -44,7 +44,7 @@ export async function changesFrom(client: Client, path: string, complete: boolea
   const stays = present.filter((row) => !complete || rows.has(keyOf(list, row)));
   let wanted = [...rows.values()];
   if (list === LISTS['code-lists']) {
-    const known = await textsOf(client, 'select name::text from public.code_list');
+    const known = await columnOf(client, 'select name::text from public.code_list');
     for (const { line, code_list: name } of wanted)
       if (!known.includes(`${name}`)) faults.push([Number(line), `there is no list "${name}".`]);
     const former = groupBy(stays, ({ code_list: name }) => name);

@@ -31,8 +31,7 @@ export const LISTS = {
 
 type Changes = Readonly<{ table: Table; before: readonly Row[]; after: readonly Row[] }>;
 
-const joined = (row: Row, names: readonly string[]): string =>
-  names.map((name) => row[name]).join('\0');
+const joined = (row: Row, names: readonly string[]) => names.map((name) => row[name]).join('\0');
 export const keyOf = ({ key }: Table, row: Row): string => joined(row, key);
 
 /** The rows that differ from each of the others in these columns. */

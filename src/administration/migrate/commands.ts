@@ -7,7 +7,7 @@ import { readCodes } from '../../lookups/read-codes.js';
 import { connectionString } from '../../configuration/database-url.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
-import { isOfDemo, withDatabase } from '../frame/connect.js';
+import { type Work, isOfDemo, withDatabase } from '../frame/connect.js';
 import { changesFrom } from '../lists/list-file.js';
 import { migrationText } from '../lists/list-tables.js';
 import { findDrift } from './drift.js';
@@ -23,12 +23,10 @@ export const up = command({
     const lines = names.map((name) => `applied  ${name}`);
     if (newer.length > 0) lines.push(`Applied by a newer release: ${newer.join(', ')}.`);
     else if (names.length === 0) lines.push('Nothing to do.');
-    const failed = (what: string) => (error: unknown) =>
-      void lines.push(`${what}: ${messageOf(error)}.`);
-    const view = withDatabase((_client, manager) => readCodes(manager));
-    await view.catch(failed('The codes in the database cannot be served'));
-    const found = withDatabase((client) => findDrift(client));
-    const drift = await found.catch(failed('Drift could not be looked for'));
+    const attempt = <T>(fault: string, work: Work<T>) =>
+      withDatabase(work).catch((error) => void lines.push(`${fault}: ${messageOf(error)}.`));
+    await attempt('The codes in the database cannot be served', (_, manager) => readCodes(manager));
+    const drift = await attempt('Drift could not be looked for', (client) => findDrift(client));
     const what = `a change by hand, a row that the record lacks, or an object that is not what the migrations made. See: ${typed('migrate', 'drift')}`;
     if (drift?.lines.length) lines.push(`There is drift (${drift.lines.length}): ${what}`);
     return { text: lines.join('\n') };
@@ -63,7 +61,7 @@ export const down = command({
     const isHarmless = plan.refusals.length === 0 && (await isOfDemo(url));
     if (!yes && !isHarmless && !(await isAgreed()))
       refuse('Nothing was undone. Where nobody can be asked, add --yes');
-    const undone = await runMigrations('down', process.env, () => plan.migrations);
+    const undone = await runMigrations('down', process.env, plan.migrations);
     return { text: undone.map((name) => `undone  ${name}`).join('\n') };
   },
 });
@@ -83,10 +81,10 @@ export const create = command({
   options: { from: TEXT, complete: FLAG },
   run: async ({ from, complete = false }, [name = '']) => {
     if (complete && from === undefined) refuse('--complete needs --from FILE.csv.');
-    if (from === undefined) return { text: await files.createMigration(name) };
+    if (from === undefined) return files.createMigration(name);
     const changes = await withDatabase((client) => changesFrom(client, from, complete));
     const text = migrationText(`Written from ${JSON.stringify(basename(from))}`, [changes]);
-    if (text) return { text: await files.createMigration(name, text) };
+    if (text) return files.createMigration(name, text);
     return { text: `The database already holds what ${from} says. Nothing was written.` };
   },
 });

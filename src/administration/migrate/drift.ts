@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { objectFaults } from '../../database/objects.js';
 import { TEXT, command, refuse } from '../frame/command.js';
-import { withDatabase } from '../frame/connect.js';
+import { columnOf, withDatabase } from '../frame/connect.js';
 import { momentOf } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
 import * as lists from '../lists/list-tables.js';
@@ -21,8 +21,7 @@ export const drift = command({
     withDatabase(async (client) => {
       const time = since === undefined ? undefined : momentOf('--since', since);
       const { rows, lines } = await findDrift(client, time);
-      if (name !== undefined)
-        return { text: await createMigration(name, await migrationOf(client, rows)) };
+      if (name !== undefined) return createMigration(name, await migrationOf(client, rows));
       const text = lines.join('\n') || 'Only migrations and the key commands changed something.';
       return { text, status: lines.length > 0 ? 2 : 0 };
     }),
@@ -83,9 +82,8 @@ export async function findDrift(client: Client, since: string | null = null) {
 async function migrationOf(client: Client, rows: readonly Drift[]): Promise<string> {
   const changes = [];
   for (const table of TABLES) {
-    const query = `select to_jsonb(t) as row from public.${table.table} t order by t`;
-    const { rows: found } = await client.query<{ row: lists.Row }>(query);
-    const present = found.map(({ row }) => row);
+    const query = `select to_jsonb(t) from public.${table.table} t order by t`;
+    const present = await columnOf<lists.Row>(client, query);
     const former = new Map(present.map((row) => [lists.keyOf(table, row), row]));
     const theirs = rows.filter((one) => one.table === table.table);
     for (const { line, before, after } of theirs.reverse()) {

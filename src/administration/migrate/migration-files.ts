@@ -3,7 +3,7 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Client } from 'pg';
 import { typed, refuse } from '../frame/command.js';
-import { textsOf } from '../frame/connect.js';
+import { columnOf } from '../frame/connect.js';
 
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migrations');
 
@@ -53,11 +53,11 @@ function faultOf(bytes: Uint8Array): string | undefined {
   return `, line ${(markers[wrong] ?? 0) + 1}: a file has one line "${MARKERS[0]}", and below what it does perhaps one line "${MARKERS[1]}", both written like this.`;
 }
 
-export async function createMigration(subject: string, text = EMPTY): Promise<string> {
+export async function createMigration(subject: string, text = EMPTY) {
   if (!/^[a-z0-9_]+$/.test(subject)) refuse(`"${subject}" is not a name such as add_order_type.`);
   const name = nameOf(numberOf((await migrationNames()).at(-1)) + 1, subject);
   await writeFile(pathOf(name), text, { flag: 'wx' });
-  return `created ${pathOf(name)}`;
+  return { text: `created ${pathOf(name)}` };
 }
 
 const LOW = `is pending, and later ones are applied. Give it the next free number: ${typed('migrate', 'renumber --base origin/main')}`;
@@ -70,7 +70,7 @@ export async function readState(client: Client) {
   const files = await readMigrations();
   const table = await client.query(`select where to_regclass('public.pgmigrations') is not null`);
   const query = 'select name from public.pgmigrations order by id';
-  const names = table.rowCount ? await textsOf(client, query) : [];
+  const names = table.rowCount ? await columnOf(client, query) : [];
   const fresh = files.filter((file) => !names.includes(file));
   // In the order in which they were applied; a name may be other than before `renumber`
   const applied = names.map((appliedAs) => {

@@ -6,9 +6,8 @@ import { type Client, DatabaseError } from 'pg';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { AdministrationError, refuse, typed } from '../frame/command.js';
-import { WRITING, textsOf, withWriting } from '../frame/connect.js';
-import type { Direction } from './migration-files.js';
-import * as files from './migration-files.js';
+import { WRITING, columnOf, withWriting } from '../frame/connect.js';
+import { type Direction, MIGRATIONS, pathOf, pendingOf, takeState } from './migration-files.js';
 
 const AFRESH = `reset session authorization; reset role; reset all; ${WRITING}`;
 /** The text is handed over as a setting, and taken out of it: parallel workers would copy it. */
@@ -24,28 +23,27 @@ const HOLDER = `select format('process %s, role %s, application %s%s', pid, usen
 async function lockedState(client: Client, direction: Direction, most: string) {
   await client.query(`set local lock_timeout = '${most}'`);
   const { rowCount } = await client.query(`select where pg_try_advisory_xact_lock(${LOCK})`);
-  for (const holder of rowCount ? [] : await textsOf(client, HOLDER))
+  for (const holder of rowCount ? [] : await columnOf(client, HOLDER))
     process.stderr.write(`Waiting for another run, at most ${most}: ${holder}.\n`);
   await client.query(`select pg_advisory_xact_lock(${LOCK})`);
-  return files.takeState(client, direction);
+  return takeState(client, direction);
 }
 
-/** Applies or undoes the migrations that `namesOf` chooses at the beginning, but for those that others apply or undo meanwhile. */
+/** Applies or undoes these migrations, by default those that are pending at the beginning, but for those that others apply or undo meanwhile. */
 export async function runMigrations(
   direction: Direction,
-  address?: DatabaseAddress,
-  namesOf = files.pendingOf,
-): Promise<string[]> {
+  address: DatabaseAddress = process.env,
+  names?: string[],
+) {
   const done: string[] = [];
-  let names: string[] | undefined;
-  const isOpen = ({ pending }: files.MigrationState, name: string): boolean =>
+  const isOpen = (pending: readonly string[], name: string): boolean =>
     pending.includes(name) === (direction === 'up');
   try {
     for (;;) {
       let complete: string | undefined; // a file that ran, and whose COMMIT follows
       const runNext = async (client: Client): Promise<string | undefined> => {
         const state = await lockedState(client, direction, '120s');
-        const next = (names ??= namesOf(state)).find((one) => isOpen(state, one));
+        const next = (names ??= pendingOf(state)).find((one) => isOpen(state.pending, one));
         if (next) await runFile(client, next, direction);
         return (complete = next);
       };
@@ -56,7 +54,7 @@ export async function runMigrations(
         );
         // The lock is free when the transaction has ended
         const state = await withWriting((client) => lockedState(client, direction, '6s'), address);
-        if (isOpen(state, complete)) refuse('It was not committed: nothing of it remains.');
+        if (isOpen(state.pending, complete)) refuse('It was not committed: nothing of it remains.');
         process.stderr.write('It was committed.\n');
         return complete;
       });
@@ -75,8 +73,7 @@ const ONE_TRANSACTION =
 
 /** Runs a file in the caller's transaction. Where PostgreSQL refuses it, the error has the SQLSTATE as `code`. */
 export async function runFile(client: Client, name: string, direction: Direction, limits = '') {
-  const content = await readFile(files.pathOf(name), 'utf8');
-  const [head = '', up = '', down = ''] = content.split(MARKER);
+  const [head = '', up = '', down = ''] = (await readFile(pathOf(name), 'utf8')).split(MARKER);
   const [before, part] = direction === 'up' ? [head, up] : [head + up, down];
   if (!/^\s*(?!--)[^\s;]/m.test(part))
     refuse(`${name}.sql has no statement on the way ${direction}.`);
@@ -95,7 +92,7 @@ export async function runFile(client: Client, name: string, direction: Direction
   try {
     await runner({
       dbClient: { query } as unknown as Client,
-      dir: files.MIGRATIONS,
+      dir: MIGRATIONS,
       file: name,
       direction,
       migrationsTable: 'pgmigrations',

@@ -1,12 +1,10 @@
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type * as Plan from '../../../src/administration/migrate/plan/plan.js';
 import type * as Run from '../../../src/administration/migrate/run-migrations.js';
-import { createDatabase } from '../../support/database.js';
-import { ProgramCopy } from '../../support/program-copy.js';
+import { testCopy } from '../../support/test-copy.js';
 
-const copy = new ProgramCopy();
-const database = await createDatabase();
+const { copy, database } = await testCopy();
 process.env['DATABASE_URL'] = database.url;
 // The program without a process for each file
 const folder = join(copy.folder, 'dist/administration/migrate');
@@ -15,11 +13,6 @@ const { runMigrations: run } = (await import(join(folder, 'run-migrations.js')))
 const plan = () => planMigrations('up');
 await database.query(`create procedure commits() language plpgsql as $$ begin commit; end $$;
   create function fails() returns int language plpgsql as $$ begin\n\n\n\n\n return nothing; end $$`);
-afterEach(() => copy.reset());
-afterAll(async () => {
-  copy.remove();
-  await database.drop();
-});
 
 const contents = () =>
   database.query(
@@ -119,7 +112,7 @@ describe('a file that looks alike is applied, as its plan says', () => {
     expect(await plan()).toMatchObject({ migrations: ['0100_x'], refusals: [] });
     expect(await contents()).toEqual(before);
     expect(await run('up')).toEqual(['0100_x']);
-    expect(await run('down', undefined, () => ['0100_x'])).toEqual(['0100_x']);
+    expect(await run('down', undefined, ['0100_x'])).toEqual(['0100_x']);
     expect(await contents()).toEqual(before);
   });
 });

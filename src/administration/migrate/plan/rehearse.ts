@@ -2,11 +2,10 @@
 // it longer than a second: it ends as soon as another session sees one wait for half a second. It ends within 30 s, and leaves no lock.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
-import type { EntityManager } from 'typeorm';
 import { connectionString } from '../../../configuration/database-url.js';
 import { messageOf } from '../../../telemetry/error-message.js';
 import { AdministrationError, refuse } from '../../frame/command.js';
-import { textsOf, withDatabase, withWriting } from '../../frame/connect.js';
+import { type Work, columnOf, withDatabase, withWriting } from '../../frame/connect.js';
 
 const LIMIT_S = 20;
 /** The server ends what the client does not reach: a lost connection, a statement that never ends. */
@@ -18,12 +17,12 @@ exception when undefined_table then null; end $$`;
 const WAITERS = `select from pg_locks where not granted and $1 = any (pg_blocking_pids(pid))
   and clock_timestamp() - waitstart > interval '500 ms' limit 1`;
 
-export async function rehearse<T>(work: (client: Client, manager: EntityManager) => Promise<T>) {
+export async function rehearse<T>(work: Work<T>) {
   connectionString(process.env); // its faults are reported as they are
   const rehearsal = withDatabase((watch) =>
     withWriting(async (session, manager) => {
       await session.query(LIMITS);
-      const [pid] = await textsOf(session, 'select pg_backend_pid()');
+      const [pid] = await columnOf(session, 'select pg_backend_pid()');
       const whole = session.query(LOCK).then(() => work(session, manager));
       const result = await Promise.race([whole, limit(watch, pid)]);
       await session.query('rollback');
