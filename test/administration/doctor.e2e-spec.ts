@@ -1,13 +1,12 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { afterAll, expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { CertificateAuthority } from '../support/certificates.js';
 import { createDatabase } from '../support/database.js';
 import { Issuer, signingKey } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
+import { listen } from '../support/listen.js';
 import { run } from '../support/program.js';
 
 const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
@@ -89,8 +88,7 @@ it('tells of an https issuer whose keys would come over plain http', async () =>
   const authority = new CertificateAuthority();
   const { cert, key: tlsKey } = authority.issue('localhost', 'IP:127.0.0.1');
   const server = createServer({ cert: readFileSync(cert), key: readFileSync(tlsKey) });
-  await once(server.unref().listen(0, '127.0.0.1'), 'listening');
-  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `https://127.0.0.1:${await listen(server.unref())}`;
   const metadata = JSON.stringify({ issuer: url, jwks_uri: `${issuer.url}/jwks` });
   server.on('request', (_request, response) => response.end(metadata));
   const trusted = { OAUTH_ISSUER: url, NODE_EXTRA_CA_CERTS: authority.cert };

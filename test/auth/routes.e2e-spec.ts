@@ -4,6 +4,7 @@ import { createApplication } from '../../src/bootstrap/create-application.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { ALL_PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
+import { replyOf } from '../support/raw.js';
 
 const OPEN = /^\/(docs|openapi\.json|problems|)(\/|$)/;
 const nowhere = 'http://127.0.0.1:9';
@@ -24,9 +25,7 @@ it('every route is public on purpose, or one of the three operations, which refu
   const guarded = paths.filter((path) => !OPEN.test(path));
   expect(guarded.toSorted()).toEqual([...ALL_PATHS].toSorted());
   for (const path of guarded) {
-    const response = await fetch((await app.getUrl()) + path);
-    const { status, headers } = response;
-    const reply = { status, headers, text: await response.text() };
+    const reply = await replyOf(await fetch((await app.getUrl()) + path));
     const { issues } = expectProblem(reply, 'missing-credentials');
     expect(issues?.map(({ field }) => field)).toEqual(['Api-Key', 'Authorization']);
   }

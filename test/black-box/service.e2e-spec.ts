@@ -6,6 +6,7 @@ import { generateApiKey, hashApiKey } from '../../src/auth/api-keys/api-key.js';
 import { queryAt } from '../support/database.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
+import { replyOf } from '../support/raw.js';
 import { until } from '../support/service.js';
 import { SAMPLES, World } from '../support/world.js';
 
@@ -52,10 +53,8 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-async function get(path: string, headers: Record<string, string> = good, method = 'GET') {
-  const response = await fetch(base + path, { method, headers });
-  return { status: response.status, headers: response.headers, text: await response.text() };
-}
+const get = async (path: string, headers: Record<string, string> = good, method = 'GET') =>
+  replyOf(await fetch(base + path, { method, headers }));
 
 it.each([
   [UPDATE, fixture('order-update')],

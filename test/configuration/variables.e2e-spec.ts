@@ -1,12 +1,10 @@
 // Promises that no variable of .env.example is without effect: each has a row here, whose check fails if the service ignores the variable,
 // or stands beside the file whose test does.
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';
 import { PATHS } from '../support/paths.js';
-import { PROJECT } from '../support/program.js';
+import { textOf } from '../support/program.js';
 import { freePort } from '../support/postgres-server.js';
 import type { RunningService } from '../support/service.js';
 import { testWorld } from '../support/test-world.js';
@@ -127,13 +125,12 @@ beforeAll(async () => {
 afterAll(() => collector.close());
 
 it('each variable of .env.example has a row, or a test elsewhere that names it', () => {
-  const text = readFileSync(join(PROJECT, '.env.example'), 'utf8');
-  const names = [...text.matchAll(/^# ([A-Z_]+)=/gm)].map(([, name]) => name);
+  const rows = textOf('.env.example').matchAll(/^# ([A-Z_]+)=/gm);
+  const names = Array.from(rows, ([, name]) => name);
   const known = [...Object.values(COVERED).flat(), ...Object.keys(ROWS)];
   expect(new Set(names)).toEqual(new Set(known));
   for (const [file, covered] of Object.entries(COVERED)) {
-    const test = readFileSync(join(PROJECT, file), 'utf8');
-    for (const name of covered) expect(test).toMatch(new RegExp(`\\b${name}\\b`));
+    for (const name of covered) expect(textOf(file)).toMatch(new RegExp(`\\b${name}\\b`));
   }
 });
 

@@ -19,12 +19,9 @@ beforeEach(async () => {
 afterAll(() => database.drop());
 
 const ALWAYS = { valid_from: null, valid_until: null };
-const code = (name: string, description: string) => ({
-  code_type: 'T',
-  code: name,
-  description,
-  ...ALWAYS,
-});
+const code = (name: string, description: string) => {
+  return { code_type: 'T', code: name, description, ...ALWAYS };
+};
 const INSERT = `insert into communication_code (code_type, code, description) values ('T', 'a', '1'), ('T', 'b', '2')`;
 
 describe('change_history', () => {

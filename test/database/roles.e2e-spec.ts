@@ -1,12 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { PASSWORD } from '../support/database.js';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js';
-import { PROJECT, run } from '../support/program.js';
+import { run, textOf } from '../support/program.js';
 
-const DBA = readFileSync(join(PROJECT, 'deploy/database/1-roles.sql'), 'utf8');
 const TABLES = ['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'];
 
 let server: PostgresServer; // roles belong to the whole server, so it is one of our own
@@ -32,7 +29,7 @@ beforeAll(async () => {
   const dba = await connect(url('dba'));
   const warned: string[] = [];
   dba.on('notice', ({ message = '' }) => warned.push(message));
-  await dba.query(DBA);
+  await dba.query(textOf('deploy/database/1-roles.sql'));
   await dba.query(
     `alter role order_lookup_owner password '${PASSWORD}'; alter role order_lookup_service password '${PASSWORD}';
      create role writer login password '${PASSWORD}'; grant connect on database orders to writer`,

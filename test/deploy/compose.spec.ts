@@ -1,25 +1,23 @@
 // docker-compose.yml and deploy/swarm: that their parts fit the service, the image and each other.
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
-import { PROJECT } from '../support/program.js';
+import { textOf } from '../support/program.js';
 
 type Service = { environment?: Record<string, string>; volumes?: unknown[]; ports?: string[] };
 
-const read = (name: string): string => readFileSync(join(PROJECT, name), 'utf8');
 /** The services of a file, with values as they are where nothing is set in the environment. */
 const servicesOf = (name: string): Record<string, Service> => {
-  const text = read(name).replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
+  const text = textOf(name).replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
   return (parse(text, { merge: true }) as { services: Record<string, Service> }).services;
 };
 const compose = servicesOf('docker-compose.yml');
 const stack = servicesOf('deploy/swarm/stack.yml');
 const development = servicesOf('deploy/swarm/development.yml');
 const given = {
-  ...parseEnv(read('deploy/swarm/configuration.env')),
+  ...parseEnv(textOf('deploy/swarm/configuration.env')),
   DATABASE_URL: 'postgres://order_lookup_service@db/order_lookup',
 };
 
@@ -37,7 +35,7 @@ describe.each([
   });
 
   it('holds no password but those of development, which are named as such', () => {
-    for (const [, value] of read(file).matchAll(/(?:PASSWORD|CLIENT_SECRET)(?:: |:-)(.*)/g))
+    for (const [, value] of textOf(file).matchAll(/(?:PASSWORD|CLIENT_SECRET)(?:: |:-)(.*)/g))
       expect(value).toMatch(/^(\$\{\w+:-)?development-only-/);
   });
 });
@@ -58,7 +56,7 @@ describe('docker-compose.yml', () => {
   it('mounts a volume for LAST_GOOD_FILE at the folder that the image has for it', () => {
     const target = dirname(compose['api']?.environment?.['LAST_GOOD_FILE'] ?? '');
     expect(compose['api']?.volumes).toEqual([`last-good:${target}`]);
-    expect(read('Dockerfile')).toContain(`-o node -g node -m 700 ${target}\n`);
+    expect(textOf('Dockerfile')).toContain(`-o node -g node -m 700 ${target}\n`);
     expect(stack['api']?.volumes).toContainEqual({ type: 'volume', source: 'last-good', target });
   });
 

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect, it } from '@jest/globals';
+import { listen } from '../support/listen.js';
 import { PROJECT, shell } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
 
@@ -11,10 +10,8 @@ it('the health check of the image asks for readiness until the first success, fo
   const answers = { '/health/live': 200, '/health/ready': 503 };
   const server = createServer(({ url }, response) =>
     response.writeHead(answers[url as keyof typeof answers]).end(),
-  ).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const environment = { MANAGEMENT_PORT: String(port), TMPDIR: folder };
+  );
+  const environment = { MANAGEMENT_PORT: String(await listen(server)), TMPDIR: folder };
   const check = async (): Promise<number | null> =>
     (await shell('bash deploy/healthcheck.sh', PROJECT, environment)).status;
   expect(await check()).toBe(1);

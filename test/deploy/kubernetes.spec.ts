@@ -1,15 +1,16 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { ALL_PATHS } from '../support/paths.js';
-import { PROJECT } from '../support/program.js';
+import { PROJECT, textOf } from '../support/program.js';
 
-const FOLDER = join(PROJECT, 'deploy', 'kubernetes');
-const read = (file: string): string => readFileSync(join(FOLDER, file), 'utf8');
-const files = readdirSync(FOLDER).filter((name) => /(?<!^kustomization)\.yaml$/.test(name));
+const read = (file: string): string => textOf(`deploy/kubernetes/${file}`);
+const files = readdirSync(join(PROJECT, 'deploy/kubernetes')).filter((name) =>
+  /(?<!^kustomization)\.yaml$/.test(name),
+);
 /** Kubernetes objects as they were written; what they may hold is the schema's matter. */
 const all = files.flatMap((file) =>
   read(file)
@@ -83,7 +84,7 @@ it('deploy/kubernetes ends a replica no sooner than it is drained', () => {
 it('deploy/kubernetes names no user, since OpenShift sets its own: the image has one, by number', () => {
   const names = ['runAsUser', 'runAsGroup', 'fsGroup'];
   expect(names.flatMap((name) => valuesOf(name, all))).toEqual([]);
-  expect(readFileSync(join(PROJECT, 'Dockerfile'), 'utf8')).toMatch(/^USER \d+:\d+\n(.*\n)*CMD/m);
+  expect(textOf('Dockerfile')).toMatch(/^USER \d+:\d+\n(.*\n)*CMD/m);
 });
 
 it('deploy/kubernetes alerts by the rules of deploy/prometheus', () => {

@@ -1,19 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { metricsOfService } from '../support/metrics.js';
-import { PROJECT } from '../support/program.js';
+import { PROJECT, textOf } from '../support/program.js';
 
-const FOLDER = join(PROJECT, 'deploy', 'prometheus');
-const read = (path: string): string => readFileSync(join(FOLDER, path), 'utf8');
+const read = (name: string): string => textOf(`deploy/prometheus/${name}`);
 
 const { groups } = parse(read('alerts.yaml')) as {
   groups: { rules: { alert: string; expr: string }[] }[];
 };
 const rules = groups.flatMap((group) => group.rules);
-const { panels } = JSON.parse(read('../grafana/order-lookup-services.json')) as {
+const { panels } = JSON.parse(textOf('deploy/grafana/order-lookup-services.json')) as {
   panels: { title: string; targets?: { expr: string }[] }[];
 };
 const uses = [
@@ -57,7 +55,7 @@ const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
   ['check', 'alerts.yaml'],
   ['test', 'alerts.test.yaml'],
 ])('the alerts pass `promtool %s rules`, of the package prometheus', (command, file) => {
-  const options = { cwd: FOLDER, encoding: 'utf8' } as const;
+  const options = { cwd: join(PROJECT, 'deploy/prometheus'), encoding: 'utf8' } as const;
   const outcome = spawnSync('promtool', [command, 'rules', file], options);
   expect(outcome).toMatchObject({ status: 0 });
 });

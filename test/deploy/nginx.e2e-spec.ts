@@ -1,11 +1,11 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types.js';
 import { issueKey } from '../support/keys.js';
 import type { Front } from '../support/balancers.js';
+import { listen } from '../support/listen.js';
 import { hasNginx, startNginx } from '../support/nginx.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { freePort } from '../support/postgres-server.js';
@@ -80,9 +80,8 @@ describeWithNginx('strangers before deploy/nginx', () => {
   });
 
   it('limits the connections of strangers on which a request is under way', async () => {
-    const silent = createServer().listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-    const front = await startNginx([`127.0.0.1:${(silent.address() as AddressInfo).port}`]);
+    const silent = createServer();
+    const front = await startNginx([`127.0.0.1:${await listen(silent)}`]);
     const request = 'GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
     const sent = Array.from({ length: 60 }, () => send(request, front));
     const { responses } = await Promise.race(sent);

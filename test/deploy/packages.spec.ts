@@ -1,23 +1,22 @@
 // What stands in package.json and what has to agree with it: Node.js, dependencies, the version, the bill of materials.
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { PROJECT, shell } from '../support/program.js';
+import { PROJECT, shell, textOf } from '../support/program.js';
 
-const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 type Texts = Record<string, string>;
-const manifest = JSON.parse(read('package.json')) as Record<string, Texts> & { version: string };
+const manifest = JSON.parse(textOf('package.json')) as Record<string, Texts> & { version: string };
 const { engines, version, dependencies = {}, devDependencies = {} } = manifest;
-const lock = JSON.parse(read('package-lock.json')) as {
+const lock = JSON.parse(textOf('package-lock.json')) as {
   version: string;
   packages: Record<string, { version: string; dev?: true; devOptional?: true }>;
 };
 const [, major = '', minor = ''] = /^>=(\d+)\.(\d+)$/.exec(engines?.['node'] ?? '') ?? [];
 
 it('the version of Node.js is the same in every stage of the image and for version managers', () => {
-  const images = [...read('Dockerfile').matchAll(/^FROM node:(\d+\.\d+)\S+/gm)];
+  const images = [...textOf('Dockerfile').matchAll(/^FROM node:(\d+\.\d+)\S+/gm)];
   expect(new Set(images.map(([image]) => image)).size).toBe(1);
-  expect(images[0]?.[1]).toBe(read('.nvmrc').trim());
+  expect(images[0]?.[1]).toBe(textOf('.nvmrc').trim());
   expect(devDependencies['@types/node']?.split('.')[0]).toBe(major); // so that nothing newer is used
 });
 
@@ -29,7 +28,7 @@ it('an older Node.js ends with one sentence', async () => {
 });
 
 it('every direct dependency has its reason in CONTRIBUTING.md', () => {
-  const listed = [...read('CONTRIBUTING.md').matchAll(/^\| `([\w@/-]+)` \| \S.*\|$/gm)];
+  const listed = [...textOf('CONTRIBUTING.md').matchAll(/^\| `([\w@/-]+)` \| \S.*\|$/gm)];
   const direct = Object.keys({ ...dependencies, ...devDependencies });
   expect(new Set(listed.map(([, name]) => name))).toEqual(new Set(direct));
 });
@@ -39,7 +38,7 @@ it('the programs import nothing but dependencies, so that they run after npm pru
   const files = all.filter((file) => /^(?!demo).*(?<!\.spec)\.ts$/.test(file));
   const imports =
     /^(?!import type)(?:import|\}) .*'(?!node:)((?:@[^/']+\/)?[^./'][^/']*)[^']*';$/gm;
-  const imported = files.flatMap((file) => [...read(join('src', file)).matchAll(imports)]);
+  const imported = files.flatMap((file) => [...textOf(join('src', file)).matchAll(imports)]);
   const names = new Set(imported.map(([, name = '']) => name));
   expect(names.size).toBeGreaterThan(5);
   expect([...names].filter((name) => !dependencies[name])).toEqual([]);

@@ -3,9 +3,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { PAGES, blocksOf, isWalked, remarkOf, textOf } from '../support/documentation.js';
+import { PAGES, blocksOf, isWalked, remarkOf } from '../support/documentation.js';
 import { metricsOfService } from '../support/metrics.js';
-import { PROJECT } from '../support/program.js';
+import { PROJECT, textOf } from '../support/program.js';
 
 let metrics: string[];
 beforeAll(async () => void (metrics = (await metricsOfService()).map(({ name }) => name)));

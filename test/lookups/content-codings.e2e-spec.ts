@@ -147,17 +147,16 @@ describe('Accept-Encoding', () => {
 
 describe('the size from which answers have codings', () => {
   it.each([
-    ['16384', CODINGS],
-    ['16383', []],
-  ])('%s bytes: %j', async (type, codings) => {
+    ['16384', true],
+    ['16383', false],
+  ])('%s bytes: %s', async (type, has) => {
     const path = `${LIST}?codeType=${type}`;
     const plain = await ask(path);
     expect(plain.headers).toMatchObject({ 'content-length': type, vary: VARY });
     const again = await ask(path, 'gzip', { 'If-None-Match': plain.headers.etag ?? '' }, 'HEAD');
     expect(again).toMatchObject({ status: 304, headers: { vary: VARY } });
-    if (codings.length > 0) await codingsOf(path);
+    if (has) await codingsOf(path);
     for (const coding of CODINGS) {
-      const has = codings.includes(coding);
       expect((await ask(path, coding)).coding).toBe(has ? coding : 'identity');
       const { status } = await ask(path, undefined, { 'If-None-Match': tagIn(coding, plain) });
       expect(status).toBe(has ? 304 : 200);

@@ -11,7 +11,6 @@ import { testWorld } from '../support/test-world.js';
 const { orderUpdate: UPDATE } = PATHS;
 const world = testWorld();
 let proxy: Proxy;
-let through: { DATABASE_URL: string };
 /** The last one reaches the database through the proxy. */
 let services: RunningService[];
 let behind: RunningService;
@@ -20,8 +19,7 @@ let holder: Client;
 
 beforeAll(async () => {
   proxy = await Proxy.before(world.database.urlOf('order_lookup_service'));
-  through = { DATABASE_URL: proxy.url };
-  behind = await world.replica(through);
+  behind = await world.replica({ DATABASE_URL: proxy.url });
   services = [world.service, await world.replica(), behind];
   holder = await world.database.session();
 });
@@ -152,7 +150,7 @@ it('a revoked key is refused while other sessions hold locks on the tables of us
 describe('the database', () => {
   it('away at the start: the port is open, 503 until it comes, then ready', async () => {
     proxy.mode = 'refuse';
-    const service = await world.start(through);
+    const service = await world.start({ DATABASE_URL: proxy.url });
     await until(async () => (await service.metric('order_lookup_jwks_keys')) > 0);
     expect((await world.get(UPDATE, { service })).status).toBe(503);
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);

@@ -14,12 +14,6 @@ export type Balanced = keyof typeof PROGRAMS;
 
 export const isInstalled = (name: Balanced): boolean => existsSync(PROGRAMS[name][0]);
 
-/** Where the replicas of a page are in a test: 10.0.0.1 is 127.0.0.1, and so on, with ports that are free. */
-export interface Ports {
-  readonly PORT: string;
-  readonly MANAGEMENT_PORT: string;
-}
-
 export interface Front {
   readonly url: string;
   /** Its own, with its configuration. It is removed with it. */
@@ -42,10 +36,10 @@ export async function serve(command: string[], folder: string, port: number): Pr
   return { url, folder, stop };
 }
 
-/** HAProxy or Caddy with the block of docs/balancers.md. */
+/** HAProxy or Caddy with the block of docs/balancers.md. Its replica 10.0.0.1 is 127.0.0.1, and so on, with ports that are free. */
 export async function startBalancer(
   name: Balanced,
-  { PORT, MANAGEMENT_PORT }: Ports,
+  { PORT, MANAGEMENT_PORT }: Record<'PORT' | 'MANAGEMENT_PORT', string>,
 ): Promise<Front> {
   const folder = mkdtempSync(join(tmpdir(), `${name}-`));
   const port = await freePort();

@@ -1,8 +1,8 @@
 // A collector of traces: OTLP over HTTP with protobuf, as opentelemetry-proto has it (collector/trace/v1, trace/v1, common/v1).
 import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { listen } from './listen.js';
 
 export class Collector {
   readonly spans: CollectedSpan[] = [];
@@ -10,22 +10,23 @@ export class Collector {
   connections = 0;
   behaviour: 'takes' | 'refuses' | 'hangs' = 'takes';
 
-  private constructor(private readonly server: Server) {
+  private constructor(
+    private readonly server: Server,
+    private readonly port: number,
+  ) {
     server.setMaxListeners(0).on('connection', () => this.connections++);
     server.on('request', (request, response) => void this.take(request, response));
   }
 
   static async start(): Promise<Collector> {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new Collector(server);
+    const server = createServer();
+    return new Collector(server, await listen(server));
   }
 
   /** What the service is told to send traces here; without pause between the batches. */
   get environment(): Record<string, string> {
-    const { port } = this.server.address() as AddressInfo;
     return {
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${this.port}`,
       OTEL_BSP_SCHEDULE_DELAY: '50',
     };
   }

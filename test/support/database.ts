@@ -50,9 +50,8 @@ export async function createDatabase({
   return {
     url, // as a superuser, who may prepare anything
     name,
-    /** As one of the roles of production; the service works as order_lookup_service, which may only read. */
-    urlOf: (username: 'order_lookup_owner' | 'order_lookup_service') =>
-      Object.assign(new URL(url), { username, password: PASSWORD }).href,
+    /** As one of the roles of production, or another one; the service works as order_lookup_service, which may only read. */
+    urlOf: (username: string) => Object.assign(new URL(url), { username, password: PASSWORD }).href,
     query: async <Row extends QueryResultRow = QueryResultRow>(
       sql: string,
       parameters?: unknown[],

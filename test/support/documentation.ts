@@ -1,6 +1,6 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { PROJECT } from './program.js';
+import { PROJECT, textOf } from './program.js';
 
 /** A code block of a page. CONTRIBUTING.md ("Documentation") says what the comments before a block mean. */
 export interface Block {
@@ -20,8 +20,6 @@ export const PAGES = [
   'CHANGELOG.md',
   ...readdirSync(join(PROJECT, 'docs')).map((name) => `docs/${name}`),
 ];
-
-export const textOf = (page: string): string => readFileSync(join(PROJECT, page), 'utf8');
 
 /** The code blocks of a page, in their order. */
 export const blocksOf = (page: string): Block[] =>

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import {
   type CryptoKey,
@@ -10,6 +8,7 @@ import {
   exportJWK,
   generateKeyPair,
 } from 'jose';
+import { listen } from './listen.js';
 
 export const AUDIENCE = 'https://orders.example';
 
@@ -68,6 +67,7 @@ export class Issuer {
 
   private constructor(
     private readonly server: Server,
+    readonly url: string,
     readonly keys: SigningKey[],
   ) {
     this.published = keys.map(({ jwk }) => jwk);
@@ -80,13 +80,8 @@ export class Issuer {
       await signingKey('ES256', 'ec-1'),
       await signingKey('EdDSA', 'ed-1'),
     ];
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return new Issuer(server, keys);
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    const server = createServer();
+    return new Issuer(server, `http://127.0.0.1:${await listen(server)}`, keys);
   }
 
   get environment(): Record<string, string> {

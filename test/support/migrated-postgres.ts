@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { PASSWORD, createDatabase } from './database.ts';
 import { type PostgresServer, startPostgres } from './postgres-server.ts';
-import { PROJECT, run } from './program.ts';
+import { run, textOf } from './program.ts';
 
 /** A PostgreSQL server with the roles of production, and a migrated database that createDatabase copies. */
 export async function startMigratedPostgres(): Promise<PostgresServer> {
@@ -12,7 +10,7 @@ export async function startMigratedPostgres(): Promise<PostgresServer> {
     name: 'template_orders',
     server: server.url,
   });
-  await template.query(readFileSync(join(PROJECT, 'deploy/database/1-roles.sql'), 'utf8'));
+  await template.query(textOf('deploy/database/1-roles.sql'));
   for (const role of ['order_lookup_owner', 'order_lookup_service'])
     await template.query(`alter role ${role} password '${PASSWORD}'`);
   const { status, stderr } = await run('migrate.js', ['up'], {

@@ -1,9 +1,9 @@
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Front, serve } from './balancers.js';
 import { freePort } from './postgres-server.js';
-import { PROJECT } from './program.js';
+import { textOf } from './program.js';
 
 const PROGRAM = '/usr/sbin/nginx';
 /** Of Debian's package libnginx-mod-http-lua. */
@@ -12,8 +12,7 @@ const MODULES = ['ndk_http_module', 'ngx_http_lua_module'].map(
 );
 export const hasNginx = [PROGRAM, ...MODULES].every((path) => existsSync(path));
 
-const shipped = (name: string): string =>
-  readFileSync(join(PROJECT, 'deploy', 'nginx', name), 'utf8');
+const shipped = (name: string): string => textOf(`deploy/nginx/${name}`);
 
 /**
  * nginx with the configuration of deploy/nginx, on the loopback address.

@@ -55,7 +55,7 @@ export class PageWalk {
 
   private urlOf(role: string): string {
     const { database } = this.world;
-    return role === 'superuser' ? database.url : database.urlOf(role as 'order_lookup_owner');
+    return role === 'superuser' ? database.url : database.urlOf(role);
   }
 
   private nextMigration(): string {

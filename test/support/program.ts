@@ -1,7 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** The folder of the project. */
 export const PROJECT = process.cwd();
+
+/** Of a file of the project. */
+export const textOf = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
 /** What a program of ours may see of the environment of the tests. */
 export function cleanEnvironment(environment: Record<string, string>): NodeJS.ProcessEnv {

@@ -1,12 +1,15 @@
-import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
+import { type Socket, connect, createServer } from 'node:net';
+import { listen } from './listen.js';
 
 /** A TCP proxy before a server, which passes bytes on, refuses connections, or swallows everything without an event. */
 export class Proxy {
   mode: 'pass' | 'refuse' | 'swallow' = 'pass';
+  /** The connection string by way of the proxy. */
+  url: string;
   private readonly sockets = new Set<Socket>();
   private readonly server;
 
-  private constructor(private readonly target: URL) {
+  private constructor(target: URL) {
     this.server = createServer((client) => {
       if (this.mode === 'refuse') {
         client.destroy();
@@ -21,14 +24,8 @@ export class Proxy {
   /** @param url the connection string of the server */
   static async before(url: string): Promise<Proxy> {
     const proxy = new Proxy(new URL(url));
-    await new Promise<void>((resolve) => void proxy.server.listen(0, '127.0.0.1', resolve));
+    proxy.url = Object.assign(new URL(url), { port: await listen(proxy.server) }).href;
     return proxy;
-  }
-
-  /** The connection string by way of the proxy. */
-  get url(): string {
-    const { port } = this.server.address() as AddressInfo;
-    return Object.assign(new URL(this.target), { port: `${port}` }).href;
   }
 
   /** Ends the connections that are open, as a server that dies does. */

@@ -6,6 +6,12 @@ export interface Reply {
   readonly text: string;
 }
 
+/** What `fetch` gave, read to its end. */
+export const replyOf = async (response: Response): Promise<Reply> => {
+  const { status, headers } = response;
+  return { status, headers, text: await response.text() };
+};
+
 export interface Exchange {
   readonly responses: readonly Reply[];
   /** Whether the server closed the connection. */

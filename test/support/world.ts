@@ -4,16 +4,13 @@ import { Issuer } from './issuer.js';
 import { type IssuedKey, issueKey } from './keys.js';
 import { startMigratedPostgres } from './migrated-postgres.js';
 import type { PostgresServer } from './postgres-server.js';
-import type { Reply } from './raw.js';
+import { type Reply, replyOf } from './raw.js';
 import { RunningService } from './service.js';
 import type { Credentials } from './traffic.js';
 
 export const SAMPLES = `insert into communication_code (code_type, code, description) values
   ('SAMPLE-STATUS', 'S1', 'Sample: order received'), ('SAMPLE-STATUS', 'S2', 'Sample: "on the way" – größer'),
   ('SAMPLE-USAGE', 'S1', 'Sample: same code, other type'), ('SAMPLE-USAGE', 'a\\b"c', 'Sample: special characters'), ('SAMPLE-usage', 'é𝄞', 'Sample: beyond ASCII')`;
-const TOKEN_SECONDS = 8 * 3600;
-
-type Prepare = (database: TestDatabase) => Promise<unknown>;
 
 /** A database, an issuer, a key and ready replicas: all that a test of the running program needs. */
 export class World {
@@ -23,18 +20,20 @@ export class World {
   issuer: Issuer;
   key: IssuedKey;
   token: string;
-  private held: Contract | undefined;
-  private server: PostgresServer | undefined;
+  /** Of a world on the PostgreSQL of all test files. */
+  contract: Contract;
+  /** Of a world apart. */
+  postgres: PostgresServer;
 
   /** @param apart how many replicas on a PostgreSQL of their own that can be stopped; otherwise one, on that of all test files */
   constructor(
     private readonly environment: Record<string, string> = {},
-    private readonly prepare?: Prepare,
+    private readonly prepare?: (database: TestDatabase) => Promise<unknown>,
     private readonly apart?: number,
   ) {}
 
-  static create(environment: Record<string, string> = {}, prepare?: Prepare): Promise<World> {
-    return new World(environment, prepare).open();
+  static create(environment: Record<string, string> = {}): Promise<World> {
+    return new World(environment).open();
   }
 
   static apart(count: number): Promise<World> {
@@ -43,9 +42,9 @@ export class World {
 
   async open(): Promise<this> {
     const { apart, environment } = this;
-    if (apart !== undefined) this.server = await startMigratedPostgres();
+    if (apart !== undefined) this.postgres = await startMigratedPostgres();
     [this.database, this.issuer] = await Promise.all([
-      createDatabase(this.server ? { server: this.server.url } : {}),
+      createDatabase({ server: this.postgres?.url }),
       Issuer.start(),
     ]);
     this.key = await issueKey(this.database);
@@ -53,12 +52,12 @@ export class World {
     await this.prepare?.(this.database);
     const now = Math.floor(Date.now() / 1000);
     // Long enough for long runs, and for replicas whose clocks are minutes apart
-    const claims = { iat: now - 600, exp: now + TOKEN_SECONDS };
+    const claims = { iat: now - 600, exp: now + 8 * 3600 };
     this.token = await this.issuer.token({ claims });
     const replicas = Array.from({ length: apart ?? 1 }, () => this.replica());
     this.replicas.push(...(await Promise.all(replicas)));
     if (apart === undefined)
-      this.held = await Contract.of(this.service.url + (environment['BASE_PATH'] ?? ''));
+      this.contract = await Contract.of(this.service.url + (environment['BASE_PATH'] ?? ''));
     return this;
   }
 
@@ -83,14 +82,6 @@ export class World {
 
   get service(): RunningService {
     return this.replicas[0] as RunningService;
-  }
-
-  get postgres(): PostgresServer {
-    return this.server as PostgresServer;
-  }
-
-  get contract(): Contract {
-    return this.held as Contract;
   }
 
   get credentials(): Credentials {
@@ -118,10 +109,8 @@ export class World {
     const sent = Object.entries({ ...this.headers, ...headers }).filter(
       (entry): entry is [string, string] => entry[1] !== undefined,
     );
-    const response = await fetch(service.url + path, { method, headers: sent });
-    const { status, headers: received } = response;
-    const reply = { status, headers: received, text: await response.text() };
-    this.held?.check(method, path, reply);
+    const reply = await replyOf(await fetch(service.url + path, { method, headers: sent }));
+    this.contract?.check(method, path, reply);
     return reply;
   }
 
@@ -129,7 +118,7 @@ export class World {
   async close(): Promise<void> {
     await Promise.all([...this.replicas, ...this.others].map((replica) => replica.kill()));
     await this.issuer?.close();
-    await (this.server ? this.database?.close() : this.database?.drop());
-    await this.server?.remove();
+    await (this.postgres ? this.database?.close() : this.database?.drop());
+    await this.postgres?.remove();
   }
 }

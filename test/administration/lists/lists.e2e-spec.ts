@@ -1,27 +1,18 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { stringify } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
 import { changesFrom } from '../../../src/administration/lists/list-file.js';
 import { LISTS, migrationText, readRows } from '../../../src/administration/lists/list-tables.js';
-import { createDatabase } from '../../support/database.js';
-import { NAMES, ProgramCopy } from '../../support/program-copy.js';
+import { NAMES } from '../../support/program-copy.js';
+import { testCopy } from '../../support/test-copy.js';
 
 const CODES = 'code_type,code,description,valid_from,valid_until';
 const VALUES = 'code_list,value,position,valid_from,valid_until';
-const database = await createDatabase();
+const { copy, database } = await testCopy();
 const client = await database.session();
-const copy = new ProgramCopy();
-copy.environment = { DATABASE_URL: database.url };
-afterEach(async () => {
-  copy.reset();
-  await database.query('truncate communication_code');
-});
-afterAll(async () => {
-  await database.drop();
-  copy.remove();
-});
+afterEach(() => database.query('truncate communication_code'));
 
 const file = (text: string | Uint8Array): string => {
   const path = join(copy.folder, 'list.csv');

@@ -5,8 +5,6 @@ import { type Outcome, run } from '../../support/program.js';
 import { ProgramCopy } from '../../support/program-copy.js';
 
 const database = await createDatabase();
-const urlAs = (username: string): string =>
-  Object.assign(new URL(database.url), { username, password: PASSWORD }).href;
 
 /** A role of her own, as docs/administrators.md shows. */
 const person = `ada_${database.name.slice(-12)}`;
@@ -14,7 +12,7 @@ await database.query(
   `create role ${person} login password '${PASSWORD}' in role order_lookup_owner; alter role ${person} set role = 'order_lookup_owner'`,
 );
 const copy = new ProgramCopy();
-copy.environment = { DATABASE_URL: urlAs(person) };
+copy.environment = { DATABASE_URL: database.urlOf(person) };
 afterAll(async () => {
   copy.remove();
   await database.query(`drop role ${person}`);
@@ -120,7 +118,7 @@ it('becomes a migration, which changes nothing here and everything elsewhere, an
     'in vain',
   );
   await elsewhere.drop();
-  copy.environment = { DATABASE_URL: urlAs(person) };
+  copy.environment = { DATABASE_URL: database.urlOf(person) };
 });
 
 it.each([

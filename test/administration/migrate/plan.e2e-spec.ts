@@ -1,32 +1,20 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
-import { Client } from 'pg';
+import { describe, expect, it } from '@jest/globals';
 import type * as Plan from '../../../src/administration/migrate/plan/plan.js';
 import { PASSWORD, createDatabase } from '../../support/database.js';
 import { issueKey } from '../../support/keys.js';
 import { type Outcome } from '../../support/program.js';
-import { ProgramCopy } from '../../support/program-copy.js';
 import { Proxy } from '../../support/proxy.js';
 import { until } from '../../support/service.js';
+import { testCopy } from '../../support/test-copy.js';
 
-const copy = new ProgramCopy();
-const database = await createDatabase();
+const { copy, database } = await testCopy(({ urlOf }) => urlOf('order_lookup_owner'));
 for (const client of ['Acme', 'Other']) await issueKey(database, { client });
-copy.environment = { DATABASE_URL: database.urlOf('order_lookup_owner') };
 // The command without a process for each plan
 Object.assign(process.env, copy.environment);
 const path = join(copy.folder, 'dist/administration/migrate/plan/plan.js');
 const planned = ((await import(path)) as typeof Plan).plan.run;
-
-afterEach(() => {
-  copy.reset();
-  copy.environment = { DATABASE_URL: database.urlOf('order_lookup_owner') };
-});
-afterAll(async () => {
-  copy.remove();
-  await database.drop();
-});
 
 const plan = (...words: string[]): Promise<Outcome> => copy.migrate('plan', ...words);
 /** What stands in the database, with the migrations that were applied. */
@@ -217,8 +205,7 @@ describe('a plan beside others', () => {
     await database.query(
       `create role ${username} login password '${PASSWORD}' in role order_lookup_owner; alter role ${username} set role = 'order_lookup_owner'`,
     );
-    const url = Object.assign(new URL(database.url), { username, password: PASSWORD });
-    copy.environment = { DATABASE_URL: url.href };
+    copy.environment = { DATABASE_URL: database.urlOf(username) };
     copy.add('0100_slow', 'lock table communication_code; select pg_sleep(3600);');
     const outcome = plan();
     const isAsleep = `select from pg_stat_activity where usename = '${username}' and wait_event = 'PgSleep'`;
@@ -238,15 +225,14 @@ describe('a plan beside others', () => {
 
   it('ends with one sentence while a writer holds a lock', async () => {
     copy.add('0100_add', `insert into code_list (name) values ('added');`);
-    const holder = new Client(database.url);
-    await holder.connect();
+    const holder = await database.session();
     await holder.query('begin; lock table code_list in exclusive mode');
     expect(await plan()).toEqual({
       status: 1,
       stdout: '',
       stderr: expect.stringMatching(/^The plan came to no end, and nothing was changed: .*\n$/),
     });
-    await holder.end();
+    await holder.query('rollback');
   });
 
   it.each(['killed', 'cut from its server', 'ended by its server'])(

@@ -1,24 +1,14 @@
-import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { createDatabase } from '../../support/database.js';
-import { NAMES, ProgramCopy } from '../../support/program-copy.js';
+import { listen } from '../../support/listen.js';
+import { NAMES } from '../../support/program-copy.js';
 import { until } from '../../support/service.js';
+import { testCopy } from '../../support/test-copy.js';
 
-const copy = new ProgramCopy();
-const database = await createDatabase();
-copy.environment = { DATABASE_URL: database.url };
-afterEach(() => {
-  copy.reset();
-  copy.environment = { DATABASE_URL: database.url };
-});
-afterAll(async () => {
-  copy.remove();
-  await database.drop();
-});
-
+const { copy, database } = await testCopy();
 const migrate = (words: string) => copy.migrate(...words.split(' '));
 const GOOD = { status: 0, stderr: '' };
 const SESSIONS = `select from pg_stat_activity where datname = current_database() and application_name = 'order-lookup-administration'`;
@@ -157,9 +147,8 @@ async function loseCommit(url: string, how: string): Promise<{ url: string; clos
       if (isCommit && how === 'cut after')
         upstream.removeAllListeners('data').once('data', () => upstream.destroy());
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = Object.assign(new URL(url), { port: (server.address() as AddressInfo).port });
+  });
+  const address = Object.assign(new URL(url), { port: await listen(server) });
   return { url: address.href, close: () => server.close() };
 }
 
