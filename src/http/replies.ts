@@ -13,7 +13,7 @@ import { corsFields } from './cors.js';
 import type { ServiceRequest, ServiceResponse } from './service-request.js';
 
 /** A connection is closed whose client reads nothing of an answer for twice this time. A time-out of the server, for each request, takes 2.7 % of the CPU time of a 200. */
-const STALLED_MS = 15_000;
+const STALLED_MS = 30_000;
 
 type Details = Readonly<{ problem?: string; err?: unknown; encoding?: BufferEncoding }>;
 

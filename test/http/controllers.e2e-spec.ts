@@ -55,6 +55,13 @@ class Forms {
   @Get('file') file() {
     return new nest.StreamableFile(Readable.from(['a,b', '\n']), { type: 'text/csv', length: 4 });
   }
+  /** The time-out of the connection while the file is read. */
+  @Get('time-out') timeOut(@Req() { socket }: Request) {
+    const read = function* () {
+      yield String(socket.timeout);
+    };
+    return new nest.StreamableFile(Readable.from(read()), { length: 5 });
+  }
   @Get('missing') @Header('Content-Disposition', 'attachment') missing() {
     throw new nest.NotFoundException('There is no such note.');
   }
@@ -132,6 +139,7 @@ it.each<[line: string, status: number, type: string | null, text: string, body?:
   ['GET request?x=1', 200, JSON_TYPE, '["127.0.0.1","/forms/request","127.0.0.1"]'],
   ['GET passed', 203, JSON_TYPE, '{"a":2}'],
   ['GET file', 200, 'text/csv', 'a,b\n'],
+  ['GET time-out', 200, 'application/octet-stream', '30000'],
   ['POST bodiless', 201, JSON_TYPE, '{"done":true}'],
   ['POST object', 201, JSON_TYPE, '{"text":"t"}', '{"text":"t","other":1}'],
 ])('%s is answered %i', async (...row) => {

@@ -26,3 +26,12 @@ export const fastClock = (times: number): Record<string, string> => ({
   globalThis.setTimeout = Object.assign(faster, timer);`),
   API_KEY_MAX_AGE_SECONDS: String(24 * 3_600),
 });
+
+/** Environment of a process whose sockets time out that many times sooner. */
+export const hastySockets = (times: number): { NODE_OPTIONS: string } =>
+  preload(`
+  const { Socket } = await import('node:net');
+  const { setTimeout } = Socket.prototype;
+  Socket.prototype.setTimeout = function (ms, ...rest) {
+    return setTimeout.call(this, ms / ${times}, ...rest);
+  };`);
