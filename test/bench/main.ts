@@ -1,18 +1,18 @@
-// `npm run bench [-- --quick] [--only PATTERN]`: the service beside node:http, each in a process of its own, interleaved
-// rounds, and ratios within this one run: median (smallest to largest of the rounds). The report goes into RESULTS.md beside this file, too.
+// `npm run bench [-- --quick] [--only PATTERN]`: the service beside node:http, each in a process of its own. Short rounds, and node:http anew
+// before each measurement: the speed of a shared machine swings. Median (smallest to largest of the rounds), also in RESULTS.md beside this file.
 import { parseArgs } from 'node:util';
 import { peakMebibytes } from '../support/linux-process.js';
 import { PATHS } from '../support/paths.js';
 import { RunningService } from '../support/service.js';
 import { World } from '../support/world.js';
-import { type Measurement, type Scenario, measure } from './load.js';
-import { report } from './report.js';
+import { type Scenario, measure } from './load.js';
+import { type Ratio, report } from './report.js';
 import { saveResult } from './results.js';
 
 const { quick, only } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
 }).values;
-const [rounds, seconds, newTokens] = quick ? [3, 0.8, 1_000] : [5, 3, 5_000];
+const [rounds, seconds, newTokens] = quick ? [3, 0.8, 1_000] : [7, 2, 4_000];
 const [FEW, MANY] = [100, 100_000];
 const CONNECTIONS = 32;
 const PER_SECOND = 2_000;
@@ -71,8 +71,9 @@ try {
   });
   const one = `${CODES}?codeType=TYPE-1&code=CODE-1`;
   const [other, large] = [of(filtered), of(many)];
+  const base = scenario(BASE, '/', { server: floor, headers: {} });
   const scenarios = [
-    scenario(BASE, '/', { server: floor, headers: {} }),
+    base,
     scenario('200 order update', UPDATE),
     scenario('200 communication codes (100)', CODES),
     scenario('304', UPDATE, { headers: known, status: 304 }),
@@ -94,9 +95,10 @@ try {
     scenario('every token new, RS256', UPDATE, { tokens: await tokens(0) }),
     scenario('every token new, ES256', UPDATE, { tokens: await tokens(1) }),
   ].filter(({ name }) => name === BASE || new RegExp(only).test(name));
-  const results = new Map<string, Measurement[]>(scenarios.map(({ name }) => [name, []]));
+  const results = new Map<string, Ratio[]>(scenarios.map(({ name }) => [name, []]));
   for (let round = 0; round <= rounds; round++) {
     for (const each of scenarios) {
+      const before = await measure(base, seconds, CONNECTIONS);
       const slice = each.tokens?.slice(round * newTokens, (round + 1) * newTokens);
       // What happens each second has to happen a few times in a round
       const length = each.perSecond === undefined ? seconds : 2 * seconds;
@@ -105,7 +107,8 @@ try {
         length,
         CONNECTIONS,
       );
-      if (round > 0) results.get(each.name)?.push(measured); // the first round warms up
+      const ratio = measured.cpu / before.cpu;
+      if (round > 0) results.get(each.name)?.push({ ...measured, ratio }); // the first round warms up
     }
     process.stderr.write(round === 0 ? 'warmed up\n' : `round ${round} of ${rounds}\n`);
   }

@@ -9,13 +9,15 @@ function inWords(values: readonly number[], digits: number): string {
   return `${median} (${smallest} to ${largest})`;
 }
 
-/** A table of all scenarios. Ratios are taken round by round, so that what slows a whole round down cancels out. */
-export function report(results: ReadonlyMap<string, readonly Measurement[]>, base: string): string {
+/** `ratio` is the CPU time of a request to that of the base just before. */
+export type Ratio = Measurement & { readonly ratio: number };
+
+/** A table of all scenarios. */
+export function report(results: ReadonlyMap<string, readonly Ratio[]>, base: string): string {
   const rows = [...results].map(([name, rounds]) => {
-    const of = (figure: keyof Measurement): number[] => rounds.map((each) => each[figure]);
-    const ratios = rounds.map(({ cpu }, at) => cpu / (results.get(base)?.[at]?.cpu ?? NaN));
+    const of = (figure: keyof Ratio): number[] => rounds.map((each) => each[figure]);
     const shares = of('busy').map((share) => 100 * share);
-    return `| ${name} | ${inWords(of('cpu'), 1)} | ${inWords(ratios, 2)} | ${inWords(of('perSecond'), 0)} | ${inWords(of('p99'), 1)} | ${inWords(of('turn'), 1)} | ${inWords(shares, 0)} |`;
+    return `| ${name} | ${inWords(of('cpu'), 1)} | ${inWords(of('ratio'), 2)} | ${inWords(of('perSecond'), 0)} | ${inWords(of('p99'), 1)} | ${inWords(of('turn'), 1)} | ${inWords(shares, 0)} |`;
   });
   return `| | CPU µs a request | to ${base} | requests/s | p99 ms | longest turn of the event loop, ms | % of a core |
 |---|---|---|---|---|---|---|
