@@ -12,7 +12,7 @@ import type { Answer } from './answer.js';
 import { corsFields } from './cors.js';
 import type { ServiceRequest, ServiceResponse } from './service-request.js';
 
-/** A connection is closed whose client reads nothing of an answer for twice this time. A time-out of the server, for each request, takes 2.7 % of the CPU time of a 200. */
+/** A connection is closed whose client reads nothing of an answer: when this time has passed twice, since Node.js counts the first write as progress. As a time-out of each request it takes 2.7 % of the CPU time of a 200. */
 const STALLED_MS = 30_000;
 
 type Details = Readonly<{ problem?: string; err?: unknown; encoding?: BufferEncoding }>;

@@ -55,7 +55,10 @@ async function expectRefused(authorization: string, error = ', error="invalid_to
 
 describe('an access token is accepted', () => {
   it.each([
-    ...['Bearer ', 'bearer ', 'BEARER  ', ''].map((scheme): [string, Parts] => [scheme, {}]),
+    ...['Bearer ', 'Bearer  ', 'bearer ', 'BEARER  ', ''].map((scheme): [string, Parts] => [
+      scheme,
+      {},
+    ]),
     ...['JWT', 'application/at+jwt', undefined].map((typ): Parts => ({ header: { typ } })),
     { header: { kid: undefined } },
     { claims: { aud: ['https://other.example', AUDIENCE] } },

@@ -6,7 +6,7 @@ import { PATHS } from '../support/paths.js';
 import { RunningService } from '../support/service.js';
 import { World } from '../support/world.js';
 import { type Scenario, measure } from './load.js';
-import { type Ratio, report } from './report.js';
+import { type Compared, report } from './report.js';
 import { saveResult } from './results.js';
 
 const { quick, only } = parseArgs({
@@ -95,7 +95,7 @@ try {
     scenario('every token new, RS256', UPDATE, { tokens: await tokens(0) }),
     scenario('every token new, ES256', UPDATE, { tokens: await tokens(1) }),
   ].filter(({ name }) => name === BASE || new RegExp(only).test(name));
-  const results = new Map<string, Ratio[]>(scenarios.map(({ name }) => [name, []]));
+  const results = new Map<string, Compared[]>(scenarios.map(({ name }) => [name, []]));
   for (let round = 0; round <= rounds; round++) {
     for (const each of scenarios) {
       const before = await measure(base, seconds, CONNECTIONS);

@@ -10,12 +10,12 @@ function inWords(values: readonly number[], digits: number): string {
 }
 
 /** `ratio` is the CPU time of a request to that of the base just before. */
-export type Ratio = Measurement & { readonly ratio: number };
+export type Compared = Measurement & { readonly ratio: number };
 
 /** A table of all scenarios. */
-export function report(results: ReadonlyMap<string, readonly Ratio[]>, base: string): string {
+export function report(results: ReadonlyMap<string, readonly Compared[]>, base: string): string {
   const rows = [...results].map(([name, rounds]) => {
-    const of = (figure: keyof Ratio): number[] => rounds.map((each) => each[figure]);
+    const of = (figure: keyof Compared): number[] => rounds.map((each) => each[figure]);
     const shares = of('busy').map((share) => 100 * share);
     return `| ${name} | ${inWords(of('cpu'), 1)} | ${inWords(of('ratio'), 2)} | ${inWords(of('perSecond'), 0)} | ${inWords(of('p99'), 1)} | ${inWords(of('turn'), 1)} | ${inWords(shares, 0)} |`;
   });

@@ -74,13 +74,22 @@ describe('an answer that its client does not read', () => {
     expect(residentMebibytes(pid) - before).toBeLessThan(100); // 100 copies would be 300 MiB
   });
 
-  it('closes its connection after a while', async () => {
-    const service = await world.start(hastySockets(100));
+  it('closes its connection after a while, but not that of a client that reads slowly', async () => {
+    const service = await world.start(hastySockets(50)); // after 1.2 s
     await service.ready();
-    await open(1, service.port, large.repeat(8)); // more than the kernel takes
-    await until(async () => (await service.metric('order_lookup_http_requests_total')) > 0);
-    expect(await service.metric(OPEN)).toBe(1);
-    await until(async () => (await service.metric(OPEN)) === 0);
+    const [slow] = (await open(2, service.port, large.repeat(8))) as [Socket]; // more than the kernel takes
+    let read = 0;
+    slow.on('data', (chunk) => {
+      read += chunk.length;
+      slow.pause();
+      setTimeout(() => slow.resume(), 8);
+    });
+    const length = 8 * Buffer.byteLength((await world.get(PATHS.communicationCodes)).text);
+    slow.resume();
+    await until(async () => (await service.metric(OPEN)) === 2);
+    await until(async () => (await service.metric(OPEN)) === 1);
+    expect(read).toBeLessThan(length); // it is the other one that was closed
+    await until(async () => read > length);
   });
 
   it('may be reset in the middle without a line in the log', async () => {
