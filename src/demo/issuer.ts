@@ -33,11 +33,10 @@ export async function startIssuer(options: IssuerOptions): Promise<Server> {
   const provider = await providerOf(options);
   const answer = provider.callback();
   const server = createServer((request, response) => {
-    const signedIn = { login: { accountId: ACCOUNT } };
     if (!request.url?.startsWith('/interaction/')) void answer(request, response);
     else
       provider
-        .interactionFinished(request, response, signedIn)
+        .interactionFinished(request, response, { login: { accountId: ACCOUNT } })
         .catch(() => response.writeHead(400).end('This sign-in is over. Sign in again.'));
   });
   server.listen(port, host);
@@ -67,8 +66,7 @@ async function providerOf(options: IssuerOptions): Promise<Provider> {
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     ttl: Object.fromEntries(LASTING.map((name) => [name, TOKEN_SECONDS])),
     async loadExistingGrant({ oidc }) {
-      const clientId = oidc.client?.clientId ?? '';
-      const grant = new provider.Grant({ clientId, accountId: ACCOUNT });
+      const grant = new provider.Grant({ clientId: oidc.client?.clientId, accountId: ACCOUNT });
       grant.addOIDCScope(`openid ${scopes}`.trim());
       grant.addResourceScope(audience, scopes);
       await grant.save();

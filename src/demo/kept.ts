@@ -32,8 +32,7 @@ function read(): object {
 }
 
 /** Called once all ports were bound: a start that fails changes nothing. */
-export const save = (kept: object): void =>
-  writeFileSync(FILE, JSON.stringify(kept), { mode: 0o600 });
+export const save = (kept: object) => writeFileSync(FILE, JSON.stringify(kept), { mode: 0o600 });
 
 async function freePort(wanted: number): Promise<number> {
   const server = createServer().listen(wanted, '127.0.0.1');

@@ -5,23 +5,22 @@ export const VARIABLES = 'demo.env';
 
 /** What `npm start` prints: where everything is, calls to paste, and a first change of the codes. */
 export function welcome(demo: Record<Part, string>): string {
-  const { url, managementUrl, issuerUrl, databaseUrl, key, variables } = demo;
   const curl = (path: string): string =>
     `curl -s -H "Api-Key: $KEY" -H "Authorization: Bearer $TOKEN" \\\n  "$API${path}"`;
   return `
 Order Lookup Services: the demo runs.
 
-  API            ${url}
-  Documentation  ${url}/docs
-  State          ${managementUrl} (health and metrics: /health/ready, /metrics)
-  Issuer         ${issuerUrl} (development only; everyone is signed in)
-  Database       ${databaseUrl}
-  API key        ${key}
+  API            ${demo.url}
+  Documentation  ${demo.url}/docs
+  State          ${demo.managementUrl} (health and metrics: /health/ready, /metrics)
+  Issuer         ${demo.issuerUrl} (development only; everyone is signed in)
+  Database       ${demo.databaseUrl}
+  API key        ${demo.key}
 
 1. Open a second terminal in this folder and set the addresses, an API key and an access token
    there. The token is valid for 8 hours. The same lines are in .data/${VARIABLES}.
 
-${variables}
+${demo.variables}
 2. Call the three operations.
 
 ${curl('/orders-update-api/supported-values')}

@@ -3,9 +3,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Client } from 'pg';
-import { ApiKeysService, type KeyList } from '../auth/api-keys/api-keys.service.js';
+import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
-import type { CodeRows } from '../lookups/code-rows.js';
 import { CodesSnapshot } from '../lookups/codes-snapshot.js';
 import { CodesService } from '../lookups/codes.service.js';
 import { Configuration } from '../configuration/configuration.js';
@@ -89,7 +88,7 @@ export class LastGoodService implements OnApplicationBootstrap {
         continue;
       triedAt = performance.now();
       try {
-        await writeLastGood(path, this.lastGood(codes.current.rows, keys.current));
+        await writeLastGood(path, this.lastGood({ rows: codes.current.rows, keys: keys.current }));
         written = content;
         this.metrics.lastGoodWrites.inc({ result: 'written' });
         failure.succeeded();
@@ -100,18 +99,17 @@ export class LastGoodService implements OnApplicationBootstrap {
     }
   }
 
-  private lastGood(rows: CodeRows, keys: KeyList): LastGood {
+  private lastGood(data: Pick<LastGood, 'rows' | 'keys'>): LastGood {
     const now = this.clock.now();
     return {
       source: this.source,
       aheadMs: now - Date.now(),
       stamps: { codes: this.codes.snapshot.stamp ?? '', keys: this.apiKeys.snapshot.stamp ?? '' },
       confirmedAt: now - this.apiKeys.snapshot.age * 1000,
-      keys,
       issuers: this.issuers.all.flatMap(({ name, keySet, age }) =>
         keySet ? [{ name, jwks: keySet.jwks, fetchedAt: now - age * 1000 }] : [],
       ),
-      rows,
+      ...data,
     };
   }
 

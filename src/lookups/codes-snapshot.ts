@@ -103,10 +103,9 @@ export class CodesSnapshot {
     const sha256 = createHash('sha256');
     const parts: Buffer[] = [];
     for (let at = 0; at < records.length; at += PIECE) {
-      const text = join(records.slice(at, at + PIECE));
-      const part = Buffer.from(
-        (at === 0 ? PREFIX : ',') + text + (at + PIECE < records.length ? '' : SUFFIX),
-      );
+      const before = at === 0 ? PREFIX : ',';
+      const after = at + PIECE < records.length ? '' : SUFFIX;
+      const part = Buffer.from(before + join(records.slice(at, at + PIECE)) + after);
       sha256.update(part);
       parts.push(part);
       this.bytes += part.length;

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import type { Issuer } from '../auth/issuers/issuer.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
-import type { CodeRows } from '../lookups/code-rows.js';
 import { CodesService } from '../lookups/codes.service.js';
 import { Replies } from '../http/replies.js';
 import { Metrics } from '../telemetry/metrics.js';
@@ -59,6 +58,7 @@ export class HealthService {
     const { obstacles, codes, apiKeys, issuers, metrics } = this;
     const [database] = (await metrics.databaseUp.get()).values;
     const present = codes.present();
+    const { values = [], records = [] } = present?.rows ?? {};
     const soon = apiKeys.ending.filter(({ seconds }) => seconds < SOON_SECONDS);
     return statePage(
       obstacles.length > 0 ? '! not ready' : 'ready',
@@ -66,7 +66,7 @@ export class HealthService {
       [
         ['Version', version],
         ['Database', database?.value ? 'answers' : '! does not answer'],
-        row('Codes', codes.snapshot, present && countOf(present.rows)),
+        row('Codes', codes.snapshot, values.length + records.length),
         row('API keys', apiKeys.snapshot, apiKeys.snapshot.current?.size, apiKeys.secondsLeft),
         ...issuers.all.map((one) =>
           row(`Signing keys of ${one.name}`, one, one.keys?.jwks.keys.length, one.secondsLeft),
@@ -88,8 +88,6 @@ export class HealthService {
 }
 
 type Part = Pick<Issuer, 'isRestored' | 'age'> & { readonly servedSince?: number | undefined };
-
-const countOf = ({ values, records }: CodeRows): number => values.length + records.length;
 
 /** Where nothing can be used, `count` is undefined or 0. */
 function row(name: string, part: Part, count = 0, left = Infinity): string[] {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
+import { prepareConnection } from '../http/server/connections.js';
 import type { ExpressRouterAdapter } from '../http/server/express-router.adapter.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import { ProblemRenderer } from '../problems/problem-details.js';
@@ -22,6 +23,7 @@ export class ManagementServer implements OnApplicationShutdown {
     { httpAdapter }: HttpAdapterHost<ExpressRouterAdapter>,
   ) {
     this.server = createServer(httpAdapter.classes, (...given) => void this.answer(...given));
+    this.server.on('connection', prepareConnection);
   }
 
   /** Called last, so that health and metrics are available while the service ends. */

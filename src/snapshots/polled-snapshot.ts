@@ -22,7 +22,6 @@ const EVERY_MS = 250;
 const WHOLE_MS = 10 * 60_000;
 
 export class PolledSnapshot<T> {
-  private readonly failure: RepeatedFailure;
   /** The value. Use it once for each request: it may be another one the next time. */
   current: T | undefined;
   /** Why the content of the database is not served, and the stamp of that content. */
@@ -45,9 +44,7 @@ export class PolledSnapshot<T> {
     private readonly clock: DatabaseClock,
     private readonly metrics: Metrics,
     private readonly log: Log,
-  ) {
-    this.failure = new RepeatedFailure(log, `database (${topic})`);
-  }
+  ) {}
 
   /** Seconds since the database last confirmed that the value is the committed one; Infinity without a value. */
   get age(): number {
@@ -67,15 +64,16 @@ export class PolledSnapshot<T> {
 
   /** Looks at the database four times a second until `signal` is aborted. */
   async poll(signal: AbortSignal): Promise<void> {
+    const failure = new RepeatedFailure(this.log, `database (${this.topic})`);
     while (!signal.aborted) {
       const startedAt = performance.now();
       try {
         await withSession(this.dataSource, (...given) => this.look(startedAt, ...given));
-        this.failure.succeeded();
+        failure.succeeded();
       } catch (error) {
         if (signal.aborted) return;
         this.metrics.databaseUp.set(0);
-        this.failure.failed(error, this.source.callersRefusedAt?.());
+        failure.failed(error, this.source.callersRefusedAt?.());
       }
       this.named ??= '';
       await this.source.checked?.();

@@ -15,8 +15,7 @@ export class IssuersService implements OnApplicationBootstrap {
       for (const { name, keySet, age } of this.all) if (keySet) gauge.set({ issuer: name }, age);
     });
     metrics.measure(['jwks_keys', 'Keys in the key set', 'issuer'], (gauge) => {
-      for (const { name, keys } of this.all)
-        gauge.set({ issuer: name }, keys?.jwks.keys.length ?? 0);
+      for (const one of this.all) gauge.set({ issuer: one.name }, one.keys?.jwks.keys.length ?? 0);
     });
   }
 

@@ -5,15 +5,13 @@ import { fetchJson } from './fetch-json.js';
 export const ALGORITHMS =
   'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 
-/** There may be no keys: an issuer can withdraw all of them. */
-export interface KeySet {
-  readonly jwks: JSONWebKeySet;
-  /** Selects the keys that fit the header of a token: public ones, for signatures, of 2048 bits or more (RSA), and of its key id, if it has one. */
-  readonly select: ReturnType<typeof createLocalJWKSet>;
-}
-
-/** @throws Error if it is no key set (RFC 7517 section 5) */
+/**
+ * There may be no keys: an issuer can withdraw all of them. `select` finds the keys that fit the header of a token: public ones, for signatures,
+ * of 2048 bits or more (RSA), and of its key id, if it has one.
+ * @throws Error if it is no key set (RFC 7517 section 5)
+ */
 export const keySetOf = (jwks: JSONWebKeySet) => ({ jwks, select: createLocalJWKSet(jwks) });
+export type KeySet = Readonly<ReturnType<typeof keySetOf>>;
 
 export const fetchKeySet = async (address: string): Promise<KeySet> =>
   keySetOf((await fetchJson(address)) as JSONWebKeySet);

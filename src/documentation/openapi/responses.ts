@@ -43,12 +43,11 @@ export function responsesOf(
   const coded: Header[] = hasFilters ? ['Content-Encoding'] : [];
   const found = headersOf([...cached, ...coded, 'RateLimit', 'RateLimit-Policy']);
   const content = { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } };
-  const errors = [...byStatus].map(([at, of]) => [at, errorOf(at, of, problems)] as const);
   const unchanged = 'Not Modified: the caller has this representation already';
   return {
     200: { description: ok, headers: found, content },
     304: { description: unchanged, headers: headersOf(cached) },
-    ...Object.fromEntries(errors),
+    ...Object.fromEntries([...byStatus].map(([at, of]) => [at, errorOf(at, of, problems)])),
   };
 }
 

@@ -21,19 +21,17 @@ export function guardConnections(server: Server, metrics: Metrics): void {
     }
   };
   metrics.measure(['connections', 'Open connections on the port of the API'], () => sockets.size);
-  const limit = (server.maxConnections = connectionLimit());
+  const report = process.report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
+  const descriptors = Number(report.userLimits?.open_files?.soft) || Infinity;
+  const limit = Math.max(1, Math.min(MAX_CONNECTIONS, descriptors - RESERVED_DESCRIPTORS));
+  server.maxConnections = limit;
   server.on('drop', () => metrics.connectionsRefused.inc({ limit: 'connections' }));
   setInterval(() => {
     if (sockets.size >= limit * CROWDED) closeIdle(false);
   }, SWEEP_MS).unref();
   server.on('connection', (socket: ServiceSocket) => {
     if (sockets.has(socket)) return; // again, after Upgrade
-    socket.responses = [];
-    // Node calls this after the last response. A connection destroyed with unread bytes is reset: the client may lose the answer (RFC 9112 section 9.6)
-    socket.destroySoon = () => {
-      socket.end();
-      setTimeout(() => socket.destroy(), LINGER_MS).unref();
-    };
+    prepareConnection(socket);
     // Node.js has listeners of its own, but removes them at Upgrade and CONNECT
     for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy());
     sockets.add(socket);
@@ -42,6 +40,16 @@ export function guardConnections(server: Server, metrics: Metrics): void {
   // Node treats a connection as idle when its answer was written to the socket, even while the client is still reading
   server.closeIdleConnections = () => closeIdle(true);
   ignoreUpgrade(server);
+}
+
+/** Gives a connection its fields, on both ports (see `prepare` of a request). */
+export function prepareConnection(socket: ServiceSocket): void {
+  socket.responses = [];
+  // Node calls this after the last response. A connection destroyed with unread bytes is reset: the client may lose the answer (RFC 9112 section 9.6)
+  socket.destroySoon = () => {
+    socket.end();
+    setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  };
 }
 
 /** Whether an answer under way is the last one. Later requests are not run, answered or counted (RFC 9112 section 9.6). */
@@ -74,10 +82,4 @@ function ignoreUpgrade(server: Server): void {
       server.emit('connection', socket);
     });
   });
-}
-
-function connectionLimit(): number {
-  const report = process.report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
-  const descriptors = Number(report.userLimits?.open_files?.soft) || Infinity;
-  return Math.max(1, Math.min(MAX_CONNECTIONS, descriptors - RESERVED_DESCRIPTORS));
 }

@@ -1,6 +1,7 @@
 // An adapter that uses only the router of Express. Express's application changes the prototypes of every request and response (13 % of CPU
 // time), and answers unknown routes in HTML. Routes without parameters are found in a map, without the router (7 %).
 import { IncomingMessage, type Server, ServerResponse, createServer } from 'node:http';
+import type { Socket } from 'node:net';
 import { UnsupportedMediaTypeException } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type RequestHandler } from 'express';
@@ -12,7 +13,7 @@ import { Answer } from '../answer.js';
 import { TAKES_BODY } from '../check-routes.js';
 import type { ProblemFilter } from '../problem.filter.js';
 import type { Replies } from '../replies.js';
-import type { ServiceRequest, ServiceResponse } from '../service-request.js';
+import { type ServiceRequest, type ServiceResponse, prepare } from '../service-request.js';
 import { admit } from './admission.js';
 import { BODY, notAllowed } from './framing.js';
 
@@ -30,7 +31,12 @@ const readJson = express.json() as unknown as Handler;
 export class ExpressRouterAdapter extends ExpressAdapter {
   /** Of both ports. With others on the port for operators a 200 takes 3 % more CPU time: V8 optimizes code less that handles objects of several classes. */
   readonly classes = {
-    IncomingMessage: class extends IncomingMessage {},
+    IncomingMessage: class extends IncomingMessage {
+      constructor(socket: Socket) {
+        super(socket);
+        prepare(this as unknown as ServiceRequest);
+      }
+    },
     ServerResponse: class extends ServerResponse {},
   };
   private replies: Replies;
