@@ -65,12 +65,10 @@ export function prepare(request: ServiceRequest): void {
 
 /** `instance` is `urn:uuid:<request id>`, so X-Request-Id is used only if it is a UUID, with or without dashes. */
 export function receive(request: ServiceRequest): void {
-  prepare(request);
   const { 'x-request-id': sent, 'content-length': length } = request.headers;
-  const coding = request.headers['transfer-encoding'];
   const id = sent?.toString().replace(/^(\w{8})(\w{4})(\w{4})(\w{4})(\w{12})$/, '$1-$2-$3-$4-$5');
   request.requestId = id !== undefined && UUID.test(id) ? id : randomUUID();
-  request.hasUnreadBody = Number(length ?? 0) > 0 || coding !== undefined;
+  request.hasUnreadBody = Number(length ?? 0) > 0 || 'transfer-encoding' in request.headers;
 }
 
 /** Whether it changes nothing (RFC 9110 section 9.2.1). Its requests must not have a body. */

@@ -62,6 +62,11 @@ class Forms {
     };
     return new nest.StreamableFile(Readable.from(read()), { length: 5 });
   }
+  /** What was added to a request after its beginning. */
+  @Get('added') added(@Req() request: Request) {
+    const fresh = Reflect.construct(request.constructor, [request.socket]) as object;
+    return Object.keys(request).filter((name) => !Object.hasOwn(fresh, name));
+  }
   @Get('missing') @Header('Content-Disposition', 'attachment') missing() {
     throw new nest.NotFoundException('There is no such note.');
   }
@@ -139,6 +144,7 @@ it.each<[line: string, status: number, type: string | null, text: string, body?:
   ['GET request?x=1', 200, JSON_TYPE, '["127.0.0.1","/forms/request","127.0.0.1"]'],
   ['GET passed', 203, JSON_TYPE, '{"a":2}'],
   ['GET file', 200, 'text/csv', 'a,b\n'],
+  ['GET added', 200, JSON_TYPE, '[]'],
   ['GET time-out', 200, 'application/octet-stream', '30000'],
   ['POST bodiless', 201, JSON_TYPE, '{"done":true}'],
   ['POST object', 201, JSON_TYPE, '{"text":"t"}', '{"text":"t","other":1}'],

@@ -9,6 +9,7 @@ import {
   type ServiceResponse,
   type ServiceSocket,
   isSafe,
+  prepare,
   receive,
 } from '../service-request.js';
 import { guardConnections, inTurn, isClosing } from './connections.js';
@@ -62,6 +63,7 @@ export function admit(server: Server, replies: Replies, metrics: Metrics, handle
     if (last && !last.headersSent && !last.req.complete) return replies.sendProblem(last, problem);
     const response = new ServerResponse(request ?? (new IncomingMessage(socket) as ServiceRequest));
     response.shouldKeepAlive = false;
+    prepare(response.req);
     receive(response.req);
     const send = (): void => {
       response.assignSocket(socket);
