@@ -73,7 +73,9 @@ const ONE_TRANSACTION =
 
 /** Runs a file in the caller's transaction. Where PostgreSQL refuses it, the error has the SQLSTATE as `code`. */
 export async function runFile(client: Client, name: string, direction: Direction, limits = '') {
-  const [head = '', up = '', down = ''] = (await readFile(pathOf(name), 'utf8')).split(MARKER);
+  const file = await readFile(pathOf(name), 'utf8');
+  // A clone on Windows may have other line ends, which would become part of functions
+  const [head = '', up = '', down = ''] = file.replaceAll('\r\n', '\n').split(MARKER);
   const [before, part] = direction === 'up' ? [head, up] : [head + up, down];
   if (!/^\s*(?!--)[^\s;]/m.test(part))
     refuse(`${name}.sql has no statement on the way ${direction}.`);
@@ -111,7 +113,7 @@ export async function runFile(client: Client, name: string, direction: Direction
     const place = internalQuery === script ? `, line ${line}` : '';
     const isRefused = routine === 'exec_stmt_dynexecute' || code === '2D000'; // of COMMIT in a block of PL/pgSQL
     const parts = [`${name}.sql${place}: ${message}`, detail, isRefused ? ONE_TRANSACTION : hint];
-    const text = parts.flatMap((each) => each?.slice(0, 500) ?? []).join('\n  ');
-    throw Object.assign(new AdministrationError(text), { code });
+    const fault = parts.flatMap((each) => each?.slice(0, 500) ?? []).join('\n  ');
+    throw Object.assign(new AdministrationError(fault), { code });
   }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { createDatabase } from '../../support/database.js';
 import { listen } from '../../support/listen.js';
+import { textOf } from '../../support/program.js';
 import { NAMES } from '../../support/program-copy.js';
 import { until } from '../../support/service.js';
 import { testCopy } from '../../support/test-copy.js';
@@ -17,7 +18,8 @@ const applied = async (where = database): Promise<unknown[]> =>
 /** A file looks whether settings of others are left. */
 const LOOK = `do $$ begin
   if current_setting('search_path') <> 'public, pg_temp' or current_setting('TimeZone') <> 'UTC' or current_user <> session_user
-    or current_setting('DateStyle') <> 'ISO, MDY' or current_setting('standard_conforming_strings') <> 'on' then
+    or current_setting('DateStyle') <> 'ISO, MDY' or current_setting('standard_conforming_strings') <> 'on'
+    or current_setting('statement_timeout') = '2h' then
     raise exception 'settings of others are left';
   end if;
 end $$;`;
@@ -29,7 +31,7 @@ it('applies each migration to an empty database once, though three run at once, 
   for (const setting of [
     ...[`timezone = 'Asia/Tokyo'`, `datestyle = 'German'`, `search_path = 'nowhere'`],
     ...[`default_transaction_isolation = 'serializable'`, 'default_transaction_read_only = on'],
-    ...[`bytea_output = 'escape'`, 'statement_timeout = 2000'],
+    ...[`bytea_output = 'escape'`, `statement_timeout = '2h'`],
   ])
     await empty.query(`alter database ${empty.name} set ${setting}`);
   copy.environment = { DATABASE_URL: empty.url };
@@ -86,7 +88,7 @@ it.each([
 });
 
 it('leaves nothing half done and no lock when it is killed', async () => {
-  copy.add('0100_take_long', `create table half_done (x int);\nselect pg_sleep(60);`);
+  copy.add('0100_take_long', `create table half_done (x int);\nselect pg_sleep(3600);`);
   const { child, ended } = copy.start('migrate', 'up');
   await until(
     async () => (await database.query(`${SESSIONS} and wait_event = 'PgSleep'`)).length > 0,
@@ -95,6 +97,18 @@ it('leaves nothing half done and no lock when it is killed', async () => {
   await ended;
   copy.add('0100_take_long', 'create table half_done ();', 'drop table half_done;');
   for (const words of ['up', 'down --yes']) expect(await migrate(words)).toMatchObject(GOOD);
+});
+
+it('makes the same objects of files with the line ends of Windows', async () => {
+  const empty = await createDatabase({ migrated: false });
+  copy.environment = { DATABASE_URL: empty.url };
+  for (const name of NAMES)
+    copy.write(name, textOf(`migrations/${name}.sql`).replaceAll('\n', '\r\n'));
+  expect(await migrate('up')).toMatchObject(GOOD);
+  const functions = `select proname from pg_proc where pronamespace = 'public'::regnamespace and strpos(prosrc, chr(13)) > 0`;
+  expect(await empty.query(functions)).toEqual([]);
+  expect(await migrate('drift')).toMatchObject(GOOD);
+  await empty.drop();
 });
 
 it('says what it did before it failed; files have sessions of their own and unusual forms', async () => {
@@ -162,9 +176,7 @@ it.each([
   copy.add('0100_add', `create table added ();`, `drop table added;`);
   const lossy = await loseCommit(database.url, how);
   copy.environment = { DATABASE_URL: lossy.url };
-  const begun = performance.now();
   const outcome = await migrate('up');
-  expect(performance.now() - begun).toBeLessThan(30_000);
   lossy.close();
   expect(outcome.stderr).toMatch(
     new RegExp(
