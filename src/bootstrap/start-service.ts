@@ -13,9 +13,13 @@ export type Service = Awaited<ReturnType<typeof startService>>;
 
 /**
  * Starts the service on both of its ports.
+ * @param beforeListening is called when the ports are about to be used
  * @throws StartError with the variable to change, if a port is not available
  */
-export async function startService(configuration: Configuration) {
+export async function startService(
+  configuration: Configuration,
+  beforeListening?: () => Promise<void>,
+) {
   const app = await createApplication(configuration);
   const log = app.get(Log);
   const warnings = [...(configuration.warnings ?? []), transportWarning(configuration) ?? []];
@@ -28,6 +32,7 @@ export async function startService(configuration: Configuration) {
   };
   const { server } = app.get(ManagementServer);
   try {
+    await beforeListening?.();
     const managementUrl = await listen(server, 'MANAGEMENT_PORT', configuration);
     const url = await listen(app.getHttpServer(), 'PORT', configuration);
     log.write('info', 'listening', { url, managementUrl });

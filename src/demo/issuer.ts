@@ -2,11 +2,11 @@
 // (RFC 9068) for our audience. Whoever reaches it is signed in as the demo user, without a question: it is only for this machine and for tests.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Server, createServer } from 'node:http';
 import { type JWK, exportJWK, generateKeyPair } from 'jose';
 import type { Provider } from 'oidc-provider';
 import { StartError } from '../configuration/start-error.js';
+import { readKeptObject, writeKept } from './kept-files.js';
 
 const TOKEN_SECONDS = 8 * 3600;
 const LASTING = 'AccessToken ClientCredentials Session Grant Interaction IdToken'.split(' ');
@@ -94,9 +94,10 @@ async function providerOf(options: IssuerOptions): Promise<Provider> {
 }
 
 async function signingKey(file: string | undefined): Promise<JWK> {
-  if (file && existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as JWK;
+  const kept = file ? readKeptObject(file) : undefined;
+  if (kept && typeof kept['kty'] === 'string' && typeof kept['d'] === 'string') return kept;
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
   const key = { ...(await exportJWK(privateKey)), use: 'sig', alg: 'RS256' };
-  if (file) writeFileSync(file, JSON.stringify(key), { mode: 0o600 });
+  if (file) writeKept(file, JSON.stringify(key));
   return key;
 }

@@ -1,5 +1,5 @@
 /** `variables` are the lines that set API, KEY, TOKEN and the others in a shell. */
-type Part = 'url' | 'managementUrl' | 'issuerUrl' | 'databaseUrl' | 'key' | 'variables';
+type Part = 'folders' | 'url' | 'managementUrl' | 'issuerUrl' | 'databaseUrl' | 'key' | 'variables';
 
 export const VARIABLES = 'demo.env';
 
@@ -40,7 +40,7 @@ npm run migrate -- up
 
 ${curl('/order-scheduling/communication-codes?codeType=MY-TYPE')}
 
-README.md and docs/administrators.md explain more. Ctrl-C stops everything. The data stays in
-.data/; delete that folder to start afresh.
+README.md and docs/administrators.md explain more. Ctrl-C stops everything. The data stays; to start
+afresh, delete ${demo.folders} after that.
 `;
 }

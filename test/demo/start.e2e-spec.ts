@@ -1,14 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, expect, it } from '@jest/globals';
+import { databaseFolderOf } from '../../src/demo/demo-folder.js';
 import { copyOfProject } from '../support/page-walk.js';
 import { freePort, isFree } from '../support/postgres-server.js';
-import { begin, shell } from '../support/program.js';
+import { type Running, begin, shell } from '../support/program.js';
 import { until } from '../support/service.js';
 
 const folder = copyOfProject();
+const database = databaseFolderOf(folder);
 const ports: Record<string, string> = {};
 for (const name of ['PORT', 'MANAGEMENT_PORT', 'ISSUER_PORT']) ports[name] = `${await freePort()}`;
 const children: ChildProcess[] = [];
@@ -16,14 +18,24 @@ const branch = join(folder, 'migrations/0099_of_a_branch.sql');
 
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
-  rmSync(folder, { recursive: true, force: true });
+  remove(folder);
 });
+
+/** A clone with what its demo keeps elsewhere. */
+function remove(clone: string): void {
+  for (const path of [clone, databaseFolderOf(clone)])
+    rmSync(path, { recursive: true, force: true });
+}
+
+function launch(clone: string, environment: Record<string, string>): Running {
+  const running = begin([process.execPath, 'dist/demo/main.js'], clone, environment);
+  children.push(running.child);
+  return running;
+}
 
 /** Starts the demo, and waits until it runs or has ended. */
 async function start(environment: Record<string, string> = {}) {
-  const words = [process.execPath, 'dist/demo/main.js'];
-  const { child, output, ended } = begin(words, folder, { ...ports, ...environment });
-  children.push(child);
+  const { child, output, ended } = launch(folder, { ...ports, ...environment });
   let status: unknown;
   void ended.then((outcome) => (status = outcome.status));
   await until(async () => output.stdout.includes('Ctrl-C stops') || status !== undefined);
@@ -40,13 +52,42 @@ const paste = async (variables: string, line: string): Promise<string> =>
 const variablesOf = (output: string): string => output.match(/(?:^export .*\n)+/m)?.[0] ?? '';
 const databasePort = (output: string) => /@127\.0\.0\.1:(\d+)\/postgres/.exec(output)?.[1];
 
+/** Of a shell in which somebody works on something else. */
+const OF_ANOTHER_PROJECT = {
+  ...{
+    PGHOST: 'db.example',
+    PGPORT: '1',
+    PGUSER: 'other',
+    PGPASSWORD: 'other',
+    PGDATABASE: 'other',
+  },
+  ...{
+    PGSSLMODE: 'verify-full',
+    PGOPTIONS: '-c search_path=other',
+    PGSERVICE: 'other',
+    PGDATA: '/nowhere',
+  },
+  ...{
+    HOST: '0.0.0.0',
+    LC_ALL: 'xx_YY.UTF-8',
+    LANG: 'xx_YY',
+    TZ: 'Nowhere/Town',
+    LD_LIBRARY_PATH: '/nowhere',
+  },
+};
+
 let demo: Awaited<ReturnType<typeof start>>;
 
 it('npm start prints lines to paste, and refuses a second start beside it', async () => {
   mkdirSync(join(folder, '.data'), { recursive: true });
-  writeFileSync(join(folder, '.data/kept.json'), '{'); // damaged, as a power cut leaves it
-  demo = await start();
+  // Damaged, as a full disk or a power cut leaves them
+  writeFileSync(join(folder, '.data/kept.json'), '{"PORT":70000,"secret":""');
+  for (const name of ['api-key', 'issuer-key.json', 'lock-port'])
+    writeFileSync(join(folder, '.data', name), '');
+  mkdirSync(join(database, 'postgres'), { recursive: true });
+  demo = await start(OF_ANOTHER_PROJECT);
   expect(demo.err).toBe('');
+  expect(demo.out).toContain(`API            http://127.0.0.1:${ports['PORT']}\n`);
   const pasted = /^(?:curl |echo |npm run )(?:.*\\\n)*.*$/gm;
   const lines = [...demo.out.matchAll(pasted)].map(([line]) => line);
   const variables = variablesOf(demo.out);
@@ -74,7 +115,7 @@ it('npm start prints lines to paste, and refuses a second start beside it', asyn
 it('npm start starts again after it was killed, on the same ports, and leaves nothing behind on Ctrl-C', async () => {
   await demo.end('SIGKILL');
   // The numbers of its processes belong to another program by now, which goes on
-  const postmaster = join(folder, '.data/postgres/postmaster.pid');
+  const postmaster = join(database, 'postgres/postmaster.pid');
   const [pid = '', ...lines] = readFileSync(postmaster, 'utf8').split('\n');
   process.kill(Number(pid), 'SIGKILL');
   const other = spawn('sleep', ['600']);
@@ -93,6 +134,86 @@ it('npm start starts again after it was killed, on the same ports, and leaves no
     expect(await isFree(Number(port))).toBe(true);
   const stopped = await paste(variablesOf(demo.out), 'node dist/migrate.js status');
   expect(stopped).toContain('This is the database of the demo. Start it in another terminal');
+});
+
+it('npm start ends on a signal that comes during its start, with its database', async () => {
+  const lockFile = join(database, 'postgres/postmaster.pid');
+  const starting = launch(folder, ports);
+  await until(async () => existsSync(lockFile));
+  starting.child.kill('SIGINT');
+  starting.child.kill('SIGINT'); // npm passes on what the terminal has sent already
+  expect((await starting.ended).status).toBe(0);
+  expect(existsSync(lockFile)).toBe(false);
+  expect(await isFree(Number(databasePort(demo.out)))).toBe(true);
+});
+
+it.each([
+  ['an empty lock file', 'postgres/postmaster.pid', ''],
+  [
+    'a lock file of a server that is another program',
+    'postgres/postmaster.pid',
+    '1\n/data\n1\n1\n',
+  ],
+])('npm start starts again beside %s', async (_, name, content) => {
+  writeFileSync(join(database, name), content);
+  const again = await start();
+  expect(again.err).toBe('');
+  expect(await again.end('SIGINT')).toBe(0);
+});
+
+it('npm start says that its data is of another version of PostgreSQL, and how to go on', async () => {
+  const file = join(database, 'postgres/PG_VERSION');
+  const version = readFileSync(file, 'utf8');
+  writeFileSync(file, '9\n');
+  const { status, err } = await start();
+  writeFileSync(file, version);
+  expect(status).toBe(1);
+  expect(err).toMatch(
+    /incompatible with server\. [^\n]* delete \S+\.data\S*.* to start afresh\.\n$/,
+  );
+});
+
+it('two starts of one clone at the same moment are one demo and one sentence', async () => {
+  const clone = copyOfProject();
+  const starts = [launch(clone, {}), launch(clone, {})];
+  const refused = await Promise.race(starts.map(({ ended }) => ended));
+  expect(refused).toMatchObject({
+    status: 1,
+    stdout: '',
+    stderr: expect.stringContaining('runs already'),
+  });
+  const running = starts.filter(({ child }) => child.exitCode === null);
+  for (const { child, output, ended } of running) {
+    await until(async () => output.stdout.includes('Ctrl-C stops') || child.exitCode !== null);
+    child.kill('SIGINT');
+    expect((await ended).status).toBe(0);
+  }
+  expect(running).toHaveLength(1);
+  remove(clone);
+});
+
+it('two clones that start at the same moment take different ports', async () => {
+  const clones = [copyOfProject(), copyOfProject()];
+  const running = clones.map((clone) => launch(clone, {}));
+  const addresses: unknown[] = [];
+  for (const { output, child } of running) {
+    await until(async () => output.stdout.includes('Ctrl-C stops') || child.exitCode !== null);
+    addresses.push(/^export API=.*/m.exec(output.stdout)?.[0]);
+  }
+  expect(addresses).toEqual([expect.anything(), expect.anything()]);
+  expect(new Set(addresses).size).toBe(2);
+  for (const { child, ended } of running) {
+    child.kill('SIGTERM');
+    expect((await ended).status).toBe(0);
+  }
+  clones.forEach(remove);
+});
+
+it.each([
+  [{ PORT: '70000' }, 'PORT is "70000": a whole number from 1 to 65535 is needed.\n'],
+  [{ ISSUER_PORT: 'abc' }, 'ISSUER_PORT is "abc": a whole number from 1 to 65535 is needed.\n'],
+])('npm start refuses %j', async (environment, sentence) => {
+  expect(await start(environment)).toMatchObject({ status: 1, err: sentence });
 });
 
 it('npm start takes another port where a program has one, says so, and tells an old terminal', async () => {
@@ -123,6 +244,10 @@ it.each([
   expect(status).toBe(1);
   const named = [...err.matchAll(/^ {2}- (\w+) is not set: /gm)].map(([, name]) => name);
   expect(named).toEqual(missing);
-  const keeps = 'DATABASE_URL is set, so this is the service and not the demo. For the demo:';
-  expect(err.startsWith(keeps)).toBe('DATABASE_URL' in environment);
+  const [keeps = ''] = Object.keys(environment);
+  expect(err).toMatch(
+    new RegExp(
+      `^${keeps} is set, so this is the service and not the demo. For the demo: unset ${keeps}\\n`,
+    ),
+  );
 });

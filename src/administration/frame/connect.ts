@@ -74,7 +74,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   42501: 'Let the role in: grant connect on database NAME to ROLE;',
   ERR_TLS_CERT_ALTNAME_INVALID: 'Write the host in DATABASE_URL as its certificate names it.',
 };
-const OF_DEMO = /^postgres:\/\/postgres:[\da-f]{32}@127\.0\.0\.1:\d+\/postgres$/;
+const OF_DEMO = /^postgres:\/\/postgres:[\da-f]{32}@127\.0\.0\.1:\d+\/postgres\b/;
 const DEMO = join(import.meta.dirname, '..', '..', '..', '.data', 'demo.env');
 
 export const isOfDemo = async (url: string): Promise<boolean> =>

@@ -1,0 +1,167 @@
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import { type ServerPrograms, ids, surroundings } from './server-programs.ts';
+
+/** How long pg_ctl waits for a start or a stop, in seconds: longer than anybody waits. */
+const PATIENCE_SECONDS = '3600';
+
+/**
+ * A PostgreSQL server on 127.0.0.1. Everything of it stands in one folder: `postgres/` with the data, and
+ * the logs. It goes on if this process ends without `stop`.
+ */
+export class PostgresServer {
+  readonly data: string;
+  readonly log: string;
+  /** Of the server that this process started. */
+  private startedProcess: number | undefined;
+
+  /** @param folder is created if it is missing, for the user of the server alone */
+  constructor(
+    private readonly programs: ServerPrograms,
+    readonly folder: string,
+  ) {
+    this.data = join(folder, 'postgres');
+    this.log = join(folder, 'postgres.log');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.giveToServer(folder);
+  }
+
+  get isInitialised(): boolean {
+    return existsSync(join(this.data, 'PG_VERSION'));
+  }
+
+  /** What a running server wrote into its data, or one that was killed. A damaged file has 0. */
+  get lockFile(): { readonly processId: number; readonly port: number } | undefined {
+    const file = join(this.data, 'postmaster.pid');
+    if (!existsSync(file)) return undefined;
+    const [processId, , , port] = readFileSync(file, 'utf8').split('\n');
+    return { processId: Number(processId) || 0, port: Number(port) || 0 };
+  }
+
+  /** Of a server that was killed: another program may have its process id by now, and PostgreSQL would not start. */
+  removeLockFile(): void {
+    rmSync(join(this.data, 'postmaster.pid'), { force: true });
+  }
+
+  /**
+   * Makes the data: a superuser `postgres`, UTF-8, the same order on every machine. It is made under another name, so
+   * that a start that was interrupted leaves nothing that looks complete.
+   */
+  async initialise(password: string): Promise<void> {
+    const unfinished = join(this.folder, 'postgres.unfinished');
+    const passwordFile = join(this.folder, 'postgres.password');
+    rmSync(unfinished, { recursive: true, force: true });
+    writeFileSync(passwordFile, password, { mode: 0o600 });
+    this.giveToServer(passwordFile);
+    try {
+      await this.run(this.programs.initdb, [
+        `--pgdata=${unfinished}`,
+        '--username=postgres',
+        `--pwfile=${passwordFile}`,
+        '--auth=scram-sha-256',
+        '--encoding=UTF8',
+        '--locale=C',
+        '--no-sync',
+      ]);
+    } finally {
+      rmSync(passwordFile);
+    }
+    rmSync(this.data, { recursive: true, force: true }); // what is there is no database
+    renameSync(unfinished, this.data);
+  }
+
+  /**
+   * Resolves when the server accepts sessions, or when a standby does.
+   * @param settings of postgresql.conf, beside the address
+   */
+  async start(
+    port: number,
+    settings: Readonly<Record<string, string | number>> = {},
+  ): Promise<void> {
+    const all = { ...settings, port, listen_addresses: '127.0.0.1', unix_socket_directories: '' };
+    const options = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`);
+    rmSync(this.log, { force: true });
+    await this.control('start', ['-o', options.join(' '), '-l', this.log]);
+    this.startedProcess = this.lockFile?.processId;
+  }
+
+  /** Ends its sessions and the server. Does nothing if it does not run. */
+  async stop(): Promise<void> {
+    if (this.lockFile) await this.control('stop', ['-m', 'fast']);
+    else if (this.startedProcess) endProcess(this.startedProcess); // its folder was deleted
+  }
+
+  /** Ends it before this function returns, without a shutdown: the next start repairs what was under way. */
+  stopAtOnce(): void {
+    if (!this.lockFile) return;
+    spawnSync(this.programs.pgCtl, ['stop', '-D', this.data, '-m', 'immediate'], this.spawnOptions);
+  }
+
+  private async control(action: 'start' | 'stop', words: readonly string[]): Promise<void> {
+    const about = ['-D', this.data, '-w', '-t', PATIENCE_SECONDS, '-s'];
+    try {
+      await this.run(this.programs.pgCtl, [action, ...about, ...words]);
+    } catch (error) {
+      throw new Error(this.lastFault() ?? (error as Error).message, { cause: error });
+    }
+  }
+
+  /** The last sentence of the server itself, which says more than pg_ctl. */
+  private lastFault(): string | undefined {
+    if (!existsSync(this.log)) return undefined;
+    const faults = readFileSync(this.log, 'utf8').match(/(?<=(?:FATAL|PANIC): {2}).*/g);
+    return faults?.at(-1);
+  }
+
+  private run(program: string, words: readonly string[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      // Files instead of pipes: on some platforms the server that pg_ctl starts keeps them open
+      const output = openSync(join(this.folder, 'commands.log'), 'w', 0o600);
+      const child = spawn(program, words, {
+        ...this.spawnOptions,
+        stdio: ['ignore', output, output],
+      });
+      closeSync(output);
+      child.once('error', reject);
+      child.once('exit', (status, signal) => {
+        if (status === 0) resolve();
+        else reject(new Error(this.lastWordsOf(program, status ?? signal)));
+      });
+    });
+  }
+
+  private lastWordsOf(program: string, status: number | string | null): string {
+    const file = join(this.folder, 'commands.log');
+    const printed = existsSync(file) ? readFileSync(file, 'utf8') : `${this.folder} was deleted`;
+    const lines = printed.trim().split('\n');
+    return `${basename(program)} ended with ${status}: ${lines.slice(-3).join(' ')}`;
+  }
+
+  private get spawnOptions() {
+    return { ...ids(this.programs.account), ...surroundings(this.folder) };
+  }
+
+  private giveToServer(path: string): void {
+    const { account } = this.programs;
+    if (account) chownSync(path, account.uid, account.gid);
+  }
+}
+
+function endProcess(processId: number): void {
+  try {
+    process.kill(processId, 'SIGINT');
+  } catch {
+    // it has ended by itself
+  }
+}

