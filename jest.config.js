@@ -21,6 +21,6 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  testTimeout: 120_000,
+  testTimeout: 600_000, // the only limit of time: a test waits for events
   maxWorkers: 4,
 };

@@ -3,6 +3,7 @@ import { createServer } from 'node:https';
 import { afterAll, expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { CertificateAuthority } from '../support/certificates.js';
+import { withoutLimits } from '../support/clocks.js';
 import { createDatabase } from '../support/database.js';
 import { Issuer, signingKey } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
@@ -14,10 +15,13 @@ const key = await issueKey(database);
 issuer.published.push(issuer.signer.jwk); // twice, which the service accepts
 afterAll(() => Promise.all([issuer.close(), database.drop()]));
 
+/** In which its input has to begin, and an issuer to answer. */
+const LIMITS = [500, 2_000];
+
 /** The doctor with a surrounding in which everything is right, but for what `environment` changes. */
 async function doctor(input = '', environment: Record<string, string> = {}) {
   const DATABASE_URL = database.urlOf('order_lookup_service');
-  const all = { DATABASE_URL, ...issuer.environment, ...environment };
+  const all = { DATABASE_URL, ...issuer.environment, ...withoutLimits(...LIMITS), ...environment };
   const { status, stdout, stderr } = await run('doctor.js', [], all, input);
   expect({ status, stderr }).toEqual({ status: /^fault/m.test(stdout) ? 2 : 0, stderr: '' });
   return stdout;

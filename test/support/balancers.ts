@@ -36,15 +36,27 @@ export async function serve(command: string[], folder: string, port: number): Pr
   return { url, folder, stop };
 }
 
-/** HAProxy or Caddy with the block of docs/balancers.md. Its replica 10.0.0.1 is 127.0.0.1, and so on, with ports that are free. */
+/** Makes the limits of time in a configuration longer, for `npm test`: a replica on a slow machine would reach them, and count as dead. */
+export const withLongLimits = (configuration: string): string =>
+  configuration
+    .replaceAll(/((?:proxy_\w+|client_body)_timeout|dial_timeout|lb_try_duration) \w+/g, '$1 600s')
+    .replace(/timeout connect \w+/, 'timeout connect 600s\n  timeout check 600s')
+    .replace('timeout server 10s', 'timeout server 600s')
+    .replace('health_interval 1s', 'health_interval 1s\n  health_timeout 600s');
+
+/**
+ * HAProxy or Caddy with the block of docs/balancers.md. Its replica 10.0.0.1 is 127.0.0.1, and so on, with ports that are free.
+ * @param change of the configuration
+ */
 export async function startBalancer(
   name: Balanced,
   { PORT, MANAGEMENT_PORT }: Record<'PORT' | 'MANAGEMENT_PORT', string>,
+  change = (text: string): string => text,
 ): Promise<Front> {
   const folder = mkdtempSync(join(tmpdir(), `${name}-`));
   const port = await freePort();
   const block = blocksOf('docs/balancers.md').find(({ language }) => language === name);
-  const text = (block?.text ?? '')
+  const text = change(block?.text ?? '')
     .replaceAll(/10\.0\.0\.(\d):3000/g, `127.0.0.$1:${PORT}`)
     .replaceAll(' 3001', ` ${MANAGEMENT_PORT}`)
     .replace(':8080', `${name === 'caddy' ? 'http://' : ''}127.0.0.1:${port}`);

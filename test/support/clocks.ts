@@ -27,11 +27,61 @@ export const fastClock = (times: number): Record<string, string> => ({
   API_KEY_MAX_AGE_SECONDS: String(24 * 3_600),
 });
 
-/** Environment of a process whose sockets time out that many times sooner. */
-export const hastySockets = (times: number): { NODE_OPTIONS: string } =>
+/** In which limits of these milliseconds are never reached, whichever way the program sets them. */
+const unlimited = (milliseconds: readonly number[]): string => `
+  const { syncBuiltinESMExports } = await import('node:module');
+  const { default: promises } = await import('node:timers/promises');
+  const limits = new Set(${JSON.stringify(milliseconds)});
+  const longer = (ms) => (limits.has(ms) ? 2 ** 31 - 1 : ms);
+  const timer = setTimeout;
+  const pause = promises.setTimeout;
+  const signal = AbortSignal.timeout;
+  globalThis.setTimeout = Object.assign((work, ms, ...rest) => timer(work, longer(ms), ...rest), timer);
+  promises.setTimeout = (ms, ...rest) => pause(longer(ms), ...rest);
+  AbortSignal.timeout = (ms) => signal.call(AbortSignal, longer(ms));
+  syncBuiltinESMExports();`;
+
+/** Environment of a process without its limits of these milliseconds, which a slow machine would reach. */
+export const withoutLimits = (...milliseconds: number[]): { NODE_OPTIONS: string } =>
+  preload(unlimited(milliseconds));
+
+/** For which a request waits for the keys of an issuer, and a fetch for its answer. */
+const OF_ISSUERS = [800, 2_000];
+
+/**
+ * Environment of a service that waits for its issuer as long as it takes, and whose monotonic clock runs a thousand times slower than the
+ * machine's: what may happen once in so many seconds happens once, however long a test takes.
+ */
+export const patient = preload(`${unlimited(OF_ISSUERS)}
+  const now = performance.now.bind(performance);
+  Object.defineProperty(performance, 'now', { value: () => now() / 1000 });`);
+
+/** Environment of a service that, after a signal to end, answers on until it gets SIGUSR2. */
+export const drainsUntilTold = {
+  DRAIN_SECONDS: '3600',
+  ...preload(`
+  const { once } = await import('node:events');
+  const { syncBuiltinESMExports } = await import('node:module');
+  const { default: promises } = await import('node:timers/promises');
+  const pause = promises.setTimeout;
+  const told = once(process, 'SIGUSR2');
+  promises.setTimeout = (ms, ...rest) => (ms === 3_600_000 ? told : pause(ms, ...rest));
+  syncBuiltinESMExports();`),
+};
+
+/** Environment of a process in which a time-out of sockets of so many milliseconds comes with each SIGUSR2, which it logs, and not before. */
+export const socketTimeoutOnSignal = (milliseconds: number): { NODE_OPTIONS: string } =>
   preload(`
   const { Socket } = await import('node:net');
   const { setTimeout } = Socket.prototype;
+  const waiting = new Set();
   Socket.prototype.setTimeout = function (ms, ...rest) {
-    return setTimeout.call(this, ms / ${times}, ...rest);
-  };`);
+    const isHeld = ms === ${milliseconds};
+    if (isHeld) waiting.add(this);
+    else waiting.delete(this);
+    return setTimeout.call(this, isHeld ? 0 : ms, ...rest);
+  };
+  process.on('SIGUSR2', () => {
+    for (const socket of waiting) if (!socket.destroyed) socket._onTimeout();
+    process.stdout.write('{"msg":"the time has passed"}\\n');
+  });`);

@@ -4,6 +4,9 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import { buffer } from 'node:stream/consumers';
 import { listen } from './listen.js';
 
+/** In milliseconds: what a slow machine has not sent in time would be dropped. */
+const NEVER = '3600000';
+
 export class Collector {
   readonly spans: CollectedSpan[] = [];
   readonly headers: NodeJS.Dict<string | string[]>[] = [];
@@ -19,15 +22,17 @@ export class Collector {
   }
 
   static async start(): Promise<Collector> {
-    const server = createServer();
+    const server = createServer({ keepAliveTimeout: 0 }); // a slow client would send when its connection is closed
     return new Collector(server, await listen(server));
   }
 
-  /** What the service is told to send traces here; without pause between the batches. */
+  /** What the service is told to send traces here: without pause between the batches, and as long as it takes. */
   get environment(): Record<string, string> {
     return {
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${this.port}`,
       OTEL_BSP_SCHEDULE_DELAY: '50',
+      OTEL_BSP_EXPORT_TIMEOUT: NEVER,
+      OTEL_EXPORTER_OTLP_TIMEOUT: NEVER,
     };
   }
 

@@ -24,12 +24,13 @@ const DECODE: Readonly<Record<string, (body: Buffer) => Buffer>> = {
  * A writer flips every code between two sets as fast as it can, while eight readers ask all replicas for all lists. Every body has to be wholly
  * the one or the other, the same on all replicas, with the entity tag that is made from it and of its content coding.
  * @param accepted Accept-Encoding of the readers, in turn
+ * @param codings that have to be seen, as both sets twice, before it ends
  */
 export async function flipCodes(
   database: TestDatabase,
   replicas: readonly RunningService[],
   { key, token }: Credentials,
-  { count = 200, wanted = 0, leastFlips = 2, accepted = [''] },
+  { count = 200, wanted = 0, leastFlips = 2, accepted = [''], codings = [''] },
 ) {
   const requestsOf = (accept = ''): string[] =>
     TARGETS.map((path) =>
@@ -68,8 +69,11 @@ export async function flipCodes(
     coded: {} as Record<string, number>,
     faults: [] as string[], // in words; the first hundred
   };
-  const isOver = (): boolean =>
-    (state.replies >= wanted && state.flips >= leastFlips) || state.faults.length >= 100;
+  const isOver = (): boolean => {
+    if (state.faults.length >= 100) return true;
+    const isSeen = Math.min(...state.seen) > 1 && codings.every((name) => state.coded[name]);
+    return state.replies >= wanted && state.flips >= leastFlips && isSeen;
+  };
   const read = async (number: number): Promise<void> => {
     const reader = await Reader.to((replicas[number % replicas.length] as RunningService).url);
     const asked = requestsOf(accepted[number % accepted.length]);

@@ -80,7 +80,7 @@ export class Issuer {
       await signingKey('ES256', 'ec-1'),
       await signingKey('EdDSA', 'ed-1'),
     ];
-    const server = createServer();
+    const server = createServer({ keepAliveTimeout: 0 }); // a slow client would ask when its connection is closed
     return new Issuer(server, `http://127.0.0.1:${await listen(server)}`, keys);
   }
 
@@ -101,7 +101,7 @@ export class Issuer {
       sub: 'tester',
       client_id: 'tests',
       iat: now,
-      exp: now + 600,
+      exp: now + 8 * 3600, // a slow machine takes long for the tests of a file
       jti: Math.random().toString(36).slice(2),
     };
   }

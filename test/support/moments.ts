@@ -15,7 +15,7 @@ const LEAD_MS = 4_000;
  * database's clock is that of this process.
  * @returns for each moment how much later the last replica switched than the first, for each replica too how late after it, replies that mix two times, and
  *   those that came too early
- * @param away called in good time before the moment in the middle; everything from then on is served without it
+ * @param away called after the moment in the middle, when all replicas have read the moments; everything from then on is served without it
  */
 export async function watchMoments(
   { database, replicas, headers }: World,
@@ -71,7 +71,8 @@ export async function watchMoments(
     reader.close();
   };
   const outage = async (): Promise<void> => {
-    await until(async () => Date.now() > momentOf(middle) + apartMs / 2, { timeoutMs: 3_600_000 });
+    const hasRead = (): boolean => seen.every(({ size }) => size > 0);
+    await until(async () => hasRead() && Date.now() > momentOf(middle) + apartMs / 2);
     await away();
   };
   await Promise.all([outage(), ...replicas.map((_, at) => watch(at))]);

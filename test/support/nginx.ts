@@ -17,15 +17,19 @@ const shipped = (name: string): string => textOf(`deploy/nginx/${name}`);
 /**
  * nginx with the configuration of deploy/nginx, on the loopback address.
  * @param replicas with host and port
+ * @param change of the configuration
  */
-export async function startNginx(replicas: readonly string[]): Promise<Front> {
+export async function startNginx(
+  replicas: readonly string[],
+  change = (text: string): string => text,
+): Promise<Front> {
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
   const port = await freePort();
   const servers = replicas.map((one) => `  server ${one} max_fails=0;\n`).join('');
   const modules = MODULES.map((path) => `load_module ${path};\n`).join('');
   const files = {
     'nginx.conf': shipped('nginx.conf').replace(/^include .*modules.*$/m, modules),
-    'order-lookup.conf': shipped('order-lookup.conf')
+    'order-lookup.conf': change(shipped('order-lookup.conf'))
       .replace('listen 8080 default_server', `listen 127.0.0.1:${port} default_server`)
       .replace('/dev/stdout', join(folder, 'access.log'))
       .replace('buffer=16k flush=1s', ''),

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type RunningService, until } from './service.js';
 import type { World } from './world.js';
 import { Traffic, type TrafficOptions } from './traffic.js';
@@ -13,12 +14,17 @@ export async function outlive(
   const target = (): string => replicas[next++ % replicas.length]?.url ?? '';
   const traffic = new Traffic(target, credentials, options);
   const readiness = { asked: 0, not200: 0 };
+  const over = new AbortController();
   const probe = async (service: RunningService): Promise<void> => {
-    const { status } = await service.readiness();
-    readiness.asked++;
-    if (status !== 200) readiness.not200++;
+    while (!over.signal.aborted) {
+      const { status } = await service.readiness();
+      readiness.asked++;
+      if (status !== 200) readiness.not200++;
+      await pause(100);
+    }
   };
-  const probes = setInterval(() => void Promise.all(replicas.map(probe)), 100);
+  const probes = Promise.all(replicas.map(probe));
+  probes.catch(() => undefined); // it fails where it is waited for
   try {
     await fault();
     const value = `Outage ${Date.now()}`;
@@ -30,9 +36,13 @@ export async function outlive(
       );
       return bodies.every((body) => body.includes(value));
     });
-    return { fresh: performance.now() - committedAt, readiness, traffic: await traffic.stop() };
+    const fresh = performance.now() - committedAt;
+    await until(async () => traffic.asked > 20); // the fault may have been short
+    over.abort();
+    await probes;
+    return { fresh, readiness, traffic: await traffic.stop() };
   } finally {
-    clearInterval(probes);
+    over.abort();
     await traffic.stop();
   }
 }

@@ -8,8 +8,6 @@ export interface RawReply {
   readonly body: Buffer;
 }
 
-const LIMIT_MS = 30_000;
-
 /** Of a header section with Content-Length; 0 of one without. */
 export const contentLengthOf = (head: string): number =>
   Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
@@ -34,7 +32,6 @@ export class Reader {
     return new Promise((resolve, reject) => {
       let bytes: Buffer = Buffer.alloc(0);
       const end = (): void => {
-        clearTimeout(limit);
         socket.off('data', onData).off('close', onClose);
       };
       const onData = (chunk: Buffer): void => {
@@ -54,7 +51,6 @@ export class Reader {
         end();
         reject(new Error(`closed when ${bytes.length} bytes were there`));
       };
-      const limit = setTimeout(() => socket.destroy(), LIMIT_MS);
       socket.on('data', onData).once('close', onClose).write(request);
     });
   }

@@ -10,6 +10,9 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
+/** The port for operators closes a connection that is idle for seconds: a slow client would send its next request at that moment. */
+const ONCE = { headers: { Connection: 'close' } };
+
 /** The real program in a process of its own. */
 export class RunningService {
   private readonly parsed: LogLine[] = [];
@@ -97,7 +100,7 @@ export class RunningService {
   }
 
   async readiness(): Promise<{ readonly status: number; readonly text: string }> {
-    const response = await fetch(`${this.managementUrl}/health/ready`);
+    const response = await fetch(`${this.managementUrl}/health/ready`, ONCE);
     return { status: response.status, text: await response.text() };
   }
 
@@ -106,7 +109,7 @@ export class RunningService {
 
   /** @param name of a metric, for the sum of its series, or of one series with its labels */
   async metric(name: string): Promise<number> {
-    const text = await (await fetch(`${this.managementUrl}/metrics`)).text();
+    const text = await (await fetch(`${this.managementUrl}/metrics`, ONCE)).text();
     const series = text
       .split('\n')
       .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
@@ -130,15 +133,45 @@ export class RunningService {
   }
 }
 
-/** Asks again and again until the condition holds; for what has no event to wait for. The limit is for a machine that is busy with other things. */
-export async function until(
-  holds: () => Promise<boolean>,
-  { timeoutMs = 60_000, everyMs = 20 } = {},
-): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!(await holds().catch(() => false))) {
-    if (Date.now() > deadline)
-      throw new Error(`not true within ${timeoutMs} ms: ${holds.toString()}`);
+/** What is waited for, and why the last look failed. */
+interface Waiting {
+  readonly holds: () => Promise<boolean>;
+  isOver: boolean;
+  error?: unknown;
+}
+const waitings = new Set<Waiting>();
+
+/** Asks again and again until the condition holds; for what has no event to wait for. Its only limit is that of the runner. */
+export async function until(holds: () => Promise<boolean>, { everyMs = 20 } = {}): Promise<void> {
+  const waiting: Waiting = { holds, isOver: false };
+  waitings.add(waiting);
+  while (!waiting.isOver) {
+    try {
+      if (await holds()) {
+        waitings.delete(waiting);
+        return;
+      }
+      delete waiting.error;
+    } catch (error) {
+      waiting.error = error;
+    }
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
+  throw new Error(`the test has ended: ${holds.toString()}`);
 }
+
+/** A test that ran out of time leaves its loops behind: they end, so that what it began is ended, and say what they have waited for. */
+function endWaiting(): void {
+  for (const waiting of waitings) {
+    waiting.isOver = true;
+    console.error('not true when its test ended:', waiting.holds.toString(), waiting.error ?? '');
+  }
+  waitings.clear();
+}
+// The long runs have no hooks
+const { afterEach, afterAll } = globalThis as {
+  afterEach?: (end: () => void) => void;
+  afterAll?: (end: () => void) => void;
+};
+afterEach?.(endWaiting);
+afterAll?.(endWaiting); // a beforeAll may run out of time, too

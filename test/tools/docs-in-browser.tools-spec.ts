@@ -52,7 +52,7 @@ describeInBrowser('the documentation page in a browser', () => {
     options: BrowserContextOptions,
   ): Promise<{ page: Page; complaints: string[] }> {
     const page = await browser.newPage(options);
-    page.setDefaultTimeout(60_000);
+    page.setDefaultTimeout(0); // the limit of time is that of the runner
     const complaints: string[] = [];
     page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(error.message));
