@@ -1,6 +1,7 @@
 // The callers of test-kubernetes.mjs, in a pod of the service's image: 50 requests a second through the Service until standard input ends, half
 // on kept connections, half on new ones. An attempt that fails is repeated, as gateways do, and counted. With a code and addresses of pods: waits
 // until each of these serves it.
+import { once } from 'node:events';
 import http from 'node:http';
 import process from 'node:process';
 
@@ -49,10 +50,9 @@ if (code) {
   const calls = [];
   const timer = setInterval(() => calls.push(call(report.asked++)), 20);
   console.log('begun');
-  process.stdin.resume().once('end', async () => {
-    clearInterval(timer);
-    await Promise.all(calls);
-    console.log(JSON.stringify(report));
-    process.exit();
-  });
+  await once(process.stdin.resume(), 'end');
+  clearInterval(timer);
+  await Promise.all(calls);
+  console.log(JSON.stringify(report));
+  process.exit();
 }

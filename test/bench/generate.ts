@@ -5,9 +5,7 @@ import type { Load, Tally } from './generator.js';
 
 /** Runs the load generator in a thread of its own, to the end of the load. */
 export async function generate(load: Load): Promise<Tally> {
-  const [tally] = (await once(
-    new Worker(join(import.meta.dirname, 'generator.js'), { workerData: load }),
-    'message',
-  )) as [Tally];
+  const worker = new Worker(join(import.meta.dirname, 'generator.js'), { workerData: load });
+  const [tally] = (await once(worker, 'message')) as [Tally];
   return tally;
 }

@@ -1,6 +1,7 @@
-// A load generator that costs 30 % of what general ones do, so that it is not the bottleneck on two cores: keep-alive connections with one
-// request each under way, written as ready bytes, and answers counted by their Content-Length. Runs in a thread of its own.
-import { connect } from 'node:net';
+// Sends requests over keep-alive connections, one at a time on each, and counts the answers by their status. General
+// load generators need more CPU time than the service: on two cores they would be measured instead of it. Runs in a
+// thread of its own.
+import { type Socket, connect } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import { contentLengthOf } from '../support/reader.js';
 
@@ -10,78 +11,114 @@ export interface Load {
   readonly seconds: number;
   /** Whole requests, sent in turn. */
   readonly requests: readonly string[];
-  /** Ends the run when each was sent once. */
+  /** Ends the run when each request was sent once, and not by the time. */
   readonly once: boolean;
-  /** Never sleeps, so that waking it is charged to nobody. */
-  readonly spins?: boolean | undefined;
-  /** Requests a second, whatever comes back; without it each connection asks again as soon as it is answered. */
-  readonly perSecond?: number | undefined;
+  /** The thread never sleeps: the kernel charges the waking of a thread that sleeps to the process that wakes it. */
+  readonly spins?: boolean;
+  /** Requests a second at most; without it each connection asks again as soon as it is answered. */
+  readonly perSecond?: number;
 }
 
 /** Milliseconds from the sending of a request to the end of its answer, by status. */
 export type Tally = Record<string, Float64Array>;
 
-const { port, connections, seconds, requests, once, spins, perSecond } = workerData as Load;
-const packets = requests.map((request) => Buffer.from(request));
-const latencies: Record<string, number[]> = {};
+const END_OF_HEAD = '\r\n\r\n';
+const STATUS_WITHOUT_BODY = '304';
+
+const load = workerData as Load;
+const packets = load.requests.map((request) => Buffer.from(request));
+const latencies = new Map<string, number[]>();
 const startedAt = performance.now();
-const deadline = startedAt + seconds * 1000;
-const free: (() => void)[] = [];
-let sent = 0;
+/** Connections that wait until the next request is due. */
+const waiting: Connection[] = [];
+let sentCount = 0;
+let isRunning = true;
 
-const isOver = (): boolean => (once ? sent >= packets.length : performance.now() >= deadline);
-/** When the next request is due: at once, unless there is a rate. */
-const dueAt = (): number =>
-  perSecond === undefined ? startedAt : startedAt + (sent / perSecond) * 1000;
-
-function run(): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1');
-    let sentAt = 0;
-    let missing = 0;
-    let head = '';
-    let status = '';
-    const next = (): void => {
-      if (isOver()) return void socket.end(resolve);
-      sentAt = performance.now();
-      if (dueAt() > sentAt) return void free.push(next);
-      socket.write(packets[sent++ % packets.length] as Buffer);
-    };
-    socket.setNoDelay(true);
-    socket.once('connect', next).once('error', reject);
-    socket.on('data', (chunk) => {
-      if (missing === 0) {
-        head += chunk.toString('latin1');
-        const end = head.indexOf('\r\n\r\n');
-        if (end < 0) return;
-        status = head.slice(9, 12);
-        const length = status !== '304' ? contentLengthOf(head) : 0;
-        missing = length - (head.length - end - 4);
-        head = '';
-      } else missing -= chunk.length;
-      if (missing > 0) return;
-      missing = 0;
-      (latencies[status] ??= []).push(performance.now() - sentAt);
-      next();
-    });
-  });
+function isOver(): boolean {
+  if (load.once) return sentCount >= packets.length;
+  return performance.now() >= startedAt + load.seconds * 1000;
 }
 
-let running = true;
-/** The kernel charges the waking of a generator that sleeps to the server that answers, and most to one that keeps it waiting. */
-const spin = (): void => void (running && setImmediate(spin));
-/** At a given rate it leaves the core to others between the requests. */
-const keepPace = (): void => {
-  while (free.length > 0 && (dueAt() <= performance.now() || isOver())) free.pop()?.();
-  if (running) setTimeout(keepPace, 1);
-};
-if (spins) spin();
-if (perSecond !== undefined) keepPace();
+function isNextDue(): boolean {
+  if (load.perSecond === undefined) return true;
+  return performance.now() >= startedAt + (sentCount / load.perSecond) * 1000;
+}
 
-await Promise.all(Array.from({ length: connections }, run));
-running = false;
-parentPort?.postMessage(
-  Object.fromEntries(
-    Object.entries(latencies).map(([status, list]) => [status, Float64Array.from(list)]),
-  ) satisfies Tally,
-);
+function note(status: string, milliseconds: number): void {
+  const list = latencies.get(status) ?? [];
+  list.push(milliseconds);
+  latencies.set(status, list);
+}
+
+class Connection {
+  readonly ended: Promise<void>;
+  private readonly socket: Socket;
+  private end: () => void = () => undefined;
+  private sentAt = 0;
+  private head = '';
+  private status = '';
+  /** Bytes of the body that have not come yet. */
+  private missing = 0;
+
+  constructor() {
+    this.socket = connect(load.port, '127.0.0.1').setNoDelay(true);
+    this.ended = new Promise((resolve, reject) => {
+      this.end = resolve;
+      this.socket.once('error', reject);
+    });
+    this.socket.once('connect', () => this.ask());
+    this.socket.on('data', (bytes) => this.read(bytes));
+  }
+
+  ask(): void {
+    if (isOver()) {
+      this.socket.end(this.end);
+    } else if (isNextDue()) {
+      const packet = packets[sentCount % packets.length] as Buffer;
+      sentCount++;
+      this.sentAt = performance.now();
+      this.socket.write(packet);
+    } else {
+      waiting.push(this);
+    }
+  }
+
+  private read(bytes: Buffer): void {
+    if (this.missing > 0) this.missing -= bytes.length;
+    else if (!this.readHead(bytes)) return;
+    if (this.missing > 0) return;
+    note(this.status, performance.now() - this.sentAt);
+    this.ask();
+  }
+
+  /** @returns whether the head is whole */
+  private readHead(bytes: Buffer): boolean {
+    this.head += bytes.toString('latin1');
+    const end = this.head.indexOf(END_OF_HEAD);
+    if (end < 0) return false;
+    this.status = this.head.slice('HTTP/1.1 '.length, 'HTTP/1.1 200'.length);
+    const length = this.status === STATUS_WITHOUT_BODY ? 0 : contentLengthOf(this.head);
+    this.missing = length - (this.head.length - end - END_OF_HEAD.length);
+    this.head = '';
+    return true;
+  }
+}
+
+function spin(): void {
+  if (isRunning) setImmediate(spin);
+}
+
+/** Leaves the core to others between the requests. */
+function keepPace(): void {
+  while (waiting.length > 0 && (isNextDue() || isOver())) waiting.pop()?.ask();
+  if (isRunning) setTimeout(keepPace, 1);
+}
+
+if (load.spins) spin();
+if (load.perSecond !== undefined) keepPace();
+const connections = Array.from({ length: load.connections }, () => new Connection());
+await Promise.all(connections.map((connection) => connection.ended));
+isRunning = false;
+const tally: Tally = {};
+for (const [status, list] of latencies) tally[status] = Float64Array.from(list);
+parentPort?.postMessage(tally);

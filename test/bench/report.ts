@@ -1,25 +1,63 @@
-import type { Measurement } from './load.js';
+import type { Measurement } from './measure.js';
+import type { Scenario } from './scenarios.js';
 
-/** Median (smallest to largest). */
-function inWords(values: readonly number[], digits: number): string {
-  const sorted = values.toSorted((a, b) => a - b);
-  const [median, smallest, largest] = [sorted[sorted.length >> 1], sorted[0], sorted.at(-1)].map(
-    (value) => (value ?? NaN).toFixed(digits),
-  );
-  return `${median} (${smallest} to ${largest})`;
+interface Round extends Measurement {
+  /** CPU time of a request, in that of the hello world in the same round. */
+  readonly ratio: number;
 }
 
-/** `ratio` is the CPU time of a request to that of the base just before. */
-export type Compared = Measurement & { readonly ratio: number };
+export interface Result {
+  readonly scenario: Scenario;
+  readonly rounds: Round[];
+}
 
-/** A table of all scenarios. */
-export function report(results: ReadonlyMap<string, readonly Compared[]>, base: string): string {
-  const rows = [...results].map(([name, rounds]) => {
-    const of = (figure: keyof Compared): number[] => rounds.map((each) => each[figure]);
-    const shares = of('busy').map((share) => 100 * share);
-    return `| ${name} | ${inWords(of('cpu'), 1)} | ${inWords(of('ratio'), 2)} | ${inWords(of('perSecond'), 0)} | ${inWords(of('p99'), 1)} | ${inWords(of('turn'), 1)} | ${inWords(shares, 0)} |`;
-  });
-  return `| | CPU µs a request | to ${base} | requests/s | p99 ms | longest turn of the event loop, ms | % of a core |
-|---|---|---|---|---|---|---|
-${rows.join('\n')}`;
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  return sorted[Math.floor((sorted.length - 1) * share)] ?? NaN;
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+export function medianRatio({ rounds }: Result): number {
+  return median(rounds.map(({ ratio }) => ratio));
+}
+
+/** Median and lower quartile: what else runs on the machine makes a round slower, hardly ever faster. */
+function medianAndQuartile(values: readonly number[], digits: number): string {
+  const lowerQuartile = quantile(values, 0.25);
+  return `${median(values).toFixed(digits)} (${lowerQuartile.toFixed(digits)})`;
+}
+
+function row({ scenario, rounds }: Result): string {
+  const ratios = rounds.map(({ ratio }) => ratio);
+  const costs = rounds.map(({ cpuMicroseconds }) => cpuMicroseconds);
+  const rates = rounds.map(({ requestsPerSecond }) => requestsPerSecond);
+  const coreShares = rounds.map(({ coreShare }) => coreShare);
+  const cells = [
+    scenario.serverName,
+    scenario.name,
+    medianAndQuartile(ratios, 2),
+    scenario.aim?.toFixed(2) ?? '',
+    medianAndQuartile(costs, 1),
+    median(rates).toFixed(0),
+    (100 * median(coreShares)).toFixed(0),
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+/** A table in Markdown. */
+export function table(results: readonly Result[]): string {
+  const heads = [
+    'Server',
+    'Request',
+    'CPU time, hello world = 1: median (lower quartile)',
+    'Aim',
+    'CPU time, µs',
+    'Requests/s',
+    '% of a core',
+  ];
+  const lines = [`| ${heads.join(' | ')} |`, `|${'---|'.repeat(heads.length)}`];
+  return [...lines, ...results.map(row)].join('\n');
 }

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { PROJECT, cleanEnvironment } from './program.js';
 
 export interface LogLine {
@@ -30,12 +29,12 @@ export class RunningService {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.errors += text));
   }
 
-  /** Starts it, or another program, on free ports of the loopback address and waits until it listens. */
+  /** Starts it, or another program (its path in the project, or an absolute one), on free ports of the loopback address and waits until it listens. */
   static async start(
     environment: Record<string, string>,
     { descriptors = 0, file = 'dist/main.js' } = {},
   ): Promise<RunningService> {
-    const program = [process.execPath, join(PROJECT, file)] as const;
+    const program = [process.execPath, file] as const;
     const [command, words] =
       descriptors > 0
         ? ['sh', ['-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...program]]
