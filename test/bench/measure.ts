@@ -11,8 +11,10 @@ export interface Measurement {
 }
 
 const CONNECTIONS = 32;
+/** Of the answers with the expected status: where a limit is used up, the first request of each minute gets 200. */
+const LEAST_SHARE = 0.99;
 
-/** @throws Error if an answer has another status than the scenario expects */
+/** @throws Error if answers have another status than the scenario expects */
 export async function measure(scenario: Scenario, seconds: number): Promise<Measurement> {
   const { server, status } = scenario;
   const cpuBefore = cpuSeconds(server.pid);
@@ -27,16 +29,15 @@ export async function measure(scenario: Scenario, seconds: number): Promise<Meas
   });
   const elapsedSeconds = (performance.now() - startedAt) / 1000;
   const usedSeconds = cpuSeconds(server.pid) - cpuBefore;
-  for (const [found, { length }] of Object.entries(tally)) {
-    if (found === String(status)) continue;
-    throw new Error(
-      `${scenario.name}: ${length} answers have status ${found} instead of ${status}`,
-    );
-  }
+  const answers = Object.values(tally).reduce((sum, { length }) => sum + length, 0);
   const count = tally[status]?.length ?? 0;
+  if (count < answers * LEAST_SHARE) {
+    const statuses = Object.keys(tally).join(', ');
+    throw new Error(`${scenario.name}: ${count} of ${answers} answers are ${status} (${statuses})`);
+  }
   return {
-    cpuMicroseconds: (usedSeconds / count) * 1e6,
-    requestsPerSecond: count / elapsedSeconds,
+    cpuMicroseconds: (usedSeconds / answers) * 1e6,
+    requestsPerSecond: answers / elapsedSeconds,
     coreShare: usedSeconds / elapsedSeconds,
   };
 }

@@ -9,7 +9,7 @@ export interface Scenario {
   readonly name: string;
   /** Whole requests, sent in turn. */
   readonly requests: readonly string[];
-  /** Of every answer. */
+  /** Of the answers. */
   readonly status: number;
   /** The cost that is aimed at, in that of the hello world. */
   readonly aim?: number;
@@ -58,8 +58,6 @@ async function buildScenarios({ world }: Servers, build: Build): Promise<Scenari
   const reply = await fetch(server.url + orderUpdate, { headers });
   const conditional = { ...headers, 'If-None-Match': reply.headers.get('etag') ?? '' };
   const wrongKey = { ...headers, 'Api-Key': 'wrong' };
-  // The one request that the limit allows
-  await fetch(limited.url + orderUpdate, { headers });
   const lookup = requestTo(orderUpdate, headers);
   const newFilters = differentFilters().map((filter) => communicationCodes + filter);
   return [
