@@ -1,7 +1,7 @@
 import { type Result, medianRatio } from './report.js';
 
 const WIDTH = 760;
-const LABEL_WIDTH = 220;
+const LABEL_WIDTH = 260;
 const BAR_HEIGHT = 16;
 const ROW_HEIGHT = 24;
 const TOP = 40;
@@ -28,8 +28,8 @@ export function picture(results: readonly Result[]): string {
   font-family="sans-serif" font-size="12">
 <rect width="100%" height="100%" fill="#fff"/>
 <text x="10" y="20" font-size="14">CPU time of a request; Nest hello world = 1; red: the aim</text>
-${bars.join('\n')}
 <line x1="${helloX}" x2="${helloX}" y1="${TOP - 6}" y2="${height - 10}" stroke="#000"/>
+${bars.join('\n')}
 </svg>
 `;
 }
