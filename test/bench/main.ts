@@ -15,12 +15,12 @@ import { saveResult } from './results.js';
 import { HELLO, type Scenario, scenariosOf } from './scenarios.js';
 import { Servers } from './servers.js';
 
-const WARM_UP_SECONDS = 1;
+const WARM_UP_SECONDS = 0.5;
 
 const { quick, beside } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, beside: { type: 'string' } },
 }).values;
-const rounds = quick ? 5 : 12;
+const rounds = quick ? 5 : 10;
 const seconds = quick ? 0.4 : 0.6;
 
 const world = await World.apart(0);
