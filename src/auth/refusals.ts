@@ -38,7 +38,7 @@ export class Refusals {
     const reasons = `${key?.reason}, ${token?.reason}`;
     const { faults, forLog, problem } = this.made.get(reasons) ?? this.make(reasons, key, token);
     for (const { credential, reason } of faults)
-      this.metrics.credentialsRefused.count(credential, reason);
+      this.metrics.credentialsRefused.inc({ credential, reason });
     request.refusal = { ...forLog, owner: key?.owner };
     return problem;
   }

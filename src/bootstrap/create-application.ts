@@ -6,8 +6,8 @@ import { checkRoutes } from '../http/check-routes.js';
 import { ProblemFilter } from '../http/problem.filter.js';
 import { Replies } from '../http/replies.js';
 import { ExpressRouterAdapter } from '../http/server/express-router.adapter.js';
-import { Log, nestLogger } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
+import { ServiceLogger } from '../telemetry/service-logger.js';
 
 export async function createApplication(configuration: Configuration) {
   const adapter = new ExpressRouterAdapter(configuration);
@@ -19,7 +19,7 @@ export async function createApplication(configuration: Configuration) {
     abortOnError: false,
     routeConflictPolicy: { duplicate: 'error', shadow: 'error' },
   });
-  app.useLogger(nestLogger(app.get(Log)));
+  app.useLogger(app.get(ServiceLogger));
   app.flushLogs();
   checkRoutes(app);
   adapter.connect(app.get(Replies), app.get(Metrics), app.get(ProblemFilter));

@@ -6,7 +6,7 @@ import type { Configuration } from '../configuration/configuration.js';
 import { transportWarning } from '../configuration/database-url.js';
 import { StartError } from '../configuration/start-error.js';
 import { ManagementServer } from '../management/management.server.js';
-import { Log } from '../telemetry/log.js';
+import { ServiceLogger } from '../telemetry/service-logger.js';
 import { Tracing } from '../telemetry/tracing.js';
 
 export type Service = Awaited<ReturnType<typeof startService>>;
@@ -21,9 +21,9 @@ export async function startService(
   beforeListening?: () => Promise<void>,
 ) {
   const app = await createApplication(configuration);
-  const log = app.get(Log);
+  const logger = app.get(ServiceLogger);
   const warnings = [...(configuration.warnings ?? []), transportWarning(configuration) ?? []];
-  for (const warning of warnings.flat()) log.write('warn', warning);
+  for (const message of warnings.flat()) logger.warn({ message });
   await app.init();
   /** For a signal it answers on for a short time, with `Connection: close`. Then it waits for the answers under way, and closes everything. */
   const stop = async (signal?: string): Promise<void> => {
@@ -35,10 +35,11 @@ export async function startService(
     await beforeListening?.();
     const managementUrl = await listen(server, 'MANAGEMENT_PORT', configuration);
     const url = await listen(app.getHttpServer(), 'PORT', configuration);
-    log.write('info', 'listening', { url, managementUrl });
-    return { log, url, managementUrl, stop };
+    logger.log({ message: 'listening', url, managementUrl });
+    return { logger, url, managementUrl, stop };
   } catch (error) {
     await stop();
+    await logger.flush();
     throw error;
   }
 }

@@ -87,18 +87,14 @@ export class Configuration {
   @WholeNumber(0, 100) TRUSTED_PROXY_HOPS = 0;
   @IsIn(['on', 'off'], needed('on or off')) DOCUMENTATION = 'on';
 
-  // Of OpenTelemetry. A platform may set any value, and none stops the start: telemetry/tracing.ts warns of what is not supported
+  // Without rules, since a platform sets them for all its programs, and none may stop the start
   OTEL_EXPORTER_OTLP_ENDPOINT = '';
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = '';
-  /** A secret for the collector. The exporter reads it itself. */
-  OTEL_EXPORTER_OTLP_HEADERS = '';
-  OTEL_EXPORTER_OTLP_PROTOCOL = 'http/protobuf';
-  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL = '';
-  OTEL_TRACES_EXPORTER = 'otlp';
   OTEL_SDK_DISABLED = 'false';
+  // Read by OpenTelemetry's packages. They stand here so that a misspelt name is found
+  OTEL_EXPORTER_OTLP_HEADERS = '';
   OTEL_SERVICE_NAME = 'order-lookup-services';
   OTEL_RESOURCE_ATTRIBUTES = '';
-  OTEL_PROPAGATORS = 'tracecontext';
   OTEL_TRACES_SAMPLER = 'parentbased_always_on';
   OTEL_TRACES_SAMPLER_ARG = '';
 

@@ -5,8 +5,8 @@ import proxyAddr from 'proxy-addr';
 import { Configuration } from '../configuration/configuration.js';
 import type { Problem } from '../problems/problem.js';
 import { ProblemRenderer } from '../problems/problem-details.js';
-import { Log } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
+import { ServiceLogger } from '../telemetry/service-logger.js';
 import { Tracing } from '../telemetry/tracing.js';
 import type { Answer } from './answer.js';
 import { corsFields } from './cors.js';
@@ -25,7 +25,7 @@ export class Replies implements BeforeApplicationShutdown {
 
   constructor(
     private readonly problems: ProblemRenderer,
-    private readonly log: Log,
+    private readonly logger: ServiceLogger,
     private readonly metrics: Metrics,
     private readonly tracing: Tracing,
     private readonly configuration: Configuration,
@@ -113,14 +113,17 @@ export class Replies implements BeforeApplicationShutdown {
     const { operation, requestId, caller, refusal } = request;
     const { keyId, client } = caller ?? refusal?.owner ?? {};
     const milliseconds = performance.now() - request.startedAt;
-    this.metrics.countRequest(operation, status, milliseconds / 1000, caller?.client);
-    const trace = this.tracing.request(request, status, milliseconds);
+    const durationSeconds = milliseconds / 1000;
+    this.metrics.observeRequest({ operation, status, durationSeconds, client: caller?.client });
+    const span = this.tracing.startRequest(request);
+    span?.end({ operation, status, requestId });
     // Not at error: what a 503 comes of has a line of its own, or is a token that no key verifies
     const level =
       status === 503 ? 'warn' : status >= 500 ? 'error' : status >= 400 ? 'info' : 'debug';
-    if (!this.log.isEnabled(level)) return;
+    if (!this.logger.isLevelEnabled(level)) return;
     // One literal: put together with spreads it takes six times as long on Node.js 20
     const line = {
+      message: 'request',
       requestId,
       operation,
       method: request.method ?? undefined,
@@ -133,10 +136,10 @@ export class Replies implements BeforeApplicationShutdown {
       reason: refusal?.reason,
       problem,
       err,
-      trace_id: trace.trace_id,
-      span_id: trace.span_id,
+      trace_id: span?.traceId,
+      span_id: span?.spanId,
     };
-    this.log.write(level, 'request', line);
+    this.logger[level === 'info' ? 'log' : level](line);
   }
 
   /** The entry of X-Forwarded-For that the outermost of our own proxies has written, or the peer's address. */

@@ -10,10 +10,10 @@ import { CodesService } from '../lookups/codes.service.js';
 import { Configuration } from '../configuration/configuration.js';
 import { connectionString } from '../configuration/database-url.js';
 import { DatabaseClock } from '../database/database-clock.js';
-import { Log } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { messageOf } from '../telemetry/error-message.js';
 import { RepeatedFailure } from '../telemetry/repeated-failure.js';
+import { ServiceLogger } from '../telemetry/service-logger.js';
 import { type LastGood, readLastGood, writeLastGood } from './last-good-file.js';
 
 /** How often it is looked whether a write is due, and half the time that the database may be silent at the start. */
@@ -29,7 +29,7 @@ export class LastGoodService implements OnApplicationBootstrap {
     private readonly apiKeys: ApiKeysService,
     private readonly issuers: IssuersService,
     private readonly clock: DatabaseClock,
-    private readonly log: Log,
+    private readonly logger: ServiceLogger,
     private readonly metrics: Metrics,
   ) {}
 
@@ -66,16 +66,16 @@ export class LastGoodService implements OnApplicationBootstrap {
       const issuers = this.issuers.all.filter(({ isRestored }) => isRestored);
       const served = [...topics, ...issuers.map(({ name }) => name)];
       if (served.length > 0)
-        this.log.write('warn', 'LAST_GOOD_FILE is served', { served, ageSeconds: age });
+        this.logger.warn({ message: 'LAST_GOOD_FILE is served', served, ageSeconds: age });
     } catch (error) {
-      this.log.write('warn', 'LAST_GOOD_FILE is ignored', { path, reason: messageOf(error) });
+      this.logger.warn({ message: 'LAST_GOOD_FILE is ignored', path, reason: messageOf(error) });
     }
   }
 
   private async keep(): Promise<void> {
     const { LAST_GOOD_FILE: path, API_KEY_MAX_AGE_SECONDS } = this.configuration;
     const unchangedMs = Math.min(UNCHANGED_MS, (API_KEY_MAX_AGE_SECONDS * 1000) / 3);
-    const failure = new RepeatedFailure(this.log, 'writing LAST_GOOD_FILE');
+    const failure = new RepeatedFailure(this.logger, 'writing LAST_GOOD_FILE');
     let [written, triedAt] = [[] as unknown[], -Infinity];
     for (;;) {
       await pause(LOOK_MS, undefined, { ref: false });

@@ -5,9 +5,9 @@ import { usedHeap } from '../../test/support/heap.js';
 import { DatabaseClock } from '../database/database-clock.js';
 import { Answer } from '../http/answer.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
-import { silentLog } from '../../test/support/silent-log.js';
-import { Log } from '../telemetry/log.js';
+import { silentLogger } from '../../test/support/silent-logger.js';
 import { Metrics } from '../telemetry/metrics.js';
+import { ServiceLogger } from '../telemetry/service-logger.js';
 import { AREAS, type CodeRecord, type CodeRows, recordOf } from './code-rows.js';
 import { CodesSnapshot } from './codes-snapshot.js';
 import { CodesService } from './codes.service.js';
@@ -32,7 +32,7 @@ async function begin() {
       Metrics,
       { provide: DatabaseClock, useValue: clock },
       { provide: SnapshotsService, useValue: { poll: () => polled } },
-      { provide: Log, useValue: silentLog },
+      { provide: ServiceLogger, useValue: silentLogger },
     ],
   }).compile();
   const service = module.get(CodesService);

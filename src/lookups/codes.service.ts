@@ -4,8 +4,8 @@ import type { Answer } from '../http/answer.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import type { PolledSnapshot } from '../snapshots/polled-snapshot.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
-import { Log } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
+import { ServiceLogger } from '../telemetry/service-logger.js';
 import type { Area, CodeRecord, CodeRows } from './code-rows.js';
 import { CodesSnapshot } from './codes-snapshot.js';
 import type { Filters } from './filters.js';
@@ -20,7 +20,7 @@ export class CodesService {
     private readonly clock: DatabaseClock,
     snapshots: SnapshotsService,
     private readonly metrics: Metrics,
-    private readonly log: Log,
+    private readonly logger: ServiceLogger,
   ) {
     this.snapshot = snapshots.poll('codes', {
       lock: lockTables,
@@ -28,11 +28,18 @@ export class CodesService {
       isEqual: (one, other) => isEqual(one.rows, other.rows),
       checked: () => this.present()?.prepare(), // nobody has to wait for the answers of a new moment
     });
-    const count = (): number => this.snapshot.current?.rows.records.length ?? 0;
-    metrics.measure(['communication_codes', 'Communication codes served'], count);
-    metrics.measure(['next_moment_timestamp_seconds', 'Next change by time'], () => {
-      const until = this.present()?.until ?? Infinity;
-      return until < Infinity ? until / 1000 : 0;
+    metrics.addGauge({
+      name: 'communication_codes',
+      help: 'Communication codes served',
+      collect: (gauge) => gauge.set(this.snapshot.current?.rows.records.length ?? 0),
+    });
+    metrics.addGauge({
+      name: 'next_moment_timestamp_seconds',
+      help: 'Next change by time, or 0',
+      collect: (gauge) => {
+        const until = this.present()?.until ?? Infinity;
+        gauge.set(until < Infinity ? until / 1000 : 0);
+      },
     });
   }
 
@@ -73,7 +80,7 @@ export class CodesService {
     this.snapshot.current = present;
     this.metrics.momentsSwitched.inc();
     const next = present.until < Infinity ? new Date(present.until).toISOString() : undefined;
-    this.log.write('info', 'codes: a moment has come', { next });
+    this.logger.log({ message: 'codes: a moment has come', next });
     return present;
   }
 }

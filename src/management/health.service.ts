@@ -24,17 +24,28 @@ export class HealthService {
     private readonly replies: Replies,
     private readonly metrics: Metrics,
   ) {
-    const ready = '1 while callers can be answered';
-    metrics.measure(['ready', ready], () => Number(this.obstacles.length === 0));
-    const file = '1 while codes, keys or signing-keys are served from LAST_GOOD_FILE';
-    metrics.measure(['served_from_file', file, 'what'], (gauge) => {
-      for (const what of PARTS) gauge.set({ what }, Number(this.fromFile.includes(what)));
+    metrics.addGauge({
+      name: 'ready',
+      help: '1 while callers can be answered',
+      collect: (gauge) => gauge.set(this.obstacles.length === 0 ? 1 : 0),
     });
-    const until = 'Until callers are refused because keys or signing-keys are too old to be used';
-    metrics.measure(['seconds_until_refusal', until, 'what'], (gauge) => {
-      if (apiKeys.snapshot.current) gauge.set({ what: 'keys' }, apiKeys.secondsLeft);
-      const left = issuers.all.map(({ secondsLeft }) => secondsLeft);
-      gauge.set({ what: 'signing-keys' }, Math.min(...left));
+    metrics.addGauge({
+      name: 'served_from_file',
+      help: '1 while codes, keys or signing-keys are served from LAST_GOOD_FILE',
+      labelNames: ['what'],
+      collect: (gauge) => {
+        for (const what of PARTS) gauge.set({ what }, this.fromFile.includes(what) ? 1 : 0);
+      },
+    });
+    metrics.addGauge({
+      name: 'seconds_until_refusal',
+      help: 'Until callers are refused because keys or signing-keys are too old to be used',
+      labelNames: ['what'],
+      collect: (gauge) => {
+        if (apiKeys.snapshot.current) gauge.set({ what: 'keys' }, apiKeys.secondsLeft);
+        const secondsLeft = issuers.all.map((issuer) => issuer.secondsLeft);
+        gauge.set({ what: 'signing-keys' }, Math.min(...secondsLeft));
+      },
     });
   }
 

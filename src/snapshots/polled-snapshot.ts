@@ -6,9 +6,9 @@ import type { DataSource, EntityManager } from 'typeorm';
 import type { DatabaseClock } from '../database/database-clock.js';
 import { type Session, readTransaction, withSession } from '../database/session.js';
 import { messageOf } from '../telemetry/error-message.js';
-import type { Log } from '../telemetry/log.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { RepeatedFailure } from '../telemetry/repeated-failure.js';
+import type { ServiceLogger } from '../telemetry/service-logger.js';
 import { RefusedSnapshot, type Source, type Topic } from './source.js';
 
 // Both topics, so that no operator is looked up. Nothing in it depends on settings of the role or the database
@@ -43,7 +43,7 @@ export class PolledSnapshot<T> {
     private readonly dataSource: DataSource,
     private readonly clock: DatabaseClock,
     private readonly metrics: Metrics,
-    private readonly log: Log,
+    private readonly logger: ServiceLogger,
   ) {}
 
   /** Seconds since the database last confirmed that the value is the committed one; Infinity without a value. */
@@ -64,7 +64,7 @@ export class PolledSnapshot<T> {
 
   /** Looks at the database four times a second until `signal` is aborted. */
   async poll(signal: AbortSignal): Promise<void> {
-    const failure = new RepeatedFailure(this.log, `database (${this.topic})`);
+    const failure = new RepeatedFailure(this.logger, `database (${this.topic})`);
     while (!signal.aborted) {
       const startedAt = performance.now();
       try {
@@ -102,7 +102,7 @@ export class PolledSnapshot<T> {
   }
 
   private async reload(manager: EntityManager, session: Session): Promise<void> {
-    const { topic, source, current: former, metrics, log } = this;
+    const { topic, source, current: former, metrics, logger } = this;
     const startedAt = performance.now();
     this.wholeAt = startedAt + WHOLE_MS * (1 - Math.random() / 4);
     let stamp = '';
@@ -117,19 +117,21 @@ export class PolledSnapshot<T> {
       this.confirmedAt = startedAt;
       metrics.snapshotReloads.inc({ topic, result: 'loaded' });
       const durationMs = Math.round(performance.now() - startedAt);
-      log.write('info', 'snapshot: loaded', { topic, stamp, durationMs });
+      logger.log({ message: 'snapshot: loaded', topic, stamp, durationMs });
       if (hasSameStamp && source.isEqual(former, value)) return;
       this.servedSince = Date.now();
       if (!hasSameStamp) return;
       metrics.unrecordedChanges.inc({ topic });
-      log.write('warn', 'snapshot: a change without a stamp was found, and is served', { topic });
+      const message = 'snapshot: a change without a stamp was found, and is served';
+      logger.warn({ message, topic });
     } catch (error) {
       const isRefused = error instanceof RefusedSnapshot;
       metrics.snapshotReloads.inc({ topic, result: isRefused ? 'refused' : 'failed' });
       if (!isRefused) throw error;
       await manager.query('rollback');
       this.refused = { stamp, reason: messageOf(error) };
-      log.write('error', 'snapshot: refused, the former one stays', { topic, ...this.refused });
+      const message = 'snapshot: refused, the former one stays';
+      logger.error({ message, topic, ...this.refused });
     }
   }
 }

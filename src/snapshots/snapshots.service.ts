@@ -5,8 +5,8 @@ import { DataSource } from 'typeorm';
 import { DatabaseClock } from '../database/database-clock.js';
 import { objectFaults } from '../database/objects.js';
 import { readTransaction, withSession } from '../database/session.js';
-import { Log } from '../telemetry/log.js';
 import { Metrics } from '../telemetry/metrics.js';
+import { ServiceLogger } from '../telemetry/service-logger.js';
 import { PolledSnapshot } from './polled-snapshot.js';
 import type { Source, Topic } from './source.js';
 
@@ -24,21 +24,34 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
     @InjectDataSource() private readonly dataSource: DataSource,
     private readonly clock: DatabaseClock,
     private readonly metrics: Metrics,
-    private readonly log: Log,
+    private readonly logger: ServiceLogger,
   ) {
-    const measure = (name: string, help: string, of: (one: PolledSnapshot<unknown>) => number) =>
-      metrics.measure([name, help, 'topic'], (gauge) => {
-        for (const [topic, one] of this.polled) if (one.servedSince) gauge.set({ topic }, of(one));
-      });
-    measure('snapshot_age_seconds', 'Since it was confirmed', ({ age }) => age);
-    const help = 'When the content that is served was read';
-    measure('served_since_timestamp_seconds', help, ({ servedSince = 0 }) => servedSince / 1000);
+    metrics.addGauge({
+      name: 'snapshot_age_seconds',
+      help: 'Since it was confirmed',
+      labelNames: ['topic'],
+      collect: (gauge) => {
+        for (const [topic, { servedSince, age }] of this.polled) {
+          if (servedSince !== undefined) gauge.set({ topic }, age);
+        }
+      },
+    });
+    metrics.addGauge({
+      name: 'served_since_timestamp_seconds',
+      help: 'When the content that is served was read',
+      labelNames: ['topic'],
+      collect: (gauge) => {
+        for (const [topic, { servedSince }] of this.polled) {
+          if (servedSince !== undefined) gauge.set({ topic }, servedSince / 1000);
+        }
+      },
+    });
   }
 
   /** Registers a value that is read whenever its topic changes. Called while the application is created. */
   poll<T>(topic: Topic, source: Source<T>): PolledSnapshot<T> {
-    const { dataSource, clock, metrics, log } = this;
-    const snapshot = new PolledSnapshot(topic, source, dataSource, clock, metrics, log);
+    const { dataSource, clock, metrics, logger } = this;
+    const snapshot = new PolledSnapshot(topic, source, dataSource, clock, metrics, logger);
     this.polled.set(topic, snapshot);
     return snapshot;
   }
@@ -63,8 +76,10 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
     ).catch(() => undefined); // the database is away: the poll logs it
     if (!faults) return;
     this.metrics.triggerFaults.set(faults.length);
-    const line = { faults: faults.map(({ name, fault }) => `${name} ${fault}`) };
-    if (faults.length > 0)
-      this.log.write('warn', 'database: objects are not what the migrations made', line);
+    if (faults.length === 0) return;
+    this.logger.warn({
+      message: 'database: objects are not what the migrations made',
+      faults: faults.map(({ name, fault }) => `${name} ${fault}`),
+    });
   }
 }

@@ -1,80 +1,171 @@
-// The metrics of the service. No label holds a key, a token, a subject or free text: operations are route patterns, reasons are fixed words.
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
-import { AnswerCounter, DurationHistogram } from './answer-metrics.js';
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { version } from './version.js';
 
-/** How many clients the metric names: each takes one series for each status. */
-const MOST_CLIENTS = 1_000;
-const BY_CLIENT =
-  'Answers by the client of the API key: 1,000 clients have names, the rest are other';
-const BY_LIMIT =
-  'Connections closed because of a limit: connections (of the process) or waiting-requests';
-const BY_RESULT = 'Readings: loaded, refused (cannot be served) or failed';
-const UNRECORDED = 'Changes that were found without a stamp: somebody had switched triggers off';
+/** Each client with a name takes one series for each status. */
+const MAX_NAMED_CLIENTS = 1_000;
+const OTHER_CLIENTS = 'other';
+/** Upper bounds, in seconds. */
+const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
+/** The delay of the event loop is sampled by a timer. A shorter interval keeps an idle process busy. */
+const EVENT_LOOP_PRECISION_MS = 20;
 
+/** A request whose response has ended. */
+export interface ObservedRequest {
+  /** The pattern of the route, or `none`. Each takes a series, so it is one of a fixed set. */
+  readonly operation: string;
+  readonly status: number;
+  readonly durationSeconds: number;
+  /** Whose API key was accepted. */
+  readonly client?: string | undefined;
+}
+
+interface MetricOptions<Label extends string> {
+  /** Without the prefix of the service. */
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly Label[];
+}
+
+interface GaugeOptions<Label extends string> extends MetricOptions<Label> {
+  /** Sets the gauge. It is called at each scrape. */
+  readonly collect: (gauge: Gauge<Label>) => void;
+}
+
+interface RequestSeries {
+  readonly count: Counter.Internal;
+  readonly durations: Histogram.Internal<'operation'>;
+}
+
+/** The metrics of the service. No label holds a key, a token, a subject or free text. */
 @Injectable()
 export class Metrics implements OnModuleInit {
   readonly registry = new Registry();
-  private readonly answers = new AnswerCounter(
-    this.of('http_requests_total', 'Answers', 'operation', 'status'),
-  );
-  private readonly clientAnswers = new AnswerCounter(
-    this.of('client_requests_total', BY_CLIENT, 'client', 'status'),
-  );
-  private readonly durations = new DurationHistogram(
-    this.of('http_request_duration_seconds', 'Time to answer a request'),
-  );
-  readonly credentialsRefused = new AnswerCounter(
-    this.of('credentials_refused_total', 'Credentials refused', 'credential', 'reason'),
-  );
-  readonly connectionsRefused = this.counter('connections_refused_total', BY_LIMIT, 'limit');
-  readonly snapshotReloads = this.counter('snapshot_reloads_total', BY_RESULT, 'topic', 'result');
-  readonly lastGoodWrites = this.counter('last_good_writes_total', 'Writes of the file', 'result');
-  readonly unrecordedChanges = this.counter('unrecorded_changes_total', UNRECORDED, 'topic');
-  readonly triggerFaults = this.gauge('trigger_faults', 'Objects not as the migrations made them');
-  readonly momentsSwitched = this.counter('moments_switched_total', 'Moments that have come');
-  readonly databaseUp = this.gauge('database_up', '1 while the database answers');
-  readonly tokensVerified = this.counter('tokens_verified_total', 'Signatures that were verified');
-  readonly logLinesDropped = this.counter('log_lines_dropped_total', 'Lines lost to a slow reader');
+  readonly requests = this.counter({
+    name: 'http_requests_total',
+    help: 'Answers',
+    labelNames: ['operation', 'status'],
+  });
+  readonly requestDuration = new Histogram({
+    name: 'order_lookup_http_request_duration_seconds',
+    help: 'Time to answer a request',
+    labelNames: ['operation'],
+    buckets: DURATION_BUCKETS,
+    registers: [this.registry],
+  });
+  readonly clientRequests = this.counter({
+    name: 'client_requests_total',
+    help: 'Answers by the client of the API key: 1,000 clients have names, the rest are other',
+    labelNames: ['client', 'status'],
+  });
+  readonly credentialsRefused = this.counter({
+    name: 'credentials_refused_total',
+    help: 'Credentials refused',
+    labelNames: ['credential', 'reason'],
+  });
+  readonly connectionsRefused = this.counter({
+    name: 'connections_refused_total',
+    help: 'Connections closed because of a limit: connections (of the process) or waiting-requests',
+    labelNames: ['limit'],
+  });
+  readonly snapshotReloads = this.counter({
+    name: 'snapshot_reloads_total',
+    help: 'Readings: loaded, refused (cannot be served) or failed',
+    labelNames: ['topic', 'result'],
+  });
+  readonly lastGoodWrites = this.counter({
+    name: 'last_good_writes_total',
+    help: 'Writes of the file',
+    labelNames: ['result'],
+  });
+  readonly unrecordedChanges = this.counter({
+    name: 'unrecorded_changes_total',
+    help: 'Changes that were found without a stamp: somebody had switched triggers off',
+    labelNames: ['topic'],
+  });
+  readonly momentsSwitched = this.counter({
+    name: 'moments_switched_total',
+    help: 'Moments that have come',
+  });
+  readonly tokensVerified = this.counter({
+    name: 'tokens_verified_total',
+    help: 'Signatures that were verified',
+  });
+  readonly logLinesDropped = this.counter({
+    name: 'log_lines_dropped_total',
+    help: 'Lines lost to a slow reader',
+  });
+  readonly databaseUp = this.gauge({
+    name: 'database_up',
+    help: '1 while the database answers',
+  });
+  readonly triggerFaults = this.gauge({
+    name: 'trigger_faults',
+    help: 'Objects not as the migrations made them',
+  });
+  private readonly buildInfo = this.gauge({
+    name: 'build_info',
+    help: 'Always 1, with the version of the service',
+    labelNames: ['version'],
+  });
+  /** With their labels bound, by status and operation. */
+  private readonly requestSeries = new Map<string, RequestSeries>();
+  private readonly namedClients = new Set<string>();
 
   onModuleInit(): void {
-    const info = this.gauge('build_info', 'Always 1, with the version of the service', 'version');
-    info.set({ version }, 1);
-    // The delay of the event loop is sampled by a timer of this many milliseconds: a shorter one costs an idle process 0.3 % of a core
-    collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 20 });
-  }
-
-  /** @param operation the pattern of the route: one of a fixed set */
-  countRequest(operation: string, status: number, seconds: number, client?: string): void {
-    this.answers.count(operation, status);
-    this.durations.observe(operation, seconds);
-    if (client !== undefined) this.clientAnswers.count(client, status, MOST_CLIENTS);
-  }
-
-  /** Makes a gauge whose value is looked up on each scrape: `collect` returns or sets it. */
-  measure<Label extends string = never>(
-    [name, help, ...labels]: [name: string, help: string, ...labels: Label[]],
-    collect: (gauge: Gauge<Label>) => number | void,
-  ): void {
-    void new Gauge({
-      ...this.of(name, help, ...labels),
-      collect() {
-        const value = collect(this);
-        if (value !== undefined) this.set(value);
-      },
+    this.buildInfo.set({ version }, 1);
+    collectDefaultMetrics({
+      register: this.registry,
+      eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS,
     });
   }
 
-  private of<Label extends string>(name: string, help: string, ...labelNames: Label[]) {
-    return { name: `order_lookup_${name}`, help, labelNames, registers: [this.registry] };
+  observeRequest({ operation, status, durationSeconds, client }: ObservedRequest): void {
+    const { count, durations } = this.seriesOf(operation, status);
+    count.inc();
+    durations.observe(durationSeconds);
+    if (client !== undefined) this.clientRequests.inc({ client: this.labelOf(client), status });
   }
 
-  private counter<Label extends string>(...of: [string, string, ...Label[]]): Counter<Label> {
-    return new Counter(this.of(...of));
+  /** Makes a gauge whose value is known elsewhere: `collect` asks for it. */
+  addGauge<Label extends string = never>({ collect, ...options }: GaugeOptions<Label>): void {
+    const settings = this.settingsOf(options);
+    const gauge: Gauge<Label> = new Gauge({ ...settings, collect: () => collect(gauge) });
   }
 
-  private gauge<Label extends string>(...of: [string, string, ...Label[]]): Gauge<Label> {
-    return new Gauge(this.of(...of));
+  private seriesOf(operation: string, status: number): RequestSeries {
+    const key = `${status} ${operation}`;
+    const known = this.requestSeries.get(key);
+    if (known) return known;
+    const series = {
+      count: this.requests.labels({ operation, status }),
+      durations: this.requestDuration.labels({ operation }),
+    };
+    this.requestSeries.set(key, series);
+    return series;
+  }
+
+  private labelOf(client: string): string {
+    if (this.namedClients.has(client)) return client;
+    if (this.namedClients.size >= MAX_NAMED_CLIENTS) return OTHER_CLIENTS;
+    this.namedClients.add(client);
+    return client;
+  }
+
+  private counter<Label extends string = never>(options: MetricOptions<Label>): Counter<Label> {
+    return new Counter(this.settingsOf(options));
+  }
+
+  private gauge<Label extends string = never>(options: MetricOptions<Label>): Gauge<Label> {
+    return new Gauge(this.settingsOf(options));
+  }
+
+  private settingsOf<Label extends string>({ name, help, labelNames = [] }: MetricOptions<Label>) {
+    return {
+      name: `order_lookup_${name}`,
+      help,
+      labelNames: [...labelNames],
+      registers: [this.registry],
+    };
   }
 }

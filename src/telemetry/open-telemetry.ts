@@ -1,100 +1,127 @@
-// Loaded only if traces are on. Neither requests nor the shutdown wait for the collector: spans that it does not accept in time are dropped.
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import * as api from '@opentelemetry/api';
-import * as core from '@opentelemetry/core';
+import {
+  DiagLogLevel,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  defaultTextMapGetter,
+  diag,
+} from '@opentelemetry/api';
+import { W3CTraceContextPropagator, setGlobalErrorHandler } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
-import * as resources from '@opentelemetry/resources';
-import * as sdk from '@opentelemetry/sdk-trace';
-import type { Configuration } from '../configuration/configuration.js';
-import type { Lines } from './log.js';
+import {
+  type Resource,
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+  serviceInstanceIdDetector,
+} from '@opentelemetry/resources';
+import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { RepeatedFailure } from './repeated-failure.js';
+import type { AnsweredRequest, RequestSpan } from './request-span.js';
+import type { ServiceLogger } from './service-logger.js';
 
-/** For a collector that stalls to accept the last spans. */
-const FLUSH_MS = 2_000;
-/** Other methods are _OTHER, so that nobody can make new names of spans. */
-const METHOD = /^(GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE|TRACE|CONNECT)$/;
+const SERVICE_NAME = 'order-lookup-services';
+/** How long the end of the process waits for a collector that stalls. */
+const STOP_TIMEOUT_MS = 2_000;
+/** The semantic conventions name every other method `_OTHER`, so that callers cannot make new names of spans. */
+const KNOWN_METHODS = new Set([
+  'CONNECT',
+  'DELETE',
+  'GET',
+  'HEAD',
+  'OPTIONS',
+  'PATCH',
+  'POST',
+  'PUT',
+  'TRACE',
+]);
 
-/** What a span records about a request: never its query, a header, or a path that is not a route of the service. */
-export interface TracedRequest {
-  readonly method?: string | null;
-  readonly operation: string;
-  readonly requestId: string;
-  readonly headers: IncomingHttpHeaders;
-}
-
+/**
+ * OpenTelemetry's SDK for traces, which reads its variables from the environment itself. It is not registered as the
+ * global one: an auto-instrumentation that a platform injects registers its own.
+ */
 export class OpenTelemetry {
-  private readonly provider: sdk.TracerProvider;
-  private readonly tracer: api.Tracer;
-  private readonly propagator: core.CompositePropagator;
+  private readonly propagator = new W3CTraceContextPropagator();
+  private readonly provider: NodeTracerProvider;
 
-  /** The exporter and the resource read the other standard variables themselves. */
-  constructor(configuration: Configuration, log: Lines) {
-    const { OTEL_SERVICE_NAME, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG } = configuration;
-    const hasParents = /\btracecontext\b/i.test(configuration.OTEL_PROPAGATORS);
-    const propagators = hasParents ? [new core.W3CTraceContextPropagator()] : [];
-    this.propagator = new core.CompositePropagator({ propagators });
-    const failure = new RepeatedFailure(log, 'sending traces');
-    core.setGlobalErrorHandler((error) => failure.failed(error));
-    const detectors = [resources.serviceInstanceIdDetector, resources.envDetector];
-    this.provider = new sdk.TracerProvider({
-      resource: resources
-        .defaultResource()
-        .merge(resources.resourceFromAttributes({ 'service.name': OTEL_SERVICE_NAME }))
-        .merge(resources.detectResources({ detectors })),
-      sampler: samplerOf(OTEL_TRACES_SAMPLER.toLowerCase(), OTEL_TRACES_SAMPLER_ARG),
-      spanProcessors: [
-        new sdk.BatchSpanProcessor({
-          exporter: new OTLPTraceExporter(),
-          maxQueueSize: 8_192,
-          scheduledDelayMillis: core.getNumberFromEnv('OTEL_BSP_SCHEDULE_DELAY') ?? 5_000,
-        }),
-      ],
+  constructor(logger: ServiceLogger) {
+    passMessagesTo(logger);
+    this.provider = new NodeTracerProvider({
+      resource: describeService(),
+      spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
     });
-    this.tracer = this.provider.getTracer('order-lookup-services');
-    log.write('info', 'traces are on', { sampler: OTEL_TRACES_SAMPLER });
+    logger.log({ message: 'traces are on' });
   }
 
-  request(request: TracedRequest, status: number, milliseconds: number) {
-    const { operation, requestId, headers } = request;
-    const parent = this.propagator.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter);
-    const [method] = METHOD.exec(request.method ?? '') ?? [];
-    const route = operation === 'none' ? undefined : operation;
-    const end = Date.now();
-    const span = this.tracer.startSpan(
-      [method ?? 'HTTP', route].join(' ').trim(),
-      {
-        kind: api.SpanKind.SERVER,
-        startTime: end - milliseconds,
-        attributes: {
-          'http.request.method': method ?? '_OTHER',
-          'http.response.status_code': status,
-          'http.response.header.x-request-id': [requestId],
-          'http.route': route,
-          'url.scheme': 'http',
-          // The path of a route without parameters is the route. Any other path may hold what a caller sent by mistake, such as a key
-          'url.path': /[:*]/.test(operation) ? undefined : route,
-          'error.type': status >= 500 ? String(status) : undefined,
-        },
-      },
-      parent,
-    );
-    if (status >= 500) span.setStatus({ code: api.SpanStatusCode.ERROR });
-    const { traceId, spanId } = span.spanContext();
-    const isSampled = span.isRecording();
-    span.end(end);
-    return isSampled ? { trace_id: traceId, span_id: spanId } : {};
+  /** Undefined where the sampler leaves the request out. */
+  startRequest({ method = '', headers }: Pick<IncomingMessage, 'method' | 'headers'>) {
+    const parent = this.propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
+    const tracer = this.provider.getTracer(SERVICE_NAME);
+    const isKnown = KNOWN_METHODS.has(method);
+    const attributes = {
+      'http.request.method': isKnown ? method : '_OTHER',
+      'url.scheme': 'http',
+    };
+    const name = isKnown ? method : 'HTTP';
+    const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent);
+    return span.isRecording() ? recordedSpan(span, name) : undefined;
   }
 
+  /** Sends the last spans, or gives up a collector that does not take them in time. */
   async stop(): Promise<void> {
-    const timeout = pause(FLUSH_MS, undefined, { ref: false });
-    await Promise.race([this.provider.shutdown().catch(() => undefined), timeout]);
+    const sent = this.provider.shutdown().catch(() => undefined); // the reason is logged
+    await Promise.race([sent, pause(STOP_TIMEOUT_MS, undefined, { ref: false })]);
   }
 }
 
-/** The sampler of OTEL_TRACES_SAMPLER, for the share of OTEL_TRACES_SAMPLER_ARG: always_on is the share 1, always_off 0. */
-function samplerOf(name: string, share: string): sdk.Sampler {
-  const shareOf = name.endsWith('always_on') ? 1 : name.endsWith('always_off') ? 0 : share || 1;
-  const root = new sdk.TraceIdRatioBasedSampler(Number(shareOf));
-  return name.startsWith('parentbased_') ? new sdk.ParentBasedSampler({ root }) : root;
+function recordedSpan(span: Span, name: string): RequestSpan {
+  const { traceId, spanId } = span.spanContext();
+  const end = ({ operation, status, requestId }: AnsweredRequest): void => {
+    span.setAttribute('http.response.status_code', status);
+    span.setAttribute('http.response.header.x-request-id', [requestId]);
+    if (operation !== 'none') {
+      span.updateName(`${name} ${operation}`);
+      span.setAttribute('http.route', operation);
+    }
+    const hasParameters = /[:*]/.test(operation);
+    // The path of any other request may hold what a caller sent by mistake, such as a key
+    if (operation !== 'none' && !hasParameters) span.setAttribute('url.path', operation);
+    if (status >= 500) {
+      span.setAttribute('error.type', String(status));
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    }
+    span.end();
+  };
+  return { traceId, spanId, end };
+}
+
+/** What the variables name wins over our name of the service. */
+function describeService(): Resource {
+  return defaultResource()
+    .merge(resourceFromAttributes({ 'service.name': SERVICE_NAME }))
+    .merge(detectResources({ detectors: [serviceInstanceIdDetector, envDetector] }));
+}
+
+/** What OpenTelemetry has to say, such as of a variable, and why spans cannot be sent, goes into our log. */
+function passMessagesTo(logger: ServiceLogger): void {
+  const failure = new RepeatedFailure(logger, 'sending traces');
+  setGlobalErrorHandler((error) => failure.failed(error));
+  const entryOf = (text: string, details: unknown[]) => ({
+    message: `OpenTelemetry: ${text}`,
+    details: details.length > 0 ? details : undefined,
+  });
+  diag.setLogger(
+    {
+      error: (text, ...details) => logger.error(entryOf(text, details)),
+      warn: (text, ...details) => logger.warn(entryOf(text, details)),
+      info: (text, ...details) => logger.log(entryOf(text, details)),
+      debug: (text, ...details) => logger.debug(entryOf(text, details)),
+      verbose: (text, ...details) => logger.verbose(entryOf(text, details)),
+    },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
 }

@@ -1,35 +1,43 @@
 import { messageOf } from './error-message.js';
-import type { Lines } from './log.js';
+import type { ServiceLogger } from './service-logger.js';
 
-const SUMMARY_MS = 60_000;
+const SUMMARY_INTERVAL_MS = 60_000;
 
-/** Logs a failure that repeats: once at its start, once a minute while it lasts, and once at its end. */
+/** Logs a failure that repeats: when it begins or changes, once a minute while it lasts, and when it has ended. */
 export class RepeatedFailure {
-  private logged = '';
-  failures = 0; // in a row
-  private loggedAt = 0;
+  /** How many in a row. */
+  failures = 0;
+  private loggedText = '';
+  private loggedAtMs = 0;
 
   constructor(
-    private readonly log: Lines,
+    private readonly logger: Pick<ServiceLogger, 'log' | 'warn' | 'error'>,
     private readonly subject: string,
   ) {}
 
   /** @param callersRefusedAt when callers will be refused if it goes on. That this has begun is logged as well */
   failed(error: unknown, callersRefusedAt?: Date): void {
-    const isRefusing = callersRefusedAt !== undefined && callersRefusedAt.getTime() <= Date.now();
+    this.failures += 1;
+    const nowMs = Date.now();
+    const isRefusing = callersRefusedAt !== undefined && callersRefusedAt.getTime() <= nowMs;
     const outcome = isRefusing ? 'callers are refused' : 'trying on';
     const reason = messageOf(error);
-    const failures = ++this.failures;
-    const content = `${outcome}, ${callersRefusedAt !== undefined}, ${reason}`;
-    if (this.logged === content && Date.now() - this.loggedAt < SUMMARY_MS) return;
-    [this.logged, this.loggedAt] = [content, Date.now()];
-    const line = { reason, failures, callersRefusedAt };
-    this.log.write(isRefusing ? 'error' : 'warn', `${this.subject}: failed, ${outcome}`, line);
+    const text = `${outcome}, ${callersRefusedAt !== undefined}, ${reason}`;
+    const isRecent = nowMs - this.loggedAtMs < SUMMARY_INTERVAL_MS;
+    if (text === this.loggedText && isRecent) return;
+    this.loggedText = text;
+    this.loggedAtMs = nowMs;
+    const message = `${this.subject}: failed, ${outcome}`;
+    const entry = { message, reason, failures: this.failures, callersRefusedAt };
+    if (isRefusing) this.logger.error(entry);
+    else this.logger.warn(entry);
   }
 
   succeeded(): void {
-    const { failures } = this;
-    if (failures > 0) this.log.write('info', `${this.subject}: works again`, { failures });
-    [this.logged, this.failures] = ['', 0];
+    const { failures, subject } = this;
+    if (failures === 0) return;
+    this.logger.log({ message: `${subject}: works again`, failures });
+    this.failures = 0;
+    this.loggedText = '';
   }
 }

@@ -1,17 +1,17 @@
 import { Global, Module } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
-import { Log } from './log.js';
 import { Metrics } from './metrics.js';
-import { Tracing } from './tracing.js';
+import { ServiceLogger } from './service-logger.js';
+import { Tracing, createTracing } from './tracing.js';
 
-/** Log, metrics and traces. The spans of a shutdown are sent at its end: bootstrap/start-service.ts. */
+/** Log, metrics and traces of every room. */
 @Global()
 @Module({
   providers: [
     Metrics,
-    Log,
-    { provide: Tracing, inject: [Configuration, Log], useFactory: Tracing.create },
+    ServiceLogger,
+    { provide: Tracing, inject: [Configuration, ServiceLogger], useFactory: createTracing },
   ],
-  exports: [Metrics, Log, Tracing],
+  exports: [Metrics, ServiceLogger, Tracing],
 })
 export class TelemetryModule {}

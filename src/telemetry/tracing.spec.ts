@@ -1,53 +1,123 @@
-import { expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { Collector } from '../../test/support/collector.js';
+import { silentLogger } from '../../test/support/silent-logger.js';
 import { Configuration } from '../configuration/configuration.js';
-import type { Lines } from './log.js';
-import { Tracing } from './tracing.js';
+import type { LogEntry, ServiceLogger } from './service-logger.js';
+import { createTracing } from './tracing.js';
 
-const ENDPOINT = 'http://127.0.0.1:1';
-const PROTOCOL = 'http/protobuf';
-const REQUEST = { operation: '/a', requestId: '1', headers: {} };
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const traceparentWith = (flags: string): string => `00-${TRACE}-00f067aa0ba902b7-${flags}`;
+const ANSWERED = { operation: '/a', status: 500, requestId: '1' };
 
-/** Whether traces are on, and the warnings. */
-async function create(variables: Partial<Configuration>): Promise<[boolean, string[]]> {
-  const warnings: string[] = [];
-  const write: Lines['write'] = (level, text) => void (level === 'warn' && warnings.push(text));
-  const configuration = Object.assign(new Configuration(), variables);
-  const tracing = await Tracing.create(configuration, { write });
-  return [tracing.request(REQUEST, 200, 1).span_id !== undefined, warnings];
-}
-
-it.each<[boolean, Partial<Configuration>]>([
-  [true, {}],
-  [true, { OTEL_EXPORTER_OTLP_ENDPOINT: '', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${ENDPOINT}/v1` }],
-  [true, { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: PROTOCOL }],
-  [
-    true,
-    { OTEL_SDK_DISABLED: 'False', OTEL_TRACES_EXPORTER: 'OTLP', OTEL_PROPAGATORS: 'baggage,none' },
-  ],
-  [false, { OTEL_EXPORTER_OTLP_ENDPOINT: '' }],
-  [false, { OTEL_TRACES_EXPORTER: 'none' }],
-  [false, { OTEL_SDK_DISABLED: 'TRUE' }],
-])('that traces are on is %s, without a warning: %j', async (isOn, variables) => {
-  expect(await create({ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, ...variables })).toEqual([isOn, []]);
+let collector: Collector;
+let environment: NodeJS.ProcessEnv;
+beforeEach(async () => {
+  environment = { ...process.env };
+  collector = await Collector.start();
+});
+afterEach(async () => {
+  process.env = environment;
+  await collector.close();
 });
 
-const OFF = 'traces are off';
-const ON = 'what is not supported has no effect';
-it.each<[keyof Configuration, string, string, string]>([
-  ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', PROTOCOL, OFF],
-  ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'http/json', PROTOCOL, OFF],
-  ['OTEL_TRACES_EXPORTER', 'zipkin', 'otlp or none', OFF],
-  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317', 'an address such as', OFF],
-  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://127.0.0.1:99999', 'an address such as', OFF],
-  ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'http://[::', 'an address such as', OFF],
-  ['OTEL_PROPAGATORS', 'b3', 'tracecontext or none', ON],
-  ['OTEL_TRACES_SAMPLER', 'jaeger_remote', 'always_on, always_off or', ON],
-  ['OTEL_TRACES_SAMPLER_ARG', '7', 'the share of requests', ON],
-  ['OTEL_SDK_DISABLED', 'yes', 'true or false', ON],
-])('of %s=%s one warning is logged, and the service starts', async (name, value, what, outcome) => {
-  const found = await create({ OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, [name]: value });
-  const warning = expect.stringMatching(
-    RegExp(`^${name} is "${value.replaceAll('[', '.')}": ${what}.* is needed; ${outcome}$`),
-  );
-  expect(found).toEqual([outcome === ON, [warning]]);
+/** With these variables, for OpenTelemetry's packages as well. */
+function create(variables: Record<string, string>, logger = silentLogger) {
+  Object.assign(process.env, variables);
+  return createTracing(Object.assign(new Configuration(), variables), logger);
+}
+
+it.each([
+  { sampler: 'parentbased_always_on', flags: '00', isSampled: false },
+  { sampler: 'parentbased_always_on', flags: '01', isSampled: true },
+  { sampler: 'parentbased_always_off', flags: undefined, isSampled: false },
+  { sampler: 'parentbased_traceidratio', share: '0', flags: '01', isSampled: true },
+  { sampler: 'parentbased_traceidratio', share: '0', flags: undefined, isSampled: false },
+  { sampler: 'traceidratio', share: '1', flags: '00', isSampled: true },
+  { sampler: 'traceidratio', share: '0', flags: '01', isSampled: false },
+  { sampler: 'always_on', flags: '00', isSampled: true },
+  { sampler: 'always_off', flags: '01', isSampled: false },
+])(
+  'that a request with the flags $flags is sampled by $sampler $share is $isSampled',
+  async ({ sampler, share = '', flags, isSampled }) => {
+    const tracing = await create({
+      ...collector.environment,
+      OTEL_BSP_SCHEDULE_DELAY: '3600000', // so that the end sends the spans
+      OTEL_TRACES_SAMPLER: sampler,
+      OTEL_TRACES_SAMPLER_ARG: share,
+    });
+    const headers = flags === undefined ? {} : { traceparent: traceparentWith(flags) };
+    const span = tracing.startRequest({ method: 'GET', headers });
+    span?.end(ANSWERED);
+    await tracing.stop();
+    expect(span?.spanId !== undefined).toBe(isSampled);
+    if (flags !== undefined) expect(span?.traceId).toBe(TRACE);
+    const spans = collector.spans.map(({ isError, attributes }) => ({
+      isError,
+      type: attributes['error.type'],
+    }));
+    expect(spans).toEqual(isSampled ? [{ isError: true, type: '500' }] : []);
+  },
+);
+
+it('names the spans of methods that callers make up alike', async () => {
+  const tracing = await create(collector.environment);
+  tracing.startRequest({ method: 'BREW', headers: {} })?.end(ANSWERED);
+  await tracing.stop();
+  const [span] = collector.spans;
+  expect(span?.name).toBe('HTTP /a');
+  expect(span?.attributes['http.request.method']).toBe('_OTHER');
+});
+
+const ENDPOINT = 'http://127.0.0.1:1';
+it.each<{ isOn: boolean; variables: Record<string, string> }>([
+  { isOn: true, variables: { OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT } },
+  { isOn: true, variables: { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${ENDPOINT}/v1` } },
+  { isOn: true, variables: { OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, OTEL_SDK_DISABLED: 'false' } },
+  { isOn: false, variables: {} },
+  { isOn: false, variables: { OTEL_EXPORTER_OTLP_ENDPOINT: ENDPOINT, OTEL_SDK_DISABLED: 'True' } },
+])('that traces are on is $isOn with $variables', async ({ isOn, variables }) => {
+  const tracing = await create(variables);
+  const span = tracing.startRequest({ method: 'GET', headers: {} });
+  await tracing.stop();
+  expect(span !== undefined).toBe(isOn);
+});
+
+it('gives the trace of the caller where traces are off', async () => {
+  const tracing = await create({});
+  const headers = { traceparent: traceparentWith('01') };
+  const span = tracing.startRequest({ method: 'GET', headers });
+  span?.end(ANSWERED);
+  await tracing.stop();
+  expect(span).toMatchObject({ traceId: TRACE, spanId: undefined });
+});
+
+it.each([
+  { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: 'collector:4317', says: undefined },
+  { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: 'http://[::', says: /Could not parse/ },
+  { name: 'OTEL_EXPORTER_OTLP_HEADERS', value: '=', says: undefined },
+  { name: 'OTEL_EXPORTER_OTLP_PROTOCOL', value: 'grpc', says: undefined },
+  { name: 'OTEL_EXPORTER_OTLP_TIMEOUT', value: 'soon', says: /Unknown value .*TIMEOUT/ },
+  { name: 'OTEL_EXPORTER_OTLP_COMPRESSION', value: 'zip', says: /zip/ },
+  { name: 'OTEL_EXPORTER_OTLP_CERTIFICATE', value: '/nothing', says: /certificate/ },
+  { name: 'OTEL_TRACES_SAMPLER', value: 'some', says: /"some" invalid/ },
+  { name: 'OTEL_TRACES_SAMPLER_ARG', value: '7', says: undefined },
+  { name: 'OTEL_BSP_SCHEDULE_DELAY', value: '-1', says: undefined },
+  { name: 'OTEL_BSP_MAX_QUEUE_SIZE', value: '0', says: undefined },
+  { name: 'OTEL_BSP_EXPORT_TIMEOUT', value: 'x', says: /OTEL_BSP_EXPORT_TIMEOUT/ },
+  { name: 'OTEL_RESOURCE_ATTRIBUTES', value: 'x', says: undefined },
+  { name: 'OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT', value: '-1', says: undefined },
+  { name: 'OTEL_PROPAGATORS', value: 'b3', says: undefined },
+  { name: 'OTEL_TRACES_EXPORTER', value: 'zipkin', says: undefined },
+])('the start goes on with $name=$value', async ({ name, value, says }) => {
+  const texts: string[] = [];
+  const take = ({ message }: LogEntry): void => {
+    texts.push(message);
+  };
+  const logger = { log: take, warn: take, error: take } as ServiceLogger;
+  const tracing = await create({ ...collector.environment, [name]: value }, logger);
+  const span = tracing.startRequest({ method: 'GET', headers: {} });
+  span?.end(ANSWERED);
+  await tracing.stop();
+  expect(span).toBeDefined();
+  if (says) expect(texts).toContainEqual(expect.stringMatching(says));
 });

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const PACKAGE = join(import.meta.dirname, '..', '..', 'package.json');
-export const { version } = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { version: string };
+const PACKAGE_FILE = join(import.meta.dirname, '..', '..', 'package.json');
+
+/** The version of the service, as package.json has it. */
+export const { version } = JSON.parse(readFileSync(PACKAGE_FILE, 'utf8')) as { version: string };

@@ -65,9 +65,8 @@ it.each<[() => Record<string, string>, RegExp, RegExp]>([
     () => ({
       DATABASE_URL: database.urlOf('order_lookup_owner'),
       DRAIN_SECOND: '3',
-      OTEL_TRACES_EXPORTER: 'zipkin',
     }),
-    /^warning {2}configuration .*\n.*DRAIN_SECOND is unknown.*; OTEL_TRACES_EXPORTER is "zipkin"/m,
+    /^warning {2}configuration .*\n.*DRAIN_SECOND is unknown/m,
     /^warning {2}role .*may write too[^]*\nCalls are answered\.\n$/m,
   ],
 ])('tells of a surrounding that is wrong: %s', async (environment, one, other) => {

@@ -9,7 +9,7 @@ import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
 import { Configuration } from '../../src/configuration/configuration.js';
 import { Metrics } from '../../src/telemetry/metrics.js';
 import { AUDIENCE, type Fault, Issuer, type SigningKey, signingKey } from '../support/issuer.js';
-import { silentLog } from '../support/silent-log.js';
+import { silentLogger } from '../support/silent-logger.js';
 
 const DAY = 24 * 3_600;
 /** For which a request waits for a fetch at most. */
@@ -42,7 +42,7 @@ beforeEach(async () => {
     OAUTH_AUDIENCE: [AUDIENCE],
   });
   const metrics = new Metrics();
-  issuers = new IssuersService(configuration, silentLog, metrics);
+  issuers = new IssuersService(configuration, silentLogger, metrics);
   tokens = new AccessTokensService(configuration, issuers, metrics);
   issuers.onApplicationBootstrap();
   await settled();

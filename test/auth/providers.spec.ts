@@ -5,7 +5,7 @@ import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { Metrics } from '../../src/telemetry/metrics.js';
 import { AUDIENCE, Issuer, signingKey } from '../support/issuer.js';
-import { silentLog } from '../support/silent-log.js';
+import { silentLogger } from '../support/silent-logger.js';
 
 type Members = Record<string, unknown>;
 /** Provider | accepted, or the reason of the refusal | OAUTH_ variables | header | claims. The rest is that of a valid token without client_id; null leaves a member out, and a number of groups stands for as many ids. */
@@ -71,7 +71,7 @@ it.each(
     ...(Object.fromEntries(set) as Record<string, string>),
   });
   const metrics = new Metrics();
-  const issuers = new IssuersService(configuration, silentLog, metrics);
+  const issuers = new IssuersService(configuration, silentLogger, metrics);
   await Promise.all(issuers.all.map((each) => each.refresh()));
   const tokens = new AccessTokensService(configuration, issuers, metrics);
   const token = await issuer.token({

@@ -21,15 +21,9 @@ const COVERED: Record<string, readonly string[]> = {
   'test/auth/keys.e2e-spec.ts': ['API_KEY_MAX_AGE_SECONDS'],
   'test/http/door.e2e-spec.ts': ['CORS_ORIGINS', 'TRUSTED_PROXY_HOPS'],
   'test/management/shutdown.e2e-spec.ts': ['DRAIN_SECONDS', 'KEEP_ALIVE_SECONDS'],
-  'test/telemetry/tracing.e2e-spec.ts': ['OTEL_SDK_DISABLED', 'LOG_LEVEL'],
-  'src/telemetry/open-telemetry.spec.ts': ['OTEL_PROPAGATORS'],
+  'test/telemetry/tracing.e2e-spec.ts': ['LOG_LEVEL'],
   'src/configuration/read-configuration.spec.ts': ['OAUTH_ALLOW_HTTP'],
-  'src/telemetry/tracing.spec.ts': [
-    'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
-    'OTEL_EXPORTER_OTLP_PROTOCOL',
-    'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL',
-    'OTEL_TRACES_EXPORTER',
-  ],
+  'src/telemetry/tracing.spec.ts': ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_SDK_DISABLED'],
 };
 /** No address of the loopback network to the service, and nobody listens there. */
 const ISSUER = 'http://0.0.0.0:1';

@@ -1,9 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { drainsUntilTold, withoutLimits } from '../support/clocks.js';
 import { PATHS } from '../support/paths.js';
-import { expectProblem } from '../support/problem.js';
 import { exchange } from '../support/raw.js';
-import { requestTo } from '../support/reader.js';
 import { type LogLine, type RunningService, until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
 import { testWorld } from '../support/test-world.js';
@@ -106,57 +104,6 @@ describe('a signal to end', () => {
     const { byteLength } = await response.arrayBuffer();
     expect(byteLength).toBe(Number(response.headers.get('content-length')));
     expect(await service.exited()).toBe(0);
-  });
-});
-
-describe('the log', () => {
-  it.each([
-    ['pause', 80, 0],
-    ['pause', 80, 130],
-    ['destroy', 5, 0],
-  ] as const)('counts what no reader takes: %s, %i00 lines, status %i', async (...row) => {
-    const [how, hundreds, status] = row;
-    const service = await world.replica({ DRAIN_SECONDS: status > 0 ? '3600' : '1' });
-    const refused = requestTo(PATHS.orderUpdate, {}).repeat(100);
-    const refuse = () => exchange(service.port, refused, { answers: 100 });
-    const dropped = () => service.metric('order_lookup_log_lines_dropped_total');
-    service['child'].stdout?.[how]();
-    await Promise.all(Array.from({ length: hundreds }, refuse));
-    const before = await dropped();
-    expect(before).toBeGreaterThan(0);
-    await refuse();
-    if (how === 'destroy') expect(await dropped()).toBe(before + 100); // else a few may still fit
-    expect((await world.get(PATHS.orderUpdate, { service })).status).toBe(200);
-    service.signal('SIGTERM');
-    if (status > 0) {
-      await until(async () => (await service.readiness()).status === 503);
-      service.signal('SIGTERM');
-    }
-    expect(await service.exited()).toBe(status);
-  });
-
-  it('has the line of a failed request under the id of its problem document', async () => {
-    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
-    const reply = await world.get(`${PATHS.communicationCodes}?x=1`, { headers: { traceparent } });
-    const { instance } = expectProblem(reply, 'invalid-query');
-    const line = await world.service.waitForLog(
-      ({ requestId }) => instance === `urn:uuid:${String(requestId)}`,
-    );
-    expect(line).toEqual({
-      level: 'info',
-      time: expect.stringMatching(/^\d{4}-.*Z$/),
-      requestId: instance.slice(9),
-      operation: PATHS.communicationCodes,
-      method: 'GET',
-      statusCode: 400,
-      durationMs: expect.any(Number),
-      address: '127.0.0.1',
-      keyId: world.key.id,
-      client: 'test',
-      trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
-      problem: 'invalid-query',
-      msg: 'request',
-    });
   });
 });
 

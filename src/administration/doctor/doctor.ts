@@ -6,12 +6,11 @@ import { KEY_STATE } from '../keys/keys.js';
 import { discover } from '../../auth/issuers/discovery.js';
 import { fetchKeySet, isSigned } from '../../auth/issuers/key-set.js';
 import { readCodes } from '../../lookups/read-codes.js';
-import { Configuration } from '../../configuration/configuration.js';
+import type { Configuration } from '../../configuration/configuration.js';
 import { transportWarning } from '../../configuration/database-url.js';
 import { readConfiguration } from '../../configuration/read-configuration.js';
 import { objectFaults } from '../../database/objects.js';
 import { messageOf } from '../../telemetry/error-message.js';
-import { Tracing } from '../../telemetry/tracing.js';
 import { command, typed } from '../frame/command.js';
 import { columnOf, withDatabase } from '../frame/connect.js';
 import { readState } from '../migrate/migration-files.js';
@@ -86,8 +85,6 @@ async function givenCredentials(): Promise<string[]> {
 async function examineConfiguration(): Promise<Finding> {
   const configuration = readConfiguration(process.env);
   const warnings = [configuration.warnings ?? [], transportWarning(configuration) ?? []].flat();
-  const off = Object.assign(new Configuration(), configuration, { OTEL_SDK_DISABLED: 'true' });
-  await Tracing.create(off, { write: (_level, text) => void warnings.push(text) });
   return [warnings.length > 0 ? 'warning' : 'ok', 'complete', warnings.join('; ')];
 }
 

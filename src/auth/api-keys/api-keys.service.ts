@@ -35,8 +35,11 @@ export class ApiKeysService {
     snapshots: SnapshotsService,
     metrics: Metrics,
   ) {
-    const help = 'Until the first API key in force ends, or +Inf';
-    metrics.measure(['next_key_expiry_seconds', help], () => this.ending[0]?.seconds ?? Infinity);
+    metrics.addGauge({
+      name: 'next_key_expiry_seconds',
+      help: 'Until the first API key in force ends, or +Inf',
+      collect: (gauge) => gauge.set(this.ending[0]?.seconds ?? Infinity),
+    });
     this.snapshot = snapshots.poll('keys', {
       lock: (manager) => manager.query('lock table public.api_key in access share mode'),
       read,

@@ -8,8 +8,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { JSONWebKeySet } from 'jose';
 import type { Configuration } from '../../configuration/configuration.js';
-import type { Log } from '../../telemetry/log.js';
 import { RepeatedFailure } from '../../telemetry/repeated-failure.js';
+import type { ServiceLogger } from '../../telemetry/service-logger.js';
 import type { Fault } from '../fault.js';
 import { type IssuerMetadata, discover } from './discovery.js';
 import { type KeySet, fetchKeySet, isSigned, keySetOf } from './key-set.js';
@@ -51,9 +51,9 @@ export class Issuer {
   constructor(
     readonly name: string,
     private readonly configuration: Configuration,
-    log: Log,
+    logger: ServiceLogger,
   ) {
-    this.failure = new RepeatedFailure(log, `issuer ${name}`);
+    this.failure = new RepeatedFailure(logger, `issuer ${name}`);
   }
 
   get keys(): KeySet | undefined {

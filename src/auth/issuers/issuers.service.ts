@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Configuration } from '../../configuration/configuration.js';
-import { Log } from '../../telemetry/log.js';
 import { Metrics } from '../../telemetry/metrics.js';
+import { ServiceLogger } from '../../telemetry/service-logger.js';
 import { Issuer, NO_KEYS } from './issuer.js';
 
 @Injectable()
@@ -9,13 +9,25 @@ export class IssuersService implements OnApplicationBootstrap {
   /** In the order of OAUTH_ISSUER. */
   readonly all: readonly Issuer[];
 
-  constructor(configuration: Configuration, log: Log, metrics: Metrics) {
-    this.all = configuration.OAUTH_ISSUER.map((name) => new Issuer(name, configuration, log));
-    metrics.measure(['jwks_age_seconds', 'Since the keys were fetched', 'issuer'], (gauge) => {
-      for (const { name, keySet, age } of this.all) if (keySet) gauge.set({ issuer: name }, age);
+  constructor(configuration: Configuration, logger: ServiceLogger, metrics: Metrics) {
+    this.all = configuration.OAUTH_ISSUER.map((name) => new Issuer(name, configuration, logger));
+    metrics.addGauge({
+      name: 'jwks_age_seconds',
+      help: 'Since the keys were fetched',
+      labelNames: ['issuer'],
+      collect: (gauge) => {
+        for (const { name, keySet, age } of this.all) if (keySet) gauge.set({ issuer: name }, age);
+      },
     });
-    metrics.measure(['jwks_keys', 'Keys in the key set', 'issuer'], (gauge) => {
-      for (const one of this.all) gauge.set({ issuer: one.name }, one.keys?.jwks.keys.length ?? 0);
+    metrics.addGauge({
+      name: 'jwks_keys',
+      help: 'Keys in the key set',
+      labelNames: ['issuer'],
+      collect: (gauge) => {
+        for (const { name, keys } of this.all) {
+          gauge.set({ issuer: name }, keys?.jwks.keys.length ?? 0);
+        }
+      },
     });
   }
 

@@ -20,7 +20,11 @@ export function guardConnections(server: Server, metrics: Metrics): void {
       if (last ? last.closed && (areAll || !last.req.caller) : areAll) socket.destroy();
     }
   };
-  metrics.measure(['connections', 'Open connections on the port of the API'], () => sockets.size);
+  metrics.addGauge({
+    name: 'connections',
+    help: 'Open connections on the port of the API',
+    collect: (gauge) => gauge.set(sockets.size),
+  });
   const report = process.report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
   const descriptors = Number(report.userLimits?.open_files?.soft) || Infinity;
   const limit = Math.max(1, Math.min(MAX_CONNECTIONS, descriptors - RESERVED_DESCRIPTORS));
