@@ -6,7 +6,7 @@ import type { RequestSpan } from './request-span.js';
 import { ServiceLogger } from './service-logger.js';
 import { traceIdOf } from './traceparent.js';
 
-/** The server spans of the requests. Unless a collector is configured, nothing of OpenTelemetry is loaded. */
+/** The server spans of the requests. Unless a collector is configured, OpenTelemetry's SDK is not loaded. */
 @Injectable()
 export class Tracing {
   constructor(private readonly openTelemetry?: OpenTelemetry) {}

@@ -1,8 +1,9 @@
-// A collector of traces: OTLP over HTTP with protobuf, as opentelemetry-proto has it (collector/trace/v1, trace/v1, common/v1).
+// A collector of traces: OTLP over HTTP with protobuf. The numbers of fields are those of opentelemetry-proto.
 import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { listen } from './listen.js';
+import { ProtobufMessage } from './protobuf-message.js';
 
 /** In milliseconds: what a slow machine has not sent in time would be dropped. */
 const NEVER = '3600000';
@@ -54,7 +55,8 @@ export class Collector {
     response.writeHead(this.behaviour === 'takes' ? 200 : 503).end();
     if (this.behaviour === 'refuses') return;
     this.headers.push(request.headers);
-    this.spans.push(...new Message(bytes).all(1).flatMap(spansOf));
+    const resourceSpans = new ProtobufMessage(bytes).messages(1);
+    this.spans.push(...resourceSpans.flatMap(spansOf));
     this.server.emit('spans');
   }
 
@@ -64,57 +66,52 @@ export class Collector {
   }
 }
 
-/** A message in the encoding of protobuf. Its fields are asked for by their numbers. */
-class Message {
-  private readonly fields: [number: number, value: Buffer | bigint][] = [];
-
-  constructor(bytes: Buffer) {
-    let at = 0;
-    const varint = (): bigint => {
-      const byte = bytes[at++] ?? 0;
-      return BigInt(byte & 127) + (byte < 128 ? 0n : varint() * 128n);
-    };
-    while (at < bytes.length) {
-      const tag = Number(varint());
-      const kind = tag & 7; // 0 an integer, 1 eight bytes, 2 bytes with their length before them, 5 four bytes
-      const length = kind === 1 ? 8 : kind === 5 ? 4 : kind === 2 ? Number(varint()) : 0;
-      const value = kind === 0 ? varint() : bytes.subarray(at, (at += length));
-      this.fields.push([tag >> 3, value]);
-    }
-  }
-
-  private values = (number: number): unknown[] =>
-    this.fields.flatMap(([one, value]) => (one === number ? [value] : []));
-  integer = (number: number): number => Number(this.values(number)[0] ?? 0);
-  bytes = (number: number): Buffer => (this.values(number)[0] ?? Buffer.alloc(0)) as Buffer;
-  text = (number: number): string => this.bytes(number).toString();
-  all = (number: number): Message[] => this.values(number).map((it) => new Message(it as Buffer));
-
-  /** Attributes: text, a list of texts, or an integer. */
-  attributes = (number: number): Record<string, unknown> =>
-    Object.fromEntries(
-      this.all(number).map((pair) => {
-        const [value = pair] = pair.all(2);
-        const [list] = value.all(5).map((each) => each.all(1).map((entry) => entry.text(1)));
-        return [pair.text(1), value.text(1) || (list ?? value.integer(3))];
-      }),
-    );
+/** Attributes: texts, lists of texts, and integers. */
+function attributesOf(owner: ProtobufMessage, field: number): Record<string, unknown> {
+  const entries = owner.messages(field).map((pair) => [pair.text(1), valueOf(pair)] as const);
+  return Object.fromEntries(entries);
 }
 
-const spansOf = (ofResource: Message) =>
-  ofResource.all(2).flatMap((ofScope) =>
-    ofScope.all(2).map((span) => ({
-      traceId: span.bytes(1).toString('hex'),
-      spanId: span.bytes(2).toString('hex'),
-      traceState: span.text(3),
-      parentSpanId: span.bytes(4).toString('hex'),
-      name: span.text(5),
-      isServer: span.integer(6) === 2,
-      milliseconds: Number(span.bytes(8).readBigUInt64LE() - span.bytes(7).readBigUInt64LE()) / 1e6,
-      attributes: span.attributes(9),
-      isError: span.all(15).some((status) => status.integer(3) === 2),
-      resource: ofResource.all(1)[0]?.attributes(1) ?? {},
-    })),
-  );
+function valueOf(pair: ProtobufMessage): unknown {
+  const [value] = pair.messages(2);
+  const [list] = value?.messages(5) ?? [];
+  if (list) return list.messages(1).map((entry) => entry.text(1));
+  return value?.text(1) || value?.integer(3);
+}
 
-export type CollectedSpan = ReturnType<typeof spansOf>[number];
+function spansOf(resourceSpans: ProtobufMessage): CollectedSpan[] {
+  const [resource] = resourceSpans.messages(1);
+  const resourceAttributes = resource ? attributesOf(resource, 1) : {};
+  const scopes = resourceSpans.messages(2);
+  const spans = scopes.flatMap((scope) => scope.messages(2));
+  return spans.map((span) => spanOf(span, resourceAttributes));
+}
+
+function spanOf(span: ProtobufMessage, resource: Record<string, unknown>): CollectedSpan {
+  const nanoseconds = span.bytes(8).readBigUInt64LE() - span.bytes(7).readBigUInt64LE();
+  return {
+    traceId: span.bytes(1).toString('hex'),
+    spanId: span.bytes(2).toString('hex'),
+    traceState: span.text(3),
+    parentSpanId: span.bytes(4).toString('hex'),
+    name: span.text(5),
+    isServer: span.integer(6) === 2,
+    milliseconds: Number(nanoseconds) / 1e6,
+    attributes: attributesOf(span, 9),
+    isError: span.messages(15).some((status) => status.integer(3) === 2),
+    resource,
+  };
+}
+
+export interface CollectedSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly traceState: string;
+  readonly parentSpanId: string;
+  readonly name: string;
+  readonly isServer: boolean;
+  readonly milliseconds: number;
+  readonly attributes: Record<string, unknown>;
+  readonly isError: boolean;
+  readonly resource: Record<string, unknown>;
+}
