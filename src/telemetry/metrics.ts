@@ -47,11 +47,12 @@ export class Metrics implements OnModuleInit {
     labelNames: ['operation', 'status'],
   });
   readonly requestDuration = new Histogram({
-    name: 'order_lookup_http_request_duration_seconds',
-    help: 'Time to answer a request',
-    labelNames: ['operation'],
+    ...this.settingsOf({
+      name: 'http_request_duration_seconds',
+      help: 'Time to answer a request',
+      labelNames: ['operation'],
+    }),
     buckets: DURATION_BUCKETS,
-    registers: [this.registry],
   });
   readonly clientRequests = this.counter({
     name: 'client_requests_total',
@@ -93,7 +94,7 @@ export class Metrics implements OnModuleInit {
   });
   readonly logLinesDropped = this.counter({
     name: 'log_lines_dropped_total',
-    help: 'Lines lost to a slow reader',
+    help: 'Log lines that the reader of standard output did not take',
   });
   readonly databaseUp = this.gauge({
     name: 'database_up',

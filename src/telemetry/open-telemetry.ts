@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
-  DiagLogLevel,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
@@ -86,10 +85,10 @@ function recordedSpan(span: Span, name: string): RequestSpan {
     if (operation !== 'none') {
       span.updateName(`${name} ${operation}`);
       span.setAttribute('http.route', operation);
+      const hasParameters = /[:*]/.test(operation);
+      // Any other path may hold what a caller sent by mistake, such as a key
+      if (!hasParameters) span.setAttribute('url.path', operation);
     }
-    const hasParameters = /[:*]/.test(operation);
-    // The path of any other request may hold what a caller sent by mistake, such as a key
-    if (operation !== 'none' && !hasParameters) span.setAttribute('url.path', operation);
     if (status >= 500) {
       span.setAttribute('error.type', String(status));
       span.setStatus({ code: SpanStatusCode.ERROR });
@@ -106,10 +105,11 @@ function describeService(): Resource {
     .merge(detectResources({ detectors: [serviceInstanceIdDetector, envDetector] }));
 }
 
-/** What OpenTelemetry has to say, such as of a variable, and why spans cannot be sent, goes into our log. */
+/** Why spans cannot be sent, and what OpenTelemetry warns of, such as a variable, goes into our log. */
 function passMessagesTo(logger: ServiceLogger): void {
   const failure = new RepeatedFailure(logger, 'sending traces');
   setGlobalErrorHandler((error) => failure.failed(error));
+  const ignore = (): void => undefined; // of interest to the developers of OpenTelemetry
   const entryOf = (text: string, details: unknown[]) => ({
     message: `OpenTelemetry: ${text}`,
     details: details.length > 0 ? details : undefined,
@@ -118,10 +118,10 @@ function passMessagesTo(logger: ServiceLogger): void {
     {
       error: (text, ...details) => logger.error(entryOf(text, details)),
       warn: (text, ...details) => logger.warn(entryOf(text, details)),
-      info: (text, ...details) => logger.log(entryOf(text, details)),
-      debug: (text, ...details) => logger.debug(entryOf(text, details)),
-      verbose: (text, ...details) => logger.verbose(entryOf(text, details)),
+      info: ignore,
+      debug: ignore,
+      verbose: ignore,
     },
-    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+    { suppressOverrideMessage: true },
   );
 }

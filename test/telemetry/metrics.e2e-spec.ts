@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { version } from '../../src/telemetry/version.js';
 import { PATHS } from '../support/paths.js';
 import type { RunningService } from '../support/service.js';
@@ -21,66 +21,64 @@ async function scrape(service: RunningService): Promise<Map<string, number>> {
   );
 }
 
-describe('a replica that answers', () => {
-  it.each([
-    { series: 'ready', value: 1 },
-    { series: `build_info{version="${version}"}`, value: 1 },
-    { series: 'database_up', value: 1 },
-    { series: 'communication_codes', value: 5 },
-    { series: 'next_moment_timestamp_seconds', value: 0 },
-    { series: 'trigger_faults', value: 0 },
-    { series: 'served_from_file{what="codes"}', value: 0 },
-    { series: 'served_from_file{what="keys"}', value: 0 },
-    { series: 'served_from_file{what="signing-keys"}', value: 0 },
-    { series: 'snapshot_reloads_total{topic="codes",result="loaded"}', value: 1 },
-    { series: 'snapshot_reloads_total{topic="keys",result="loaded"}', value: 1 },
-    { series: 'log_lines_dropped_total', value: 0 },
-  ])('shows $series $value', async ({ series, value }) => {
-    expect((await scrape(world.service)).get(series)).toBe(value);
-  });
+it.each([
+  { series: 'ready', value: 1 },
+  { series: `build_info{version="${version}"}`, value: 1 },
+  { series: 'database_up', value: 1 },
+  { series: 'communication_codes', value: 5 },
+  { series: 'next_moment_timestamp_seconds', value: 0 },
+  { series: 'trigger_faults', value: 0 },
+  { series: 'served_from_file{what="codes"}', value: 0 },
+  { series: 'served_from_file{what="keys"}', value: 0 },
+  { series: 'served_from_file{what="signing-keys"}', value: 0 },
+  { series: 'snapshot_reloads_total{topic="codes",result="loaded"}', value: 1 },
+  { series: 'snapshot_reloads_total{topic="keys",result="loaded"}', value: 1 },
+  { series: 'log_lines_dropped_total', value: 0 },
+])('a replica that answers shows $series $value', async ({ series, value }) => {
+  expect((await scrape(world.service)).get(series)).toBe(value);
+});
 
-  it('shows how old everything is, and how long it may be used', async () => {
-    const nowSeconds = Date.now() / 1000;
-    const values = await scrape(world.service);
-    const valueOf = (series: string): number => values.get(series) ?? NaN;
-    for (const topic of ['codes', 'keys']) {
-      const age = valueOf(`snapshot_age_seconds{topic="${topic}"}`);
-      expect(age).toBeGreaterThan(0);
-      expect(age).toBeLessThan(600);
-      const since = valueOf(`served_since_timestamp_seconds{topic="${topic}"}`);
-      expect(Math.abs(nowSeconds - since)).toBeLessThan(600);
-    }
-    const issuer = `{issuer="${world.issuer.url}"}`;
-    expect(valueOf(`jwks_keys${issuer}`)).toBe(3);
-    expect(valueOf(`jwks_age_seconds${issuer}`)).toBeGreaterThan(0);
-    expect(valueOf(`jwks_age_seconds${issuer}`)).toBeLessThan(600);
-    const keysLeft = valueOf('seconds_until_refusal{what="keys"}');
-    expect(keysLeft).toBeGreaterThan(300);
-    expect(keysLeft).toBeLessThan(900);
-    const signingKeysLeft = valueOf('seconds_until_refusal{what="signing-keys"}');
-    expect(signingKeysLeft).toBeGreaterThan(80_000);
-    expect(signingKeysLeft).toBeLessThan(86_400);
-  });
+it('a replica shows how old everything is, and how long it may be used', async () => {
+  const nowSeconds = Date.now() / 1000;
+  const values = await scrape(world.service);
+  const valueOf = (series: string): number => values.get(series) ?? NaN;
+  for (const topic of ['codes', 'keys']) {
+    const age = valueOf(`snapshot_age_seconds{topic="${topic}"}`);
+    expect(age).toBeGreaterThan(0);
+    expect(age).toBeLessThan(600);
+    const since = valueOf(`served_since_timestamp_seconds{topic="${topic}"}`);
+    expect(Math.abs(nowSeconds - since)).toBeLessThan(600);
+  }
+  const issuer = `{issuer="${world.issuer.url}"}`;
+  expect(valueOf(`jwks_keys${issuer}`)).toBe(3);
+  expect(valueOf(`jwks_age_seconds${issuer}`)).toBeGreaterThan(0);
+  expect(valueOf(`jwks_age_seconds${issuer}`)).toBeLessThan(600);
+  const keysLeft = valueOf('seconds_until_refusal{what="keys"}');
+  expect(keysLeft).toBeGreaterThan(300);
+  expect(keysLeft).toBeLessThan(900);
+  const signingKeysLeft = valueOf('seconds_until_refusal{what="signing-keys"}');
+  expect(signingKeysLeft).toBeGreaterThan(80_000);
+  expect(signingKeysLeft).toBeLessThan(86_400);
+});
 
-  it('counts requests, clients, refusals and verified tokens without naming a credential', async () => {
-    const service = await world.replica();
-    await world.get(PATHS.orderUpdate, { service });
-    await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': 'wrong' }, service });
-    await world.get('/nothing', { service });
-    const values = await scrape(service);
-    expect(Object.fromEntries(values)).toMatchObject({
-      [`http_requests_total{operation="${PATHS.orderUpdate}",status="200"}`]: 1,
-      [`http_requests_total{operation="${PATHS.orderUpdate}",status="401"}`]: 1,
-      'http_requests_total{operation="none",status="404"}': 1,
-      [`http_request_duration_seconds_count{operation="${PATHS.orderUpdate}"}`]: 2,
-      'client_requests_total{client="test",status="200"}': 1,
-      'credentials_refused_total{credential="api_key",reason="unknown"}': 1,
-      tokens_verified_total: 1,
-    });
-    const sum = values.get(`http_request_duration_seconds_sum{operation="${PATHS.orderUpdate}"}`);
-    expect(sum).toBeGreaterThan(0);
-    expect([...values.keys()].join('\n')).not.toContain(world.key.id);
+it('a replica counts requests, clients, refusals and verified tokens without naming a credential', async () => {
+  const service = await world.replica();
+  await world.get(PATHS.orderUpdate, { service });
+  await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': 'wrong' }, service });
+  await world.get('/nothing', { service });
+  const values = await scrape(service);
+  expect(Object.fromEntries(values)).toMatchObject({
+    [`http_requests_total{operation="${PATHS.orderUpdate}",status="200"}`]: 1,
+    [`http_requests_total{operation="${PATHS.orderUpdate}",status="401"}`]: 1,
+    'http_requests_total{operation="none",status="404"}': 1,
+    [`http_request_duration_seconds_count{operation="${PATHS.orderUpdate}"}`]: 2,
+    'client_requests_total{client="test",status="200"}': 1,
+    'credentials_refused_total{credential="api_key",reason="unknown"}': 1,
+    tokens_verified_total: 1,
   });
+  const sum = values.get(`http_request_duration_seconds_sum{operation="${PATHS.orderUpdate}"}`);
+  expect(sum).toBeGreaterThan(0);
+  expect([...values.keys()].join('\n')).not.toContain(world.key.id);
 });
 
 it('a replica that waits for the database says so, and has no age of what it never read', async () => {
