@@ -52,6 +52,13 @@ it('writes whatever was thrown as a text with its stack and its causes', () => {
   ]);
 });
 
+it('never writes synchronously, which a reader that stalls would make last for ever', () => {
+  const flushSync = jest.spyOn(logger['output'], 'flushSync');
+  logger.fatal({ message: 'fatal' });
+  expect(lines()).toHaveLength(1);
+  expect(flushSync).not.toHaveBeenCalled();
+});
+
 it('takes what the loggers of Nest pass', () => {
   const circular: Record<string, unknown> = { name: 'x' };
   circular['self'] = circular;
