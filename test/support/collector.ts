@@ -11,14 +11,13 @@ const NEVER = '3600000';
 export class Collector {
   readonly spans: CollectedSpan[] = [];
   readonly headers: NodeJS.Dict<string | string[]>[] = [];
-  connections = 0;
   behaviour: 'takes' | 'refuses' | 'hangs' = 'takes';
 
   private constructor(
     private readonly server: Server,
     private readonly port: number,
   ) {
-    server.setMaxListeners(0).on('connection', () => this.connections++);
+    server.setMaxListeners(0);
     server.on('request', (request, response) => void this.take(request, response));
   }
 
