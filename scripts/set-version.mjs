@@ -10,6 +10,7 @@ const { version } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8
 /** Files, each with what stands before the version. */
 const PLACES = {
   'README.md': /^Version /m,
+  'src/documentation/openapi.yaml': /^  version: /m,
   Dockerfile: /org\.opencontainers\.image\.version=/,
   'deploy/kubernetes/kustomization.yaml': /(?:newTag|app.kubernetes.io\/version): /,
   'docs/swarm.md': /order-lookup-(?:services|nginx|issuer):/,

@@ -1,13 +1,18 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { Configuration } from '../configuration/configuration.js';
 import { DocsController } from './docs/docs.controller.js';
-import { ProblemsController } from './problem-pages/problems.controller.js';
+import { EntranceController } from './entrance.controller.js';
+import { OpenApiController } from './openapi.controller.js';
+import { ProblemPagesController } from './problem-pages/problem-pages.controller.js';
 
 @Module({})
 export class DocumentationModule {
-  /** With DOCUMENTATION=off the pages of problem types remain, because the type of every problem is the address of one. */
+  /** With DOCUMENTATION=off the pages of problem types remain: the type of every problem is the address of one. */
   static forRoot({ DOCUMENTATION }: Configuration): DynamicModule {
-    const optional = DOCUMENTATION === 'on' ? [DocsController] : [];
-    return { module: DocumentationModule, controllers: [...optional, ProblemsController] };
+    const documentation = DOCUMENTATION === 'on' ? [DocsController, OpenApiController] : [];
+    return {
+      module: DocumentationModule,
+      controllers: [EntranceController, ProblemPagesController, ...documentation],
+    };
   }
 }

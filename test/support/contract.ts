@@ -2,50 +2,159 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { Reply } from './raw.js';
 
+interface Reference {
+  readonly $ref: string;
+}
+interface Header {
+  readonly required?: boolean;
+  readonly schema: { readonly type: string };
+}
+interface Example {
+  readonly value: { readonly type: string; readonly title: string; readonly status: number };
+}
+interface Media {
+  readonly schema: Reference;
+  readonly examples?: Readonly<Record<string, Example | Reference>>;
+}
+interface Response {
+  readonly headers: Readonly<Record<string, Header | Reference>>;
+  readonly content?: Readonly<Record<string, Media>>;
+}
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly schema: object;
+}
 interface Operation {
-  readonly responses: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
-  >;
+  readonly parameters: readonly (Parameter | Reference)[];
+  readonly responses: Readonly<Record<string, Response | Reference>>;
 }
 export interface OpenApiDocument {
   readonly openapi: string;
+  readonly info: { readonly version: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, object>>;
-    readonly securitySchemes: Readonly<Record<string, { readonly flows?: object }>>;
+    readonly securitySchemes: Readonly<Record<string, object>>;
   };
 }
 
-/** Holds the replies of the operations against the OpenAPI document of the same service. */
+/** Headers of the connection and the message, which HTTP itself describes, and those that CORS adds. */
+const UNDESCRIBED =
+  /^(?:connection|keep-alive|date|content-type|content-length|access-control-.*)$/;
+
+/** Holds replies of the operations against an OpenAPI document. */
 export class Contract {
   private readonly ajv = new Ajv2020({ strict: false });
 
-  private constructor(readonly document: OpenApiDocument) {
+  constructor(readonly document: OpenApiDocument) {
     formats.default(this.ajv);
     this.ajv.addSchema({ $id: 'document', ...document });
   }
 
+  /** That of a running service. */
   static async of(serviceUrl: string): Promise<Contract> {
     const response = await fetch(`${serviceUrl}/openapi.json`);
     return new Contract((await response.json()) as OpenApiDocument);
   }
 
-  /** @throws Error where an operation answered what the document does not describe; other addresses are not looked at */
-  check(method: string, target: string, { status, headers, text }: Reply): void {
-    const [path = ''] = target.split('?');
-    const operation = this.document.paths[path]?.get;
-    if (!operation || (method !== 'GET' && method !== 'HEAD')) return;
-    const name = `${method} ${path} ${status}`;
-    const described = operation.responses[status];
-    if (!described) throw new Error(`${name} is not described in /openapi.json`);
-    const type = headers.get('content-type') ?? '';
-    const media = described.content?.[type];
-    if (text === '' ? method === 'GET' && described.content : !media)
-      throw new Error(`${name}: the content type "${type}" is not described`);
-    if (!media || text === '') return;
-    const place = ['paths', path, 'get', 'responses', status, 'content', type, 'schema'];
-    const pointer = place.map((key) => String(key).replaceAll('/', '~1')).join('/');
-    if (!this.ajv.validate(`document#/${pointer}`, JSON.parse(text)))
-      throw new Error(`${name} does not fit its schema: ${this.ajv.errorsText()}\n${text}`);
+  operation(path: string): Operation | undefined {
+    return this.document.paths[path]?.get;
   }
+
+  /** The response itself, also where the operation refers to one of the components. */
+  response(path: string, status: number): Response | undefined {
+    const response = this.operation(path)?.responses[status];
+    return response && this.resolve<Response>(response);
+  }
+
+  /** All examples of problem documents, with the status and the name under which they stand. */
+  problemExamples(path: string) {
+    const statuses = Object.keys(this.operation(path)?.responses ?? {}).map(Number);
+    return statuses.flatMap((status) => {
+      const media = this.response(path, status)?.content?.['application/problem+json'];
+      return Object.entries(media?.examples ?? {}).map(([slug, example]) => {
+        const { value } = this.resolve<Example>(example);
+        return { status, slug, value };
+      });
+    });
+  }
+
+  parameters(path: string): Parameter[] {
+    const parameters = this.operation(path)?.parameters ?? [];
+    return parameters.map((parameter) => this.resolve<Parameter>(parameter));
+  }
+
+  /** What does not fit a schema of the document, or undefined. */
+  fault(schema: object, value: unknown): string | undefined {
+    const absolute = '$ref' in schema ? { $ref: `document${String(schema.$ref)}` } : schema;
+    return this.ajv.validate(absolute, value) ? undefined : this.ajv.errorsText();
+  }
+
+  /** @throws Error where an operation answered what the document does not describe; other addresses are not looked at */
+  check(method: string, target: string, reply: Reply): void {
+    const [address = ''] = target.split('?');
+    const path = this.withoutServer(address);
+    if (!this.operation(path) || (method !== 'GET' && method !== 'HEAD')) return;
+    const response = this.response(path, reply.status);
+    const faults = response
+      ? [...this.headerFaults(response, reply), ...this.bodyFaults(response, reply, method)]
+      : ['the status is not described'];
+    if (faults.length > 0)
+      throw new Error(`${method} ${path} ${reply.status}: ${faults.join('; ')}\n${reply.text}`);
+  }
+
+  private headerFaults({ headers: described }: Response, { headers }: Reply): string[] {
+    const faults: string[] = [];
+    const known = new Set<string>();
+    for (const [name, reference] of Object.entries(described)) {
+      known.add(name.toLowerCase());
+      const { required, schema } = this.resolve<Header>(reference);
+      const text = withoutCors(name, headers.get(name));
+      if (text === null && required) faults.push(`${name} is missing`);
+      if (text === null) continue;
+      const fault = this.fault(schema, schema.type === 'integer' ? Number(text) : text);
+      if (fault) faults.push(`${name} is ${text}: ${fault}`);
+    }
+    for (const [name, text] of headers) {
+      const isDescribed = known.has(name) || UNDESCRIBED.test(name);
+      if (!isDescribed && withoutCors(name, text) !== null) faults.push(`${name} is not described`);
+    }
+    return faults;
+  }
+
+  private bodyFaults({ content }: Response, { headers, text }: Reply, method: string): string[] {
+    const type = headers.get('content-type');
+    if (!content) return type === null && text === '' ? [] : ['a body is not described'];
+    const media = content[type ?? ''];
+    if (!media) return [`the content type ${type} is not described`];
+    if (method === 'HEAD') return text === '' ? [] : ['HEAD has a body'];
+    const fault = this.fault(media.schema, JSON.parse(text));
+    return fault ? [fault] : [];
+  }
+
+  /** The path of an operation: the address of the server may hold BASE_PATH. */
+  private withoutServer(address: string): string {
+    const [server] = this.document.servers;
+    const { pathname } = new URL(server?.url ?? '/', 'http://localhost');
+    const base = pathname.replace(/\/$/, '');
+    return address.startsWith(base) ? address.slice(base.length) : address;
+  }
+
+  private resolve<T extends object>(part: T | Reference): T {
+    if (!('$ref' in part)) return part;
+    const keys = part.$ref.replace('#/', '').split('/');
+    let found: unknown = this.document;
+    for (const key of keys) found = (found as Record<string, unknown>)[key];
+    return found as T;
+  }
+}
+
+/** The value without the origin that CORS, where it is on, adds to Vary; null where nothing is left. */
+function withoutCors(name: string, text: string | null): string | null {
+  if (text === null || name.toLowerCase() !== 'vary') return text;
+  const others = text.split(/, */).filter((field) => field !== 'Origin');
+  return others.length > 0 ? others.join(', ') : null;
 }

@@ -1,0 +1,35 @@
+// Starts Swagger UI, as swagger-initializer.js of swagger-ui-dist does, with our settings.
+async function showDocumentation() {
+  const response = await fetch('openapi.json');
+  const spec = await response.json();
+
+  // Operations are called where this page was opened, also through a gateway or a port-forward
+  const folder = new URL('.', location.href).href;
+  spec.servers = [{ url: folder.slice(0, -1) }];
+
+  const { securitySchemes } = spec.components;
+  const authorizationCode = securitySchemes.accessToken.flows?.authorizationCode;
+  if (authorizationCode) {
+    // The grant of programs needs a secret, which nobody should enter into a page
+    securitySchemes.accessToken.flows = { authorizationCode };
+  } else {
+    securitySchemes.accessToken = { type: 'http', scheme: 'bearer' };
+  }
+
+  const ui = SwaggerUIBundle({
+    spec,
+    dom_id: '#documentation',
+    deepLinking: true,
+    tryItOutEnabled: true,
+    validatorUrl: null,
+    syntaxHighlight: { activated: false }, // it blocks the browser for answers with all codes
+    oauth2RedirectUrl: new URL('docs/oauth2-redirect.html', location.href).href,
+  });
+  ui.initOAuth({
+    clientId: 'order-lookup-docs',
+    usePkceWithAuthorizationCodeGrant: true,
+    scopes: Object.keys(authorizationCode?.scopes ?? {}),
+  });
+}
+
+void showDocumentation();

@@ -1,0 +1,36 @@
+import { Controller, Get, Req } from '@nestjs/common';
+import type { Request } from 'express';
+import { Public } from '../auth/public.decorator.js';
+import { Configuration } from '../configuration/configuration.js';
+import { HTML_PAGE_POLICY, html, htmlPage } from '../html/html.js';
+import { Answer } from '../http/answer.js';
+import { Problem } from '../problems/problem.js';
+import { prefersHtml } from './prefers-html.js';
+
+/** Where people arrive who type the address of the service into a browser. */
+@Public()
+@Controller()
+export class EntranceController {
+  private readonly page: Answer;
+
+  constructor({ baseAddress, DOCUMENTATION }: Configuration) {
+    const documentation = html` <li><a href="${baseAddress}/docs">Documentation</a></li>
+      <li><a href="${baseAddress}/openapi.json">OpenAPI document</a></li>`;
+    const body = html`<main>
+      <h1>Order Lookup Services</h1>
+      <p>This service tells programs which codes an order may hold.</p>
+      <ul>
+        ${DOCUMENTATION === 'on' ? documentation : ''}
+        <li><a href="${baseAddress}/problems">Problem types</a></li>
+      </ul>
+    </main>`;
+    const text = htmlPage({ title: 'Entrance', body });
+    this.page = Answer.page('text/html; charset=utf-8', text, HTML_PAGE_POLICY);
+  }
+
+  @Get()
+  show(@Req() request: Request): Answer {
+    if (prefersHtml(request)) return this.page;
+    throw new Problem('not-found', { detail: 'There is no operation at this address.' });
+  }
+}

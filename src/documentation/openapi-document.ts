@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import type { IssuerMetadata } from '../auth/issuers/discovery.js';
+import type { Configuration } from '../configuration/configuration.js';
+import { version } from '../telemetry/version.js';
+
+interface BearerScheme {
+  readonly type: string;
+  readonly description: string;
+}
+
+/** The parts of openapi.yaml that are filled in. */
+interface OpenApiDocument {
+  readonly info: object;
+  readonly components: { readonly securitySchemes: { readonly accessToken: BearerScheme } };
+}
+
+const CONTRACT = parse(
+  readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8'),
+) as OpenApiDocument;
+
+/**
+ * The contract as it stands in openapi.yaml, with what only a running service knows.
+ * @param issuer metadata of the first issuer; undefined until they are known, and where it publishes none
+ */
+export function openApiDocument(
+  configuration: Configuration,
+  issuer: IssuerMetadata | undefined,
+): object {
+  const { baseAddress, OAUTH_REQUIRED_SCOPE: requiredScope } = configuration;
+  const { info, components } = CONTRACT;
+  const { securitySchemes } = components;
+  const accessToken = accessTokenScheme(securitySchemes.accessToken, issuer, requiredScope);
+  return {
+    ...CONTRACT,
+    info: { ...info, version },
+    servers: [{ url: baseAddress || '/' }],
+    security: [{ apiKey: [], accessToken: requiredScope ? [requiredScope] : [] }],
+    components: { ...components, securitySchemes: { ...securitySchemes, accessToken } },
+  };
+}
+
+/** Without a token endpoint it stays a bearer token: no secret may be sent to an address that is a guess. */
+function accessTokenScheme(
+  bearer: BearerScheme,
+  issuer: IssuerMetadata | undefined,
+  requiredScope: string,
+): object {
+  if (issuer?.token_endpoint === undefined) return bearer;
+  return {
+    type: 'oauth2',
+    description: bearer.description,
+    flows: flowsOf(issuer, issuer.token_endpoint, requiredScope),
+  };
+}
+
+function flowsOf(issuer: IssuerMetadata, tokenUrl: string, requiredScope: string): object {
+  const { authorization_endpoint: authorizationUrl, scopes_supported: supported } = issuer;
+  const required = requiredScope
+    ? { [requiredScope]: 'Needed for all operations; select none if it is a role' }
+    : {};
+  const clientCredentials = { tokenUrl, scopes: required };
+  if (authorizationUrl === undefined) return { clientCredentials };
+  // Many issuers grant a person nothing if no scope is requested; every OpenID provider knows the scope openid
+  const offersOpenid = !requiredScope && supported?.includes('openid');
+  const scopes = offersOpenid ? { openid: 'Sign in; this service demands no scope' } : required;
+  return { authorizationCode: { authorizationUrl, tokenUrl, scopes }, clientCredentials };
+}

@@ -1,0 +1,256 @@
+// openapi.yaml, held against the tables of the service and its live answers. World.get holds every reply of the other
+// tests against it, too.
+import 'reflect-metadata';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { parse } from 'yaml';
+import { createApplication } from '../../src/bootstrap/create-application.js';
+import { readConfiguration } from '../../src/configuration/read-configuration.js';
+import { NEGOTIATED_FROM } from '../../src/http/answer.js';
+import { CodesService } from '../../src/lookups/codes.service.js';
+import { FILTERS } from '../../src/lookups/filters.js';
+import {
+  HEADERS_TIMEOUT_MS,
+  LIMITS,
+  MAX_CODE_CHARACTERS,
+  MAX_DESCRIPTION_CHARACTERS,
+  MAX_ISSUES,
+  REQUEST_TIMEOUT_MS,
+} from '../../src/problems/limits.js';
+import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types.js';
+import { Contract, type OpenApiDocument } from '../support/contract.js';
+import { ALL_PATHS, PATHS } from '../support/paths.js';
+import { textOf } from '../support/program.js';
+import { type Reply, exchange, replyOf } from '../support/raw.js';
+import { requestTo } from '../support/reader.js';
+import { until } from '../support/service.js';
+import { testWorld } from '../support/test-world.js';
+
+const SCOPE = 'lookups.read';
+const world = testWorld({ OAUTH_REQUIRED_SCOPE: SCOPE });
+const file = parse(textOf('src/documentation/openapi.yaml')) as OpenApiDocument;
+const contract = new Contract(file);
+const slugs = Object.keys(problemTypes) as ProblemSlug[];
+
+describe('openapi.yaml', () => {
+  it('has the operations, their parameters and the version of the service', () => {
+    expect(Object.keys(file.paths)).toEqual(ALL_PATHS);
+    for (const path of ALL_PATHS) {
+      const filters = path === PATHS.communicationCodes ? Object.keys(FILTERS) : [];
+      const names = contract.parameters(path).map(({ name }) => name);
+      expect(names).toEqual([...filters, 'If-None-Match']);
+    }
+    const { version } = JSON.parse(textOf('package.json')) as { version: string };
+    expect(file.info.version).toBe(version);
+  });
+
+  it('has an example of each problem type that an operation answers, with its status and title', () => {
+    const elsewhere = ['not-found', 'method-not-allowed']; // no answers of an operation
+    for (const path of ALL_PATHS) {
+      const examples = contract.problemExamples(path);
+      const expected = slugs.filter(
+        (slug) =>
+          !elsewhere.includes(slug) &&
+          (slug !== 'invalid-query' || path === PATHS.communicationCodes),
+      );
+      expect(new Set(examples.map(({ slug }) => slug))).toEqual(new Set(expected));
+      for (const { status, slug, value } of examples) {
+        const { title, status: ownStatus } = problemTypes[slug as ProblemSlug];
+        expect(value).toMatchObject({ type: `/problems/${slug}`, title, status });
+        expect([ownStatus, 417]).toContain(status);
+        const schema = { $ref: '#/components/schemas/ProblemDetails' };
+        expect([slug, contract.fault(schema, value)]).toEqual([slug, undefined]);
+      }
+    }
+  });
+
+  it('names every problem type, and no other', () => {
+    const { ProblemDetails } = file.components.schemas as Record<
+      string,
+      { properties: { type: { description: string } } }
+    >;
+    const list = /whose last segment is one of (.*?)\./.exec(
+      ProblemDetails?.properties.type.description ?? '',
+    );
+    expect(list?.[1]?.split(/, | and /)).toEqual(slugs);
+  });
+
+  it('has the limits that the service keeps', () => {
+    const limits = [
+      `| ${LIMITS.target} | 414 |`,
+      `| ${LIMITS.headers} and ${LIMITS.headerLines} | 431 |`,
+      `| ${LIMITS.filter} (Unicode code points) | 400 |`,
+      `| ${HEADERS_TIMEOUT_MS / 1000} s, ${REQUEST_TIMEOUT_MS / 1000} s | 408 |`,
+      `communication codes of ${NEGOTIATED_FROM / 1024} KiB and more`,
+    ];
+    const description = file.info.description.replaceAll(/\s+/g, ' ');
+    for (const limit of limits) expect(description).toContain(limit);
+    const { schemas } = file.components;
+    expect(schemas).toMatchObject({
+      Filter: { maxLength: MAX_CODE_CHARACTERS },
+      Code: { maxLength: MAX_CODE_CHARACTERS },
+      CommunicationCodeRecord: {
+        properties: {
+          codeType: { maxLength: MAX_CODE_CHARACTERS },
+          code: { maxLength: MAX_CODE_CHARACTERS },
+          description: { maxLength: MAX_DESCRIPTION_CHARACTERS },
+        },
+      },
+      ProblemDetails: { properties: { issues: { maxItems: MAX_ISSUES } } },
+    });
+  });
+
+  it('has no arrays as additional properties beside properties, which some languages cannot express', () => {
+    expect(JSON.stringify(file)).not.toContain('additionalProperties');
+  });
+});
+
+describe('the schema of a filter', () => {
+  const [codeType] = contract.parameters(PATHS.communicationCodes);
+  const schema = codeType?.schema ?? {};
+  let headers: Record<string, string>;
+  beforeAll(async () => {
+    headers = await goodHeaders();
+  });
+
+  async function expectAgreement(value: string): Promise<void> {
+    const target = `${PATHS.communicationCodes}?codeType=${encodeURIComponent(value)}`;
+    const { status } = await world.get(target, { headers });
+    expect({ value, status }).toEqual({ value, status: contract.fault(schema, value) ? 400 : 200 });
+  }
+
+  it.each([
+    { name: 'an empty text', value: '' },
+    { name: 'spaces', value: '  ' },
+    { name: 'a NUL', value: 'a\0' },
+    { name: 'a line feed at the end', value: 'a\n' },
+    { name: 'DEL', value: '\x7f' },
+    { name: 'a control character beyond ASCII', value: 'a\x85' },
+    { name: 'a no-break space, after the control characters', value: '\xa0' },
+    { name: 'a line separator, which is no control character', value: 'a\u2028' },
+    { name: 'as many characters as are allowed', value: '𝄞'.repeat(MAX_CODE_CHARACTERS) },
+    { name: 'one more', value: 'a'.repeat(MAX_CODE_CHARACTERS + 1) },
+  ])('agrees with the service on $name', ({ value }) => expectAgreement(value));
+
+  it('agrees with the service on any text', () =>
+    fc.assert(fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 300 }), expectAgreement), {
+      numRuns: 200,
+    }));
+});
+
+it('any text may stand in If-None-Match', async () => {
+  for (const tag of ['', 'x', '"', ',,', '"a", W/"b"', '\x80ÿ', 'x'.repeat(9_000)]) {
+    const headers = { ...(await goodHeaders()), 'If-None-Match': tag };
+    for (const path of ALL_PATHS) expect((await world.get(path, { headers })).status).toBe(200);
+  }
+});
+
+/** The answers to requests whose headers have no end: the service ends them after its limit of time. */
+let unfinished: Map<string, Promise<Reply>>;
+beforeAll(() => {
+  unfinished = new Map(
+    ALL_PATHS.map((path) => [path, rawReply(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n`)]),
+  );
+});
+
+async function rawReply(request: string): Promise<Reply> {
+  const { responses } = await exchange(world.service.port, request, { answers: 1 });
+  return responses[0] as Reply;
+}
+
+async function goodHeaders(): Promise<Record<string, string>> {
+  const token = await world.issuer.token({ claims: { scope: SCOPE } });
+  return { 'Api-Key': world.key.key, Authorization: `Bearer ${token}` };
+}
+
+async function replyBeyondRateLimit(path: string): Promise<Reply> {
+  const service = await world.replica({ RATE_LIMIT_PER_MINUTE: '1' });
+  const headers = await goodHeaders();
+  expect((await world.get(path, { headers, service })).status).toBe(200);
+  return world.get(path, { headers, service });
+}
+
+async function replyWithoutSigningKeys(path: string): Promise<Reply> {
+  const nobody = 'http://127.0.0.1:9';
+  const service = await world.start({ OAUTH_ISSUER: nobody });
+  const token = await world.issuer.token({ claims: { iss: nobody } });
+  const headers = { Authorization: `Bearer ${token}` };
+  await until(async () => (await world.get(path, { headers, service })).status === 503);
+  return world.get(path, { headers, service });
+}
+
+/** Of the same service with a fault in it. */
+async function replyOfBrokenService(path: string): Promise<Reply> {
+  const settings = {
+    DATABASE_URL: world.database.urlOf('order_lookup_service'),
+    ...world.issuer.environment,
+    LOG_LEVEL: 'silent',
+  };
+  const app = await createApplication(readConfiguration(settings));
+  const fail = () => {
+    throw new Error('a fault of the service');
+  };
+  Object.assign(app.get(CodesService), { supportedValues: fail, communicationCodes: fail });
+  await app.listen(0, '127.0.0.1');
+  try {
+    const url = (await app.getUrl()) + path;
+    const headers = await goodHeaders();
+    await until(async () => (await fetch(url, { headers })).status === 500);
+    return await replyOf(await fetch(url, { headers }));
+  } finally {
+    await app.close();
+  }
+}
+
+interface StatusCase {
+  readonly status: number;
+  readonly reply: (path: string) => Promise<Reply>;
+}
+const STATUS_CASES: readonly StatusCase[] = [
+  { status: 200, reply: async (path) => world.get(path, { headers: await goodHeaders() }) },
+  {
+    status: 304,
+    reply: async (path) =>
+      world.get(path, { headers: { ...(await goodHeaders()), 'If-None-Match': '*' } }),
+  },
+  {
+    status: 400,
+    reply: async (path) => {
+      const request = requestTo(path, { ...(await goodHeaders()), 'Content-Length': '1' });
+      return rawReply(`${request}x`);
+    },
+  },
+  {
+    status: 401,
+    reply: (path) => world.get(path, { headers: { 'Api-Key': 'wrong', Authorization: 'wrong' } }),
+  },
+  { status: 403, reply: (path) => world.get(path) },
+  { status: 408, reply: async (path) => (await unfinished.get(path)) as Reply },
+  { status: 414, reply: (path) => world.get(`${path}?${'x'.repeat(8_000)}`) },
+  {
+    status: 417,
+    reply: async (path) => rawReply(requestTo(path, { ...(await goodHeaders()), Expect: 'x' })),
+  },
+  { status: 429, reply: replyBeyondRateLimit },
+  { status: 431, reply: (path) => world.get(path, { headers: { 'X-Large': 'x'.repeat(17_000) } }) },
+  { status: 500, reply: replyOfBrokenService },
+  { status: 503, reply: replyWithoutSigningKeys },
+];
+
+describe.each(ALL_PATHS)('%s', (path) => {
+  it.each(STATUS_CASES)('answers $status as described', async ({ status, reply }) => {
+    const found = await reply(path);
+    expect(found.status).toBe(status);
+    contract.check('GET', path, found);
+  });
+
+  it('answers HEAD as described', async () => {
+    const reply = await world.get(path, { method: 'HEAD', headers: await goodHeaders() });
+    expect(reply.status).toBe(200);
+  });
+
+  it('describes no status that no case shows', () => {
+    const described = Object.keys(contract.operation(path)?.responses ?? {}).map(Number);
+    expect(described).toEqual(STATUS_CASES.map(({ status }) => status));
+  });
+});
