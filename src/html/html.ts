@@ -29,7 +29,7 @@ function markupOf(part: Part): string {
 }
 
 const STYLE = `
-  html { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+  html { color-scheme: light dark; background: Canvas; font: 16px/1.5 system-ui, sans-serif; }
   body { max-width: 44rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
 `;
 

@@ -15,11 +15,16 @@ const OUTPUT = join(PROJECT, 'test', 'output');
 const BASE_PATH = '/lookups';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** What axe finds on a page, but for what it calls minor or moderate. */
-const SERIOUS = `axe.run().then(({ violations }) => violations.filter(({ impact }) => /serious|critical/.test(impact)).map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))`;
+const SERIOUS = `axe.run().then(({ violations }) =>
+  violations
+    .filter(({ impact }) => /serious|critical/.test(impact))
+    .map(({ id, nodes }) => ({ id, found: nodes.map(({ html }) => html) })))`;
 async function expectAccessible(page: Page): Promise<void> {
   await page.evaluate(AXE);
   expect(await page.evaluate(SERIOUS)).toEqual([]);
 }
+
+const SCROLLED = 'document.documentElement.scrollWidth';
 
 let browser: Browser;
 let issuer: Server;
@@ -30,13 +35,26 @@ const describeInBrowser = existsSync(CHROMIUM) ? describe : describe.skip;
 describeInBrowser('the documentation page in a browser', () => {
   beforeAll(async () => {
     mkdirSync(OUTPUT, { recursive: true });
-    const [PORT, port] = [String(await freePort()), await freePort()];
-    const [host, url] = ['127.0.0.1', `http://127.0.0.1:${port}`];
-    const machine = { id: 'program', secret: 'tests-only' };
-    const redirectUris = [`http://${host}:${PORT}${BASE_PATH}/docs/oauth2-redirect.html`];
-    const options = { url, host, port, audience: AUDIENCE, scopes: '', machine, redirectUris };
-    issuer = await startIssuer(options);
-    world = await World.create({ OAUTH_ISSUER: url, OAUTH_TOKEN_TYPE: 'at+jwt', PORT, BASE_PATH });
+    const host = '127.0.0.1';
+    const PORT = String(await freePort());
+    const issuerPort = await freePort();
+    const issuerUrl = `http://${host}:${issuerPort}`;
+    issuer = await startIssuer({
+      url: issuerUrl,
+      host,
+      port: issuerPort,
+      audience: AUDIENCE,
+      scopes: '',
+      machine: { id: 'program', secret: 'tests-only' },
+      redirectUris: [`http://${host}:${PORT}${BASE_PATH}/docs/oauth2-redirect.html`],
+    });
+    world = await World.create({
+      OAUTH_ISSUER: issuerUrl,
+      OAUTH_TOKEN_TYPE: 'at+jwt',
+      PORT,
+      BASE_PATH,
+      PUBLIC_BASE_URL: 'https://orders.example.com', // the page is opened elsewhere, and calls nothing there
+    });
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
   });
 
@@ -64,10 +82,14 @@ describeInBrowser('the documentation page in a browser', () => {
     return { page, complaints };
   }
 
-  it('lets a person enter a key, sign in, and call each operation, which fits on 1,000 pixels', async () => {
+  it('lets a person enter a key, sign in, and call each operation where the page was opened', async () => {
     const { page, complaints } = await open({ viewport: { width: 1280, height: 1000 } });
+    await page.getByText('press Authorize, enter your API key').waitFor();
     await page.getByRole('button', { name: 'Authorize' }).first().click();
     const dialog = page.locator('.dialog-ux');
+    // The key, and the sign-in of a person: a page cannot use the grant of programs
+    expect(await dialog.locator('.auth-container').count()).toBe(2);
+    await page.screenshot({ path: join(OUTPUT, 'docs-sign-in.png') });
     await dialog.locator('input[type="text"], input[type="password"]').first().fill(world.key.key);
     await dialog.getByRole('button', { name: 'Apply credentials' }).first().click();
     await dialog.getByRole('button', { name: 'Apply given OAuth2 credentials' }).first().click();
@@ -77,43 +99,30 @@ describeInBrowser('the documentation page in a browser', () => {
     expect(operations).toHaveLength(3);
     for (const operation of operations) {
       await operation.locator('.opblock-summary-control').click();
-      const execute = operation.getByRole('button', { name: 'Execute' });
-      await execute.waitFor();
-      expect((await operation.boundingBox())?.height).toBeLessThanOrEqual(1_000);
-      await page.screenshot({ path: join(OUTPUT, 'docs-operation.png'), fullPage: true });
-      await execute.click();
+      await operation.getByRole('button', { name: 'Execute' }).click();
       const status = operation.locator('.live-responses-table .response-col_status');
       await status.filter({ hasText: '200' }).waitFor();
     }
+    await page.screenshot({ path: join(OUTPUT, 'docs-operations.png'), fullPage: true });
     expect(complaints).toEqual([]);
   });
 
-  it.each(
-    ['light', 'dark'].flatMap((scheme) => [1200, 390].map((width) => [scheme, width] as const)),
-  )('is accessible, %s, and fits a screen %i pixels wide', async (scheme, width) => {
-    const colorScheme = scheme as 'light' | 'dark';
-    const { page, complaints } = await open({ viewport: { width, height: 900 }, colorScheme });
-    const scrolled = await page.evaluate<number>('document.documentElement.scrollWidth');
-    expect(scrolled).toBeLessThanOrEqual(width);
-    await page.screenshot({ path: join(OUTPUT, `docs-${scheme}-${width}.png`) });
-    await expectAccessible(page);
-    await page.getByRole('button', { name: 'Authorize' }).first().click();
-    const dialog = page.locator('.dialog-ux');
-    // The key, and the sign-in of a person; a page cannot use the grant of programs
-    expect(await dialog.getByRole('button', { name: 'Authorize' }).count()).toBe(2);
-    await expectAccessible(page);
-    await dialog.getByRole('button', { name: 'Close' }).first().click();
-    await page.locator('.opblock-summary-control').first().click();
-    await page.getByRole('button', { name: 'Execute' }).click();
-    const type = page.locator('.live-responses-table .microlight a');
-    await type.waitFor();
-    await expectAccessible(page);
-    await page.screenshot({ path: join(OUTPUT, `docs-error-${scheme}-${width}.png`) });
-    expect(await type.getAttribute('href')).toBe(`${BASE_PATH}/problems/missing-credentials`);
-    expect(complaints).toEqual([expect.stringContaining('401')]); // what the browser says of the error
-    for (const path of ['/problems/missing-credentials', '/problems', '/problems/typo', '']) {
-      await page.goto(`${world.service.url}${BASE_PATH}${path}`);
-      await expectAccessible(page);
-    }
-  });
+  it.each([
+    { colorScheme: 'light', width: 1200 },
+    { colorScheme: 'light', width: 390 },
+    { colorScheme: 'dark', width: 1200 },
+    { colorScheme: 'dark', width: 390 },
+  ] as const)(
+    'the pages for people are accessible, $colorScheme, and fit a screen $width pixels wide',
+    async ({ colorScheme, width }) => {
+      const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+      for (const path of ['', '/problems', '/problems/missing-credentials', '/problems/typo']) {
+        await page.goto(`${world.service.url}${BASE_PATH}${path}`);
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        expect(await page.evaluate(SCROLLED)).toBeLessThanOrEqual(width);
+        await expectAccessible(page);
+      }
+      await page.screenshot({ path: join(OUTPUT, `page-${colorScheme}-${width}.png`) });
+    },
+  );
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { blocksOf } from '../support/documentation.js';
-import { shell } from '../support/program.js';
+import { shell, textOf } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
 import { testWorld } from '../support/test-world.js';
 
@@ -11,10 +11,12 @@ const SAMPLE = `insert into communication_code values ('SAMPLE-DELIVERY', 'CONFI
 const world = testWorld({}, (database) => database.query(SAMPLE));
 const folder = testFolder();
 
-it("the OpenAPI document passes Redocly's recommended rules", async () => {
-  const source = JSON.stringify(world.contract.document);
+it.each([
+  { name: 'openapi.yaml', source: () => textOf('src/documentation/openapi.yaml') },
+  { name: '/openapi.json', source: () => JSON.stringify(world.contract.document) },
+])("$name passes Redocly's recommended rules", async ({ source }) => {
   const config = await createConfig({ extends: ['recommended'] });
-  const problems = await lintFromString({ source, config });
+  const problems = await lintFromString({ source: source(), config });
   expect(problems.map(({ message, location }) => [message, location[0]?.pointer])).toEqual([]);
 });
 

@@ -7,6 +7,9 @@ async function showDocumentation() {
   const folder = new URL('.', location.href).href;
   spec.servers = [{ url: folder.slice(0, -1) }];
 
+  // Swagger UI would link the licence to a page of SPDX that does not exist
+  delete spec.info.license;
+
   const { securitySchemes } = spec.components;
   const authorizationCode = securitySchemes.accessToken.flows?.authorizationCode;
   if (authorizationCode) {
