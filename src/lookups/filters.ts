@@ -1,4 +1,4 @@
-/** The filters by name, with the descriptions of the interface document. The query's checks and hints and the OpenAPI document use this table. */
+/** The filters by name, with the descriptions of the interface document, which openapi.yaml has as well. */
 export const FILTERS = {
   codeType: 'Type of communication code record to be retrieved.',
   code: 'Communication code record to be retrieved.',

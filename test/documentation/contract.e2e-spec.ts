@@ -1,7 +1,8 @@
 // openapi.yaml, held against the tables of the service and its live answers. World.get holds every reply of the other
 // tests against it, too.
 import 'reflect-metadata';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { NestExpressApplication } from '@nestjs/platform-express';
 import * as fc from 'fast-check';
 import { parse } from 'yaml';
 import { createApplication } from '../../src/bootstrap/create-application.js';
@@ -23,7 +24,7 @@ import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { textOf } from '../support/program.js';
 import { type Reply, exchange, replyOf } from '../support/raw.js';
 import { requestTo } from '../support/reader.js';
-import { until } from '../support/service.js';
+import { type RunningService, until } from '../support/service.js';
 import { testWorld } from '../support/test-world.js';
 
 const SCOPE = 'lookups.read';
@@ -36,9 +37,13 @@ describe('openapi.yaml', () => {
   it('has the operations, their parameters and the version of the service', () => {
     expect(Object.keys(file.paths)).toEqual(ALL_PATHS);
     for (const path of ALL_PATHS) {
-      const filters = path === PATHS.communicationCodes ? Object.keys(FILTERS) : [];
-      const names = contract.parameters(path).map(({ name }) => name);
-      expect(names).toEqual([...filters, 'If-None-Match']);
+      const filters = path === PATHS.communicationCodes ? Object.entries(FILTERS) : [];
+      const expected = filters.map(([name, description]) => ({
+        name,
+        description: expect.stringContaining(description),
+      }));
+      const ifNoneMatch = { name: 'If-None-Match' };
+      expect(contract.parameters(path)).toMatchObject([...expected, ifNoneMatch]);
     }
     const { version } = JSON.parse(textOf('package.json')) as { version: string };
     expect(file.info.version).toBe(version);
@@ -100,6 +105,11 @@ describe('openapi.yaml', () => {
     });
   });
 
+  it('names the licence as SPDX does, without which generated Python packages cannot be installed', () => {
+    const { name, identifier } = file.info.license;
+    expect(name).toBe(identifier);
+  });
+
   it('has no arrays as additional properties beside properties, which some languages cannot express', () => {
     expect(JSON.stringify(file)).not.toContain('additionalProperties');
   });
@@ -138,6 +148,24 @@ describe('the schema of a filter', () => {
     }));
 });
 
+it.each([
+  { name: 'a status', change: { status: 418 }, fault: 'the status is not described' },
+  { name: 'a header', headers: { 'X-New': 'a' }, fault: 'x-new is not described' },
+  { name: 'a lost header', headers: { ETag: null }, fault: 'ETag is missing' },
+  { name: 'the form of a header', headers: { ETag: 'W/"a"' }, fault: 'ETag is W/"a"' },
+  { name: 'a content type', headers: { 'Content-Type': 'text/html' }, fault: 'text/html' },
+  { name: 'the form of a body', change: { text: '[]' }, fault: 'must be object' },
+])('a reply that differs in $name fails every test', async ({ change, headers = {}, fault }) => {
+  const path = PATHS.orderUpdate;
+  const reply = await world.get(path, { headers: await goodHeaders() });
+  const changed = { ...reply, ...change, headers: new Headers(reply.headers) };
+  for (const [name, value] of Object.entries(headers)) {
+    changed.headers.delete(name);
+    if (value !== null) changed.headers.set(name, value);
+  }
+  expect(() => contract.check('GET', path, changed)).toThrow(fault);
+});
+
 it('any text may stand in If-None-Match', async () => {
   for (const tag of ['', 'x', '"', ',,', '"a", W/"b"', '\x80ÿ', 'x'.repeat(9_000)]) {
     const headers = { ...(await goodHeaders()), 'If-None-Match': tag };
@@ -145,42 +173,27 @@ it('any text may stand in If-None-Match', async () => {
   }
 });
 
+/** The same service with a limit of one request a minute, without an issuer, and with a fault in it. */
+let limited: RunningService;
+let withoutIssuer: RunningService;
+let broken: NestExpressApplication;
+const NO_ISSUER = 'http://127.0.0.1:9';
 /** The answers to requests whose headers have no end: the service ends them after its limit of time. */
 let unfinished: Map<string, Promise<Reply>>;
-beforeAll(() => {
+
+beforeAll(async () => {
   unfinished = new Map(
     ALL_PATHS.map((path) => [path, rawReply(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n`)]),
   );
+  [limited, withoutIssuer, broken] = await Promise.all([
+    world.replica({ RATE_LIMIT_PER_MINUTE: '1' }),
+    world.start({ OAUTH_ISSUER: NO_ISSUER }),
+    startBrokenService(),
+  ]);
 });
+afterAll(() => broken?.close());
 
-async function rawReply(request: string): Promise<Reply> {
-  const { responses } = await exchange(world.service.port, request, { answers: 1 });
-  return responses[0] as Reply;
-}
-
-async function goodHeaders(): Promise<Record<string, string>> {
-  const token = await world.issuer.token({ claims: { scope: SCOPE } });
-  return { 'Api-Key': world.key.key, Authorization: `Bearer ${token}` };
-}
-
-async function replyBeyondRateLimit(path: string): Promise<Reply> {
-  const service = await world.replica({ RATE_LIMIT_PER_MINUTE: '1' });
-  const headers = await goodHeaders();
-  expect((await world.get(path, { headers, service })).status).toBe(200);
-  return world.get(path, { headers, service });
-}
-
-async function replyWithoutSigningKeys(path: string): Promise<Reply> {
-  const nobody = 'http://127.0.0.1:9';
-  const service = await world.start({ OAUTH_ISSUER: nobody });
-  const token = await world.issuer.token({ claims: { iss: nobody } });
-  const headers = { Authorization: `Bearer ${token}` };
-  await until(async () => (await world.get(path, { headers, service })).status === 503);
-  return world.get(path, { headers, service });
-}
-
-/** Of the same service with a fault in it. */
-async function replyOfBrokenService(path: string): Promise<Reply> {
+async function startBrokenService(): Promise<NestExpressApplication> {
   const settings = {
     DATABASE_URL: world.database.urlOf('order_lookup_service'),
     ...world.issuer.environment,
@@ -192,14 +205,42 @@ async function replyOfBrokenService(path: string): Promise<Reply> {
   };
   Object.assign(app.get(CodesService), { supportedValues: fail, communicationCodes: fail });
   await app.listen(0, '127.0.0.1');
-  try {
-    const url = (await app.getUrl()) + path;
-    const headers = await goodHeaders();
-    await until(async () => (await fetch(url, { headers })).status === 500);
-    return await replyOf(await fetch(url, { headers }));
-  } finally {
-    await app.close();
-  }
+  return app;
+}
+
+async function rawReply(request: string): Promise<Reply> {
+  const { responses } = await exchange(world.service.port, request, { answers: 1 });
+  return responses[0] as Reply;
+}
+
+async function goodHeaders(): Promise<Record<string, string>> {
+  const token = await world.issuer.token({ claims: { scope: SCOPE } });
+  return { 'Api-Key': world.key.key, Authorization: `Bearer ${token}` };
+}
+
+/** Asks until the service does not answer 200 any more. */
+async function replyBeyondRateLimit(path: string): Promise<Reply> {
+  const headers = await goodHeaders();
+  const reply = await world.get(path, { headers, service: limited });
+  return reply.status === 200 ? replyBeyondRateLimit(path) : reply;
+}
+
+async function replyWithoutSigningKeys(path: string): Promise<Reply> {
+  const token = await world.issuer.token({ claims: { iss: NO_ISSUER } });
+  const headers = { Authorization: `Bearer ${token}` };
+  return replyOnceReady(() => world.get(path, { headers, service: withoutIssuer }), 503);
+}
+
+async function replyOfBrokenService(path: string): Promise<Reply> {
+  const url = (await broken.getUrl()) + path;
+  const headers = await goodHeaders();
+  return replyOnceReady(async () => replyOf(await fetch(url, { headers })), 500);
+}
+
+/** A service that starts has no keys at first, and answers otherwise. */
+async function replyOnceReady(ask: () => Promise<Reply>, status: number): Promise<Reply> {
+  await until(async () => (await ask()).status === status);
+  return ask();
 }
 
 interface StatusCase {

@@ -22,7 +22,7 @@ interface Response {
 }
 interface Parameter {
   readonly name: string;
-  readonly in: string;
+  readonly description: string;
   readonly schema: object;
 }
 interface Operation {
@@ -31,7 +31,11 @@ interface Operation {
 }
 export interface OpenApiDocument {
   readonly openapi: string;
-  readonly info: { readonly version: string; readonly description: string };
+  readonly info: {
+    readonly version: string;
+    readonly description: string;
+    readonly license: { readonly name: string; readonly identifier: string };
+  };
   readonly servers: readonly { readonly url: string }[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly paths: Readonly<Record<string, { readonly get: Operation }>>;
