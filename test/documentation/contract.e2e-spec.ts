@@ -33,86 +33,84 @@ const file = parse(textOf('src/documentation/openapi.yaml')) as OpenApiDocument;
 const contract = new Contract(file);
 const slugs = Object.keys(problemTypes) as ProblemSlug[];
 
-describe('openapi.yaml', () => {
-  it('has the operations, their parameters and the version of the service', () => {
-    expect(Object.keys(file.paths)).toEqual(ALL_PATHS);
-    for (const path of ALL_PATHS) {
-      const filters = path === PATHS.communicationCodes ? Object.entries(FILTERS) : [];
-      const expected = filters.map(([name, description]) => ({
-        name,
-        description: expect.stringContaining(description),
-      }));
-      const ifNoneMatch = { name: 'If-None-Match' };
-      expect(contract.parameters(path)).toMatchObject([...expected, ifNoneMatch]);
-    }
-    const { version } = JSON.parse(textOf('package.json')) as { version: string };
-    expect(file.info.version).toBe(version);
-  });
+it('openapi.yaml has the operations, their parameters and the version of the service', () => {
+  expect(Object.keys(file.paths)).toEqual(ALL_PATHS);
+  for (const path of ALL_PATHS) {
+    const filters = path === PATHS.communicationCodes ? Object.entries(FILTERS) : [];
+    const expected = filters.map(([name, description]) => ({
+      name,
+      description: expect.stringContaining(description),
+    }));
+    const ifNoneMatch = { name: 'If-None-Match' };
+    expect(contract.parameters(path)).toMatchObject([...expected, ifNoneMatch]);
+  }
+  const { version } = JSON.parse(textOf('package.json')) as { version: string };
+  expect(file.info.version).toBe(version);
+});
 
-  it('has an example of each problem type that an operation answers, with its status and title', () => {
-    const elsewhere = ['not-found', 'method-not-allowed']; // no answers of an operation
-    for (const path of ALL_PATHS) {
-      const examples = contract.problemExamples(path);
-      const expected = slugs.filter(
-        (slug) =>
-          !elsewhere.includes(slug) &&
-          (slug !== 'invalid-query' || path === PATHS.communicationCodes),
-      );
-      expect(new Set(examples.map(({ slug }) => slug))).toEqual(new Set(expected));
-      for (const { status, slug, value } of examples) {
-        const { title, status: ownStatus } = problemTypes[slug as ProblemSlug];
-        expect(value).toMatchObject({ type: `/problems/${slug}`, title, status });
-        expect([ownStatus, 417]).toContain(status);
-        const schema = { $ref: '#/components/schemas/ProblemDetails' };
-        expect([slug, contract.fault(schema, value)]).toEqual([slug, undefined]);
-      }
-    }
-  });
-
-  it('names every problem type, and no other', () => {
-    const { ProblemDetails } = file.components.schemas as Record<
-      string,
-      { properties: { type: { description: string } } }
-    >;
-    const list = /whose last segment is one of (.*?)\./.exec(
-      ProblemDetails?.properties.type.description ?? '',
+it('openapi.yaml has an example of each problem type that an operation answers, with its status and title', () => {
+  const elsewhere = ['not-found', 'method-not-allowed']; // no answers of an operation
+  for (const path of ALL_PATHS) {
+    const examples = contract.problemExamples(path);
+    const expected = slugs.filter(
+      (slug) =>
+        !elsewhere.includes(slug) &&
+        (slug !== 'invalid-query' || path === PATHS.communicationCodes),
     );
-    expect(list?.[1]?.split(/, | and /)).toEqual(slugs);
-  });
+    expect(new Set(examples.map(({ slug }) => slug))).toEqual(new Set(expected));
+    for (const { status, slug, value } of examples) {
+      const { title, status: ownStatus } = problemTypes[slug as ProblemSlug];
+      expect(value).toMatchObject({ type: `/problems/${slug}`, title, status });
+      expect([ownStatus, 417]).toContain(status);
+      const schema = { $ref: '#/components/schemas/ProblemDetails' };
+      expect([slug, contract.fault(schema, value)]).toEqual([slug, undefined]);
+    }
+  }
+});
 
-  it('has the limits that the service keeps', () => {
-    const limits = [
-      `| ${LIMITS.target} | 414 |`,
-      `| ${LIMITS.headers} and ${LIMITS.headerLines} | 431 |`,
-      `| ${LIMITS.filter} (Unicode code points) | 400 |`,
-      `| ${HEADERS_TIMEOUT_MS / 1000} s, ${REQUEST_TIMEOUT_MS / 1000} s | 408 |`,
-      `communication codes of ${NEGOTIATED_FROM / 1024} KiB and more`,
-    ];
-    const description = file.info.description.replaceAll(/\s+/g, ' ');
-    for (const limit of limits) expect(description).toContain(limit);
-    const { schemas } = file.components;
-    expect(schemas).toMatchObject({
-      Filter: { maxLength: MAX_CODE_CHARACTERS },
-      Code: { maxLength: MAX_CODE_CHARACTERS },
-      CommunicationCodeRecord: {
-        properties: {
-          codeType: { maxLength: MAX_CODE_CHARACTERS },
-          code: { maxLength: MAX_CODE_CHARACTERS },
-          description: { maxLength: MAX_DESCRIPTION_CHARACTERS },
-        },
+it('openapi.yaml names every problem type, and no other', () => {
+  const { ProblemDetails } = file.components.schemas as Record<
+    string,
+    { properties: { type: { description: string } } }
+  >;
+  const list = /whose last segment is one of (.*?)\./.exec(
+    ProblemDetails?.properties.type.description ?? '',
+  );
+  expect(list?.[1]?.split(/, | and /)).toEqual(slugs);
+});
+
+it('openapi.yaml has the limits that the service keeps', () => {
+  const limits = [
+    `| ${LIMITS.target} | 414 |`,
+    `| ${LIMITS.headers} and ${LIMITS.headerLines} | 431 |`,
+    `| ${LIMITS.filter} (Unicode code points) | 400 |`,
+    `| ${HEADERS_TIMEOUT_MS / 1000} s, ${REQUEST_TIMEOUT_MS / 1000} s | 408 |`,
+    `communication codes of ${NEGOTIATED_FROM / 1024} KiB and more`,
+  ];
+  const description = file.info.description.replaceAll(/\s+/g, ' ');
+  for (const limit of limits) expect(description).toContain(limit);
+  const { schemas } = file.components;
+  expect(schemas).toMatchObject({
+    Filter: { maxLength: MAX_CODE_CHARACTERS },
+    Code: { maxLength: MAX_CODE_CHARACTERS },
+    CommunicationCodeRecord: {
+      properties: {
+        codeType: { maxLength: MAX_CODE_CHARACTERS },
+        code: { maxLength: MAX_CODE_CHARACTERS },
+        description: { maxLength: MAX_DESCRIPTION_CHARACTERS },
       },
-      ProblemDetails: { properties: { issues: { maxItems: MAX_ISSUES } } },
-    });
+    },
+    ProblemDetails: { properties: { issues: { maxItems: MAX_ISSUES } } },
   });
+});
 
-  it('names the licence as SPDX does, without which generated Python packages cannot be installed', () => {
-    const { name, identifier } = file.info.license;
-    expect(name).toBe(identifier);
-  });
+it('openapi.yaml names the licence as SPDX does, without which generated Python packages cannot be installed', () => {
+  const { name, identifier } = file.info.license;
+  expect(name).toBe(identifier);
+});
 
-  it('has no arrays as additional properties beside properties, which some languages cannot express', () => {
-    expect(JSON.stringify(file)).not.toContain('additionalProperties');
-  });
+it('openapi.yaml has no arrays as additional properties beside properties, which some languages cannot express', () => {
+  expect(JSON.stringify(file)).not.toContain('additionalProperties');
 });
 
 describe('the schema of a filter', () => {

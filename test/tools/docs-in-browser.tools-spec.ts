@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
 import { startIssuer } from '../../src/demo/issuer.js';
 import { AUDIENCE } from '../support/issuer.js';
@@ -30,59 +30,58 @@ let browser: Browser;
 let issuer: Server;
 let world: World;
 
-const describeInBrowser = existsSync(CHROMIUM) ? describe : describe.skip;
+const itInBrowser = existsSync(CHROMIUM) ? it : it.skip;
 
-describeInBrowser('the documentation page in a browser', () => {
-  beforeAll(async () => {
-    mkdirSync(OUTPUT, { recursive: true });
-    const host = '127.0.0.1';
-    const PORT = String(await freePort());
-    const issuerPort = await freePort();
-    const issuerUrl = `http://${host}:${issuerPort}`;
-    issuer = await startIssuer({
-      url: issuerUrl,
-      host,
-      port: issuerPort,
-      audience: AUDIENCE,
-      scopes: '',
-      machine: { id: 'program', secret: 'tests-only' },
-      redirectUris: [`http://${host}:${PORT}${BASE_PATH}/docs/oauth2-redirect.html`],
-    });
-    world = await World.create({
-      OAUTH_ISSUER: issuerUrl,
-      OAUTH_TOKEN_TYPE: 'at+jwt',
-      PORT,
-      BASE_PATH,
-      PUBLIC_BASE_URL: 'https://orders.example.com', // the page is opened elsewhere, and calls nothing there
-    });
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+beforeAll(async () => {
+  mkdirSync(OUTPUT, { recursive: true });
+  const host = '127.0.0.1';
+  const PORT = String(await freePort());
+  const issuerPort = await freePort();
+  const issuerUrl = `http://${host}:${issuerPort}`;
+  issuer = await startIssuer({
+    url: issuerUrl,
+    host,
+    port: issuerPort,
+    audience: AUDIENCE,
+    scopes: '',
+    machine: { id: 'program', secret: 'tests-only' },
+    redirectUris: [`http://${host}:${PORT}${BASE_PATH}/docs/oauth2-redirect.html`],
   });
-
-  afterAll(async () => {
-    await browser?.close();
-    await world?.close();
-    issuer?.closeAllConnections();
-    issuer?.close();
+  world = await World.create({
+    OAUTH_ISSUER: issuerUrl,
+    OAUTH_TOKEN_TYPE: 'at+jwt',
+    PORT,
+    BASE_PATH,
+    PUBLIC_BASE_URL: 'https://orders.example.com', // the page is opened elsewhere, and calls nothing there
   });
+  browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+});
 
-  /** Opens the page, and collects what the browser complains about, and questions to other hosts. */
-  async function open(
-    options: BrowserContextOptions,
-  ): Promise<{ page: Page; complaints: string[] }> {
-    const page = await browser.newPage(options);
-    page.setDefaultTimeout(0); // the limit of time is that of the runner
-    const complaints: string[] = [];
-    page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('request', (request) => {
-      if (!/^(http:\/\/127\.0\.0\.1:|data:)/.test(request.url())) complaints.push(request.url());
-    });
-    await page.goto(`${world.service.url}${BASE_PATH}/docs`);
-    await page.getByRole('button', { name: 'Authorize' }).first().waitFor();
-    return { page, complaints };
-  }
+afterAll(async () => {
+  await browser?.close();
+  await world?.close();
+  issuer?.closeAllConnections();
+  issuer?.close();
+});
 
-  it('lets a person enter a key, sign in, and call each operation where the page was opened', async () => {
+/** Opens the page, and collects what the browser complains about, and questions to other hosts. */
+async function open(options: BrowserContextOptions): Promise<{ page: Page; complaints: string[] }> {
+  const page = await browser.newPage(options);
+  page.setDefaultTimeout(0); // the limit of time is that of the runner
+  const complaints: string[] = [];
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('request', (request) => {
+    if (!/^(http:\/\/127\.0\.0\.1:|data:)/.test(request.url())) complaints.push(request.url());
+  });
+  await page.goto(`${world.service.url}${BASE_PATH}/docs`);
+  await page.getByRole('button', { name: 'Authorize' }).first().waitFor();
+  return { page, complaints };
+}
+
+itInBrowser(
+  '/docs lets a person enter a key, sign in, and call each operation where the page was opened',
+  async () => {
     const { page, complaints } = await open({ viewport: { width: 1280, height: 1000 } });
     await page.getByText('press Authorize, enter your API key').waitFor();
     await page.getByRole('button', { name: 'Authorize' }).first().click();
@@ -105,24 +104,24 @@ describeInBrowser('the documentation page in a browser', () => {
     }
     await page.screenshot({ path: join(OUTPUT, 'docs-operations.png'), fullPage: true });
     expect(complaints).toEqual([]);
-  });
+  },
+);
 
-  it.each([
-    { colorScheme: 'light', width: 1200 },
-    { colorScheme: 'light', width: 390 },
-    { colorScheme: 'dark', width: 1200 },
-    { colorScheme: 'dark', width: 390 },
-  ] as const)(
-    'the pages for people are accessible, $colorScheme, and fit a screen $width pixels wide',
-    async ({ colorScheme, width }) => {
-      const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
-      for (const path of ['', '/problems', '/problems/missing-credentials', '/problems/typo']) {
-        await page.goto(`${world.service.url}${BASE_PATH}${path}`);
-        await page.getByRole('heading', { level: 1 }).waitFor();
-        expect(await page.evaluate(SCROLLED)).toBeLessThanOrEqual(width);
-        await expectAccessible(page);
-      }
-      await page.screenshot({ path: join(OUTPUT, `page-${colorScheme}-${width}.png`) });
-    },
-  );
-});
+itInBrowser.each([
+  { colorScheme: 'light', width: 1200 },
+  { colorScheme: 'light', width: 390 },
+  { colorScheme: 'dark', width: 1200 },
+  { colorScheme: 'dark', width: 390 },
+] as const)(
+  'the pages for people are accessible, $colorScheme, and fit a screen $width pixels wide',
+  async ({ colorScheme, width }) => {
+    const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+    for (const path of ['', '/problems', '/problems/missing-credentials', '/problems/typo']) {
+      await page.goto(`${world.service.url}${BASE_PATH}${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      expect(await page.evaluate(SCROLLED)).toBeLessThanOrEqual(width);
+      await expectAccessible(page);
+    }
+    await page.screenshot({ path: join(OUTPUT, `page-${colorScheme}-${width}.png`) });
+  },
+);
