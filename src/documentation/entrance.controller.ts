@@ -14,14 +14,20 @@ export class EntranceController {
   private readonly page: Answer;
 
   constructor({ baseAddress, DOCUMENTATION }: Configuration) {
-    const documentation = html` <li><a href="${baseAddress}/docs">Documentation</a></li>
-      <li><a href="${baseAddress}/openapi.json">OpenAPI document</a></li>`;
+    const documents = [
+      { path: 'docs', name: 'Documentation' },
+      { path: 'openapi.json', name: 'OpenAPI document' },
+    ];
+    const problems = { path: 'problems', name: 'Problem types' };
+    const targets = DOCUMENTATION === 'on' ? [...documents, problems] : [problems];
+    const links = targets.map(
+      ({ path, name }) => html`<li><a href="${baseAddress}/${path}">${name}</a></li>`,
+    );
     const body = html`<main>
       <h1>Order Lookup Services</h1>
       <p>This service tells programs which codes an order may hold.</p>
       <ul>
-        ${DOCUMENTATION === 'on' ? documentation : ''}
-        <li><a href="${baseAddress}/problems">Problem types</a></li>
+        ${links}
       </ul>
     </main>`;
     const text = htmlPage({ title: 'Entrance', body });
