@@ -6,14 +6,21 @@ import { ApiKeysService } from './api-keys/api-keys.service.js';
 import { KeyUse } from './api-keys/key-use.js';
 import { CredentialsGuard } from './credentials.guard.js';
 import { IssuersService } from './issuers/issuers.service.js';
+import { RateLimiter } from './rate-limiter.js';
 import { Refusals } from './refusals.js';
-
-const guard = { provide: APP_GUARD, useClass: CredentialsGuard };
 
 @Global()
 @Module({
   imports: [SnapshotsModule],
-  providers: [ApiKeysService, KeyUse, AccessTokensService, IssuersService, Refusals, guard],
+  providers: [
+    ApiKeysService,
+    KeyUse,
+    AccessTokensService,
+    IssuersService,
+    RateLimiter,
+    Refusals,
+    { provide: APP_GUARD, useClass: CredentialsGuard },
+  ],
   exports: [ApiKeysService, IssuersService],
 })
 export class AuthModule {}

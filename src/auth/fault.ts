@@ -1,4 +1,4 @@
-import type { Caller } from '../http/service-request.js';
+import type { Caller } from '../http/request-context.js';
 
 export interface Fault {
   /** One of a set of fixed words, for metrics and the log only. Callers never get it. */
@@ -8,3 +8,13 @@ export interface Fault {
   /** Whose API key it is, for the log: set if it is one of ours. */
   readonly owner?: Caller | undefined;
 }
+
+interface Rejected {
+  readonly isAccepted: false;
+  readonly fault: Fault;
+}
+
+export type KeyVerdict = Rejected | { readonly isAccepted: true; readonly caller: Caller };
+export type TokenVerdict = Rejected | { readonly isAccepted: true };
+
+export const rejected = (fault: Fault): Rejected => ({ isAccepted: false, fault });

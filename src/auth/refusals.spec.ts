@@ -1,37 +1,48 @@
 import { expect, it } from '@jest/globals';
+import type { Request } from 'express';
 import { Configuration } from '../configuration/configuration.js';
-import type { ServiceRequest } from '../http/service-request.js';
 import { Metrics } from '../telemetry/metrics.js';
+import { rejected } from './fault.js';
 import { Refusals } from './refusals.js';
 
-const UNDECIDED = { reason: 'no-key-list', undecided: 'No list yet.' };
-const [MISSING, REPEATED, EXPIRED] = ['missing', 'repeated', 'expired'].map((reason) => ({
-  reason,
-}));
+const ACCEPTED = { isAccepted: true, caller: { keyId: 'id', client: 'test' } } as const;
+const UNDECIDED = rejected({ reason: 'no-key-list', undecided: 'No list yet.' });
+const MISSING = rejected({ reason: 'missing' });
+const EXPIRED = rejected({ reason: 'expired' });
 
 it.each([
-  [
-    'a missing header beside a key that cannot be decided',
-    UNDECIDED,
-    MISSING,
-    'missing-credentials',
-    ['Authorization'],
-  ],
-  [
-    'a key that cannot be decided beside a wrong token',
-    UNDECIDED,
-    EXPIRED,
-    'cannot-verify-credentials',
-    undefined,
-  ],
-  ['a repeated header beside a missing one', REPEATED, MISSING, 'malformed-request', ['Api-Key']],
-  ['both', EXPIRED, EXPIRED, 'invalid-credentials', ['Api-Key', 'Authorization']],
-])('names %s, each time', (_name, key, token, slug, fields) => {
+  {
+    name: 'a missing header beside a key that cannot be decided',
+    key: UNDECIDED,
+    token: MISSING,
+    slug: 'missing-credentials',
+    fields: ['Authorization'],
+  },
+  {
+    name: 'a key that cannot be decided beside a wrong token',
+    key: UNDECIDED,
+    token: EXPIRED,
+    slug: 'cannot-verify-credentials',
+    fields: undefined,
+  },
+  {
+    name: 'a wrong token beside a good key',
+    key: ACCEPTED,
+    token: EXPIRED,
+    slug: 'invalid-credentials',
+    fields: ['Authorization'],
+  },
+  {
+    name: 'both',
+    key: EXPIRED,
+    token: EXPIRED,
+    slug: 'invalid-credentials',
+    fields: ['Api-Key', 'Authorization'],
+  },
+])('names $name', ({ key, token, slug, fields }) => {
   const refusals = new Refusals(new Configuration(), new Metrics());
-  for (let time = 0; time < 2; time++) {
-    const problem = refusals.of({} as ServiceRequest, key, token);
-    const { issues } = problem.circumstances;
-    if (fields) expect(issues?.map(({ field }) => field)).toEqual(fields);
-    expect(problem.slug).toBe(slug);
-  }
+  const request = { context: {} } as Request;
+  const problem = refusals.problemFor(request, [key, token]);
+  expect(problem.slug).toBe(slug);
+  expect(problem.circumstances.issues?.map(({ field }) => field)).toEqual(fields);
 });

@@ -1,111 +1,123 @@
 import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
 import { Configuration } from '../configuration/configuration.js';
-import type { ServiceRequest } from '../http/service-request.js';
 import { type Issue, Problem, retryAfter } from '../problems/problem.js';
 import { Metrics } from '../telemetry/metrics.js';
-import type { Fault } from './fault.js';
+import type { Fault, KeyVerdict, TokenVerdict } from './fault.js';
 
-const API_KEY = {
-  credential: 'api_key',
-  field: 'Api-Key',
+interface Credential {
+  /** In the log and the metrics. */
+  readonly name: string;
+  readonly header: string;
+  readonly remedy: string;
+  readonly invalid: string;
+}
+
+const API_KEY: Credential = {
+  name: 'api_key',
+  header: 'Api-Key',
   remedy: 'send your subscription key',
   invalid: 'Api-Key is not valid.',
 };
-const ACCESS_TOKEN: typeof API_KEY = {
-  credential: 'access_token',
-  field: 'Authorization',
+const ACCESS_TOKEN: Credential = {
+  name: 'access_token',
+  header: 'Authorization',
   remedy: 'send Bearer and an access token',
   invalid: 'Authorization holds no valid access token.',
 };
-type Refused = Fault & typeof API_KEY;
+
+interface RefusedCredential {
+  readonly credential: Credential;
+  readonly fault: Fault;
+}
 
 const REALM = 'realm="order-lookup-services"';
-const KEY_CHALLENGE = ['WWW-Authenticate', `ApiKey ${REALM}, header="Api-Key"`];
-const BEARER = `Bearer ${REALM}`;
+const KEY_CHALLENGE = `ApiKey ${REALM}, header="Api-Key"`;
+const BEARER_CHALLENGE = `Bearer ${REALM}`;
 
-/** The problem documents for credentials that are missing, refused or cannot be checked. The log line of the request says why. */
+/** The problem documents for credentials that are missing, refused or cannot be checked. The log line says why. */
 @Injectable()
 export class Refusals {
-  /** By the reasons. Without this a 401 takes 13 % more CPU time. */
-  private readonly made = new Map<string, ReturnType<Refusals['make']>>();
-
   constructor(
     private readonly configuration: Configuration,
     private readonly metrics: Metrics,
   ) {}
 
-  of(request: ServiceRequest, key: Fault | undefined, token: Fault | undefined): Problem {
-    const reasons = `${key?.reason}, ${token?.reason}`;
-    const { faults, forLog, problem } = this.made.get(reasons) ?? this.make(reasons, key, token);
-    for (const { credential, reason } of faults)
-      this.metrics.credentialsRefused.inc({ credential, reason });
-    request.refusal = { ...forLog, owner: key?.owner };
-    return problem;
+  /** @param verdicts of which one at least is a refusal */
+  problemFor(request: Request, verdicts: readonly [KeyVerdict, TokenVerdict]): Problem {
+    const [key, token] = verdicts;
+    const all: RefusedCredential[] = [];
+    if (!key.isAccepted) all.push({ credential: API_KEY, fault: key.fault });
+    if (!token.isAccepted) all.push({ credential: ACCESS_TOKEN, fault: token.fault });
+    const named = refusedToName(all);
+    for (const { credential, fault } of named)
+      this.metrics.credentialsRefused.inc({ credential: credential.name, reason: fault.reason });
+    request.context.refusal = {
+      credential: named.map(({ credential }) => credential.name).join(', '),
+      reason: named.map(({ fault }) => fault.reason).join(', '),
+      owner: key.isAccepted ? undefined : key.fault.owner,
+    };
+    return this.problemOf(named);
   }
 
-  private make(reasons: string, key: Fault | undefined, token: Fault | undefined) {
-    const all: Refused[] = [];
-    if (key) all.push({ ...key, ...API_KEY });
-    if (token) all.push({ ...token, ...ACCESS_TOKEN });
-    const faults = faultsToName(all);
-    const credential = faults.map((fault) => fault.credential).join(', ');
-    const reason = faults.map((fault) => fault.reason).join(', ');
-    const made = { faults, problem: this.problemOf(faults), forLog: { credential, reason } };
-    // The Retry-After of a 503 is another each time
-    if (made.problem.slug !== 'cannot-verify-credentials') this.made.set(reasons, made);
-    return made;
-  }
-
-  private problemOf(faults: readonly Refused[]): Problem {
-    const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
-    const issues = faults.map((fault) => issueOf(fault, scope));
-    const [first] = faults;
-    if (first?.undecided !== undefined)
+  private problemOf(refused: readonly RefusedCredential[]): Problem {
+    const undecided = refused[0]?.fault.undecided;
+    if (undecided !== undefined)
       return new Problem('cannot-verify-credentials', {
-        detail: `${first.undecided} The credentials may be valid.`,
+        detail: `${undecided} The credentials may be valid.`,
         headers: retryAfter(2),
       });
-    if (first?.reason === 'repeated')
-      return new Problem('malformed-request', {
-        detail: 'A credential header was sent more than once.',
-        issues,
-      });
-    if (first?.reason === 'scope')
-      return new Problem('insufficient-scope', {
-        detail: 'The access token was not granted the scope that this service needs.',
-        issues,
-        headers: ['WWW-Authenticate', `${BEARER}, error="insufficient_scope", scope="${scope}"`],
-      });
+    if (refused[0]?.fault.reason === 'scope') return this.insufficientScope();
+    const issues = refused.map(issueOf);
+    const headers = { 'WWW-Authenticate': [KEY_CHALLENGE, bearerChallenge(refused)] };
     // Unknown, revoked and expired keys get the same answer, so that it does not help to guess
-    const isWrong = faults.some(({ reason }) => reason !== 'missing');
-    const token = faults.find(({ field }) => field === ACCESS_TOKEN.field);
-    const isSent = token && !['missing', 'scheme'].includes(token.reason);
-    const bearer = isSent ? `${BEARER}, error="invalid_token"` : BEARER; // RFC 6750 section 3.1
-    return new Problem(isWrong ? 'invalid-credentials' : 'missing-credentials', {
-      detail: isWrong
-        ? 'The credentials of the request are not valid.'
-        : 'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
+    if (refused.some(({ fault }) => fault.reason !== 'missing'))
+      return new Problem('invalid-credentials', {
+        detail: 'The credentials of the request are not valid.',
+        issues,
+        headers,
+      });
+    return new Problem('missing-credentials', {
+      detail: 'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
       issues,
-      headers: [...KEY_CHALLENGE, 'WWW-Authenticate', bearer],
+      headers,
+    });
+  }
+
+  private insufficientScope(): Problem {
+    const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
+    const challenge = `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${scope}"`;
+    return new Problem('insufficient-scope', {
+      detail: 'The access token was not granted the scope that this service needs.',
+      issues: [
+        {
+          description: `The access token lacks the scope ${scope}.`,
+          field: ACCESS_TOKEN.header,
+          location: 'header',
+        },
+      ],
+      headers: { 'WWW-Authenticate': challenge },
     });
   }
 }
 
-/** What is repeated comes first, then what is missing. Then 503 and not 401, if a credential cannot be checked. */
-function faultsToName(faults: readonly Refused[]): readonly Refused[] {
-  const repeated = faults.filter(({ reason }) => reason === 'repeated');
-  if (repeated.length > 0) return repeated;
-  const undecided = faults.filter((fault) => fault.undecided !== undefined);
-  const isMissing = faults.some(({ reason }) => reason === 'missing');
-  if (isMissing) return faults.filter((fault) => !undecided.includes(fault));
-  return undecided.length > 0 ? undecided : faults;
+/** What is missing comes first. Then 503 and not 401, if a credential cannot be checked. */
+function refusedToName(refused: readonly RefusedCredential[]): readonly RefusedCredential[] {
+  const undecided = refused.filter(({ fault }) => fault.undecided !== undefined);
+  if (refused.some(({ fault }) => fault.reason === 'missing'))
+    return refused.filter(({ fault }) => fault.undecided === undefined);
+  return undecided.length > 0 ? undecided : refused;
 }
 
-function issueOf({ field, reason, remedy, invalid }: Refused, scope: string): Issue {
-  const texts: Readonly<Record<string, string>> = {
-    missing: `${field} is missing: ${remedy}.`,
-    repeated: `${field} was sent more than once: send it once.`,
-    scope: `The access token lacks the scope ${scope}.`,
-  };
-  return { description: texts[reason] ?? invalid, field, location: 'header' };
+/** `error` only where a token was sent (RFC 6750 section 3.1). */
+function bearerChallenge(refused: readonly RefusedCredential[]): string {
+  const token = refused.find(({ credential }) => credential === ACCESS_TOKEN);
+  const isSent = token !== undefined && !['missing', 'scheme'].includes(token.fault.reason);
+  return isSent ? `${BEARER_CHALLENGE}, error="invalid_token"` : BEARER_CHALLENGE;
+}
+
+function issueOf({ credential, fault }: RefusedCredential): Issue {
+  const { header, remedy, invalid } = credential;
+  const description = fault.reason === 'missing' ? `${header} is missing: ${remedy}.` : invalid;
+  return { description, field: header, location: 'header' };
 }

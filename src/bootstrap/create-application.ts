@@ -1,28 +1,97 @@
+import type { Server } from 'node:http';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from '../app.module.js';
 import type { Configuration } from '../configuration/configuration.js';
-import { checkRoutes } from '../http/check-routes.js';
-import { ProblemFilter } from '../http/problem.filter.js';
-import { Replies } from '../http/replies.js';
-import { ExpressRouterAdapter } from '../http/server/express-router.adapter.js';
+import { trackConnections } from '../http/connections.js';
+import { Draining } from '../http/draining.js';
+import { answerParserErrors } from '../http/parser-errors.js';
+import { parseQuery } from '../http/query-parser.js';
+import { requestContext } from '../http/request-context.middleware.js';
+import { requestLimits } from '../http/request-limits.js';
+import { RequestLog } from '../http/request-log.js';
+import { ServerAdapter } from '../http/server.adapter.js';
+import { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from '../problems/limits.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 
-export async function createApplication(configuration: Configuration) {
-  const adapter = new ExpressRouterAdapter(configuration);
-  const module = AppModule.forRoot(configuration);
-  const app = await NestFactory.create<NestExpressApplication>(module, adapter, {
-    bufferLogs: true,
-    autoFlushLogs: false,
-    bodyParser: false,
-    abortOnError: false,
-    routeConflictPolicy: { duplicate: 'error', shadow: 'error' },
-  });
+const MAX_CONNECTIONS = 10_000;
+/** A connection is closed if nothing passes for this time: its client does not read, or a handler writes nothing. */
+const STALLED_MS = 60_000;
+
+/** The service as a Nest application that does not listen yet. */
+export async function createApplication(
+  configuration: Configuration,
+): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(
+    AppModule.forRoot(configuration),
+    new ServerAdapter(serverOptions(configuration)),
+    {
+      bufferLogs: true,
+      abortOnError: false,
+      bodyParser: false,
+      routeConflictPolicy: { duplicate: 'error', shadow: 'error' },
+    },
+  );
   app.useLogger(app.get(ServiceLogger));
-  app.flushLogs();
-  checkRoutes(app);
-  adapter.connect(app.get(Replies), app.get(Metrics), app.get(ProblemFilter));
   app.setGlobalPrefix(configuration.BASE_PATH); // may be empty
+  app.disable('x-powered-by');
+  app.set('query parser', parseQuery);
+  app.set('trust proxy', configuration.TRUSTED_PROXY_HOPS);
+  app.use(
+    requestContext({
+      requestLog: app.get(RequestLog),
+      draining: app.get(Draining),
+      metrics: app.get(Metrics),
+    }),
+  );
+  enableCors(app, configuration);
+  app.use(requestLimits);
+  configureServer(app, configuration);
   return app;
+}
+
+/** Without `optimizeEmptyRequests` Node.js makes a stream for the body of each request; before 24.12 it ignores it. */
+const serverOptions = ({ KEEP_ALIVE_SECONDS }: Configuration) => ({
+  maxHeaderSize: 32 * 1024, // more than our own limit, which does not count the target
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  connectionsCheckingInterval: 1_000,
+  keepAliveTimeout: KEEP_ALIVE_SECONDS * 1000,
+  requireHostHeader: false, // Node.js would answer without a body, so requestLimits looks at Host
+  optimizeEmptyRequests: true,
+});
+
+/** Also for errors, so that a page in a browser can read them. Off by default. */
+function enableCors(app: NestExpressApplication, { CORS_ORIGINS }: Configuration): void {
+  if (CORS_ORIGINS.length === 0) return;
+  app.enableCors({
+    origin: CORS_ORIGINS,
+    methods: 'GET, HEAD, OPTIONS',
+    allowedHeaders:
+      'Api-Key, Authorization, Cache-Control, Content-Type, If-None-Match, X-Request-Id, ' +
+      'baggage, traceparent, tracestate', // what tracing agents add
+    exposedHeaders:
+      'ETag, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate',
+    maxAge: 3_600,
+    preflightContinue: true, // unknown addresses would be answered with 204
+  });
+}
+
+function configureServer(app: NestExpressApplication, { baseAddress }: Configuration): void {
+  const server: Server = app.getHttpServer();
+  const metrics = app.get(Metrics);
+  server.maxHeadersCount = 0; // Node.js would drop further headers silently, so requestLimits counts them
+  server.maxConnections = MAX_CONNECTIONS;
+  server.setTimeout(STALLED_MS);
+  server.on('drop', () => metrics.connectionsRefused.inc({ limit: 'connections' }));
+  // requestLimits answers an expectation that cannot be met; Node.js would answer without a body
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+  answerParserErrors(server, app.get(RequestLog), baseAddress);
+  const connections = trackConnections(server);
+  metrics.addGauge({
+    name: 'connections',
+    help: 'Open connections on the port of the API',
+    collect: (gauge) => gauge.set(connections.size),
+  });
 }

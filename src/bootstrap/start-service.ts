@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import type { NestApplicationContext } from '@nestjs/core';
-import { createApplication } from './create-application.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { transportWarning } from '../configuration/database-url.js';
 import { StartError } from '../configuration/start-error.js';
 import { ManagementServer } from '../management/management.server.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { Tracing } from '../telemetry/tracing.js';
+import { createApplication } from './create-application.js';
 
 export type Service = Awaited<ReturnType<typeof startService>>;
 
@@ -22,10 +22,9 @@ export async function startService(
 ) {
   const app = await createApplication(configuration);
   const logger = app.get(ServiceLogger);
-  const warnings = [...(configuration.warnings ?? []), transportWarning(configuration) ?? []];
-  for (const message of warnings.flat()) logger.warn({ message });
+  logWarnings(logger, configuration);
   await app.init();
-  /** For a signal it answers on for a short time, with `Connection: close`. Then it waits for the answers under way, and closes everything. */
+  /** After a signal it answers on for a short time. Then it waits for the answers under way, and closes everything. */
   const stop = async (signal?: string): Promise<void> => {
     await (app as unknown as NestApplicationContext).close(signal); // the interface lacks the parameter
     await app.get(Tracing).stop();
@@ -44,16 +43,41 @@ export async function startService(
   }
 }
 
-async function listen(server: Server, variable: 'PORT' | 'MANAGEMENT_PORT', all: Configuration) {
-  const { HOST: host, [variable]: port } = all;
-  server.listen(port, host);
-  await once(server, 'listening').catch(({ code, message }: NodeJS.ErrnoException) => {
-    const reason =
-      code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be had (${code ?? message})`;
+function logWarnings(logger: ServiceLogger, configuration: Configuration): void {
+  for (const warning of configuration.warnings ?? []) logger.warn({ message: warning });
+  const warning = transportWarning(configuration);
+  if (warning !== undefined) logger.warn({ message: warning });
+}
+
+/** The address at which the server listens then. */
+async function listen(
+  server: Server,
+  variable: 'PORT' | 'MANAGEMENT_PORT',
+  configuration: Configuration,
+): Promise<string> {
+  const { HOST: host, [variable]: port } = configuration;
+  // Without a host Node.js listens on :: for both families, or on 0.0.0.0 where the machine has no IPv6
+  server.listen({ port, host: host || undefined });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const where = host === '' ? '' : ` on ${host}`;
     throw new StartError(
-      `${variable}=${port}: the port ${reason} on ${host}. Stop that program or set ${variable} to another port.`,
+      `${variable}=${port}: the port ${reasonOf(error as NodeJS.ErrnoException)}${where}. ` +
+        `Stop that program or set ${variable} to another port.`,
     );
-  });
-  const name = /^(0\.0\.0\.0|::)$/.test(host) ? '127.0.0.1' : host.replace(/.*:.*/, '[$&]');
-  return `http://${name}:${(server.address() as AddressInfo).port}`;
+  }
+  const { port: listening } = server.address() as AddressInfo;
+  return `http://${nameOf(host)}:${listening}`;
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'EADDRINUSE') return 'is taken by another program';
+  return `cannot be had (${code ?? message})`;
+}
+
+/** Of the host in an address that people can open. */
+function nameOf(host: string): string {
+  if (['', '0.0.0.0', '::'].includes(host)) return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
 }

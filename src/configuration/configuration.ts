@@ -7,8 +7,9 @@ const LOG_LEVELS = 'fatal, error, warn, info, debug, trace, silent';
 
 /** All environment variables that the service reads, with their defaults, whose types are theirs. `.env.example` explains each. */
 export class Configuration {
-  @Matches(/^[A-Za-z0-9.:_-]+$/, needed('a host name or an IP address to listen on'))
-  HOST = '0.0.0.0';
+  /** Empty for every address of both families. */
+  @Matches(/^[A-Za-z0-9.:_-]*$/, needed('a host name or an IP address to listen on'))
+  HOST = '';
 
   @WholeNumber(0, 65_535) PORT = 3000;
 

@@ -1,5 +1,6 @@
-// An OAuth 2.0 server for development: authorization code grant with PKCE for persons, client credentials grant for programs, JWT access tokens
-// (RFC 9068) for our audience. Whoever reaches it is signed in as the demo user, without a question: it is only for this machine and for tests.
+// An OAuth 2.0 server for development: authorization code grant with PKCE for persons, client credentials grant for
+// programs, JWT access tokens (RFC 9068) for our audience. Whoever reaches it is signed in as the demo user, without a
+// question: it is only for this machine and for tests.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type Server, createServer } from 'node:http';

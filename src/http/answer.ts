@@ -1,102 +1,141 @@
-// Answers, the large ones also in content codings (RFC 9110 sections 8.4 and 12.5.3). A coding is made on the first request for it; until it is
-// there, callers get identity. The process makes one at a time, because new access tokens are verified in the same threads.
 import { hash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import Negotiator from 'negotiator';
+import type { Request, Response } from 'express';
 
-/** Answers of this size and more have codings, in bytes. */
-export const NEGOTIATED_FROM = 16 * 1024;
+/** In bytes. Smaller bodies gain nothing by a content coding (RFC 9110 section 8.4). */
+export const CODED_FROM_BYTES = 16 * 1024;
 /** From quality 7 on brotli takes more than twice the time of gzip. */
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
-const ENCODERS = new Map<string, (body: Buffer) => Promise<Buffer>>([
-  ['gzip', promisify(gzip)],
-  ['br', (body) => promisify(brotliCompress)(body, BROTLI)],
-]);
-const CODINGS = [...ENCODERS.keys()];
-const NO_SNIFFING = ['X-Content-Type-Options', 'nosniff'];
-
-interface AnswerKind {
-  readonly type: string;
-  /** Of 200 and of 304, as a flat list of names and values: Node.js sends it fastest. */
-  readonly fields: readonly string[];
-}
-
+const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
 /** Caches ask before each use (RFC 9111), and may use the answer for a day instead of our 5xx (RFC 5861). */
-const LOOKUP = ['Cache-Control', 'private, max-age=0, stale-if-error=86400', ...NO_SNIFFING];
-const SUPPORTED_VALUES: AnswerKind = { type: 'application/json', fields: LOOKUP };
-const CODED = [...LOOKUP, 'Vary', 'Accept-Encoding'];
-export const COMMUNICATION_CODES: AnswerKind = { type: 'application/json', fields: CODED };
+const CACHE_CONTROL = 'private, max-age=0, stale-if-error=86400';
 
-/** A 200 answer as bytes that are ready to be sent. It is created once, shared by all callers, and never changed. */
+/** One answer is compressed at a time, since access tokens are verified in the same threads. */
+let isCompressing = false;
+
+export interface AnswerOptions {
+  readonly contentType?: string;
+  /** Whether the body is also offered as gzip and br, if it is large enough. */
+  readonly isCoded?: boolean;
+  /** Further header fields, also instead of the usual ones. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Representation {
+  /** Undefined for the body as it is. */
+  readonly coding?: string;
+  /** A text is written together with the header, which bytes are not. */
+  readonly content: Buffer | string;
+  readonly length: number;
+  readonly etag: string;
+}
+
+/**
+ * The body of a 200 with its entity tag. It is made once and sent to all callers. A controller returns it, and the
+ * HTTP adapter lets it send itself.
+ */
 export class Answer {
-  private static isMaking = false;
-  /** Header fields of a 200, as a flat list. The first is X-Request-Id, whose value is that of the request. */
-  readonly fields: readonly string[];
-  /** What is sent. Small parts are one text, whose latin1 bytes are theirs: Node.js writes it in one call with the header. As bytes a filter takes 13 % more CPU time. */
-  readonly chunks: readonly (Buffer | string)[];
-  private readonly isNegotiated: boolean;
-  private readonly coded = new Map<string, Answer>();
+  private readonly tag: string;
+  private readonly contentType: string;
+  private readonly headers: readonly (readonly [name: string, value: string])[];
+  private readonly isCoded: boolean;
+  private readonly identity: Representation;
+  private readonly coded = new Map<string, Representation>();
 
-  /** @param etag strong, with its quotes (RFC 9110 section 8.8.3), computed from the content only */
-  constructor(
-    readonly parts: readonly Buffer[],
-    readonly etag: string,
-    readonly kind = SUPPORTED_VALUES,
-    rest: readonly string[] = [],
-  ) {
-    const length = parts.reduce((sum, part) => sum + part.length, 0);
-    this.chunks = length < NEGOTIATED_FROM ? [Buffer.concat(parts).toString('latin1')] : parts;
-    const content = ['Content-Type', kind.type, 'Content-Length', String(length), ...rest];
-    this.fields = ['X-Request-Id', '', 'ETag', etag, ...kind.fields, ...content];
-    const canBeCoded = kind === COMMUNICATION_CODES && rest.length === 0;
-    this.isNegotiated = canBeCoded && length >= NEGOTIATED_FROM;
+  constructor(body: Buffer, options: AnswerOptions = {}) {
+    this.tag = hash('sha256', body, 'base64url').slice(0, 22); // 128 bits
+    this.contentType = options.contentType ?? 'application/json';
+    this.headers = Object.entries({ 'Cache-Control': CACHE_CONTROL, ...options.headers });
+    this.isCoded = options.isCoded ?? false;
+    const isSmall = body.length < CODED_FROM_BYTES;
+    this.identity = {
+      content: isSmall ? body.toString() : body,
+      length: body.length,
+      etag: `"${this.tag}"`,
+    };
+    this.makeCodings();
   }
 
-  static of(body: string | Buffer, kind?: AnswerKind): Answer {
-    return new Answer([Buffer.from(body)], entityTag(hash('sha256', body, 'base64url')), kind);
+  /** A page of the documentation, or a file of one, under a Content-Security-Policy. */
+  static page(contentType: string, body: Buffer | string, policy = "default-src 'none'"): Answer {
+    const headers = {
+      'Cache-Control': 'no-cache',
+      'Content-Security-Policy': policy,
+      'Referrer-Policy': 'no-referrer',
+    };
+    return new Answer(Buffer.from(body), { contentType, headers });
   }
 
-  static page(type: string, body: string | Buffer, policy = "default-src 'none'"): Answer {
-    const caching = ['Cache-Control', 'no-cache', 'Content-Security-Policy', policy];
-    const fields = [...caching, 'Referrer-Policy', 'no-referrer', ...NO_SNIFFING];
-    return Answer.of(body, { type, fields });
+  /** Of the body as it is. */
+  get etag(): string {
+    return this.identity.etag;
   }
 
-  representationFor(request: IncomingMessage): Answer {
-    if (!this.isNegotiated) return this;
-    for (const coding of new Negotiator(request).encodings([...CODINGS, 'identity'])) {
-      if (coding === 'identity') break;
-      const coded = this.coded.get(coding);
-      if (coded) return coded;
-      if (!Answer.isMaking) void this.make(coding);
+  get body(): Buffer | string {
+    return this.identity.content;
+  }
+
+  /** Sends it, or 304 where the caller has it already. */
+  sendTo(response: Response): void {
+    const { req: request } = response;
+    const { coding, content, length, etag } = this.representationFor(request);
+    for (const [name, value] of this.headers) response.setHeader(name, value);
+    response.setHeader('ETag', etag);
+    if (this.isCoded) response.vary('Accept-Encoding');
+    if (isKnown(etag, request.headers['if-none-match'])) {
+      // What costs nothing says nothing of the limit
+      response.removeHeader('RateLimit');
+      response.removeHeader('RateLimit-Policy');
+      response.status(304).end();
+      return;
     }
-    return this;
+    response.setHeader('Content-Type', this.contentType);
+    response.setHeader('Content-Length', length);
+    if (coding !== undefined) response.setHeader('Content-Encoding', coding);
+    response.end(content);
   }
 
-  /** The first tag of the content, in any coding, that If-None-Match names: weak comparison, lists and `*` (RFC 9110 section 13.1.2). */
-  tagIn(ifNoneMatch: string | undefined): string | undefined {
-    if (ifNoneMatch === undefined) return undefined;
-    if (ifNoneMatch === '*' || ifNoneMatch === this.etag) return this.etag;
-    const named = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-    const etags = this.isNegotiated ? CODINGS.map((coding) => this.etagOf(coding)) : [];
-    return [this.etag, ...etags].find((etag) => named.includes(etag));
+  private representationFor(request: Request): Representation {
+    if (this.coded.size === 0) {
+      this.makeCodings();
+      return this.identity;
+    }
+    const coding = request.acceptsEncodings('gzip', 'br', 'identity');
+    return this.coded.get(coding || 'identity') ?? this.identity;
   }
 
-  private etagOf(coding: string): string {
-    return `${this.etag.slice(0, -1)}-${coding}"`;
+  /**
+   * Makes the codings in the background. Until they are there, callers get the body as it is. While another answer is
+   * being compressed nothing waits in a queue, which would keep answers that nobody needs any more: a later request
+   * begins again.
+   */
+  private makeCodings(): void {
+    const { content, length } = this.identity;
+    if (!this.isCoded || length < CODED_FROM_BYTES || isCompressing) return;
+    isCompressing = true;
+    void this.compress(content).finally(() => {
+      isCompressing = false;
+    });
   }
 
-  private async make(coding: string): Promise<void> {
-    Answer.isMaking = true;
-    // Without memory for an encoder callers get identity
-    const body = await ENCODERS.get(coding)?.(Buffer.concat(this.parts)).catch(() => undefined);
-    Answer.isMaking = false;
-    const fields = ['Content-Encoding', coding];
-    if (body) this.coded.set(coding, new Answer([body], this.etagOf(coding), this.kind, fields));
+  private async compress(content: Buffer | string): Promise<void> {
+    try {
+      this.addCoding('gzip', await promisify(gzip)(content));
+      this.addCoding('br', await promisify(brotliCompress)(content, BROTLI_OPTIONS));
+    } catch {
+      // Without memory for a coding callers get the body as it is
+    }
+  }
+
+  private addCoding(coding: string, content: Buffer): void {
+    const etag = `"${this.tag}-${coding}"`;
+    this.coded.set(coding, { coding, content, length: content.length, etag });
   }
 }
 
-/** 128 bits of a digest as a strong entity tag. */
-export const entityTag = (digest: string): string => `"${digest.slice(0, 22)}"`;
+/** Weak comparison, lists and `*` (RFC 9110 section 13.1.2). Express's `fresh` heeds Cache-Control of the request. */
+function isKnown(etag: string, ifNoneMatch: string | undefined): boolean {
+  if (ifNoneMatch === undefined) return false;
+  const tags = ifNoneMatch.split(',').map((tag) => tag.trim());
+  return tags.includes(etag) || tags.includes(`W/${etag}`) || tags.includes('*');
+}

@@ -1,15 +1,12 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
-import { ProblemRenderer } from '../problems/problem-details.js';
+import { Draining } from './draining.js';
 import { ProblemFilter } from './problem.filter.js';
-import { RateLimit } from './rate-limit.js';
-import { Replies } from './replies.js';
-
-const filter = { provide: APP_FILTER, useExisting: ProblemFilter };
+import { RequestLog } from './request-log.js';
 
 @Global()
 @Module({
-  providers: [ProblemRenderer, RateLimit, Replies, ProblemFilter, filter],
-  exports: [ProblemRenderer, ProblemFilter, RateLimit, Replies],
+  providers: [Draining, RequestLog, { provide: APP_FILTER, useClass: ProblemFilter }],
+  exports: [Draining, RequestLog],
 })
 export class HttpModule {}

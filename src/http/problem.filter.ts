@@ -1,43 +1,68 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
-import { Problem, malformed } from '../problems/problem.js';
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  NotFoundException,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { Configuration } from '../configuration/configuration.js';
 import type { ProblemSlug } from '../problems/problem-types.js';
-import { Replies } from './replies.js';
-import type { ServiceResponse } from './service-request.js';
+import { Problem, malformed } from '../problems/problem.js';
 
-const NOT_FOUND = new Problem('not-found', {
-  detail: 'There is nothing at this address. Paths are case-sensitive and have no trailing slash.',
-});
-const BAD_PATH = malformed('The percent-encoding of the path is broken.');
-const INTERNAL_ERROR = new Problem('internal-error', {
-  detail: 'An unexpected condition was met. The log has it under the id of this occurrence.',
-});
-/** Our other types say more than their statuses do. */
-const SLUGS: Record<number, ProblemSlug> = { 400: 'malformed-request', 404: 'not-found' };
+/** Only these statuses have a problem type of ours; all others are `about:blank`. */
+const SLUGS: Readonly<Record<number, ProblemSlug>> = { 400: 'malformed-request', 404: 'not-found' };
+/** Header fields that describe the answer that is not sent. */
+const CONTENT_HEADERS = ['Content-Disposition', 'Content-Encoding', 'ETag', 'Last-Modified'];
 
+/** Answers whatever was thrown with a problem document (RFC 9457). */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  constructor(private readonly replies: Replies) {}
+  constructor(private readonly configuration: Configuration) {}
 
   catch(exception: unknown, host: ArgumentsHost): void {
-    this.answer(exception, host.getArgByIndex<ServiceResponse>(1));
-  }
-
-  answer(error: unknown, response: ServiceResponse): void {
-    const problem = problemOf(error);
-    this.replies.sendProblem(response, problem ?? INTERNAL_ERROR, problem ? undefined : error);
+    const request = host.switchToHttp().getRequest<Request>();
+    const response = host.switchToHttp().getResponse<Response>();
+    const problem = problemOf(exception, request);
+    const { context } = request;
+    context.problem = problem.slug;
+    if (problem.getStatus() >= 500 && problem !== exception) context.error = exception;
+    if (response.headersSent) {
+      response.destroy(); // a cut connection tells the caller that the answer is not whole
+      return;
+    }
+    for (const name of CONTENT_HEADERS) response.removeHeader(name);
+    const { status, headers, body } = problem.render(context.id, this.configuration.baseAddress);
+    response.status(status);
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    response.end(body); // json() and send() would add a charset, which the type does not have
   }
 }
 
-/** Undefined for a fault of the service. */
-function problemOf(error: unknown): Problem | undefined {
-  if (error instanceof Problem) return error;
-  if (!error) return NOT_FOUND;
-  // Its message shows what was sent, which may be a credential
-  if (error instanceof URIError && 'status' in error) return BAD_PATH;
-  if (!(error instanceof HttpException)) return undefined;
-  const status = error.getStatus();
-  if (status < 400 || status >= 500) return undefined;
-  const { message = error.message } = error.getResponse() as { message?: string | string[] };
+function problemOf(exception: unknown, request: Request): Problem {
+  if (exception instanceof Problem) return exception;
+  if (!(exception instanceof HttpException) || exception.getStatus() >= 500)
+    return new Problem('internal-error', {
+      detail: 'An unexpected condition was met. The log has it under the id of this occurrence.',
+    });
+  // The messages of these name what was sent, which may be a credential
+  if (exception instanceof NotFoundException && request.route === undefined)
+    return new Problem('not-found', {
+      detail:
+        'There is nothing at this address. Paths are case-sensitive and have no trailing slash.',
+    });
+  if (exception.cause instanceof URIError)
+    return malformed('The percent-encoding of the path is broken.');
+  if (exception.cause instanceof SyntaxError) return malformed('The body is not valid JSON.');
+  const status = exception.getStatus();
   const slug = SLUGS[status] ?? 'about:blank';
-  return new Problem(slug, { detail: [message].flat().join('. '), status });
+  return new Problem(slug, { detail: detailOf(exception), status });
+}
+
+/** Nest's pipes give a list of messages. */
+function detailOf(exception: HttpException): string {
+  const content = exception.getResponse();
+  if (typeof content === 'string') return content;
+  const { message = exception.message } = content as { message?: string | string[] };
+  return Array.isArray(message) ? message.join('. ') : message;
 }

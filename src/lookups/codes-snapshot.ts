@@ -1,16 +1,15 @@
 // What the three operations answer at one moment. An answer is made when it is first asked for, and kept with the snapshot, in bounded memory.
 // The rows are those of all moments, so that the snapshot of the next moment is made of the same ones, at once.
-import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Validity } from '../database/entities.js';
-import { Answer, COMMUNICATION_CODES, entityTag } from '../http/answer.js';
+import { Answer } from '../http/answer.js';
 import { type Area, type CodeRecord, type CodeRows, isInForce } from './code-rows.js';
 import type { Filters } from './filters.js';
 import { groupBy } from '../collections/group-by.js';
 
 const PREFIX = '{"communicationRecords":[';
 const SUFFIX = ']}';
-/** Records that are joined and hashed in one turn of the event loop: about a millisecond. */
+/** Records that are joined in one turn of the event loop: about a millisecond. */
 const PIECE = 2_000;
 /** How many answers to filters are kept, and the size of their bodies together; that of the whole list counts until some are forgotten. */
 const MOST_ANSWERS = 1_000;
@@ -79,7 +78,8 @@ export class CodesSnapshot {
         ({ property, codeList }) =>
           `${JSON.stringify(property)}:${JSON.stringify((lists.get(codeList) ?? []).map(({ value }) => value))}`,
       );
-    return Answer.of(`{${members.join(',')}}`); // not from an object, which would move names that look like numbers to the front
+    // Not from an object, which would move names that look like numbers to the front
+    return new Answer(Buffer.from(`{${members.join(',')}}`));
   }
 
   /** The records of all moments that match: exact, case-sensitive, both filters together mean AND. In their order. */
@@ -94,24 +94,22 @@ export class CodesSnapshot {
   private make(filters: Filters): Answer | Promise<Answer> {
     const records = this.find(filters).filter(({ validity }) => isInForce(validity, this.moment));
     if (records.length > PIECE) return this.makeLarge(records);
-    const body = PREFIX + join(records) + SUFFIX;
-    this.bytes += Buffer.byteLength(body);
-    return Answer.of(body, COMMUNICATION_CODES);
+    const body = Buffer.from(PREFIX + join(records) + SUFFIX);
+    this.bytes += body.length;
+    return new Answer(body, { isCoded: true });
   }
 
   private async makeLarge(records: readonly CodeRecord[]): Promise<Answer> {
-    const sha256 = createHash('sha256');
     const parts: Buffer[] = [];
     for (let at = 0; at < records.length; at += PIECE) {
       const before = at === 0 ? PREFIX : ',';
       const after = at + PIECE < records.length ? '' : SUFFIX;
       const part = Buffer.from(before + join(records.slice(at, at + PIECE)) + after);
-      sha256.update(part);
       parts.push(part);
       this.bytes += part.length;
       await turn();
     }
-    return new Answer(parts, entityTag(sha256.digest('base64url')), COMMUNICATION_CODES);
+    return new Answer(Buffer.concat(parts), { isCoded: true });
   }
 }
 

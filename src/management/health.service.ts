@@ -3,7 +3,7 @@ import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import type { Issuer } from '../auth/issuers/issuer.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { CodesService } from '../lookups/codes.service.js';
-import { Replies } from '../http/replies.js';
+import { Draining } from '../http/draining.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { version } from '../telemetry/version.js';
 import { duration, moment, statePage } from './state-page.js';
@@ -21,7 +21,7 @@ export class HealthService {
     private readonly codes: CodesService,
     private readonly apiKeys: ApiKeysService,
     private readonly issuers: IssuersService,
-    private readonly replies: Replies,
+    private readonly draining: Draining,
     private readonly metrics: Metrics,
   ) {
     metrics.addGauge({
@@ -51,8 +51,8 @@ export class HealthService {
 
   /** Why the service is not ready, in sentences; empty if it is ready. */
   get obstacles(): string[] {
-    const { replies, codes, apiKeys, issuers } = this;
-    const drain = replies.isDraining ? 'The service is shutting down.' : undefined;
+    const { draining, codes, apiKeys, issuers } = this;
+    const drain = draining.isDraining ? 'The service is shutting down.' : undefined;
     const all = [drain, codes.obstacle, apiKeys.obstacle, issuers.obstacle];
     return all.filter((obstacle) => obstacle !== undefined);
   }

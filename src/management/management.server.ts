@@ -2,11 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
-import { prepareConnection } from '../http/server/connections.js';
-import type { ExpressRouterAdapter } from '../http/server/express-router.adapter.js';
+import { Configuration } from '../configuration/configuration.js';
 import { Problem, retryAfter } from '../problems/problem.js';
-import { ProblemRenderer } from '../problems/problem-details.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { HealthService } from './health.service.js';
 
@@ -18,12 +15,10 @@ export class ManagementServer implements OnApplicationShutdown {
 
   constructor(
     private readonly health: HealthService,
-    private readonly problems: ProblemRenderer,
+    private readonly configuration: Configuration,
     private readonly metrics: Metrics,
-    { httpAdapter }: HttpAdapterHost<ExpressRouterAdapter>,
   ) {
-    this.server = createServer(httpAdapter.classes, (...given) => void this.answer(...given));
-    this.server.on('connection', prepareConnection);
+    this.server = createServer((request, response) => void this.answer(request, response));
   }
 
   /** Called last, so that health and metrics are available while the service ends. */
@@ -39,8 +34,9 @@ export class ManagementServer implements OnApplicationShutdown {
     } catch (error) {
       const detail = 'The state cannot be collected.';
       const problem = error instanceof Problem ? error : new Problem('internal-error', { detail });
-      const { status, headers, body } = this.problems.render(problem, randomUUID());
-      response.writeHead(status, headers).end(body);
+      const requestId = randomUUID();
+      const { status, headers, body } = problem.render(requestId, this.configuration.baseAddress);
+      response.writeHead(status, { 'X-Request-Id': requestId, ...headers }).end(body);
     }
   }
 

@@ -1,20 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
-import { IsNotEmpty, IsOptional, Matches } from 'class-validator';
-import { Rule } from '../configuration/rules.js';
-import { FILTERS, type Filters } from '../lookups/filters.js';
+import { IsOptional, IsString, ValidateBy } from 'class-validator';
+import type { Filters } from '../lookups/filters.js';
 import { LIMITS, MAX_CODE_CHARACTERS } from '../problems/limits.js';
 
-/** Characters are code points, as in PostgreSQL: MaxLength counts some of them otherwise. */
-const fits = (value: string): boolean => Array.from(value).length <= MAX_CODE_CHARACTERS;
-
-const IsFilter = (): PropertyDecorator =>
-  applyDecorators(
-    IsOptional(),
-    IsNotEmpty({ message: '$property is empty: give a value or leave it out.' }),
-    Rule(fits, { message: `$property has more than ${LIMITS.filter}.` }),
-    Matches(/^\P{Cc}*$/u, { message: '$property holds control characters.' }),
-  );
-
+/** The query of the communication codes. Every rule that is broken is an issue of its own. */
 export class CommunicationCodesQuery implements Filters {
   @IsFilter()
   readonly codeType?: string;
@@ -23,4 +12,38 @@ export class CommunicationCodesQuery implements Filters {
   readonly code?: string;
 }
 
-export const PARAMETERS: readonly string[] = Object.keys(FILTERS);
+function IsFilter(): PropertyDecorator {
+  return applyDecorators(
+    IsOptional(),
+    IsString({ message: '$property is given more than once.' }), // then the value is a list
+    TextRule({
+      name: 'isNotEmpty',
+      holds: (text) => text !== '',
+      message: '$property is empty: give a value or leave it out.',
+    }),
+    TextRule({
+      name: 'isShort',
+      // Code points, as PostgreSQL counts characters
+      holds: (text) => Array.from(text).length <= MAX_CODE_CHARACTERS,
+      message: `$property has more than ${LIMITS.filter}.`,
+    }),
+    TextRule({
+      name: 'hasNoControlCharacters',
+      holds: (text) => !/\p{Cc}/u.test(text),
+      message: '$property holds control characters.',
+    }),
+  );
+}
+
+interface TextRuleOptions {
+  /** Of the constraint, another for each rule. */
+  readonly name: string;
+  readonly holds: (text: string) => boolean;
+  readonly message: string;
+}
+
+/** A rule for a single value; a list has its own fault. */
+function TextRule({ name, holds, message }: TextRuleOptions): PropertyDecorator {
+  const validate = (value: unknown): boolean => typeof value !== 'string' || holds(value);
+  return ValidateBy({ name, validator: { validate } }, { message });
+}

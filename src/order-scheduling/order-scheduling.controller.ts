@@ -1,14 +1,8 @@
-import { Controller, type ExecutionContext, Get, createParamDecorator } from '@nestjs/common';
-import { CodesService } from '../lookups/codes.service.js';
+import { Controller, Get, Query } from '@nestjs/common';
 import type { Answer } from '../http/answer.js';
-import type { ServiceRequest } from '../http/service-request.js';
+import { CodesService } from '../lookups/codes.service.js';
 import { CommunicationCodesQueryPipe } from './communication-codes-query.pipe.js';
-import type { CommunicationCodesQuery } from './communication-codes.query.js';
-
-/** Its pipe runs after the guard, so callers without credentials learn nothing about their query. */
-const CheckedQuery = createParamDecorator((_data: unknown, context: ExecutionContext) =>
-  context.switchToHttp().getRequest<ServiceRequest>(),
-);
+import { CommunicationCodesQuery } from './communication-codes.query.js';
 
 @Controller('order-scheduling/communication-codes')
 export class OrderSchedulingController {
@@ -16,7 +10,7 @@ export class OrderSchedulingController {
 
   @Get()
   listCommunicationCodes(
-    @CheckedQuery(CommunicationCodesQueryPipe) query: CommunicationCodesQuery,
+    @Query(CommunicationCodesQueryPipe) query: CommunicationCodesQuery,
   ): Answer | Promise<Answer> {
     return this.codes.communicationCodes(query);
   }

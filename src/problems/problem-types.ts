@@ -1,4 +1,5 @@
-// All problem types. The exception filter, the parser errors, the OpenAPI document and the pages at /problems are made from this table.
+// All problem types. Problem documents and the pages at /problems are made from this table; tests hold openapi.yaml
+// against it.
 import { HEADERS_TIMEOUT_MS, LIMITS, REQUEST_TIMEOUT_MS } from './limits.js';
 
 const WAIT = 'Wait for the number of seconds in Retry-After, then send the request again.';
@@ -9,7 +10,9 @@ export const problemTypes = {
     status: 400,
     title: 'The request is malformed',
     meaning:
-      'The service did not process the request. The HTTP message or a value in it is not valid, the request has a body that the operation does not take, its Expect header cannot be met, or a credential header was sent more than once.',
+      'The service did not process the request. The HTTP message or a value in it is not ' +
+      'valid, the request has a body that the operation does not take, its Expect header ' +
+      'cannot be met, or a credential header was sent more than once.',
     remedy: [
       'Send each of the headers Api-Key and Authorization once.',
       'Send no body, unless the documentation of the operation names one.',
@@ -20,7 +23,9 @@ export const problemTypes = {
     status: 400,
     title: 'A query parameter is not valid',
     meaning:
-      'A query parameter is unknown, empty, given more than once, too long or wrongly encoded. The service returns no records, because leaving out a filter would return more records than were asked for.',
+      'A query parameter is unknown, empty, given more than once, too long or wrongly ' +
+      'encoded. The service returns no records, because leaving out a filter would return ' +
+      'more records than were asked for.',
     remedy: [
       `Use only the parameters of the operation, each at most once, with 1 to ${LIMITS.filter}.`,
       'Percent-encode the values in UTF-8.',
@@ -31,7 +36,8 @@ export const problemTypes = {
     status: 401,
     title: 'Credentials are missing',
     meaning:
-      'The request lacks the header Api-Key, the header Authorization, or both. Every operation needs both.',
+      'The request lacks the header Api-Key, the header Authorization, or both. Every ' +
+      'operation needs both.',
     remedy: [
       'Send your subscription key in the header Api-Key.',
       'Send an OAuth 2.0 access token in the header Authorization, as Bearer <token>.',
@@ -41,10 +47,14 @@ export const problemTypes = {
     status: 401,
     title: 'Credentials are not valid',
     meaning:
-      'The API key or the access token is not valid. The issues say which of them. The response does not say why, because the reason would help an attacker to guess credentials.',
+      'The API key or the access token is not valid. The issues say which of them. The ' +
+      'response does not say why, because the reason would help an attacker to guess ' +
+      'credentials.',
     remedy: [
-      'Check that the key is complete. If it is, ask the administrator whether it has expired or was revoked.',
-      'Request a new access token: the present one may have expired, or may have been issued for another audience.',
+      'Check that the key is complete. If it is, ask the administrator whether it has expired ' +
+        'or was revoked.',
+      'Request a new access token: the present one may have expired, or may have been issued ' +
+        'for another audience.',
       'Send the access token, not the ID token or the refresh token.',
     ],
   },
@@ -52,7 +62,8 @@ export const problemTypes = {
     status: 403,
     title: 'The access token lacks a scope',
     meaning:
-      'Both credentials are valid, but the access token does not hold the scope that this service requires.',
+      'Both credentials are valid, but the access token does not hold the scope that this ' +
+      'service requires.',
     remedy: ['Request an access token with the scope that the WWW-Authenticate header names.'],
   },
   'not-found': {
@@ -70,7 +81,10 @@ export const problemTypes = {
   'request-timeout': {
     status: 408,
     title: 'The request took too long to arrive',
-    meaning: `The service did not receive the complete request in time. The headers must arrive within ${HEADERS_TIMEOUT_MS / 1000} seconds, the whole request within ${REQUEST_TIMEOUT_MS / 1000} seconds.`,
+    meaning:
+      'The service did not receive the complete request in time. The headers must arrive ' +
+      `within ${HEADERS_TIMEOUT_MS / 1000} seconds, the whole request within ` +
+      `${REQUEST_TIMEOUT_MS / 1000} seconds.`,
     remedy: ['Send the request again on a new connection, without pauses.'],
   },
   'uri-too-long': {
@@ -82,7 +96,9 @@ export const problemTypes = {
   'headers-too-large': {
     status: 431,
     title: 'The headers are too large',
-    meaning: `The headers of the request together are larger than ${LIMITS.headers}, or have more than ${LIMITS.headerLines}.`,
+    meaning:
+      `The headers of the request together are larger than ${LIMITS.headers}, or have more ` +
+      `than ${LIMITS.headerLines}.`,
     remedy: ['Remove headers and cookies that this service does not need.'],
   },
   'too-many-requests': {
@@ -91,14 +107,16 @@ export const problemTypes = {
     meaning: 'The API key has used up its limit of requests per minute.',
     remedy: [
       WAIT,
-      'Send If-None-Match with the ETag that you have: responses with status 304 do not count towards the limit.',
+      'Send If-None-Match with the ETag that you have: responses with status 304 do not count ' +
+        'towards the limit.',
     ],
   },
   'internal-error': {
     status: 500,
     title: 'The server met an unexpected condition',
     meaning:
-      'The request was in order, but the service failed to answer it. The log of the service holds the cause under the id in instance.',
+      'The request was in order, but the service failed to answer it. The log of the service ' +
+      'holds the cause under the id in instance.',
     remedy: [
       'Send the request again later.',
       'If the error remains, send the instance of the problem document to the support.',
@@ -114,14 +132,16 @@ export const problemTypes = {
     status: 503,
     title: 'The service is overloaded',
     meaning:
-      'The service receives more requests than it can answer in time, and refused this one without processing it.',
+      'The service receives more requests than it can answer in time, and refused this one ' +
+      'without processing it.',
     remedy: [WAIT, 'Wait longer after each further attempt.'],
   },
   'cannot-verify-credentials': {
     status: 503,
     title: 'Credentials cannot be verified now',
     meaning:
-      'The service cannot check credentials now, because it has no current list of API keys or no signing keys of the issuer. The credentials of the request may be valid.',
+      'The service cannot check credentials now, because it has no current list of API keys ' +
+      'or no signing keys of the issuer. The credentials of the request may be valid.',
     remedy: [WAIT, 'The same credentials may be accepted then.'],
   },
 };

@@ -1,37 +1,74 @@
-import type { ProblemSlug } from './problem-types.js';
+import { STATUS_CODES } from 'node:http';
+import { HttpException } from '@nestjs/common';
+import { type ProblemSlug, problemTypes } from './problem-types.js';
 
-/** A fault in one field of the request (Issue object of the interface document). `field` is `""` for the whole body (RFC 6901). */
+/** A fault in one field of the request (Issue object of the interface document). */
 export interface Issue {
   readonly description: string;
+  /** `""` for the whole body (RFC 6901), or the whole query. */
   readonly field: string;
   readonly location: 'body' | 'header' | 'path' | 'query';
+  /** What was sent. Never of a header or an unknown parameter, which may be a credential. */
   readonly value?: string;
 }
 
 export interface Circumstances {
   readonly detail: string;
   readonly issues?: readonly Issue[];
-  /** Header fields of the answer, as a flat list of names and values. A name may occur twice. */
-  readonly headers?: readonly string[];
-  /** If it differs from the status of the type: 417 is a malformed-request, too. */
+  /** Further header fields of the answer. A list of values is sent in a line each. */
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+  /** If it differs from the status of the type. */
   readonly status?: number;
-  /** HTML instead of the document, for a person who follows a link that leads nowhere. */
-  readonly page?: string | undefined;
 }
 
-/** Thrown if a request cannot be served, and answered by the exception filter. No Error: a fault of the caller needs no stack, which costs 10 % of its answer. */
-export class Problem {
-  /** @param slug about:blank where no type of ours fits: the status says it all (RFC 9457 section 4.2.1) */
+/** Thrown if a request cannot be served. ProblemFilter answers it with a problem document (RFC 9457). */
+export class Problem extends HttpException {
+  /** @param slug `about:blank` where no type of ours fits: the status says it all (RFC 9457 section 4.2.1) */
   constructor(
     readonly slug: ProblemSlug | 'about:blank',
     readonly circumstances: Circumstances,
-  ) {}
+  ) {
+    const usualStatus = slug === 'about:blank' ? 500 : problemTypes[slug].status;
+    super(circumstances.detail, circumstances.status ?? usualStatus);
+  }
+
+  /**
+   * The answer: the members of the interface document, in their order.
+   * @param baseAddress of the pages that explain the types
+   */
+  render(requestId: string, baseAddress: string) {
+    const status = this.getStatus();
+    const { detail, issues = [], headers } = this.circumstances;
+    const body = JSON.stringify({
+      ...this.typeAndTitle(baseAddress),
+      status,
+      detail,
+      instance: `urn:uuid:${requestId}`,
+      dateTime: new Date().toISOString(),
+      issues: issues.length > 0 ? issues : undefined,
+    });
+    const usualHeaders = {
+      'Content-Type': 'application/problem+json',
+      'Content-Length': String(Buffer.byteLength(body)),
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+    };
+    return { status, headers: { ...usualHeaders, ...headers }, body };
+  }
+
+  private typeAndTitle(baseAddress: string) {
+    if (this.slug === 'about:blank')
+      return { type: this.slug, title: STATUS_CODES[this.getStatus()] };
+    const { title } = problemTypes[this.slug];
+    return { type: `${baseAddress}/problems/${this.slug}`, title };
+  }
 }
 
-export const malformed = (detail: string): Problem => new Problem('malformed-request', { detail });
+export const malformed = (detail: string, issues?: readonly Issue[]): Problem =>
+  new Problem('malformed-request', { detail, issues });
 
-/** A Retry-After field of `seconds` plus a random part of up to 50 %, so that callers do not all return at the same time. */
-export const retryAfter = (seconds: number): string[] => [
-  'Retry-After',
-  String(Math.ceil(seconds * (1 + Math.random() / 2))),
-];
+/** A Retry-After field. Up to half of the time is added by chance, so that callers do not all return at once. */
+export function retryAfter(seconds: number): { 'Retry-After': string } {
+  const spread = seconds * (1 + Math.random() / 2);
+  return { 'Retry-After': String(Math.ceil(spread)) };
+}

@@ -54,7 +54,6 @@ describe('an API key', () => {
     ['with its last character changed', (key) => key.replace(/.$/, (c) => (c === 'a' ? 'b' : 'a'))],
     ['cut short', (key) => key.slice(0, -1)],
     ['in other case', (key) => key.toUpperCase()],
-    ['twice in one line', (key) => `${key}, ${key}`],
     ['of 5,000 characters', () => 'x'.repeat(5_000)],
     ['that is SQL', () => `' or 1=1 --`],
     ['that is not ASCII', () => 'schlüssel'],
@@ -125,10 +124,13 @@ describe('both credentials', () => {
   });
 
   it('may be sent once', async () => {
-    const [key, token] = [`Api-Key: ${world.key.key}\r\n`, `Authorization: ${world.token}\r\n`];
+    const key = `Api-Key: ${world.key.key}\r\n`;
+    const token = `Authorization: ${world.token}\r\n`;
+    const joined = `Api-Key: ${world.key.key}, ${world.key.key}\r\n`;
     for (const path of ALL_PATHS)
       for (const more of [key, token, 'api-key: other\r\n', 'authorization: Basic x\r\n'])
         expect(await rawStatus(key + token + more, path)).toBe(400);
+    expect(await rawStatus(joined + token)).toBe(400);
     expect(await rawStatus(key + token)).toBe(200);
   });
 

@@ -19,7 +19,7 @@ const app = await createApplication(
 beforeAll(() => app.listen(0, '127.0.0.1'));
 afterAll(() => app.close());
 
-it('every route is public on purpose, or one of the three operations, which refuse anonymous callers, also while keys cannot be checked', async () => {
+it('every route is public on purpose, or refuses anonymous callers, also while keys cannot be checked', async () => {
   const { stack } = app.getHttpAdapter().getInstance().router;
   const paths = [...new Set(stack.flatMap(({ route }) => (route ? [route.path] : [])))];
   const guarded = paths.filter((path) => !OPEN.test(path));

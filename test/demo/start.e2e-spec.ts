@@ -37,7 +37,9 @@ function launch(clone: string, environment: Record<string, string>): Running {
 async function start(environment: Record<string, string> = {}) {
   const { child, output, ended } = launch(folder, { ...ports, ...environment });
   let status: unknown;
-  void ended.then((outcome) => (status = outcome.status));
+  child.once('close', (code) => {
+    status = code;
+  });
   await until(async () => output.stdout.includes('Ctrl-C stops') || status !== undefined);
   const end = async (signal: NodeJS.Signals): Promise<unknown> => {
     child.kill(signal);

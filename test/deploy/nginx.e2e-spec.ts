@@ -99,7 +99,7 @@ describeWithNginx('strangers before deploy/nginx', () => {
 
   it('passes the answer of the service on where a body does not arrive', async () => {
     const { responses } = await slowBody;
-    expectRefusal(responses, 'request-timeout');
+    expectRefusal(responses, 'malformed-request');
   });
 });
 

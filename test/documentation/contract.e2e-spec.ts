@@ -7,7 +7,7 @@ import * as fc from 'fast-check';
 import { parse } from 'yaml';
 import { createApplication } from '../../src/bootstrap/create-application.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
-import { NEGOTIATED_FROM } from '../../src/http/answer.js';
+import { CODED_FROM_BYTES } from '../../src/http/answer.js';
 import { CodesService } from '../../src/lookups/codes.service.js';
 import { FILTERS } from '../../src/lookups/filters.js';
 import {
@@ -85,7 +85,7 @@ it('openapi.yaml has the limits that the service keeps', () => {
     `| ${LIMITS.headers} and ${LIMITS.headerLines} | 431 |`,
     `| ${LIMITS.filter} (Unicode code points) | 400 |`,
     `| ${HEADERS_TIMEOUT_MS / 1000} s, ${REQUEST_TIMEOUT_MS / 1000} s | 408 |`,
-    `communication codes of ${NEGOTIATED_FROM / 1024} KiB and more`,
+    `communication codes of ${CODED_FROM_BYTES / 1024} KiB and more`,
   ];
   const description = file.info.description.replaceAll(/\s+/g, ' ');
   for (const limit of limits) expect(description).toContain(limit);

@@ -1,11 +1,13 @@
-// What of HTTP is taken, and what is not. Every reply that leaves the process has the same form, and is counted and logged under its id, whichever
-// part of the program found out about it. After one that closes its connection nothing runs, nothing is answered and nothing is counted.
+// What of HTTP is taken, and what is not. Every reply that leaves the process has the same form, and is counted and
+// logged under its id, whichever part of the program found out about it.
 import { randomUUID } from 'node:crypto';
+import { networkInterfaces } from 'node:os';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProblemSlug } from '../../src/problems/problem-types.js';
 import { PATHS } from '../support/paths.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
 import { type Exchange, type Reply, exchange } from '../support/raw.js';
+import { Reader } from '../support/reader.js';
 import type { RunningService } from '../support/service.js';
 import { testWorld } from '../support/test-world.js';
 
@@ -26,13 +28,12 @@ const credentials = (): string =>
   `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`;
 const good = (line = `GET ${PATH}`, more = ''): string => request(line, credentials() + more);
 
-/** Sends bytes in one packet. Each answer has to be counted once and logged under its id, and says that it depends on the origin. */
+/** Sends bytes in one packet. Each answer has to be counted once and logged under its id. */
 async function send(bytes: string, answers = Infinity): Promise<Exchange> {
   const { service } = world;
   const counted = await service.metric('order_lookup_http_requests_total');
   const found = await exchange(service.port, [Buffer.from(bytes, 'latin1')], { answers });
   for (const { status, headers } of found.responses) {
-    expect(headers.get('vary')).toBe('Origin');
     const id = headers.get('x-request-id');
     const line = await service.waitForLog(({ requestId }) => requestId === id);
     const [operation, durationMs] = [expect.any(String), expect.any(Number)];
@@ -52,9 +53,9 @@ function expectProblemOf(reply: Reply | undefined, slug: ProblemSlug, status?: n
   return expectProblem({ ...(reply as Reply), text }, slug, status);
 }
 
-/** The first of these bytes get one answer, a problem document, and the connection is closed: what is behind them never runs. */
+/** These bytes get one answer, a problem document, and the connection is closed: what is behind them never runs. */
 async function expectRefusal(bytes: string, slug: ProblemSlug = 'malformed-request') {
-  const found = await send(slug === 'uri-too-long' ? bytes : bytes + good());
+  const found = await send(bytes.length > 30_000 ? bytes : bytes + good());
   expect(statusesOf(found)).toHaveLength(1);
   const [reply] = found.responses;
   expect([found.closed, reply?.headers.get('connection')]).toEqual([true, 'close']);
@@ -63,23 +64,21 @@ async function expectRefusal(bytes: string, slug: ProblemSlug = 'malformed-reque
 
 describe('what is no request is answered 400, and the connection closed', () => {
   it.each([
-    ...['garbage', ' / HTTP/1.1', 'get / HTTP/1.1', 'FETCH / HTTP/1.1', 'GET /', 'GET / ICE/1.0'],
-    ...['GET / HTTP/2.0', 'GET / HTTP/1.2', 'GET / HTTP/11', 'GET / HTTP/1', 'GET / http/1.1'],
-    ...['GET / HTTP/1.1x', 'GET / HTTP/1.10', 'GET / x HTTP/1.1', 'GET\t/ HTTP/1.1'],
-    ...['GET /\x01 HTTP/1.1', 'GET /ü HTTP/1.1', `GET ${PATH}#x HTTP/1.1`, 'GET nothing HTTP/1.1'],
-    ...['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', '\0\0\0\0', 'PRI * HTTP/2.0\r\n\r\nSM'],
-    ...['GET http://[::1/x HTTP/1.1', 'GET http://a]b/x HTTP/1.1', 'GET http://a%2/x HTTP/1.1'],
-    ...['GET http://me:secret@x/x HTTP/1.1', 'GET http://x:y/x HTTP/1.1', 'GET ftp://x/ HTTP/1.1'],
-    ...['GET http:///x HTTP/1.1', 'GET / HTTP/1.1\r\n Host: x', 'GET / HTTP/1.1\nA: b'],
+    ...['garbage', ' / HTTP/1.1', 'get / HTTP/1.1', 'FETCH / HTTP/1.1', 'GET / ICE/1.0'],
+    ...['GET / HTTP/1.2', 'GET / HTTP/11', 'GET / HTTP/1', 'GET / http/1.1', 'GET / HTTP/1.1x'],
+    ...['GET / x HTTP/1.1', 'GET\t/ HTTP/1.1', 'GET /\x01 HTTP/1.1', 'GET /ü HTTP/1.1'],
+    ...['GET nothing HTTP/1.1', 'GET x: HTTP/1.1', 'PRI * HTTP/2.0\r\n\r\nSM'],
+    ...['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', '\0\0\0\0'],
+    ...['GET http://[::1/x HTTP/1.1', 'GET http://a]b/x HTTP/1.1', `GET ${PATH}#x HTTP/1.1`],
+    ...['GET / HTTP/1.1\r\n Host: x', 'GET / HTTP/1.1\nA: b'],
   ])('%j', (line) => expectRefusal(`${line}\r\nHost: x\r\n\r\n`));
 
   it.each([
     ...['Host: x\nA: b', 'Host: x\rA: b', 'Host : x', 'Host\t: x', 'Host: x\r\nA: b\r\n c', 'A: b'],
     ...['Host: x\r\nnonsense', 'Host: x\r\n: b', 'Host: x\r\nA: b\x01c', 'Host: x\r\nA: b\0c'],
     ...['Host: x\r\nA\x01: b', 'Host: x\r\nA: b\x7fc', 'Host: x\r\n"A": b', 'Host: x\r\nA/B: c'],
-    ...['Host: x\r\nÄ: c', 'Host: x\r\nHost: x', 'Host: x\r\nhOST: y', 'Host: a b', 'Host: a/b'],
-    ...['Host: a?b', 'Host: me@a', 'Host: a:b', 'Host: [::1', 'Host: a\x80', 'Host: a%2'],
-    ...['Host: "a"', 'Host: a\\b'],
+    ...['Host: x\r\nÄ: c', 'Host: x\r\nHost: x', 'Host: x\r\nhOST: y', 'Host: a b', 'Host: [::1'],
+    ...['Host: a/b', 'Host: me@a', 'Host: a:b', 'Host: a\x80', 'Host: "a"'],
   ])('%j', (lines) => expectRefusal(`GET ${PATH} HTTP/1.1\r\n${lines}\r\n\r\n`));
 
   const LENGTHS = ['5\r\nContent-Length: 6', '0\r\nContent-Length: 0', '5, 5', '-1', '+5', '0x5'];
@@ -103,6 +102,11 @@ describe('what is no request is answered 400, and the connection closed', () => 
   it.each(['Host: x\r\nHost: y', 'Transfer-Encoding: chunked'])('%j in HTTP/1.0', (lines) =>
     expectRefusal(`GET / HTTP/1.0\r\n${lines}\r\n\r\n`),
   );
+
+  it('after the answers to what came before', async () => {
+    const found = await send(`${good()}${request('GET /nothing')}garbage\r\n\r\n${good()}`);
+    expect([statusesOf(found), found.closed]).toEqual([[200, 404, 400], true]);
+  });
 });
 
 const chunks = 'Transfer-Encoding: chunked\r\n';
@@ -112,8 +116,7 @@ describe('the limits', () => {
   it.each<[string, ProblemSlug, string]>([
     ['a target of 8,001 bytes', 'uri-too-long', request(`GET /${'x'.repeat(8_000)}`)],
     ['a target of 20,000 bytes', 'uri-too-long', request(`GET /${'x'.repeat(20_000)}`)],
-    ['a target of 40,000 bytes', 'uri-too-long', request(`GET /${'x'.repeat(40_000)}`)],
-    ['a target without an end', 'uri-too-long', `GET /${'x'.repeat(60_000)}`],
+    ['a target without an end', 'headers-too-large', `GET /${'x'.repeat(60_000)}`],
     ['a header over 16 KiB', 'headers-too-large', request('GET /', line(16_400))],
     ['a header of 80 KiB', 'headers-too-large', request('GET /', line(80_000))],
     ['lines over 16 KiB together', 'headers-too-large', request('GET /', line(400).repeat(50))],
@@ -134,21 +137,26 @@ describe('a body', () => {
   it.each([
     ['with a length', request(`GET ${PATH}`, 'Content-Length: 5\r\n') + 'hello'],
     ['in chunks', request(`GET ${PATH}`, chunks) + '5\r\nhello\r\n0\r\n\r\n'],
+    ['in chunks that hold nothing', request(`GET ${PATH}`, chunks) + '0\r\n\r\n'],
     ['with OPTIONS', request(`OPTIONS ${PATH}`, 'Content-Length: 5\r\n') + 'hello'],
     ['at an unknown address', request('GET /nothing', 'Content-Length: 5\r\n') + 'hello'],
-    ['that is announced', request(`GET ${PATH}`, `Expect: 100-continue\r\n${chunks}`)],
   ])('%s is refused, and what follows it never runs', async (_name, bytes) => {
     const description = 'A body was sent. Send none: the filters are query parameters.';
     const { issues } = await expectRefusal(bytes);
     expect(issues).toEqual([{ description, field: '', location: 'body' }]);
   });
 
-  it.each([
-    ['a length of 0', 'Content-Length: 0\r\n', ''],
-    ['chunks that hold nothing', chunks, '0\r\n\r\n'],
-  ])('that is empty is none: %s', async (_name, header, body) => {
-    const found = await send(good(undefined, header) + body + good(), 2);
+  it('of no length is none', async () => {
+    const found = await send(good(undefined, 'Content-Length: 0\r\n') + good(), 2);
     expect(statusesOf(found)).toEqual([200, 200]);
+  });
+
+  it('of another method has no transfer coding but chunked', () =>
+    expectRefusal(request(`POST ${PATH}`, 'Transfer-Encoding: gzip, chunked\r\n') + '0\r\n\r\n'));
+
+  it('of another method is read to its end', async () => {
+    const bytes = request(`POST ${PATH}`, 'Content-Length: 3\r\n') + 'abc';
+    expect(statusesOf(await send(bytes + good(), 2))).toEqual([405, 200]);
   });
 });
 
@@ -163,21 +171,21 @@ describe('a problem document is the answer to', () => {
     [request('GET http://elsewhere/'), 'not-found'],
     [request('GET http://elsewhere?x'), 'not-found'],
     [request('OPTIONS *'), 'not-found'],
+    [request('GET ftp://x/'), 'not-found'],
     [request(`GET ${BASE}/problems/%zz`), 'malformed-request'],
     [request(`GET ${BASE}/problems/%C3`), 'malformed-request'],
     ...['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'].map(
       (method): [string, ProblemSlug] => [request(`${method} ${PATH}`), 'method-not-allowed'],
     ),
-    [request('CONNECT x:1', 'Content-Length: 3\r\n'), 'method-not-allowed'],
     [request(`GET ${PATH}`, 'Expect: x\r\n'), 'malformed-request', 417],
-    [request(`GET ${PATH}`, 'Expect: x, 100-continue\r\n'), 'malformed-request', 417],
     [request(`GET ${PATH}`), 'missing-credentials'],
   ])('%j', async (bytes, slug, ...[status]) => {
     const { responses } = await send(bytes, 1);
     expectProblemOf(responses[0], slug, status);
     const { headers } = responses[0] as Reply;
+    expect(headers.get('vary')).toBe('Origin');
     expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
-    expect(headers.get('access-control-expose-headers') ?? 'OPTIONS').toMatch(/OPTIONS|WWW-A/);
+    expect(headers.get('access-control-expose-headers')).toMatch(/WWW-Authenticate$/);
     if (slug === 'method-not-allowed') expect(headers.get('allow')).toBe('GET, HEAD, OPTIONS');
   });
 });
@@ -197,19 +205,13 @@ describe('what RFC 9112 allows', () => {
     expect(found.responses[0]?.headers.get('access-control-allow-origin')).toBe(ORIGIN);
   });
 
-  it.each(['', 'a.example:443', '[2001:db8::1]:80', '[::1]', 'a_b', 'a:', '%41'])(
-    'the host "%s"',
-    async (host) => {
-      expect(statusesOf(await send(good().replace('Host: x', `Host: ${host}`), 1))).toEqual([200]);
-    },
-  );
-
   it('gives a preflight methods and headers, and another origin no permission', async () => {
     const preflight = request(`OPTIONS ${PATH}`, 'Access-Control-Request-Method: GET\r\n');
     const { headers } = (await send(preflight, 1)).responses[0] as Reply;
     expect(headers.get('access-control-allow-methods')).toBe('GET, HEAD, OPTIONS');
     expect(headers.get('access-control-allow-headers')).toBe(
-      'Api-Key, Authorization, Content-Type, If-None-Match, X-Request-Id, traceparent',
+      'Api-Key, Authorization, Cache-Control, Content-Type, If-None-Match, X-Request-Id, ' +
+        'baggage, traceparent, tracestate',
     );
     const other = await send(preflight.replace(ORIGIN, 'https://other'), 1);
     expect(other.responses[0]?.headers.get('access-control-allow-origin')).toBe(null);
@@ -217,37 +219,45 @@ describe('what RFC 9112 allows', () => {
 });
 
 describe('an answer that closes its connection', () => {
-  it.each<[string, number, () => string]>([
-    ['Connection: close', 200, () => good(undefined, 'Connection: close\r\n')],
-    ['HTTP/1.0', 200, () => `GET ${PATH} HTTP/1.0\r\n${credentials()}\r\n`],
-    ['keep-alive', 200, () => good(undefined, 'Connection: keep-alive\r\n').replace('1.1', '1.0')],
-    ['Expect: 100-continue', 200, () => good(undefined, 'Expect: 100-continue\r\n')],
-    ['another expectation', 417, () => good(undefined, 'Expect: x\r\n')],
-    ['a body', 400, () => good(undefined, 'Content-Length: 3\r\n') + 'abc'],
-    ['chunks', 400, () => good(undefined, chunks) + '3\r\nabc\r\n0\r\n\r\n'],
-    ['POST with a body', 405, () => request(`POST ${PATH}`, 'Content-Length: 3\r\n') + 'abc'],
-    ['POST with chunks', 405, () => request(`POST ${PATH}`, chunks) + '0\r\n\r\n'],
-    ['POST elsewhere', 404, () => request('POST /nothing', 'Content-Length: 3\r\n') + 'abc'],
-    ['no Host', 400, () => `GET ${PATH} HTTP/1.1\r\n${credentials()}\r\n`],
-    ['bytes that are no request', 400, () => 'nonsense\r\n\r\n'],
-    ['CONNECT', 405, () => request('CONNECT x:1')],
-  ])('is the last, whatever is before and behind it: %s, %d', async (_name, status, bytes) => {
-    const behind = [good().repeat(2), 'nonsense\r\n\r\n', request('CONNECT x:1'), good('POST /')];
-    for (const next of behind)
-      for (const [before, statuses] of [
-        ['', []],
-        [good() + request('GET /nothing'), [200, 404]],
-      ] as const) {
-        const found = await send(before + bytes() + next);
-        expect([statusesOf(found), found.closed]).toEqual([[...statuses, status], true]);
-        expect(found.responses.at(-1)?.headers.get('connection')).toBe('close');
-      }
+  it.each<{ name: string; status: number; bytes: () => string }>([
+    { name: 'close', status: 200, bytes: () => good(undefined, 'Connection: close\r\n') },
+    { name: '1.0', status: 200, bytes: () => `GET ${PATH} HTTP/1.0\r\n${credentials()}\r\n` },
+    { name: 'expectation', status: 417, bytes: () => good(undefined, 'Expect: x\r\n') },
+    { name: 'no Host', status: 400, bytes: () => `GET ${PATH} HTTP/1.1\r\n\r\n` },
+    { name: 'a body', status: 400, bytes: () => good(undefined, 'Content-Length: 3\r\n') + 'abc' },
+  ])('is the last one: $name, $status', async ({ status, bytes }) => {
+    const found = await exchange(world.service.port, good() + bytes() + good().repeat(2));
+    expect([statusesOf(found), found.closed]).toEqual([[200, status], true]);
+    expect(found.responses.at(-1)?.headers.get('connection')).toBe('close');
+  });
+
+  it('is none to CONNECT, which Node.js closes', async () => {
+    const found = await send(request('CONNECT x:1'));
+    expect([statusesOf(found), found.closed]).toEqual([[], true]);
   });
 
   it('reaches a client that is still sending', async () => {
     const body = 'x'.repeat(8_000_000);
-    const found = await send(request(`POST ${PATH}`, 'Content-Length: 8000000\r\n') + body);
-    expect([statusesOf(found), found.closed]).toEqual([[405], true]);
+    const found = await send(request(`POST ${PATH}`, 'Content-Length: 8000000\r\n') + body, 1);
+    expect(statusesOf(found)).toEqual([405]);
+  });
+});
+
+describe('a credential header', () => {
+  const key = (): string => `Api-Key: ${world.key.key}\r\n`;
+  it.each<{ name: string; lines: () => string; field: string }>([
+    { name: 'two keys', lines: () => key() + credentials(), field: 'Api-Key' },
+    { name: 'a key with a comma', lines: () => 'Api-Key: a, b\r\n', field: 'Api-Key' },
+    { name: 'a token with a comma', lines: () => 'Authorization: a,b\r\n', field: 'Authorization' },
+    {
+      name: 'two tokens',
+      lines: () => `${credentials()}authorization: Basic x\r\n`,
+      field: 'Authorization',
+    },
+  ])('is sent once: $name', async ({ lines, field }) => {
+    const { issues } = await expectRefusal(request(`GET ${PATH}`, lines()));
+    const description = `${field} was sent more than once: send it once.`;
+    expect(issues).toEqual([{ description, field, location: 'header' }]);
   });
 });
 
@@ -270,23 +280,22 @@ describe('probes', () => {
   it('learn nothing about what is inside', async () => {
     const { responses } = await send(good(), 1);
     const names = [...(responses[0]?.headers.keys() ?? [])].filter((name) => !/^access/.test(name));
-    expect(names.toSorted().join(' ')).toBe(
-      'cache-control connection content-length content-type date etag keep-alive vary x-content-type-options x-request-id',
-    );
+    const ofContent = ['cache-control', 'content-length', 'content-type', 'etag', 'vary'];
+    const ofConnection = ['connection', 'date', 'keep-alive'];
+    const others = ['x-content-type-options', 'x-request-id'];
+    expect(names.toSorted()).toEqual([...ofContent, ...ofConnection, ...others].toSorted());
   });
 });
 
-it('Upgrade is ignored: the connection stays open, and all requests of a packet are answered in order', async () => {
+it('Upgrade is ignored, and the connection stays open', async () => {
   const lines = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n';
   const upgrade = (path = PATH): string => good(`GET ${path}`, lines);
-  const packet = good() + upgrade() + upgrade('/nothing') + good() + upgrade();
-  const twice = [packet, '', packet];
-  const found = await exchange(world.service.port, twice, { answers: 10, pauseMs: 50 });
-  const statuses = [200, 200, 404, 200, 200];
-  expect([statusesOf(found), found.closed]).toEqual([[...statuses, ...statuses], false]);
-  const closing = upgrade().replace('Upgrade,', 'close, Upgrade,') + upgrade();
-  expect(statusesOf(await send(upgrade() + closing))).toEqual([200, 200]);
-  expect(statusesOf(await send(`${upgrade()}nonsense\r\n\r\n${good()}`))).toEqual([200, 400]);
+  const reader = await Reader.to(world.service.url);
+  const statuses: number[] = [];
+  for (const bytes of [upgrade(), good(), upgrade('/nothing'), upgrade()])
+    statuses.push((await reader.ask(bytes)).status);
+  reader.close();
+  expect(statuses).toEqual([200, 200, 404, 200]);
 });
 
 it('X-Request-Id is used if it is a UUID, with or without dashes', async () => {
@@ -295,6 +304,22 @@ it('X-Request-Id is used if it is a UUID, with or without dashes', async () => {
     const { responses } = await send(good(undefined, `X-Request-Id: ${sent}\r\n`), 1);
     expect(responses[0]?.headers.get('x-request-id')).toBe(id);
   }
+});
+
+describe('without HOST', () => {
+  it('the service listens on every address of both families, and the log has IPv4 as it is', async () => {
+    const service = await world.replica({ HOST: '' });
+    const hasIPv6 = Object.values(networkInterfaces())
+      .flat()
+      .some((each) => each?.address === '::1');
+    const hosts = hasIPv6 ? ['127.0.0.1', '[::1]'] : ['127.0.0.1'];
+    for (const host of hosts) {
+      const response = await fetch(`http://${host}:${service.port}/nothing`);
+      const id = response.headers.get('x-request-id');
+      const line = await service.waitForLog(({ requestId }) => requestId === id);
+      expect(line['address']).toBe(host.replaceAll(/[[\]]/g, ''));
+    }
+  });
 });
 
 describe('the address in the line of a request', () => {
@@ -310,6 +335,8 @@ describe('the address in the line of a request', () => {
     [2, '192.0.2.7:4711, 198.51.100.7', '192.0.2.7'],
     [2, '[2001:db8::1]:80, 198.51.100.7', '2001:db8::1'],
     [2, '[2001:db8::2], 198.51.100.7', '2001:db8::2'],
+    [2, '::ffff:192.0.2.7, 198.51.100.7', '192.0.2.7'],
+    [2, 'a secret, 198.51.100.7', '127.0.0.1'],
     [2, 'a secret', '127.0.0.1'],
   ])('with TRUSTED_PROXY_HOPS=%i and %s is %s', async (hops, forwarded, address) => {
     const service = hops === 0 ? world.service : behindTwo;

@@ -1,4 +1,5 @@
-// Requests between right and wrong, by a grammar: most parts are good, each may be spoiled, and several requests may stand in one packet.
+// Requests between right and wrong, by a grammar: most parts are good, each may be spoiled, and several requests may
+// stand in one packet.
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
@@ -59,7 +60,7 @@ async function expectGoodAnswers(requests: readonly string[]): Promise<void> {
   const { responses, closed } = await exchange(world.service.port, [bytes]);
   const connections = responses.map(({ headers }) => headers.get('connection'));
   expect(closed).toBe(true);
-  expect(connections.indexOf('close')).toBe(responses.length - 1);
+  expect([-1, responses.length - 1]).toContain(connections.indexOf('close')); // nothing follows it
   for (const { status, headers, text: body } of responses) {
     expect(headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
     expect(status).toBeLessThan(500);

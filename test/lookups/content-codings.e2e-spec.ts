@@ -103,16 +103,19 @@ describe.each([LIST, `${LIST}?codeType=LARGE`])('GET %s', (path) => {
     expect([range.status, range.body.equals(reply.body)]).toEqual([200, true]);
   });
 
-  it('gives 304 for the tag of any coding, also a weak one and in a list, whatever the caller accepts, and 200 for others', async () => {
+  it('gives 304 for the tag of what would be sent, also a weak one and in a list, and 200 for others', async () => {
     const plain = await ask(path);
-    for (const etag of ALL.map((coding) => tagIn(coding, plain)))
-      for (const named of [etag, `W/${etag}`, `"other", W/${etag} , "another"`])
-        for (const accepted of ['', 'identity', 'gzip', 'br', '*;q=0'])
-          for (const method of ['GET', 'HEAD']) {
-            const reply = await ask(path, accepted, { 'If-None-Match': named }, method);
-            expect(reply).toMatchObject({ status: 304, headers: { etag, vary: VARY } });
-            expect([reply.coding, reply.body.length]).toEqual(['identity', 0]);
-          }
+    for (const coding of ALL) {
+      const etag = tagIn(coding, plain);
+      for (const named of [etag, `W/${etag}`, `"other", W/${etag} , "another"`, '*'])
+        for (const method of ['GET', 'HEAD']) {
+          const reply = await ask(path, coding, { 'If-None-Match': named }, method);
+          expect(reply).toMatchObject({ status: 304, headers: { etag, vary: VARY } });
+          expect([reply.coding, reply.body.length]).toEqual(['identity', 0]);
+        }
+      for (const other of ALL.filter((each) => each !== coding))
+        expect((await ask(path, other, { 'If-None-Match': etag })).status).toBe(200);
+    }
     const etag = tagIn('identity', plain);
     for (const named of [etag.replace(/"$/, '-deflate"'), `${etag}-gzip`, etag.slice(1, -1), ''])
       expect((await ask(path, undefined, { 'If-None-Match': named })).status).toBe(200);
@@ -153,12 +156,13 @@ describe('the size from which answers have codings', () => {
     const path = `${LIST}?codeType=${type}`;
     const plain = await ask(path);
     expect(plain.headers).toMatchObject({ 'content-length': type, vary: VARY });
-    const again = await ask(path, 'gzip', { 'If-None-Match': plain.headers.etag ?? '' }, 'HEAD');
+    const known = { 'If-None-Match': plain.headers.etag ?? '' };
+    const again = await ask(path, 'identity', known, 'HEAD');
     expect(again).toMatchObject({ status: 304, headers: { vary: VARY } });
     if (has) await codingsOf(path);
     for (const coding of CODINGS) {
       expect((await ask(path, coding)).coding).toBe(has ? coding : 'identity');
-      const { status } = await ask(path, undefined, { 'If-None-Match': tagIn(coding, plain) });
+      const { status } = await ask(path, coding, { 'If-None-Match': tagIn(coding, plain) });
       expect(status).toBe(has ? 304 : 200);
     }
   });

@@ -1,19 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
-import { drainsUntilTold, withoutLimits } from '../support/clocks.js';
+import { drainsUntilTold, preload, withoutLimits } from '../support/clocks.js';
 import { PATHS } from '../support/paths.js';
-import { exchange } from '../support/raw.js';
+import { run } from '../support/program.js';
 import { type LogLine, type RunningService, until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
 import { testWorld } from '../support/test-world.js';
 
 const world = testWorld();
 
-/** How long clients may continue to read, as src/http/server/express-router.adapter.ts has it. */
+/** How long clients may continue to read, as src/http/draining.ts has it. */
 const CLOSE_MS = 4_000;
 
 const hasBegun = ({ msg }: LogLine): boolean => msg === 'stopping';
 
-/** A replica that has begun to end, and answers on until it is told to close. */
+/** A replica that has begun to end, and answers on until it is told to close by SIGUSR2. */
 async function ending(signal: NodeJS.Signals): Promise<RunningService> {
   const service = await world.replica(drainsUntilTold);
   service.signal(signal);
@@ -21,7 +21,26 @@ async function ending(signal: NodeJS.Signals): Promise<RunningService> {
   return service;
 }
 
+/** Sends signals until the process has ended. */
+async function insist(service: RunningService): Promise<number | null> {
+  const again = setInterval(() => service.signal('SIGTERM'), 100);
+  const status = await service.exited();
+  clearInterval(again);
+  return status;
+}
+
 describe('a signal to end', () => {
+  it('counts from the first moment, before the service is loaded', async () => {
+    const signalAtOnce = preload(`
+      const { on } = process;
+      process.on = function (event, ...rest) {
+        if (event === 'SIGHUP') setImmediate(() => process.kill(process.pid, 'SIGTERM'));
+        return on.call(this, event, ...rest);
+      };`);
+    // Once it is loaded, the start ends with 1, because the variables of the service are missing
+    expect(await run('main.js', [], signalAtOnce)).toMatchObject({ status: 0, stderr: '' });
+  });
+
   it('turns readiness off at once; requests are answered on with Connection: close; the status is 0', async () => {
     const stops = async (signal: NodeJS.Signals): Promise<void> => {
       const service = await ending(signal);
@@ -38,25 +57,14 @@ describe('a signal to end', () => {
     await Promise.all([stops('SIGTERM'), stops('SIGHUP')]);
   });
 
-  it('answers requests that wait on a connection, and closes it after the last of them', async () => {
+  it('serves committed changes until the process ends, which a signal a second later does at once', async () => {
     const service = await ending('SIGTERM');
-    const fields = Object.entries(world.headers).map((field) => field.join(': '));
-    const request = [`GET ${PATHS.orderUpdate} HTTP/1.1`, 'Host: x', ...fields, '', ''];
-    const { responses, closed } = await exchange(service.port, request.join('\r\n').repeat(3));
-    const answers = responses.map(({ status, headers }) => [status, headers.get('connection')]);
-    const open = [200, 'keep-alive'];
-    expect({ answers, closed }).toEqual({ answers: [open, open, [200, 'close']], closed: true });
-    await service.kill();
-  });
-
-  it('serves committed changes until the process ends, which a second signal does at once', async () => {
-    const service = await ending('SIGTERM');
+    service.signal('SIGTERM'); // within a second: npm passes on what the terminal has sent, too
     await world.database.addValue('Late');
     await until(async () =>
       (await world.get(PATHS.orderUpdate, { service })).text.includes('Late'),
     );
-    service.signal('SIGTERM');
-    expect(await service.exited()).toBe(130);
+    expect(await insist(service)).toBe(130);
   });
 
   it('DRAIN_SECONDS is how long requests are answered; KEEP_ALIVE_SECONDS is how long a connection may be idle', async () => {

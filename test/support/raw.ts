@@ -77,6 +77,10 @@ function parse(bytes: Buffer): { responses: Reply[]; whole: number; rest: string
     const [statusLine = '', ...lines] = bytes.subarray(at, end).toString('latin1').split('\r\n');
     const headers = new Headers(lines.map((line) => line.split(/:(.*)/, 2) as [string, string]));
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
+    if (status === 100) {
+      at = end + 4; // the answer follows
+      continue;
+    }
     const length = status === 304 || status === 204 ? 0 : Number(headers.get('content-length'));
     at = end + 4 + length;
     if (at <= bytes.length) whole++;

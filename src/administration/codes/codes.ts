@@ -37,7 +37,7 @@ export const show = command({
     for (const operation of wanted) {
       const isList = operation === 'order-scheduling';
       const answer = isList ? snapshot.communicationCodes({}) : snapshot.supportedValues(operation);
-      const body = (await answer).parts.join('');
+      const body = String((await answer).body);
       texts.push(area === undefined ? `${operation}\n${body}\n` : body);
     }
     return { text: texts.join('\n'), exact: true };

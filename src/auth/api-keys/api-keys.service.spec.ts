@@ -33,7 +33,7 @@ it.each([
   [1, 1, undefined],
 ])('a key ends at the moment in its row: %i, %i', (expires, revoked, reason) => {
   const verdict = begin([[expires, revoked]]).service.verify(KEY);
-  expect('reason' in verdict ? verdict.reason : undefined).toBe(reason);
+  expect(verdict.isAccepted ? undefined : verdict.fault.reason).toBe(reason);
 });
 
 const end = (expires: number, revoked = Infinity) => [expires, revoked] as const;

@@ -7,10 +7,10 @@ import { ApiKey } from '../../database/entities.js';
 import type { PolledSnapshot } from '../../snapshots/polled-snapshot.js';
 import { Metrics } from '../../telemetry/metrics.js';
 import { SnapshotsService } from '../../snapshots/snapshots.service.js';
-import type { Caller } from '../../http/service-request.js';
+import type { Caller } from '../../http/request-context.js';
 import { hasValidChecksum, hashApiKey } from './api-key.js';
 import { KeyUse } from './key-use.js';
-import type { Fault } from '../fault.js';
+import { type KeyVerdict, rejected } from '../fault.js';
 
 export interface ListedKey extends Caller {
   /** Milliseconds since the epoch; Infinity if there is no such time. */
@@ -49,18 +49,19 @@ export class ApiKeysService {
     });
   }
 
-  verify(key: string | undefined): Caller | Fault {
-    if (key === undefined || key === '') return { reason: 'missing' };
+  verify(key: string | undefined): KeyVerdict {
+    if (key === undefined || key === '') return rejected({ reason: 'missing' });
     const listed = this.find(key);
-    if (!listed && !hasValidChecksum(key)) return { reason: 'malformed' };
+    if (!listed && !hasValidChecksum(key)) return rejected({ reason: 'malformed' });
     const { obstacle: undecided } = this;
-    if (undecided !== undefined) return { reason: 'no-key-list', undecided, owner: listed };
-    if (!listed) return { reason: 'unknown' };
+    if (undecided !== undefined)
+      return rejected({ reason: 'no-key-list', undecided, owner: listed });
+    if (!listed) return rejected({ reason: 'unknown' });
     const now = this.clock.now();
-    if (listed.revokedAt <= now) return { reason: 'revoked', owner: listed };
-    if (listed.expiresAt <= now) return { reason: 'expired', owner: listed };
+    if (listed.revokedAt <= now) return rejected({ reason: 'revoked', owner: listed });
+    if (listed.expiresAt <= now) return rejected({ reason: 'expired', owner: listed });
     this.keyUse.note(listed.keyId);
-    return listed;
+    return { isAccepted: true, caller: listed };
   }
 
   private find(key: string): ListedKey | undefined {

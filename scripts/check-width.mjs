@@ -1,0 +1,31 @@
+// Part of `npm run check`: no line of these rooms has more than 120 columns. Prettier wraps the code sooner, but neither
+// comments nor texts.
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+
+const MAX_COLUMNS = 120;
+const ROOMS = [
+  /^src\/(bootstrap|demo|http|problems)\//,
+  /^src\/order-[a-z0-9-]+\//,
+  /^src\/auth\/[^/]+$/,
+  /^src\/(app\.module|main)\.ts$/,
+  /^test\/(demo|http)\//,
+  /^test\/auth\/routes/,
+];
+
+const files = ['src', 'test'].flatMap((folder) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).replaceAll('\\', '/')),
+);
+
+for (const file of files.filter((name) => ROOMS.some((room) => room.test(name)))) {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  for (const [index, line] of lines.entries()) {
+    const columns = Array.from(line).length;
+    if (columns <= MAX_COLUMNS) continue;
+    console.error(`${file}:${index + 1} has ${columns} columns: at most ${MAX_COLUMNS} are read`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+import { Configuration } from '../configuration/configuration.js';
+import type { Caller } from '../http/request-context.js';
+import { Problem } from '../problems/problem.js';
+
+const WINDOW_SECONDS = 60;
+
+interface Window {
+  readonly endsAtMs: number;
+  count: number;
+}
+
+/**
+ * A fixed window for each API key in this process. Packages for this are as long to set up, and their counters are
+ * asynchronous.
+ */
+@Injectable()
+export class RateLimiter {
+  private readonly windows = new Map<string, Window>();
+
+  constructor(private readonly configuration: Configuration) {}
+
+  /** @throws Problem 429 if the limit of the caller is used up */
+  countOrThrow({ keyId }: Caller, response: Response): void {
+    const { RATE_LIMIT_PER_MINUTE: limit } = this.configuration;
+    if (limit === 0) return;
+    const nowMs = performance.now();
+    const window = this.windowOf(keyId, nowMs);
+    window.count += 1;
+    const left = Math.max(0, limit - window.count);
+    const seconds = Math.ceil((window.endsAtMs - nowMs) / 1000);
+    // draft-ietf-httpapi-ratelimit-headers
+    response.setHeader('RateLimit-Policy', `"key";q=${limit};w=${WINDOW_SECONDS}`);
+    response.setHeader('RateLimit', `"key";r=${left};t=${seconds}`);
+    response.once('close', () => {
+      if (response.statusCode === 304) window.count -= 1; // it costs nothing
+    });
+    if (window.count <= limit) return;
+    throw new Problem('too-many-requests', {
+      detail: `The limit of ${limit} requests a minute for this key is used up.`,
+      headers: { 'Retry-After': String(seconds) },
+    });
+  }
+
+  private windowOf(keyId: string, nowMs: number): Window {
+    const known = this.windows.get(keyId);
+    if (known && known.endsAtMs > nowMs) return known;
+    const window = { endsAtMs: nowMs + WINDOW_SECONDS * 1000, count: 0 };
+    this.windows.set(keyId, window);
+    return window;
+  }
+}

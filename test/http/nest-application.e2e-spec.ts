@@ -1,0 +1,321 @@
+// A module as the manual of NestJS has it, in the real application: what Nest and Express offer simply works, and
+// whatever is thrown becomes a problem document.
+import 'reflect-metadata';
+import { PassThrough, Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as nest from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { IsString } from 'class-validator';
+import express, { type NextFunction, type Request, type Response } from 'express';
+import { type Observable, map, of } from 'rxjs';
+import { AppModule } from '../../src/app.module.js';
+import { Public } from '../../src/auth/public.decorator.js';
+import { createApplication } from '../../src/bootstrap/create-application.js';
+import { readConfiguration } from '../../src/configuration/read-configuration.js';
+import { Answer } from '../../src/http/answer.js';
+import type { ProblemSlug } from '../../src/problems/problem-types.js';
+import { createDatabase } from '../support/database.js';
+import { Issuer } from '../support/issuer.js';
+import { issueKey } from '../support/keys.js';
+import { type ProblemBody, expectProblem } from '../support/problem.js';
+import { type Reply, replyOf } from '../support/raw.js';
+import { until } from '../support/service.js';
+
+const { Body, Get, Header, HttpCode, Param, ParseIntPipe, Post, Query, Req, Res } = nest;
+
+class Note {
+  @IsString() text: string;
+}
+
+class Wrapped implements nest.NestInterceptor {
+  intercept(_context: nest.ExecutionContext, next: nest.CallHandler) {
+    return next.handle().pipe(map((data: unknown) => ({ data })));
+  }
+}
+
+/** Calls of `POST /notes/counted`. */
+let counted = 0;
+
+@nest.Controller('notes')
+class NotesController {
+  @Get() list() {
+    return [{ text: 'a' }];
+  }
+  @Get('text') text() {
+    return 'some text';
+  }
+  @Get('nothing') nothing() {}
+  @Get('answer') answer() {
+    return new Answer(Buffer.from('{}'));
+  }
+  @Get('code') @HttpCode(202) @Header('X-More', 'a') code() {
+    return { isAccepted: true };
+  }
+  @Get('query') query(@Query('x') x: string, @Query() all: object) {
+    return { x, all };
+  }
+  @Get('number/:id') number(@Param('id', ParseIntPipe) id: number) {
+    return { id };
+  }
+  @Get('request') request(@Req() request: Request) {
+    return [request.get('host'), request.path, request.ip, request.header('x-by-middleware')];
+  }
+  @Get('response') response(@Res() response: Response) {
+    response.status(203).json({ isExpress: true });
+  }
+  @Get('passed') passed(@Res({ passthrough: true }) response: Response) {
+    response.status(203);
+    return { isPassed: true };
+  }
+  @Get('moved') @nest.Redirect('/notes', 301) moved() {}
+  @Get('wrapped') @nest.UseInterceptors(Wrapped) wrapped() {
+    return 'inner';
+  }
+  @nest.Sse('events') events(): Observable<nest.MessageEvent> {
+    return of({ data: 'first' }, { data: 'second' });
+  }
+  @nest.Version('2') @Get('versioned') versioned() {
+    return { version: 2 };
+  }
+  @Public() @Get('open') open() {
+    return { isOpen: true };
+  }
+  @Get('file') file() {
+    return new nest.StreamableFile(Readable.from(['a,b', '\n']), { type: 'text/csv', length: 4 });
+  }
+  @Get('unreadable-file') @Header('Content-Disposition', 'attachment') unreadableFile() {
+    const stream = new PassThrough();
+    setImmediate(() => stream.destroy(new Error('a secret')));
+    return new nest.StreamableFile(stream, { type: 'text/csv', length: 4 });
+  }
+  @Get('cut-file') cutFile() {
+    const stream = new PassThrough();
+    stream.write('a,b', () => setImmediate(() => stream.destroy(new Error('a secret'))));
+    return new nest.StreamableFile(stream, { type: 'text/csv', length: 4 });
+  }
+  @Get('missing') missing() {
+    throw new nest.NotFoundException('There is no such note.');
+  }
+  @Get('bad') bad() {
+    throw new nest.BadRequestException(['a is wrong', 'b is wrong']);
+  }
+  @Get('conflict') conflict() {
+    throw new nest.ConflictException();
+  }
+  @Get('gateway') gateway() {
+    throw new nest.BadGatewayException('a secret');
+  }
+  @Get('fault') fault() {
+    throw new Error('a secret');
+  }
+  @Post() add(@Body(new nest.ValidationPipe({ whitelist: true })) note: Note) {
+    return note;
+  }
+  @Post('counted') count() {
+    counted += 1;
+    return { counted };
+  }
+}
+
+@nest.Module({ controllers: [NotesController] })
+class NotesModule implements nest.NestModule {
+  configure(consumer: nest.MiddlewareConsumer): void {
+    const markRequest = (request: Request, _response: Response, next: NextFunction): void => {
+      request.headers['x-by-middleware'] = 'marked';
+      next();
+    };
+    consumer.apply(express.json(), markRequest).forRoutes(NotesController);
+  }
+}
+nest.Module({ imports: [NotesModule] })(AppModule);
+
+/** Requests a minute for each key. */
+const LIMIT = 80;
+const ORIGIN = 'https://a.example';
+
+type Headers = Record<string, string>;
+let app: NestExpressApplication;
+let base: string;
+let caller: Headers;
+let limitedCaller: Headers;
+const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
+
+beforeAll(async () => {
+  const token = await issuer.token();
+  const headersOf = async (client: string): Promise<Headers> => {
+    const { key } = await issueKey(database, { client });
+    return { 'Api-Key': key, Authorization: token, Origin: ORIGIN };
+  };
+  caller = await headersOf('test');
+  limitedCaller = await headersOf('Limited');
+  const configuration = readConfiguration({
+    DATABASE_URL: database.urlOf('order_lookup_service'),
+    ...issuer.environment,
+    LOG_LEVEL: 'silent',
+    CORS_ORIGINS: ORIGIN,
+    RATE_LIMIT_PER_MINUTE: String(LIMIT),
+  });
+  app = await createApplication(configuration);
+  app.enableVersioning({ type: nest.VersioningType.URI });
+  await app.listen(0, '127.0.0.1');
+  base = await app.getUrl();
+  await until(async () => (await ask({ path: '/notes/answer' })).status === 200);
+});
+afterAll(async () => {
+  await app?.close();
+  await Promise.all([issuer.close(), database.drop()]);
+});
+
+interface Asked {
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Headers;
+  /** Its type, if it is not JSON. */
+  readonly type?: string;
+  readonly body?: string;
+}
+
+async function ask({ path, method, headers = caller, body, type }: Asked): Promise<Reply> {
+  const content: Headers = body === undefined ? {} : { 'Content-Type': type ?? 'application/json' };
+  const options = { method: method ?? 'GET', headers: { ...headers, ...content }, body };
+  return replyOf(await fetch(base + path, { ...options, redirect: 'manual' }));
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+describe('is answered', () => {
+  it.each<Asked & { status?: number; contentType?: string | null; text: string }>([
+    { path: '/notes', text: '[{"text":"a"}]' },
+    { path: '/notes/text', contentType: 'text/html; charset=utf-8', text: 'some text' },
+    { path: '/notes/nothing', contentType: null, text: '' },
+    { path: '/notes/answer', contentType: 'application/json', text: '{}' },
+    { path: '/notes/code', status: 202, text: '{"isAccepted":true}' },
+    { path: '/notes/query?x=1&y=a+b', text: '{"x":"1","all":{"x":"1","y":"a b"}}' },
+    { path: '/notes/number/7', text: '{"id":7}' },
+    { path: '/notes/response', status: 203, text: '{"isExpress":true}' },
+    { path: '/notes/passed', status: 203, text: '{"isPassed":true}' },
+    { path: '/notes/wrapped', text: '{"data":"inner"}' },
+    { path: '/v2/notes/versioned', text: '{"version":2}' },
+    { path: '/notes/open', headers: {}, text: '{"isOpen":true}' },
+    { path: '/notes/file', contentType: 'text/csv', text: 'a,b\n' },
+    {
+      path: '/notes',
+      method: 'POST',
+      status: 201,
+      body: '{"text":"t","x":1}',
+      text: '{"text":"t"}',
+    },
+  ])('$method $path', async ({ status = 200, contentType = JSON_TYPE, text, ...asked }) => {
+    const reply = await ask(asked);
+    const { headers } = reply;
+    expect([reply.status, headers.get('content-type'), reply.text]).toEqual([
+      status,
+      contentType,
+      text,
+    ]);
+    expect(headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    const isAnswer = asked.path === '/notes/answer';
+    expect(headers.get('cache-control')).toMatch(isAnswer ? /^private/ : /^no-store$/);
+    if (asked.headers === undefined)
+      expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
+  });
+
+  it('by a redirection', async () => {
+    const { status, headers } = await ask({ path: '/notes/moved' });
+    expect([status, headers.get('location')]).toEqual([301, '/notes']);
+  });
+
+  it('by server-sent events', async () => {
+    const { headers, text } = await ask({ path: '/notes/events' });
+    expect(headers.get('content-type')).toBe('text/event-stream');
+    expect(text).toMatch(/data: first\n\n.*data: second\n\n/s);
+  });
+
+  it('after the middleware of its module', async () => {
+    const { host } = new URL(base);
+    const { text } = await ask({ path: '/notes/request?x=1' });
+    expect(JSON.parse(text)).toEqual([host, '/notes/request', '127.0.0.1', 'marked']);
+  });
+
+  it('HEAD without a body, OPTIONS with the methods of the path', async () => {
+    const head = await ask({ path: '/notes/file', method: 'HEAD' });
+    expect([head.status, head.headers.get('content-length'), head.text]).toEqual([200, '4', '']);
+    const options = await ask({ path: '/notes', method: 'OPTIONS', headers: {} });
+    const { status, headers, text } = options;
+    expect([status, headers.get('allow'), text]).toEqual([204, 'GET, POST, HEAD, OPTIONS', '']);
+  });
+});
+
+describe('is answered with a problem document', () => {
+  const LARGE = `{"text":"${'x'.repeat(200_000)}"}`;
+  it.each<Asked & { slug?: ProblemSlug; title?: string; status?: number; detail: string }>([
+    { path: '/notes/missing', slug: 'not-found', detail: 'There is no such note.' },
+    { path: '/notes/bad', slug: 'malformed-request', detail: 'a is wrong. b is wrong' },
+    { path: '/notes/number/x', slug: 'malformed-request', detail: 'numeric string is expected' },
+    {
+      path: '/notes/number/%zz',
+      slug: 'malformed-request',
+      detail: 'percent-encoding of the path',
+    },
+    { path: '/notes/conflict', title: 'Conflict', status: 409, detail: 'Conflict' },
+    { path: '/notes/gateway', slug: 'internal-error', detail: 'An unexpected condition was met.' },
+    { path: '/notes/fault', slug: 'internal-error', detail: 'An unexpected condition was met.' },
+    { path: '/notes/unreadable-file', slug: 'internal-error', detail: 'An unexpected condition' },
+    {
+      path: '/notes',
+      method: 'PUT',
+      slug: 'method-not-allowed',
+      detail: 'GET, POST, HEAD, OPTIONS',
+    },
+    { path: '/notes/x', slug: 'not-found', detail: 'There is nothing at this address.' },
+    { path: '/notes', headers: {}, slug: 'missing-credentials', detail: 'lacks credentials' },
+  ])('$method $path', async ({ slug, title, status, detail, ...asked }) => {
+    const reply = await ask(asked);
+    if (slug) {
+      expect(expectProblem(reply, slug).detail).toContain(detail);
+    } else {
+      const type = 'about:blank';
+      expect(reply.headers.get('content-type')).toBe('application/problem+json');
+      expect(JSON.parse(reply.text)).toMatchObject({ type, title, status, detail });
+    }
+    expect(reply.headers.get('content-disposition')).toBe(null);
+    expect(reply.text).not.toContain('secret');
+  });
+
+  it.each<{ name: string; body: string; type?: string; status: number; detail: string }>([
+    { name: 'a wrong member', body: '{"text":1}', status: 400, detail: 'text must be a string' },
+    { name: 'no JSON', body: '{"ols_secret', status: 400, detail: 'The body is not valid JSON.' },
+    { name: 'too much', body: LARGE, status: 413, detail: 'request entity too large' },
+    { name: 'another type', body: 'x', type: 'text/plain', status: 400, detail: 'text must be' },
+  ])('a body with $name', async ({ body, type, status, detail }) => {
+    const reply = await ask({ path: '/notes', method: 'POST', body, type });
+    const problem = JSON.parse(reply.text) as ProblemBody;
+    expect([reply.status, problem.status]).toEqual([status, status]);
+    expect(problem.detail).toContain(detail);
+    expect(reply.text).not.toContain('secret');
+  });
+});
+
+it('a file that fails while it is sent is a cut connection', async () => {
+  const response = await fetch(`${base}/notes/cut-file`, { headers: caller });
+  expect(response.status).toBe(200);
+  await expect(response.text()).rejects.toThrow();
+});
+
+it('what is beyond the rate limit is never executed, and a 304 costs nothing', async () => {
+  const known = { ...limitedCaller, 'If-None-Match': '*' };
+  for (let time = 0; time < 10; time++) {
+    const { status, headers } = await ask({ path: '/notes/answer', headers: known });
+    expect([status, headers.get('ratelimit')]).toEqual([304, null]);
+  }
+  const asked = { path: '/notes/counted', method: 'POST', headers: limitedCaller };
+  const replies = await Promise.all(Array.from({ length: LIMIT + 20 }, () => ask(asked)));
+  const accepted = replies.filter(({ status }) => status === 201);
+  expect([counted, accepted.length]).toEqual([LIMIT, LIMIT]);
+  const reply = await ask(asked);
+  expectProblem(reply, 'too-many-requests');
+  expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(reply.headers.get('ratelimit-policy')).toBe(`"key";q=${LIMIT};w=60`);
+  expect(reply.headers.get('ratelimit')).toMatch(/^"key";r=0;t=\d+$/);
+});
