@@ -12,8 +12,8 @@ interface Window {
 }
 
 /**
- * A fixed window for each API key in this process. Packages for this are as long to set up, and their counters are
- * asynchronous.
+ * A fixed window for each API key in this process. The packages for this take as many lines to set up, and count
+ * asynchronously (docs/decisions.md).
  */
 @Injectable()
 export class RateLimiter {
@@ -24,7 +24,7 @@ export class RateLimiter {
   /** @throws Problem 429 if the limit of the caller is used up */
   countOrThrow({ keyId }: Caller, response: Response): void {
     const { RATE_LIMIT_PER_MINUTE: limit } = this.configuration;
-    if (limit === 0) return;
+    if (limit === 0) return; // off
     const nowMs = performance.now();
     const window = this.windowOf(keyId, nowMs);
     window.count += 1;
@@ -34,7 +34,7 @@ export class RateLimiter {
     response.setHeader('RateLimit-Policy', `"key";q=${limit};w=${WINDOW_SECONDS}`);
     response.setHeader('RateLimit', `"key";r=${left};t=${seconds}`);
     response.once('close', () => {
-      if (response.statusCode === 304) window.count -= 1; // it costs nothing
+      if (response.statusCode === 304) window.count -= 1; // as openapi.yaml promises
     });
     if (window.count <= limit) return;
     throw new Problem('too-many-requests', {

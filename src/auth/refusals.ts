@@ -43,7 +43,10 @@ export class Refusals {
     private readonly metrics: Metrics,
   ) {}
 
-  /** @param verdicts of which one at least is a refusal */
+  /**
+   * Also counts the refusals, and keeps them for the log line of the request.
+   * @param verdicts of which one at least is a refusal
+   */
   problemFor(request: Request, verdicts: readonly [KeyVerdict, TokenVerdict]): Problem {
     const [key, token] = verdicts;
     const all: RefusedCredential[] = [];
@@ -101,7 +104,12 @@ export class Refusals {
   }
 }
 
-/** What is missing comes first. Then 503 and not 401, if a credential cannot be checked. */
+/**
+ * The faults that the answer names:
+ * - If a header is missing, all that are known: 401, whatever else cannot be decided.
+ * - Otherwise, if a credential cannot be decided, that one alone: 503.
+ * - Otherwise all: 401 or 403.
+ */
 function refusedToName(refused: readonly RefusedCredential[]): readonly RefusedCredential[] {
   const undecided = refused.filter(({ fault }) => fault.undecided !== undefined);
   if (refused.some(({ fault }) => fault.reason === 'missing'))

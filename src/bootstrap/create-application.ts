@@ -51,7 +51,7 @@ export async function createApplication(
   return app;
 }
 
-/** Without `optimizeEmptyRequests` Node.js makes a stream for the body of each request; before 24.12 it ignores it. */
+/** `optimizeEmptyRequests` saves a stream for the body that no request has. Before 24.12 Node.js ignores it. */
 const serverOptions = ({ KEEP_ALIVE_SECONDS }: Configuration) => ({
   maxHeaderSize: 32 * 1024, // more than our own limit, which does not count the target
   headersTimeout: HEADERS_TIMEOUT_MS,

@@ -3,7 +3,7 @@ import type { Service } from './start-service.js';
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const UNCAUGHT_ERRORS = ['uncaughtException', 'unhandledRejection'] as const;
 
-/** At Ctrl-C the terminal signals the service and npm, and npm passes its signal on: the second is no second wish. */
+/** The process gets Ctrl-C twice, from the terminal and from npm: a signal within this time counts as the same. */
 const SAME_SIGNAL_MS = 1_000;
 /** What a shell reports for a process that a signal interrupted. */
 const INTERRUPTED = 130;
@@ -11,13 +11,16 @@ const INTERRUPTED = 130;
 type RunningService = Pick<Service, 'logger' | 'stop'>;
 
 /**
- * Ends the process: with status 0 on a signal, with 1 on an uncaught error, and at once on another signal. As process 1
- * of a container it gets no signal at all before `listen` was called, so that is done before anything else is loaded.
+ * Ends the process: with status 0 on a signal, with 1 after an error that nobody caught, at the latest on another
+ * signal. As process 1 of a container it gets no signal at all before `listen` was called, so that is done before
+ * anything else is loaded.
  */
 export class ProcessEnd {
   private service: RunningService | undefined;
-  /** By the monotonic clock; undefined until the process ends. */
-  private endingSinceMs: number | undefined;
+  private isEnding = false;
+  private status = 0;
+  /** When the first signal came, by the monotonic clock. */
+  private signalledAtMs: number | undefined;
 
   listen(): void {
     for (const signal of SIGNALS) process.on(signal, () => void this.onSignal(signal));
@@ -31,36 +34,44 @@ export class ProcessEnd {
   }
 
   private async onSignal(signal: NodeJS.Signals): Promise<void> {
-    if (this.endingSinceMs === undefined) {
-      await this.end(0, signal);
-      return;
-    }
-    if (performance.now() > this.endingSinceMs + SAME_SIGNAL_MS) process.exit(INTERRUPTED);
+    const nowMs = performance.now();
+    this.signalledAtMs ??= nowMs;
+    if (nowMs > this.signalledAtMs + SAME_SIGNAL_MS) process.exit(INTERRUPTED);
+    if (!this.isEnding) await this.end(signal);
   }
 
   private async onError(event: string, error: unknown): Promise<void> {
+    this.status = 1;
     if (!this.service) {
       process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
       process.exit(1);
     }
     this.service.logger.fatal({ message: event, error });
-    if (this.endingSinceMs === undefined) await this.end(1, event);
+    if (!this.isEnding) await this.end(event);
   }
 
-  private async end(status: number, reason: string): Promise<void> {
-    this.endingSinceMs = performance.now();
-    if (this.service) await stopInOrder(this.service, reason);
-    process.exit(status);
+  private async end(reason: string): Promise<void> {
+    this.isEnding = true;
+    try {
+      if (this.service) await stopInOrder(this.service, reason);
+    } catch {
+      this.status = 1; // it is in the log, unless the log failed
+    } finally {
+      process.exit(this.status);
+    }
   }
 }
 
+/** @throws what `stop` throws, when the log has it */
 async function stopInOrder({ logger, stop }: RunningService, reason: string): Promise<void> {
   logger.log({ message: 'stopping', reason });
   try {
     await stop(reason);
+    logger.log({ message: 'stopped' });
   } catch (error) {
     logger.error({ message: 'stopping failed', error });
+    throw error;
+  } finally {
+    await logger.flush();
   }
-  logger.log({ message: 'stopped' });
-  await logger.flush();
 }

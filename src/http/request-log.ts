@@ -21,7 +21,10 @@ interface AnsweredRequest extends ReceivedRequest {
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
-/** Counts, traces and logs each request, in one line when its response has ended. */
+/**
+ * Counts, traces and logs each request, in one line when its response has ended. A client that leaves before its answer
+ * has begun leaves nothing behind: no line, no count, and no span that is sent.
+ */
 @Injectable()
 export class RequestLog {
   constructor(
@@ -102,7 +105,7 @@ function withoutPort(entry: string): string {
   return ipv4 ?? entry;
 }
 
-/** A 503 is a warning: what it comes of has a line of its own. */
+/** A 503 is only a warning, because its cause has a line of its own where it happened. */
 function levelOf(status: number): 'error' | 'warn' | 'log' | 'debug' {
   if (status === 503) return 'warn';
   if (status >= 500) return 'error';

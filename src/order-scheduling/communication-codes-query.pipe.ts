@@ -25,7 +25,7 @@ export class CommunicationCodesQueryPipe extends ValidationPipe {
     });
   }
 
-  /** `forbidNonWhitelisted` overlooks names that Nest leaves out before, such as `constructor` and `prototype`. */
+  /** `forbidNonWhitelisted` would overlook `constructor` and `prototype`, which ValidationPipe removes before. */
   override async transform(query: ParsedUrlQuery, metadata: ArgumentMetadata): Promise<unknown> {
     const unknownNames = Object.keys(query).filter((name) => !PARAMETERS.includes(name));
     if (unknownNames.length === 0) return super.transform(query, metadata);

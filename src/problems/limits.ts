@@ -1,18 +1,20 @@
-// The limits for callers. The checks, the problem types, the OpenAPI document and the tests use these values.
+// The limits for callers. openapi.yaml and the constraints of the tables repeat them, and tests compare.
 
 export const MAX_TARGET_BYTES = 8_000;
 /** Of all header lines together, with their separators. */
 export const MAX_HEADER_BYTES = 16 * 1024;
 export const MAX_HEADERS = 100;
+/** Until the header section is there, and until the whole request is. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 12_000;
-/** Longest name, value, code or filter, as the constraints of the tables have it. */
+/** Longest name, value, code or filter, in code points, as PostgreSQL counts characters. */
 export const MAX_CODE_CHARACTERS = 256;
 export const MAX_DESCRIPTION_CHARACTERS = 1_024;
 export const MAX_ISSUES = 20;
-/** Longest part of a value that an issue shows. */
+/** Longest part of a value that an issue shows, in UTF-16 units. */
 export const MAX_SHOWN_CHARACTERS = 256;
 
+/** The limits that problem documents name, as texts. */
 export const LIMITS = {
   target: `${MAX_TARGET_BYTES.toLocaleString('en')} bytes`,
   headers: `${MAX_HEADER_BYTES / 1024} KiB`,

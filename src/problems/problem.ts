@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
 import { type ProblemSlug, problemTypes } from './problem-types.js';
@@ -5,7 +6,7 @@ import { type ProblemSlug, problemTypes } from './problem-types.js';
 /** A fault in one field of the request (Issue object of the interface document). */
 export interface Issue {
   readonly description: string;
-  /** `""` for the whole body (RFC 6901), or the whole query. */
+  /** The name of a header or parameter; `""` for the whole body or the whole query. */
   readonly field: string;
   readonly location: 'body' | 'header' | 'path' | 'query';
   /** What was sent. Never of a header or an unknown parameter, which may be a credential. */
@@ -67,8 +68,7 @@ export class Problem extends HttpException {
 export const malformed = (detail: string, issues?: readonly Issue[]): Problem =>
   new Problem('malformed-request', { detail, issues });
 
-/** A Retry-After field. Up to half of the time is added by chance, so that callers do not all return at once. */
+/** A Retry-After field. Up to two seconds are added by chance, so that callers do not all return at once. */
 export function retryAfter(seconds: number): { 'Retry-After': string } {
-  const spread = seconds * (1 + Math.random() / 2);
-  return { 'Retry-After': String(Math.ceil(spread)) };
+  return { 'Retry-After': String(seconds + randomInt(0, 3)) };
 }

@@ -56,7 +56,7 @@ export class Metrics implements OnModuleInit {
   });
   readonly clientRequests = this.counter({
     name: 'client_requests_total',
-    help: 'Answers by the client of the API key: 1,000 clients have names, the rest are other',
+    help: `Answers by the client of the API key: the first ${MAX_NAMED_CLIENTS} clients by name, the rest as other`,
     labelNames: ['client', 'status'],
   });
   readonly credentialsRefused = this.counter({
@@ -71,12 +71,12 @@ export class Metrics implements OnModuleInit {
   });
   readonly snapshotReloads = this.counter({
     name: 'snapshot_reloads_total',
-    help: 'Readings: loaded, refused (cannot be served) or failed',
+    help: 'Readings of codes and keys from the database: loaded, refused (cannot be served) or failed',
     labelNames: ['topic', 'result'],
   });
   readonly lastGoodWrites = this.counter({
     name: 'last_good_writes_total',
-    help: 'Writes of the file',
+    help: 'Writes of LAST_GOOD_FILE',
     labelNames: ['result'],
   });
   readonly unrecordedChanges = this.counter({
@@ -86,11 +86,11 @@ export class Metrics implements OnModuleInit {
   });
   readonly momentsSwitched = this.counter({
     name: 'moments_switched_total',
-    help: 'Moments that have come',
+    help: 'Moments at which codes began or ended',
   });
   readonly tokensVerified = this.counter({
     name: 'tokens_verified_total',
-    help: 'Signatures that were verified',
+    help: 'Access tokens whose signature was checked, with whatever result',
   });
   readonly logLinesDropped = this.counter({
     name: 'log_lines_dropped_total',

@@ -27,7 +27,7 @@ export function indexPage(baseAddress: string): string {
   });
   const body = html`<main>
     <h1>Problem types</h1>
-    <p>Every error is a problem document (RFC 9457). Its type ends with one of these:</p>
+    <p>Errors are problem documents (RFC 9457). Those of this service have one of these types:</p>
     <ul>
       ${links}
     </ul>
