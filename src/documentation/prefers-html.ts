@@ -1,5 +1,11 @@
 import type { Request } from 'express';
 
+/** In characters. No browser sends more, and reading the field takes time that grows with its square. */
+const MAX_ACCEPT_LENGTH = 1_000;
+
 /** Whether a person asks with a browser. A program that accepts anything gets a problem document. */
-export const prefersHtml = (request: Request): boolean =>
-  request.accepts(['application/problem+json', 'text/html']) === 'text/html';
+export function prefersHtml(request: Request): boolean {
+  const { accept = '' } = request.headers;
+  if (accept.length > MAX_ACCEPT_LENGTH) return false;
+  return request.accepts(['application/problem+json', 'text/html']) === 'text/html';
+}

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -47,9 +48,9 @@ export class Answer {
     this.contentType = options.contentType ?? 'application/json';
     this.headers = Object.entries({ 'Cache-Control': CACHE_CONTROL, ...options.headers });
     this.isCoded = options.isCoded ?? false;
-    const isSmall = body.length < CODED_FROM_BYTES;
+    const isSmallText = body.length < CODED_FROM_BYTES && isUtf8(body);
     this.identity = {
-      content: isSmall ? body.toString() : body,
+      content: isSmallText ? body.toString() : body,
       length: body.length,
       etag: `"${this.tag}"`,
     };

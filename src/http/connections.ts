@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { openResponsesOf } from './open-responses.js';
+import { responsesOf } from './open-responses.js';
 
 /**
  * Gives the open connections of a server, and has idle ones closed with the server. Node.js takes a connection for idle
@@ -10,10 +10,11 @@ export function trackConnections(server: Server): ReadonlySet<Socket> {
   const connections = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     connections.add(socket);
+    void socket.remoteAddress; // Node.js keeps it once it was read; after a reset it is lost, and the log wants it
     socket.once('close', () => connections.delete(socket));
   });
   server.closeIdleConnections = () => {
-    for (const socket of connections) if (openResponsesOf(socket).size === 0) socket.destroy();
+    for (const socket of connections) if (responsesOf(socket).open.size === 0) socket.destroy();
   };
   return connections;
 }

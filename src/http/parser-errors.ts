@@ -1,8 +1,8 @@
-import { STATUS_CODES, type Server, type ServerResponse } from 'node:http';
+import { STATUS_CODES, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { LIMITS } from '../problems/limits.js';
 import { Problem, malformed } from '../problems/problem.js';
-import { openResponsesOf } from './open-responses.js';
+import { responsesOf } from './open-responses.js';
 import type { RequestLog } from './request-log.js';
 
 /** Answers what never becomes a request with a problem document. Node.js would answer it without one. */
@@ -29,21 +29,22 @@ export function answerParserErrors(
     refused.add(socket);
     socket.pause(); // further bytes stay with the client
     const problem = problemOf(error);
-    const [lastResponse] = [...openResponsesOf(socket)].slice(-1);
     // Nothing was asked on a connection that stayed silent: a client that begins now must not take 408 as its answer
     const isSilent = socket.bytesRead === 0;
     if (!problem || isSilent) socket.destroy();
-    else if (lastResponse) answerAfter(lastResponse, () => send(socket, problem));
-    else send(socket, problem);
+    else endAfterAnswers(socket, () => send(socket, problem));
   });
 }
 
 /** The answers to earlier requests come first. If the error is in the body of the last request, it has one answer. */
-function answerAfter(lastResponse: ServerResponse, send: () => void): void {
-  const { req: request, socket } = lastResponse;
-  if (request.complete) lastResponse.once('close', send);
-  else if (lastResponse.headersSent) socket?.destroySoon();
-  else send();
+function endAfterAnswers(socket: Socket, send: () => void): void {
+  const { open, latest } = responsesOf(socket);
+  const end = (): void => {
+    if (latest && latest.headersSent && !latest.req.complete) socket.destroySoon();
+    else send();
+  };
+  if (latest && open.has(latest)) latest.once('close', end);
+  else end();
 }
 
 /** Undefined if no answer can be sent, such as after a reset. */

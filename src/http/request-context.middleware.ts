@@ -1,8 +1,7 @@
-import type { ServerResponse } from 'node:http';
 import type { RequestHandler, Response } from 'express';
 import type { Metrics } from '../telemetry/metrics.js';
 import type { Draining } from './draining.js';
-import { MAX_WAITING_RESPONSES, openResponsesOf } from './open-responses.js';
+import { MAX_WAITING_RESPONSES, responsesOf } from './open-responses.js';
 import type { RequestLog } from './request-log.js';
 
 export interface RequestContextOptions {
@@ -16,30 +15,25 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
   const { requestLog, draining, metrics } = options;
   return (request, response, next) => {
     const { socket } = request;
-    const openResponses = openResponsesOf(socket);
-    if (isClosing(openResponses)) return;
-    if (openResponses.size >= MAX_WAITING_RESPONSES) {
+    const responses = responsesOf(socket);
+    // Nothing runs behind an answer that closes its connection (RFC 9112 section 9.6)
+    if (responses.latest?.getHeader('Connection') === 'close') return;
+    if (responses.open.size >= MAX_WAITING_RESPONSES) {
       metrics.connectionsRefused.inc({ limit: 'waiting-requests' });
       socket.destroy();
       return;
     }
-    openResponses.add(response);
+    responses.open.add(response);
+    responses.latest = response;
     request.context = requestLog.begin(request);
     setUsualHeaders(response, request.context.id);
     if (draining.isDraining) response.setHeader('Connection', 'close');
     response.once('close', () => {
-      openResponses.delete(response);
+      responses.open.delete(response);
       if (response.headersSent) requestLog.end(request, response.statusCode);
     });
     next();
   };
-}
-
-/** Nothing runs behind an answer that closes its connection (RFC 9112 section 9.6). */
-function isClosing(openResponses: ReadonlySet<ServerResponse>): boolean {
-  for (const response of openResponses)
-    if (response.getHeader('Connection') === 'close') return true;
-  return false;
 }
 
 /** Whoever answers may set others. */

@@ -9,10 +9,14 @@ const METHODS_WITHOUT_BODY = ['GET', 'HEAD', 'OPTIONS'];
 /** A name, an IPv4 address or an IPv6 address in brackets, with or without a port (RFC 9110 section 7.2). */
 const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
 
+/** Origin form, `*`, or absolute form of HTTP without user information (RFC 9112 section 3.2, RFC 9110 4.2.4). */
+const TARGET = /^(?:\/|\*$|https?:\/\/[^/?#@]+(?:[/?]|$))/i;
+
 type Check = (request: Request) => Problem | undefined;
 
 /** In this order, the first problem is the answer. */
 const CHECKS: readonly Check[] = [
+  checkVersion,
   checkTarget,
   checkHeaderSize,
   checkHost,
@@ -35,13 +39,19 @@ export function requestLimits(request: Request, response: Response, next: NextFu
   next();
 }
 
+function checkVersion({ httpVersion }: Request): Problem | undefined {
+  if (['1.0', '1.1'].includes(httpVersion)) return undefined;
+  return malformed('The request has to be in HTTP/1.1 or HTTP/1.0.');
+}
+
 function checkTarget({ url, originalUrl }: Request): Problem | undefined {
   if (originalUrl.length > MAX_TARGET_BYTES)
     return new Problem('uri-too-long', {
       detail: `The request target has more than ${LIMITS.target}.`,
     });
   // They differ where the server adapter replaced a target that Express cannot route
-  if (url === originalUrl && !originalUrl.includes('#')) return undefined;
+  if (url === originalUrl && TARGET.test(originalUrl) && !originalUrl.includes('#'))
+    return undefined;
   return malformed('The request target has to be in origin or absolute form, without a fragment.');
 }
 

@@ -5,11 +5,14 @@ import {
   type ValidationError,
   ValidationPipe,
 } from '@nestjs/common';
+import { API_KEY_PREFIX } from '../auth/api-keys/api-key.js';
 import { FILTERS } from '../lookups/filters.js';
 import { MAX_ISSUES, MAX_SHOWN_CHARACTERS } from '../problems/limits.js';
 import { type Issue, Problem } from '../problems/problem.js';
 
 const PARAMETERS = Object.keys(FILTERS);
+/** In base64url: `{"`, with which the header of a token begins. */
+const JSON_WEB_TOKEN_PREFIX = 'eyJ';
 
 /**
  * Names all faults of a query at once. An unknown parameter is a fault, because to ignore a filter would return more
@@ -58,7 +61,7 @@ function issuesOf({ property, value, constraints = {} }: ValidationError): Issue
     description,
     field: property,
     location: 'query',
-    value: shown(Array.isArray(value) ? value.join(', ') : String(value)),
+    value: shownValue(Array.isArray(value) ? value.join(', ') : String(value)),
   }));
 }
 
@@ -72,6 +75,12 @@ function unknownParameter(name: string): Issue {
 
 /** Without what is most often confused: case, `-` and `_`. */
 const lettersOf = (name: string): string => name.toLowerCase().replaceAll(/[-_]/g, '');
+
+/** Undefined where a key or token was sent in the wrong place. */
+function shownValue(text: string): string | undefined {
+  const isCredential = text.includes(API_KEY_PREFIX) || text.includes(JSON_WEB_TOKEN_PREFIX);
+  return isCredential ? undefined : shown(text);
+}
 
 /** The beginning of a text. Half of a surrogate pair is not valid Unicode. */
 const shown = (text: string): string =>

@@ -102,6 +102,12 @@ it('GET /docs is open, and loads everything from the service under its policy', 
   expectProblem(await open('/docs/package.json'), 'not-found');
 });
 
+it('/docs/favicon-32x32.png is the file of Swagger UI, byte for byte', async () => {
+  const response = await fetch(`${world.service.url}/docs/favicon-32x32.png`);
+  const file = readFileSync('node_modules/swagger-ui-dist/favicon-32x32.png');
+  expect(Buffer.from(await response.arrayBuffer()).equals(file)).toBe(true);
+});
+
 it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/problems'])(
   '%s has an entity tag, and is 304 to it',
   async (path) => {

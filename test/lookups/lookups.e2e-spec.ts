@@ -109,6 +109,8 @@ describe('an issue', () => {
     { query: 'codeType=', field: 'codeType', value: '' },
     { query: 'code=a%01', field: 'code', value: 'a\u0001' },
     { query: 'code=%zz', field: '', value: undefined },
+    { query: 'code=ols_a%01', field: 'code', value: undefined },
+    { query: `codeType=eyJ${'a'.repeat(300)}`, field: 'codeType', value: undefined },
   ])('of $query shows what was sent for a filter', async ({ query, field, value }) => {
     const [issue, ...others] = await issuesOf(query);
     expect(others).toEqual([]);
