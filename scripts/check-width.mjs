@@ -6,12 +6,13 @@ import process from 'node:process';
 
 const MAX_COLUMNS = 120;
 const ROOMS = [
-  /^src\/(bootstrap|demo|http|problems)\//,
+  /^src\/(bootstrap|demo|documentation|html|http|problems|telemetry)\//,
   /^src\/order-[a-z0-9-]+\//,
   /^src\/auth\/[^/]+$/,
   /^src\/(app\.module|main)\.ts$/,
-  /^test\/(demo|http)\//,
+  /^test\/(demo|http|telemetry)\//,
   /^test\/auth\/routes/,
+  /^test\/documentation\/(contract|documentation)\./,
 ];
 
 const files = ['src', 'test'].flatMap((folder) =>
