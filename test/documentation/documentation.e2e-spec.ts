@@ -104,8 +104,8 @@ it('GET /docs is open, and loads everything from the service under its policy', 
 
 it('/docs/favicon-32x32.png is the file of Swagger UI, byte for byte', async () => {
   const response = await fetch(`${world.service.url}/docs/favicon-32x32.png`);
-  const file = readFileSync('node_modules/swagger-ui-dist/favicon-32x32.png');
-  expect(Buffer.from(await response.arrayBuffer()).equals(file)).toBe(true);
+  const original = readFileSync('node_modules/swagger-ui-dist/favicon-32x32.png');
+  expect(Buffer.from(await response.arrayBuffer()).equals(original)).toBe(true);
 });
 
 it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/problems'])(
