@@ -9,9 +9,11 @@ const ROOMS = [
   /^src\/(bootstrap|demo|documentation|html|http|problems|telemetry)\//,
   /^src\/order-[a-z0-9-]+\//,
   /^src\/auth\/[^/]+$/,
+  /^src\/auth\/(access-tokens|issuers)\//,
   /^src\/(app\.module|main)\.ts$/,
   /^test\/(demo|http|telemetry)\//,
-  /^test\/auth\/routes/,
+  /^test\/auth\/(access-tokens|issuer-states|issuers|providers|routes|settings|tokens)\./,
+  /^test\/support\/verifier\./,
   /^test\/documentation\/(contract|documentation)\./,
 ];
 

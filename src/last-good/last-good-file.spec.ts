@@ -23,7 +23,6 @@ function lastGood(count: number): LastGood {
     stamps: { codes: 'one', keys: 'other' },
     aheadMs: -1.5,
     confirmedAt: 2_000.25,
-    issuers: [{ name: 'i', fetchedAt: 3_000, jwks: { keys: [{ kty: 'OKP', kid: 'k' }] } }],
     keys: new Map([
       ['00ff', HOLDER],
       ['ff00', { ...HOLDER, expiresAt: 5_000, revokedAt: Infinity }],

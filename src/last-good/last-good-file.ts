@@ -3,7 +3,6 @@
 import { randomUUID, webcrypto } from 'node:crypto';
 import { readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { deserialize, serialize } from 'node:v8';
-import type { JSONWebKeySet } from 'jose';
 import type { KeyList } from '../auth/api-keys/api-keys.service.js';
 import { type CodeRows, assertServable } from '../lookups/code-rows.js';
 import type { Topic } from '../snapshots/source.js';
@@ -12,7 +11,7 @@ const MOST_BYTES = 256 * 1024 ** 2; // a hundred thousand codes are 25 MB
 
 /** Times are milliseconds since the epoch, by the database's clock. */
 export interface LastGood {
-  /** The database and the issuers that it was read from. */
+  /** The database that it was read from. */
   readonly source: string;
   /** Of the rows and the keys. */
   readonly stamps: Readonly<Record<Topic, string>>;
@@ -21,14 +20,13 @@ export interface LastGood {
   /** When the database last confirmed the keys. */
   readonly confirmedAt: number;
   readonly keys: KeyList;
-  readonly issuers: readonly { name: string; fetchedAt: number; jwks: JSONWebKeySet }[];
   readonly rows: CodeRows;
 }
 
 /** The first line. Raise the version when the meaning of the content changes. The digest is made in another thread. */
 async function headOf(content: Uint8Array<ArrayBuffer>): Promise<Buffer> {
   const digest = Buffer.from(await webcrypto.subtle.digest('SHA-256', content)).toString('hex');
-  return Buffer.from(`order-lookup-services last good 5, sha256 ${digest}\n`);
+  return Buffer.from(`order-lookup-services last good 6, sha256 ${digest}\n`);
 }
 
 /** Replaces the file. A symbolic link to a file is followed. Only the owner may read the new file. */

@@ -4,7 +4,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Client } from 'pg';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
-import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { CodesSnapshot } from '../lookups/codes-snapshot.js';
 import { CodesService } from '../lookups/codes.service.js';
 import { Configuration } from '../configuration/configuration.js';
@@ -27,7 +26,6 @@ export class LastGoodService implements OnApplicationBootstrap {
     private readonly configuration: Configuration,
     private readonly codes: CodesService,
     private readonly apiKeys: ApiKeysService,
-    private readonly issuers: IssuersService,
     private readonly clock: DatabaseClock,
     private readonly logger: ServiceLogger,
     private readonly metrics: Metrics,
@@ -45,7 +43,7 @@ export class LastGoodService implements OnApplicationBootstrap {
     if (codes.named === undefined || keys.named === undefined)
       await pause(LOOK_MS, undefined, { ref: false });
     const lacksData = !codes.current || !keys.current;
-    if (!lacksData && this.issuers.all.every(({ keySet }) => keySet)) return;
+    if (!lacksData) return;
     try {
       const lastGood = await readLastGood(path);
       if (lastGood.source !== this.source)
@@ -55,18 +53,12 @@ export class LastGoodService implements OnApplicationBootstrap {
       // Seconds. A moment that lies ahead counts as too old: a clock was set back
       const ageOf = (moment: number): number => (moment > now ? Infinity : (now - moment) / 1000);
       const age = ageOf(lastGood.confirmedAt);
-      if (lacksData) {
-        const snapshot = await new CodesSnapshot(lastGood.rows, now).prepare();
-        keys.restore(lastGood.keys, lastGood.stamps.keys, age);
-        codes.restore(snapshot, lastGood.stamps.codes, age);
-      }
-      for (const { name, fetchedAt, jwks } of lastGood.issuers)
-        this.issuers.get(name)?.restore(jwks, ageOf(fetchedAt));
+      const snapshot = await new CodesSnapshot(lastGood.rows, now).prepare();
+      keys.restore(lastGood.keys, lastGood.stamps.keys, age);
+      codes.restore(snapshot, lastGood.stamps.codes, age);
       const topics = [...(codes.isRestored ? ['codes'] : []), ...(keys.isRestored ? ['keys'] : [])];
-      const issuers = this.issuers.all.filter(({ isRestored }) => isRestored);
-      const served = [...topics, ...issuers.map(({ name }) => name)];
-      if (served.length > 0)
-        this.logger.warn({ message: 'LAST_GOOD_FILE is served', served, ageSeconds: age });
+      if (topics.length > 0)
+        this.logger.warn({ message: 'LAST_GOOD_FILE is served', served: topics, ageSeconds: age });
     } catch (error) {
       this.logger.warn({ message: 'LAST_GOOD_FILE is ignored', path, reason: messageOf(error) });
     }
@@ -80,8 +72,7 @@ export class LastGoodService implements OnApplicationBootstrap {
     for (;;) {
       await pause(LOOK_MS, undefined, { ref: false });
       const [codes, keys] = [this.codes.snapshot, this.apiKeys.snapshot];
-      const sets = this.issuers.all.map(({ keySet }) => keySet);
-      const content = [codes.current?.rows, keys.current, ...sets];
+      const content = [codes.current?.rows, keys.current];
       const isChanged = content.some((part, at) => part !== written[at]);
       const isDue = performance.now() >= triedAt + (isChanged ? SPACING_MS : unchangedMs);
       if (!isDue || !codes.current || !keys.current || codes.isRestored || keys.isRestored)
@@ -106,16 +97,13 @@ export class LastGoodService implements OnApplicationBootstrap {
       aheadMs: now - Date.now(),
       stamps: { codes: this.codes.snapshot.stamp ?? '', keys: this.apiKeys.snapshot.stamp ?? '' },
       confirmedAt: now - this.apiKeys.snapshot.age * 1000,
-      issuers: this.issuers.all.flatMap(({ name, keySet, age }) =>
-        keySet ? [{ name, jwks: keySet.jwks, fetchedAt: now - age * 1000 }] : [],
-      ),
       ...data,
     };
   }
 
-  /** The database and the issuers that the configuration names, without user and password. */
+  /** The database that the configuration names, without user and password. */
   private get source(): string {
     const { host, port, database } = new Client(connectionString(this.configuration));
-    return `${host}:${port}/${database} and ${this.configuration.OAUTH_ISSUER.join(', ')}`;
+    return `${host}:${port}/${database}`;
   }
 }

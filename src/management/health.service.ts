@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
-import type { Issuer } from '../auth/issuers/issuer.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { CodesService } from '../lookups/codes.service.js';
 import { Draining } from '../http/draining.js';
@@ -43,7 +42,7 @@ export class HealthService {
       labelNames: ['what'],
       collect: (gauge) => {
         if (apiKeys.snapshot.current) gauge.set({ what: 'keys' }, apiKeys.secondsLeft);
-        const secondsLeft = issuers.all.map((issuer) => issuer.secondsLeft);
+        const secondsLeft = issuers.all.map((issuer) => issuer.secondsUntilRefusal);
         gauge.set({ what: 'signing-keys' }, Math.min(...secondsLeft));
       },
     });
@@ -79,9 +78,11 @@ export class HealthService {
         ['Database', database?.value ? 'answers' : '! does not answer'],
         row('Codes', codes.snapshot, values.length + records.length),
         row('API keys', apiKeys.snapshot, apiKeys.snapshot.current?.size, apiKeys.secondsLeft),
-        ...issuers.all.map((one) =>
-          row(`Signing keys of ${one.name}`, one, one.keys?.jwks.keys.length, one.secondsLeft),
-        ),
+        ...issuers.all.map((one) => {
+          const part = { isRestored: one.state.name === 'restored', age: one.ageSeconds };
+          const left = one.secondsUntilRefusal;
+          return row(`Signing keys of ${one.name}`, part, one.keySet?.keys.length, left);
+        }),
         ['Next moment of the codes', moment(present?.until ?? Infinity)],
         ['API keys that end within 14 days', `${soon.length}`],
         ...soon
@@ -93,12 +94,17 @@ export class HealthService {
 
   private get fromFile(): string[] {
     const { codes, apiKeys, issuers } = this;
-    const parts = [[codes.snapshot], [apiKeys.snapshot], issuers.all];
-    return PARTS.filter((_, at) => parts[at]?.some(({ isRestored }) => isRestored));
+    const isIssuerRestored = issuers.all.some(({ state }) => state.name === 'restored');
+    const restored = [codes.snapshot.isRestored, apiKeys.snapshot.isRestored, isIssuerRestored];
+    return PARTS.filter((_, at) => restored[at]);
   }
 }
 
-type Part = Pick<Issuer, 'isRestored' | 'age'> & { readonly servedSince?: number | undefined };
+interface Part {
+  readonly isRestored: boolean;
+  readonly age: number;
+  readonly servedSince?: number | undefined;
+}
 
 /** Where nothing can be used, `count` is undefined or 0. */
 function row(name: string, part: Part, count = 0, left = Infinity): string[] {

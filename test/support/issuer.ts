@@ -45,7 +45,8 @@ const FAULTS = {
   'empty set': (response: ServerResponse) => response.end('{"keys":[]}'),
   redirect: (response: ServerResponse) => response.writeHead(302, { Location: '/elsewhere' }).end(),
 };
-export type Fault = 'none' | keyof typeof FAULTS;
+/** `held`: it is answered, as it is now, when the test calls `release`. */
+export type Fault = 'none' | 'held' | keyof typeof FAULTS;
 
 interface TokenParts {
   /** Members of the header; undefined leaves one out. */
@@ -62,6 +63,10 @@ export class Issuer {
   published: JWK[];
   /** Members of the metadata that differ. */
   metadata: Record<string, string> = {};
+  private openRequests = 0;
+  /** Answers that wait for `release`. */
+  private readonly held: (() => void)[] = [];
+  private hasMoved = false;
   /** The key set that the old address still answers, after `move`. */
   private left: JWK[] | undefined;
 
@@ -71,7 +76,13 @@ export class Issuer {
     readonly keys: SigningKey[],
   ) {
     this.published = keys.map(({ jwk }) => jwk);
-    server.on('request', (request, response) => this.answer(request, response));
+    server.on('request', (request, response) => {
+      this.openRequests += 1;
+      response.once('close', () => {
+        this.openRequests -= 1;
+      });
+      this.answer(request, response);
+    });
   }
 
   static async start(): Promise<Issuer> {
@@ -91,6 +102,11 @@ export class Issuer {
   /** Fetches of the key set so far. */
   get jwksHits(): number {
     return this.hits.get('/jwks') ?? 0;
+  }
+
+  /** Whether a request waits for an answer that does not come. */
+  get isHoldingBack(): boolean {
+    return this.openRequests > 0 && ['slow', 'drip', 'held'].includes(this.fault);
   }
 
   get claims(): JWTPayload {
@@ -126,9 +142,15 @@ export class Issuer {
     return key;
   }
 
-  /** Publishes a key set at another address. The old one goes on to answer what it did. */
-  move(): void {
-    this.left = this.published;
+  /** Publishes a key set at another address. The old one goes on to answer what it did, or 404. */
+  move({ isOldLeft = true } = {}): void {
+    this.hasMoved = true;
+    this.left = isOldLeft ? this.published : undefined;
+  }
+
+  /** Gives the answers that were held. */
+  release(): void {
+    for (const answer of this.held.splice(0)) answer();
   }
 
   async close(): Promise<void> {
@@ -148,7 +170,7 @@ export class Issuer {
     if (url === '/.well-known/openid-configuration')
       return json({
         issuer: this.url,
-        jwks_uri: `${this.url}${this.left ? '/moved' : ''}/jwks`,
+        jwks_uri: `${this.url}${this.hasMoved ? '/moved' : ''}/jwks`,
         authorization_endpoint: `${this.url}/auth`,
         token_endpoint: `${this.url}/token`,
         ...this.metadata,
@@ -158,9 +180,12 @@ export class Issuer {
         json({ access_token: token, expires_in: 600, token_type: 'Bearer' }),
       );
     if (url === '/jwks' && this.left) return json({ keys: this.left });
+    if (url === '/jwks' && this.hasMoved) return void response.writeHead(404).end();
     if (url === '/elsewhere') return json({ keys: this.published }); // where a redirect leads
     if (!isKeySet) return void response.writeHead(404).end();
-    if (this.fault === 'none') return json({ keys: this.published });
+    const keys = [...this.published];
+    if (this.fault === 'none') return json({ keys });
+    if (this.fault === 'held') return void this.held.push(() => json({ keys }));
     FAULTS[this.fault](response);
   }
 }
