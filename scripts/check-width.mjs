@@ -6,10 +6,10 @@ import process from 'node:process';
 
 const MAX_COLUMNS = 120;
 const ROOMS = [
-  /^src\/(bootstrap|demo|documentation|html|http|problems|telemetry)\//,
+  /^src\/(bootstrap|collections|demo|documentation|html|http|lookups|problems|snapshots|telemetry)\//,
+  /^src\/database\/(?!objects)/,
   /^src\/order-[a-z0-9-]+\//,
-  /^src\/auth\/[^/]+$/,
-  /^src\/auth\/(access-tokens|issuers)\//,
+  /^src\/auth\//,
   /^src\/(app\.module|main)\.ts$/,
   /^test\/(demo|http|telemetry)\//,
   /^test\/auth\/(access-tokens|issuer-states|issuers|providers|routes|settings|tokens)\./,

@@ -51,9 +51,12 @@ export class LastGoodFolder {
     return this.configuration.LAST_GOOD_FOLDER !== '';
   }
 
-  /** Replaces the file. Never throws: a failure is logged, and the former file stays. */
-  async save(file: LastGoodFile, content: unknown): Promise<void> {
-    if (!this.isOn) return;
+  /**
+   * Replaces the file. Never throws: a failure is logged, and the former file stays.
+   * @returns whether it was replaced
+   */
+  async save(file: LastGoodFile, content: unknown): Promise<boolean> {
+    if (!this.isOn) return false;
     const path = this.pathOf(file);
     const failure = this.failureOf(path);
     try {
@@ -62,9 +65,11 @@ export class LastGoodFolder {
       await replaceFile(path, JSON.stringify(document));
       this.metrics.lastGoodWrites.inc({ result: 'written' });
       failure.succeeded();
+      return true;
     } catch (error) {
       this.metrics.lastGoodWrites.inc({ result: 'failed' });
       failure.failed(error);
+      return false;
     }
   }
 

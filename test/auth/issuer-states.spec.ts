@@ -41,7 +41,7 @@ const verifier = (): Verifier => new Verifier([source], { LAST_GOOD_FOLDER: fold
 const stateOf = ({ issuer }: Verifier): string => issuer.state.name;
 
 /** As an earlier process would have saved it. */
-const save = (content: { keySet?: { keys: unknown[] }; fetchedAt: number }): Promise<void> =>
+const save = (content: { keySet?: { keys: unknown[] }; fetchedAt: number }): Promise<boolean> =>
   verifier().folder.save(fileOf(source.url), content);
 const now = (): number => Date.now();
 

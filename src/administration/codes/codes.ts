@@ -1,8 +1,9 @@
 import { stringify } from 'csv-stringify/sync';
 import { AREAS } from '../../lookups/code-rows.js';
+import { CodeIndex } from '../../lookups/code-index.js';
 import { CodesSnapshot } from '../../lookups/codes-snapshot.js';
 import { lockTables, readCodes } from '../../lookups/read-codes.js';
-import { RefusedSnapshot } from '../../snapshots/source.js';
+import { RefusedSnapshot } from '../../snapshots/topic.js';
 import { readPast } from './read-past.js';
 import { TEXT, command, refuse } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
@@ -26,7 +27,7 @@ export const show = command({
       const now = Number(row?.now);
       const moment = time === undefined ? now : Date.parse(time);
       const rows = moment < now ? await readPast(manager, moment) : await readCodes(manager);
-      return new CodesSnapshot(rows, moment);
+      return new CodesSnapshot(new CodeIndex(rows), moment);
     }).catch((error: Error) => {
       if (!(error instanceof RefusedSnapshot)) throw error;
       return refuse(
@@ -37,7 +38,7 @@ export const show = command({
     for (const operation of wanted) {
       const isList = operation === 'order-scheduling';
       const answer = isList ? snapshot.communicationCodes({}) : snapshot.supportedValues(operation);
-      const body = String((await answer).body);
+      const body = String(answer.body);
       texts.push(area === undefined ? `${operation}\n${body}\n` : body);
     }
     return { text: texts.join('\n'), exact: true };

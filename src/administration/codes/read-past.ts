@@ -1,7 +1,7 @@
 // What was served at a moment in the past: the present rows, with all later changes undone. So the record before that moment is not needed.
 import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
 import { AreaProperty, CodeListValue, CommunicationCode } from '../../database/entities.js';
-import { type CodeRows, assertServable, recordOf } from '../../lookups/code-rows.js';
+import { type CodeRows, assertServable } from '../../lookups/code-rows.js';
 import { refuse } from '../frame/command.js';
 
 /** Of the first transaction in the record a part may be deleted. */
@@ -17,12 +17,10 @@ export async function readPast(manager: EntityManager, moment: number): Promise<
     refuse(
       `The record of changes begins at ${row.begin.toISOString()}, and what was answered before is not known.`,
     );
-  const types = new Map<string, string>();
-  const records = await rowsAt(manager.getRepository(CommunicationCode), moment, BY_CODE);
   const rows = {
     properties: await rowsAt(manager.getRepository(AreaProperty), moment, 'area, position'),
     values: await rowsAt(manager.getRepository(CodeListValue), moment, 'code_list, position'),
-    records: records.map((record) => recordOf(record, types)),
+    records: await rowsAt(manager.getRepository(CommunicationCode), moment, BY_CODE),
   };
   assertServable(rows);
   return rows;
