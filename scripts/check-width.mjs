@@ -6,12 +6,12 @@ import process from 'node:process';
 
 const MAX_COLUMNS = 120;
 const ROOMS = [
-  /^src\/(bootstrap|collections|demo|documentation|html|http|lookups|problems|snapshots|telemetry)\//,
+  /^src\/(bootstrap|collections|demo|documentation|html|http|lookups|management|problems|snapshots|telemetry)\//,
   /^src\/database\/(?!objects)/,
   /^src\/order-[a-z0-9-]+\//,
   /^src\/auth\//,
   /^src\/(app\.module|main)\.ts$/,
-  /^test\/(demo|http|telemetry)\//,
+  /^test\/(demo|http|management|telemetry)\//,
   /^test\/auth\/(access-tokens|issuer-states|issuers|providers|routes|settings|tokens)\./,
   /^test\/support\/verifier\./,
   /^test\/documentation\/(contract|documentation)\./,

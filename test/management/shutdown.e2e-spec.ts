@@ -95,7 +95,8 @@ describe('a signal to end', () => {
 
   it('cuts no answer that is being read before the closing time is over', async () => {
     await world.database.query(
-      "insert into communication_code select 'LONG', n::text, rpad('', 1000, 'x') from generate_series(1, 12000) as n",
+      `insert into communication_code
+         select 'LONG', n::text, rpad('', 1000, 'x') from generate_series(1, 12000) as n`,
     );
     // Without its limit the end waits for idle connections, too
     const environment = { ...withoutLimits(CLOSE_MS), KEEP_ALIVE_SECONDS: '5' };
