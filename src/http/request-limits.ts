@@ -9,6 +9,9 @@ const METHODS_WITHOUT_BODY = ['GET', 'HEAD', 'OPTIONS'];
 /** A name, an IPv4 address or an IPv6 address in brackets, with or without a port (RFC 9110 section 7.2). */
 const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
 
+/** Node.js 20.19.0 and 20.19.1 let other characters pass. */
+const TARGET_CHARACTERS = /^[\x21-\x7e]+$/;
+
 /** The absolute form of a target (RFC 9112 section 3.2.2). */
 const ABSOLUTE_TARGET = /^https?:\/\/(?<host>[^/?]+)/i;
 
@@ -19,6 +22,7 @@ const CHECKS: readonly Check[] = [
   checkVersion,
   checkTarget,
   checkHeaderSize,
+  checkHeaderNames,
   checkHost,
   checkCredentialHeaders,
   checkTransferCoding,
@@ -51,12 +55,13 @@ function checkTarget({ url, originalUrl }: Request): Problem | undefined {
     });
   // They differ where the server adapter replaced a target that Express cannot route
   const isRoutable = url === originalUrl;
-  if (isRoutable && hasTargetForm(originalUrl) && !originalUrl.includes('#')) return undefined;
+  if (isRoutable && hasTargetForm(originalUrl)) return undefined;
   return malformed('The request target has to be in origin or absolute form, without a fragment.');
 }
 
 /** In absolute form without user information (RFC 9110 section 4.2.4). */
 function hasTargetForm(target: string): boolean {
+  if (!TARGET_CHARACTERS.test(target) || target.includes('#')) return false;
   if (target.startsWith('/') || target === '*') return true;
   const host = ABSOLUTE_TARGET.exec(target)?.groups?.['host'];
   return host !== undefined && HOST.test(host);
@@ -71,6 +76,12 @@ function checkHeaderSize({ rawHeaders }: Request): Problem | undefined {
   return new Problem('headers-too-large', {
     detail: `The headers have more than ${LIMITS.headers} or ${LIMITS.headerLines}.`,
   });
+}
+
+/** Node.js 20.19.0 and 20.19.1 let a line without a name pass. */
+function checkHeaderNames({ headers }: Request): Problem | undefined {
+  if (headers[''] === undefined) return undefined;
+  return malformed('A header line has no name.');
 }
 
 function checkHost({ rawHeaders, headers, httpVersion }: Request): Problem | undefined {

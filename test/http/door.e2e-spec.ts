@@ -63,6 +63,9 @@ async function expectRefusal(bytes: string, slug: ProblemSlug = 'malformed-reque
 }
 
 describe('what is no request is answered 400, and the connection closed', () => {
+  /** RFC 9112 section 2.2 allows it behind the first line. The parser of Node.js 20.19.0 does it, later ones do not. */
+  const takesLineFeed = process.versions['llhttp']?.startsWith('8.') ?? false;
+
   it.each([
     ...['garbage', ' / HTTP/1.1', 'get / HTTP/1.1', 'FETCH / HTTP/1.1', 'GET / ICE/1.0'],
     ...['GET / HTTP/1.2', 'GET / HTTP/11', 'GET / HTTP/1', 'GET / http/1.1', 'GET / HTTP/1.1x'],
@@ -71,7 +74,7 @@ describe('what is no request is answered 400, and the connection closed', () => 
     ...['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', '\0\0\0\0'],
     ...['GET http://me:secret@x/x HTTP/1.1', 'GET http://x:y/x HTTP/1.1', 'GET ftp://x/ HTTP/1.1'],
     ...['GET http://[::1/x HTTP/1.1', 'GET http://a]b/x HTTP/1.1', `GET ${PATH}#x HTTP/1.1`],
-    ...['GET / HTTP/1.1\r\n Host: x', 'GET / HTTP/1.1\nA: b'],
+    ...['GET / HTTP/1.1\r\n Host: x', ...(takesLineFeed ? [] : ['GET / HTTP/1.1\nA: b'])],
   ])('%j', (line) => expectRefusal(`${line}\r\nHost: x\r\n\r\n`));
 
   it.each([
