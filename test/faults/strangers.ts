@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { generate } from '../bench/generate.js';
-import { residentMebibytes } from '../support/linux-process.js';
+import { openDescriptors, residentMebibytes } from '../support/linux-process.js';
 import { startNginx } from '../support/nginx.js';
 import { PATHS } from '../support/paths.js';
 import { exchange } from '../support/raw.js';
@@ -66,14 +66,19 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
   };
   const attacks: Record<string, (port: number) => Promise<string>> = {
     nothing: () => pause(seconds * 1000, ''),
-    '100 connections with 2,000 requests each, read, with a key': sent(
+    '100 connections with 2,000 lookups each, read': sent(100, good.repeat(2_000), true),
+    '100 connections with 2,000 lookups each, unread': sent(100, good.repeat(2_000), false),
+    '100 connections with 2,000 large lookups each, unread': sent(100, large.repeat(2_000), false),
+    '100 connections with 2,000 requests for the largest open page each, read': sent(
       100,
-      good.repeat(2_000),
+      PAGE.repeat(2_000),
       true,
     ),
-    'the same, unread': sent(100, good.repeat(2_000), false),
-    'the same, unread, large answers': sent(100, large.repeat(2_000), false),
-    'the same, without a key': sent(100, PAGE.repeat(2_000), true),
+    '100 connections with 2,000 requests for the largest open page each, unread': sent(
+      100,
+      PAGE.repeat(2_000),
+      false,
+    ),
     '300 connections with 100 requests for the largest open page each, unread': sent(
       300,
       PAGE.repeat(100),
@@ -141,12 +146,16 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
       await pause(500);
       const before = residentMebibytes(service.pid);
       let most = before;
-      const timer = setInterval(() => (most = Math.max(most, residentMebibytes(service.pid))), 50);
+      let descriptors = 0;
+      const timer = setInterval(() => {
+        most = Math.max(most, residentMebibytes(service.pid));
+        descriptors = Math.max(descriptors, openDescriptors(service.pid));
+      }, 50);
       const outcome = await attack(port).finally(() => clearInterval(timer));
       const [former, newcomers, health] = stop.map((end) => end());
       established.close();
       lines.push(
-        `${where}, ${name} (${outcome}): the established caller ${former}; newcomers ${newcomers}; /health/live ${health}; memory ${Math.round(before)} MiB, at most ${Math.round(most)}`,
+        `${where}, ${name} (${outcome}): the established caller ${former}; newcomers ${newcomers}; /health/live ${health}; memory ${Math.round(before)} MiB, at most ${Math.round(most)}; at most ${descriptors} descriptors`,
       );
       console.error(lines.at(-1)); // for a run that is broken off
       await pause(3_000);
