@@ -26,7 +26,7 @@ const NEVER = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' });
 export async function strangers(world: World, seconds = 12, only = ''): Promise<string> {
   const { issuer, credentials, database } = world;
   const environment = { TRUSTED_PROXY_HOPS: '1' };
-  const service = await world.start(environment, { descriptors: DESCRIPTORS });
+  const service = await world.process(environment, { descriptors: DESCRIPTORS });
   await service.ready();
   service.ignoreLog();
   const nginx = await startNginx([new URL(service.url).host]);
