@@ -1,28 +1,20 @@
 // Pages of the documentation as their readers use them: their commands are run as they stand there, in order, in a copy of the project, and
 // have to print what the page shows.
-import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
 import { DEMO_APPLICATION } from '../../src/administration/migrate/drift.js';
+import { copyOfProject } from './clone.js';
 import { queryAt } from './database.js';
 import { type Block, asPrinted, dialogue, remarkOf } from './documentation.js';
 import { type Outcome, shell } from './program.js';
-import { ProgramCopy, copyOf } from './program-copy.js';
+import { ProgramCopy } from './program-copy.js';
 import { testWorld } from './test-world.js';
 
 /** As the demo loads them, so that they are no drift. */
 const SAMPLES = `begin; set local application_name = '${DEMO_APPLICATION}'; insert into communication_code (code_type, code, description) values
   ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed'),
   ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day'); commit`;
-
-/** A copy of the project, with nothing to install and nothing to build. */
-export function copyOfProject(): string {
-  const names = ['src', 'dist', 'migrations', 'scripts', 'deploy'];
-  const folder = copyOf(...names, 'package.json', 'package-lock.json');
-  utimesSync(join(folder, 'package-lock.json'), 0, 0);
-  utimesSync(join(folder, 'dist/built.tsbuildinfo'), new Date(), new Date());
-  return folder;
-}
 
 export class PageWalk {
   readonly copy = new ProgramCopy(copyOfProject());
