@@ -26,7 +26,7 @@ while [ "$1" != --body-file ]; do shift; done
 cp "$2" comment.txt
 `;
 
-const walk = new PageWalk();
+const walk = new PageWalk({ replicas: 0 });
 beforeAll(async () => {
   cpSync(join(PROJECT, '.gitignore'), join(walk.folder, '.gitignore'));
   writeFileSync(join(walk.folder, 'gh'), GH, { mode: 0o755 });
