@@ -17,12 +17,19 @@ export interface LocalRun {
 let runs = 0;
 let isRunning = false;
 
+/** @throws Error where a variable is read by Node.js or OpenTelemetry, once for the process */
+export function assertLocal(environment: Record<string, string>): void {
+  const names = Object.keys(environment).filter((name) => /^(NODE|OTEL)_/.test(name));
+  if (names.length > 0) throw new Error(`${names.join()} needs a process of its own`);
+}
+
 /**
  * Runs a program of ours to its end in the process of the test, which takes a tenth of the time of a process of its own.
  * While it runs, `process` has the arguments, the environment and the output of the program. So there can be one at a
  * time; two at once, signals and `process.exit` are tested with `begin`.
  */
 export async function runLocally(run: LocalRun): Promise<Outcome> {
+  assertLocal(run.environment);
   if (isRunning) throw new Error('Another program runs in this process: use begin() for two.');
   isRunning = true;
   runs += 1;

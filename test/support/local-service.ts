@@ -1,21 +1,25 @@
 import { startService, type Service } from '../../src/bootstrap/start-service.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
+import { collectLogs, logOf } from './local-log.js';
+import { assertLocal } from './local-program.js';
 import { ReachableService } from './reachable-service.js';
 
-/** The log is that of the process, so there is none here. */
-const DEFAULTS = { HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: '0', LOG_LEVEL: 'silent' };
+const DEFAULTS = { HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: '0' };
+
+collectLogs();
 
 /**
- * The service in the process of the test, which starts in a tenth of a second. What belongs to a process (signals, the
- * log, memory, variables that Node.js or OpenTelemetry read) is tested with RunningService.
+ * The service in the process of the test, which starts in a tenth of a second. What belongs to a process (signals,
+ * standard output, memory, variables that Node.js or OpenTelemetry read) is tested with RunningService.
  */
 export class LocalService extends ReachableService {
   private constructor(private readonly service: Service) {
-    super();
+    super(logOf(service.logger));
   }
 
   /** Starts it on free ports of the loopback address. It need not be ready. */
   static async start(environment: Record<string, string>): Promise<LocalService> {
+    assertLocal(environment);
     return new LocalService(await startService(readConfiguration({ ...DEFAULTS, ...environment })));
   }
 

@@ -1,17 +1,35 @@
+import { type LogLine, ServiceLog } from './service-log.js';
 import { until } from './until.js';
 
 /** The port for operators closes an idle connection after seconds: a slow client would send its request just then. */
 const ONCE = { headers: { Connection: 'close' } };
 
-/** A service as its callers and operators reach it, wherever it runs. */
+/** A service as its callers and operators see it, wherever it runs. */
 export abstract class ReachableService {
   abstract get url(): string;
   abstract get managementUrl(): string;
   /** Ends it as soon as can be: its orderly end is a test of its own. */
   abstract kill(): Promise<void>;
 
+  protected constructor(protected readonly log = new ServiceLog()) {}
+
   get port(): number {
     return Number(new URL(this.url).port);
+  }
+
+  /** The log so far. */
+  get lines(): readonly LogLine[] {
+    return this.log.lines;
+  }
+
+  /** Resolves with the first line, past or to come, that fits. */
+  waitForLog(fits: (line: LogLine) => boolean): Promise<LogLine> {
+    return this.log.waitFor(fits);
+  }
+
+  /** All that it has printed. */
+  get output(): string {
+    return this.lines.map((line) => JSON.stringify(line)).join('\n');
   }
 
   async readiness(): Promise<{ readonly status: number; readonly text: string }> {

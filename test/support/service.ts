@@ -3,14 +3,8 @@ import { once } from 'node:events';
 import { PROJECT, cleanEnvironment } from './program.js';
 import { ReachableService } from './reachable-service.js';
 
+export type { LogLine } from './service-log.js';
 export { until } from './until.js';
-
-export interface LogLine {
-  readonly level: string;
-  readonly time: string;
-  readonly msg: string;
-  readonly [field: string]: unknown;
-}
 
 export interface ProcessOptions {
   /** How many files it may open; 0 for as many as the test. */
@@ -21,9 +15,6 @@ export interface ProcessOptions {
 
 /** The real program in a process of its own. */
 export class RunningService extends ReachableService {
-  private readonly parsed: LogLine[] = [];
-  private readonly unparsed: string[] = [];
-  private readonly waiting = new Set<() => void>();
   private errors = '';
 
   private constructor(private readonly child: ChildProcess) {
@@ -32,8 +23,7 @@ export class RunningService extends ReachableService {
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       const lines = (rest + text).split('\n');
       rest = lines.pop() ?? '';
-      this.unparsed.push(...lines);
-      for (const look of this.waiting) look();
+      this.log.addTexts(lines);
     });
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.errors += text;
@@ -70,12 +60,6 @@ export class RunningService extends ReachableService {
     throw new Error(`the service ended with status ${status}: ${this.output}`);
   }
 
-  /** The log so far; read when it is asked for, since there may be very much of it. */
-  get lines(): readonly LogLine[] {
-    for (const line of this.unparsed.splice(0)) this.parsed.push(JSON.parse(line) as LogLine);
-    return this.parsed;
-  }
-
   /** From now on its log is read and thrown away, at no cost: for runs that log very much. */
   ignoreLog(): void {
     this.child.stdout?.removeAllListeners('data').resume();
@@ -93,22 +77,8 @@ export class RunningService extends ReachableService {
     return String(this.lines.find(({ msg }) => msg === 'listening')?.['managementUrl']);
   }
 
-  get output(): string {
-    return `${this.errors}${this.lines.map((line) => JSON.stringify(line)).join('\n')}`;
-  }
-
-  /** Resolves with the first line, past or to come, that fits. */
-  waitForLog(fits: (line: LogLine) => boolean): Promise<LogLine> {
-    return new Promise((resolve) => {
-      const look = (): void => {
-        const line = this.lines.find(fits);
-        if (!line) return;
-        this.waiting.delete(look);
-        resolve(line);
-      };
-      this.waiting.add(look);
-      look();
-    });
+  override get output(): string {
+    return `${this.errors}${super.output}`;
   }
 
   signal(name: NodeJS.Signals): void {
