@@ -13,8 +13,8 @@ const NOTICED_MS = 3_000;
 const DRAINS = [4, 15];
 
 /**
- * Restarts replicas under traffic behind nginx with deploy/nginx, and behind HAProxy and Caddy as docs/operators.md has them, each for
- * several values of DRAIN_SECONDS: all at once, each with replicas of its own. Gives what failed.
+ * Restarts replicas under traffic behind nginx with deploy/nginx, and behind HAProxy and Caddy as docs/operators.md has
+ * them, each for several values of DRAIN_SECONDS: all at once, each with replicas of its own. Gives what failed.
  * @param rounds how often each replica is restarted
  * @param only one value of DRAIN_SECONDS
  */

@@ -1,5 +1,5 @@
-// `npm run faults -- NAME [AMOUNT] [PART]`: long runs that break the surroundings of the service, and print what came of it into RESULTS.md
-// beside this file. Their short forms are in the tests.
+// `npm run faults -- NAME [AMOUNT] [PART]`: long runs that break the surroundings of the service, and print what came
+// of it into RESULTS.md beside this file. Their short forms are in the tests.
 import { saveResult } from '../bench/results.js';
 import { World } from '../support/world.js';
 import { flip, moment } from './contents.js';

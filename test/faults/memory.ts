@@ -10,7 +10,8 @@ const STEP = 100_000;
 const PART = 10_000;
 
 /**
- * Resident memory of the service while it answers as many requests with one token, and then as many with a token of their own each.
+ * Resident memory of the service while it answers as many requests with one token, and then as many with a token of
+ * their own each.
  * @param kibibytes the least size of these tokens
  */
 export async function memory(world: World, count = 1_000_000, kibibytes = '0'): Promise<string> {
@@ -41,9 +42,12 @@ export async function memory(world: World, count = 1_000_000, kibibytes = '0'): 
         await send(Array.from({ length: PART }, async (_, at) => request(await next(), at)));
       found.push(residentMebibytes(service.pid));
     }
-    const [first = NaN, last = NaN] = [found[0], found.at(-1)];
+    const first = found[0] ?? NaN;
+    const last = found.at(-1) ?? NaN;
+    const sizes = found.map((mebibytes) => Math.round(mebibytes)).join(', ');
+    const growthPercent = (100 * (last / first - 1)).toFixed(1);
     lines.push(
-      `${count} requests ${name}: ${found.map((mebibytes) => Math.round(mebibytes)).join(', ')} MiB after each ${STEP}; ${(100 * (last / first - 1)).toFixed(1)} % over the first`,
+      `${count} requests ${name}: ${sizes} MiB after each ${STEP}; ${growthPercent} % over the first`,
     );
   }
   return lines.join('\n');

@@ -19,8 +19,8 @@ const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
 const NEVER = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' });
 
 /**
- * The attacks of hardening.md ("Strangers"), each for so many seconds, and what a caller that was connected before, newcomers, the health check
- * and memory notice: directly, and behind the nginx of deploy/nginx.
+ * The attacks of hardening.md ("Strangers"), each for so many seconds, and what a caller that was connected before,
+ * newcomers, the health check and memory notice: directly, and behind the nginx of deploy/nginx.
  * @param only a part of the names of the attacks that are tried
  */
 export async function strangers(world: World, seconds = 12, only = ''): Promise<string> {
@@ -99,11 +99,16 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
       const headers = { 'Api-Key': credentials.key, Authorization: await issuer.token() };
       const { status } = await fetch(service.url + PATHS.orderUpdate, { headers });
       const took = Math.round(performance.now() - startedAt);
-      return `${await attack}; a token of the new key: ${status} after ${took} ms; ${issuer.jwksHits - hits} questions to the issuer`;
+      const tally = await attack;
+      const questions = issuer.jwksHits - hits;
+      return `${tally}; a token of the new key: ${status} after ${took} ms; ${questions} questions to the issuer`;
     },
   };
 
-  /** Does the work again and again, and gives how often, how often it failed, and the longest time, also of one that has not ended. */
+  /**
+   * Does the work again and again, and gives how often, how often it failed, and the longest time, also of one that has
+   * not ended.
+   */
   const watch = (work: () => Promise<boolean>, everyMs: number): (() => string) => {
     let [count, failed, longest, startedAt, isOver] = [0, 0, 0, 0, false];
     const round = async (): Promise<void> => {
@@ -141,12 +146,15 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
       await pause(500);
       const before = residentMebibytes(service.pid);
       let most = before;
-      const timer = setInterval(() => (most = Math.max(most, residentMebibytes(service.pid))), 50);
+      const timer = setInterval(() => {
+        most = Math.max(most, residentMebibytes(service.pid));
+      }, 50);
       const outcome = await attack(port).finally(() => clearInterval(timer));
       const [former, newcomers, health] = stop.map((end) => end());
       established.close();
       lines.push(
-        `${where}, ${name} (${outcome}): the established caller ${former}; newcomers ${newcomers}; /health/live ${health}; memory ${Math.round(before)} MiB, at most ${Math.round(most)}`,
+        `${where}, ${name} (${outcome}): the established caller ${former}; newcomers ${newcomers}; ` +
+          `/health/live ${health}; memory ${Math.round(before)} MiB, at most ${Math.round(most)}`,
       );
       console.error(lines.at(-1)); // for a run that is broken off
       await pause(3_000);

@@ -40,7 +40,9 @@ export async function serve(command: string[], folder: string, port: number): Pr
   return { url, folder, stop };
 }
 
-/** Makes the limits of time in a configuration longer: a replica on a slow machine would reach them, and count as dead. */
+/**
+ * Makes the limits of time in a configuration longer: a replica on a slow machine would reach them, and count as dead.
+ */
 export const withLongLimits = (configuration: string): string =>
   configuration
     .replaceAll(/((?:proxy_\w+|client_body)_timeout|dial_timeout|lb_try_duration) \w+/g, '$1 600s')

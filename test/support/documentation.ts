@@ -57,8 +57,9 @@ export const dialogue = (text: string): { command: string; printed: string }[] =
 const ID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 
 /**
- * Finds what a page shows in what was really printed: `…` stands for anything, ids, times and numbers of migrations differ, white space
- * does not count. Each id of the page is a group of its own, so that later commands can name the real one.
+ * Finds what a page shows in what was really printed: `…` stands for anything, ids, times and numbers of migrations
+ * differ, white space does not count. Each id of the page is a group of its own, so that later commands can name the
+ * real one.
  */
 export function asPrinted(shown: string): { readonly pattern: RegExp; readonly ids: string[] } {
   const ids: string[] = [];

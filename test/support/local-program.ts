@@ -24,9 +24,9 @@ export function assertLocal(environment: Record<string, string>): void {
 }
 
 /**
- * Runs a program of ours to its end in the process of the test, which takes a tenth of the time of a process of its own.
- * While it runs, `process` has the arguments, the environment and the output of the program. So there can be one at a
- * time; two at once, signals and `process.exit` are tested with `begin`.
+ * Runs a program of ours to its end in the process of the test, which takes a tenth of the time of a process of its
+ * own. While it runs, `process` has the arguments, the environment and the output of the program. So there can be one
+ * at a time; two at once, signals and `process.exit` are tested with `begin`.
  */
 export async function runLocally(run: LocalRun): Promise<Outcome> {
   assertLocal(run.environment);

@@ -29,7 +29,10 @@ export const WITHIN_A_SECOND = { limitMs: 1_000 };
 /** A request of a long run is given up after this time. */
 const GIVE_UP_MS = 60_000;
 const TICK_MS = 10;
-/** How many requests without a limit may be under way: where the machine is slow, more and more of them would make it slower. */
+/**
+ * How many requests without a limit may be under way: where the machine is slow, more and more of them would make it
+ * slower.
+ */
 const MOST_UNDER_WAY = 100;
 
 export interface Credentials {

@@ -6,7 +6,9 @@ interface Waiting {
 }
 const waitings = new Set<Waiting>();
 
-/** Asks again and again until the condition holds; for what has no event to wait for. Its only limit is the runner's. */
+/**
+ * Asks again and again until the condition holds; for what has no event to wait for. Its only limit is the runner's.
+ */
 export async function until(holds: () => Promise<boolean>, { everyMs = 20 } = {}): Promise<void> {
   const waiting: Waiting = { holds, isOver: false };
   waitings.add(waiting);
