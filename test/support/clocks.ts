@@ -8,8 +8,8 @@ export const skewedClock = (milliseconds: number): Record<string, string> =>
   preload(`
   const Real = Date;
   globalThis.Date = class extends Real {
-    constructor(...given) {
-      if (given.length > 0) super(...given);
+    constructor(...parameters) {
+      if (parameters.length > 0) super(...parameters);
       else super(Real.now() + ${milliseconds});
     }
     static now() {
@@ -23,7 +23,8 @@ export const skewedClock = (milliseconds: number): Record<string, string> =>
  */
 export const fastClock = (times: number): Record<string, string> => ({
   ...preload(`
-  const [now, timer] = [performance.now.bind(performance), setTimeout];
+  const now = performance.now.bind(performance);
+  const timer = setTimeout;
   Object.defineProperty(performance, 'now', { value: () => now() * ${times} });
   const faster = (work, ms, ...rest) => timer(work, ms >= 60_000 ? ms / ${times} : ms, ...rest);
   globalThis.setTimeout = Object.assign(faster, timer);`),

@@ -67,8 +67,10 @@ export function asPrinted(shown: string): { readonly pattern: RegExp; readonly i
     .replaceAll(/\s/g, '')
     .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
     .replaceAll(new RegExp(ID, 'g'), (id) => {
-      const group = ids.indexOf(id) + 1 || -ids.push(id);
-      return group > 0 ? `\\${group}` : `(${ID})`;
+      const index = ids.indexOf(id);
+      if (index >= 0) return `\\${index + 1}`; // the same as that group found
+      ids.push(id);
+      return `(${ID})`;
     })
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\\\.\d{3}Z/g, String.raw`[\d-]{10}T[\d:.]{12}Z`)
     .replaceAll(/\d{4}(?=_[a-z])/g, String.raw`\d{4}`)
