@@ -18,9 +18,8 @@ export async function memory(world: World, count = 1_000_000, kibibytes = '0'): 
   const service = await world.replica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
   const [, es256] = world.issuer.keys;
   const padding = 'x'.repeat(Number(kibibytes) * 768); // base64 makes 1,024 characters of 768
-  const { token } = world;
-  const request = (bearer: string, at: number): string =>
-    requestTo(ALL_PATHS[at % ALL_PATHS.length] as string, {
+  const requestAt = (index: number, bearer: string): string =>
+    requestTo(ALL_PATHS[index % ALL_PATHS.length] as string, {
       ...world.headers,
       Authorization: `Bearer ${bearer}`,
     });
@@ -31,24 +30,32 @@ export async function memory(world: World, count = 1_000_000, kibibytes = '0'): 
     if (tally['200']?.length !== requests.length)
       throw new Error(`not all were answered 200: ${Object.keys(tally).join()}`);
   };
+  const kinds = [
+    { name: 'with one token', nextToken: () => Promise.resolve(world.token) },
+    {
+      name: 'each with a token of its own',
+      nextToken: () => world.issuer.token({ key: es256, claims: { padding } }),
+    },
+  ];
   const lines = [`at the start ${Math.round(residentMebibytes(service.pid))} MiB`];
-  for (const [name, next] of [
-    ['with one token', async () => token],
-    ['each with a token of its own', () => world.issuer.token({ key: es256, claims: { padding } })],
-  ] as const) {
+  for (const { name, nextToken } of kinds) {
     const found: number[] = [];
     for (let done = 0; done < count; done += STEP) {
-      for (let part = 0; part < STEP; part += PART)
-        await send(Array.from({ length: PART }, async (_, at) => request(await next(), at)));
+      for (let part = 0; part < STEP; part += PART) {
+        const indexes = Array.from({ length: PART }, (_, index) => index);
+        await send(indexes.map(async (index) => requestAt(index, await nextToken())));
+      }
       found.push(residentMebibytes(service.pid));
     }
-    const first = found[0] ?? NaN;
-    const last = found.at(-1) ?? NaN;
-    const sizes = found.map((mebibytes) => Math.round(mebibytes)).join(', ');
-    const growthPercent = (100 * (last / first - 1)).toFixed(1);
-    lines.push(
-      `${count} requests ${name}: ${sizes} MiB after each ${STEP}; ${growthPercent} % over the first`,
-    );
+    lines.push(`${count} requests ${name}: ${describe(found)}`);
   }
   return lines.join('\n');
+}
+
+function describe(mebibytes: readonly number[]): string {
+  const first = mebibytes[0] ?? NaN;
+  const last = mebibytes.at(-1) ?? NaN;
+  const growthPercent = (100 * (last / first - 1)).toFixed(1);
+  const sizes = mebibytes.map((size) => Math.round(size)).join(', ');
+  return `${sizes} MiB after each ${STEP}; ${growthPercent} % over the first`;
 }
