@@ -7,12 +7,16 @@ import process from 'node:process';
 const MAX_COLUMNS = 120;
 const ROOMS = [
   /^src\/(bootstrap|demo|documentation|html|http|problems|telemetry)\//,
+  /^src\/administration\/(codes|keys|lists|migrate\/drift)\//,
+  /^src\/database\/object.*\.ts$/,
   /^src\/order-[a-z0-9-]+\//,
   /^src\/auth\/[^/]+$/,
   /^src\/(app\.module|main)\.ts$/,
   /^scripts\//,
   /^test\/(bench|black-box|demo|deploy|documentation|faults|http|support|telemetry)\//,
   /^test\/auth\/routes/,
+  /^test\/administration\/(keys|show|lists\/|migrate\/drift)/,
+  /^test\/database\/(dump|objects)\./,
 ];
 
 const files = ['scripts', 'src', 'test'].flatMap((folder) =>

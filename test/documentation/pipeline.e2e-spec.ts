@@ -4,8 +4,7 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { KEYS_APPLICATION } from '../../src/administration/keys/keys.js';
-import { DEMO_APPLICATION } from '../../src/administration/migrate/drift.js';
+import { DEMO_APPLICATION, KEYS_APPLICATION } from '../../src/administration/applications.js';
 import { blocksOf } from '../support/documentation.js';
 import { PageWalk } from '../support/page-walk.js';
 import { PROJECT, shell } from '../support/program.js';

@@ -3,7 +3,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
-import { DEMO_APPLICATION } from '../../src/administration/migrate/drift.js';
+import { DEMO_APPLICATION } from '../../src/administration/applications.js';
 import { copyOfProject } from './clone.js';
 import { queryAt } from './database.js';
 import { type Block, asPrinted, dialogue, remarkOf } from './documentation.js';
