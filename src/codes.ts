@@ -1,4 +1,5 @@
 import './configuration/supported-node.js';
+import './administration/frame/end-on-signals.js';
 const { runProgram } = await import('./administration/frame/command.js');
 const { exportCommand } = await import('./administration/codes/export.js');
 const { show } = await import('./administration/codes/show.js');

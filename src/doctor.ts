@@ -1,4 +1,5 @@
 import './configuration/supported-node.js';
+import './administration/frame/end-on-signals.js';
 import 'reflect-metadata';
 const { runProgram, typed } = await import('./administration/frame/command.js');
 const { doctor } = await import('./administration/doctor/doctor.js');

@@ -1,4 +1,5 @@
 import './configuration/supported-node.js';
+import './administration/frame/end-on-signals.js';
 const { runProgram } = await import('./administration/frame/command.js');
 const { issue } = await import('./administration/keys/issue.js');
 const { list } = await import('./administration/keys/list.js');

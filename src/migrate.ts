@@ -1,4 +1,5 @@
 import './configuration/supported-node.js';
+import './administration/frame/end-on-signals.js';
 const { runProgram } = await import('./administration/frame/command.js');
 const { drift } = await import('./administration/migrate/drift/drift.js');
 const { plan } = await import('./administration/migrate/plan/plan.js');
