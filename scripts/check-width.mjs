@@ -6,15 +6,15 @@ import process from 'node:process';
 
 const MAX_COLUMNS = 120;
 const ROOMS = [
-  /^src\/(bootstrap|demo|documentation|html|http|problems|telemetry)\//,
+  /^src\/(bootstrap|collections|demo|documentation|html|http|lookups|problems|snapshots|telemetry)\//,
   /^src\/administration\/(codes|keys|lists|migrate\/drift)\//,
-  /^src\/database\/object.*\.ts$/,
+  /^src\/database\/.*\.ts$/,
   /^src\/order-[a-z0-9-]+\//,
-  /^src\/auth\/[^/]+$/,
+  /^src\/auth\//,
   /^src\/(app\.module|main)\.ts$/,
   /^scripts\//,
   /^test\/(bench|black-box|demo|deploy|documentation|faults|http|support|telemetry)\//,
-  /^test\/auth\/routes/,
+  /^test\/auth\/(access-tokens|issuer-states|issuers|providers|routes|settings|tokens)\./,
   /^test\/administration\/(keys|show|lists\/|migrate\/drift)/,
   /^test\/database\/(dump|objects)\./,
 ];

@@ -1,10 +1,12 @@
 import { text as readAll } from 'node:stream/consumers';
+import { type JSONWebKeySet, createLocalJWKSet } from 'jose';
 import type { Client } from 'pg';
 import * as tokens from '../../auth/access-tokens/token-faults.js';
 import { hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { KEY_STATE } from '../keys/key-state.js';
 import { discover } from '../../auth/issuers/discovery.js';
-import { fetchKeySet, isSigned } from '../../auth/issuers/key-set.js';
+import { fetchJson } from '../../auth/issuers/fetch-json.js';
+import { verifyToken } from '../../auth/issuers/verify-token.js';
 import { readCodes } from '../../lookups/read-codes.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { transportWarning } from '../../configuration/database-url.js';
@@ -144,32 +146,36 @@ async function examineKey(client: Client, key: string): Promise<Finding> {
 async function keysOf(issuer: string, configuration: Configuration) {
   const given = configuration.OAUTH_JWKS_URI[configuration.OAUTH_ISSUER.indexOf(issuer)];
   const address = given || (await discover(issuer, configuration)).jwks_uri;
-  return { address, keySet: await fetchKeySet(address) };
+  const keySet = (await fetchJson(address)) as JSONWebKeySet;
+  return { address, keySet, select: createLocalJWKSet(keySet) };
 }
 
 async function examineIssuer(name: string, configuration: Configuration): Promise<Finding> {
   const { address, keySet } = await keysOf(name, configuration);
-  const { length } = keySet.jwks.keys;
+  const { length } = keySet.keys;
   const text = `${name}: ${length} signing keys at ${address}`;
   return [length > 0 ? 'ok' : 'fault', text, 'It has to publish keys (RFC 7517).'];
 }
 
 async function examineToken(token: string, configuration: Configuration): Promise<Finding> {
   const decoded = tokens.decodeToken(token);
-  if ('reason' in decoded) {
+  if (!decoded.isDecoded) {
     const text = `it has ${token.split('.').length} parts and ${token.length} bytes; a signed JWT of 3 parts and at most ${tokens.MAX_TOKEN_BYTES} bytes is needed`;
     return ['fault', text, ASK_FOR[decoded.reason]];
   }
-  const { header, claims } = decoded;
+  const { header, claims } = decoded.token;
   const shown = 'alg typ kid iss aud client_id azp appid cid exp nbf iat'.split(' ');
   const held = `it holds ${JSON.stringify({ ...claims, ...header }, shown).slice(0, 500)}`;
-  const reason = tokens.faultOf(decoded, configuration);
+  const reason = tokens.faultOf(decoded.token, configuration);
   if (reason) return ['fault', `refused for the reason "${reason}": ${held}`, ASK_FOR[reason]];
-  const keys = await keysOf(`${claims.iss}`, configuration).catch(() => undefined);
+  const issuer = `${claims.iss}`;
+  const keys = await keysOf(issuer, configuration).catch(() => undefined);
   if (!keys) return ['ok', 'its signature was not checked: there are no keys of its issuer'];
-  if (!(await isSigned(token, keys.keySet)))
+  const { OAUTH_REQUIRED_SCOPE: scope, OAUTH_AUDIENCE: audiences } = configuration;
+  const check = await verifyToken(token, keys.select, { issuer, audiences });
+  if (check === 'signature')
     return ['fault', `no key of its issuer verifies its signature: ${held}`];
-  const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
+  if (check === 'claims') return ['fault', `a claim has a wrong form: ${held}`];
   if (scope && !tokens.hasScope(claims, scope))
     return ['fault', `it lacks the scope ${scope}: 403`];
   return ['ok', `it passes until ${new Date(Number(claims.exp) * 1000).toISOString()}`];

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import { type DatabaseAddress, connectionString } from '../../configuration/database-url.js';
-import { SETTINGS, type Session, poolOptions, withSession } from '../../database/session.js';
+import { ConnectionSettings } from '../../database/connection-settings.js';
+import { DatabaseSessions } from '../../database/database-sessions.js';
+import { SETTINGS, type Session, poolOptions } from '../../database/session.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { refuse } from './command.js';
 
@@ -27,13 +29,14 @@ export type Work<T> = (session: Session, manager: EntityManager) => Promise<T>;
 async function inTransaction<T>(begin: string, work: Work<T>, address: DatabaseAddress) {
   const url = connectionString(address);
   const { database, host, port } = new Client({ connectionString: url });
-  const pool = poolOptions(address);
+  const settings = new ConnectionSettings(address);
+  const pool = poolOptions(settings);
   // A command does not try again, so it waits longer than the service
   const extra = { ...pool.extra, connectionTimeoutMillis: 10_000, query_timeout: 0 };
   const source = new DataSource({ ...pool, extra, applicationName: 'order-lookup-administration' });
   let isUsable = false;
   try {
-    return await withSession(source, async (manager, session) => {
+    return await new DatabaseSessions(source, settings).withSession(async (manager, session) => {
       const { rowCount } = await session.query(SUPPORTED);
       if (!rowCount) throw new Error('PostgreSQL 14 or later and the encoding UTF8 are needed');
       await session.query(begin);

@@ -55,10 +55,13 @@ function listsOf({ properties, values, records }: CodeRows): Map<string, List> {
       for (const row of valuesOf.get(codeList) ?? [])
         entries.push({ validity: row, seen: { what: 'value', area, property, name: row.value } });
     }
-  for (const { codeType, code, json, ...row } of records) {
+  for (const row of records) {
+    const { codeType, code, description } = row;
     const name = `codeType ${JSON.stringify(codeType)}, code ${JSON.stringify(code)}`;
-    const { description } = JSON.parse(json) as { description: string };
-    entries.push({ ...row, seen: { what: 'record', area: 'order-scheduling', name, description } });
+    entries.push({
+      validity: row,
+      seen: { what: 'record', area: 'order-scheduling', name, description },
+    });
   }
   return groupBy(entries, ({ seen: { what, area, property, name } }) =>
     what === 'record' ? name : `${area} ${property}`,
