@@ -6,10 +6,11 @@ import process from 'node:process';
 
 const MAX_COLUMNS = 120;
 const ROOMS = [
+  /^src\/administration\/(frame|migrate)\/(?!drift)/,
   /^src\/(bootstrap|demo|documentation|html|http|problems|telemetry)\//,
   /^src\/order-[a-z0-9-]+\//,
   /^src\/auth\/[^/]+$/,
-  /^src\/(app\.module|main)\.ts$/,
+  /^src\/(app\.module|main|migrate)\.ts$/,
   /^test\/(demo|http|telemetry)\//,
   /^test\/auth\/routes/,
   /^test\/documentation\/(contract|documentation)\./,

@@ -1,9 +1,10 @@
 import './configuration/supported-node.js';
-const { runProgram } = await import('./administration/frame/command.js');
+import './administration/frame/end-on-signals.js';
+const { runProgram } = await import('./administration/frame/run-program.js');
 const { exportCommand, show } = await import('./administration/codes/codes.js');
 
-await runProgram(
-  'codes',
-  { show, export: exportCommand },
-  'The database is the one at DATABASE_URL. Nothing is changed.',
-);
+await runProgram({
+  name: 'codes',
+  commands: { show, export: exportCommand },
+  notes: 'The database is the one at DATABASE_URL. Nothing is changed.',
+});

@@ -46,7 +46,7 @@ export const show = command({
 
 export const exportCommand = command({
   usage: 'communication-codes|code-lists',
-  operands: [1, 1],
+  operands: { least: 1, most: 1 },
   summary: 'prints CSV (RFC 4180) in the order of the answers',
   run: async (_values, [name = '']) => {
     const list = Object.entries<Table>(LISTS).find(([known]) => known === name)?.[1];

@@ -81,7 +81,7 @@ const lineOf = ({ id, state, createdAt, endsAt, lastUsedAt, client }: Key): stri
 
 export const revoke = command({
   usage: 'KEY_ID',
-  operands: [1, 1],
+  operands: { least: 1, most: 1 },
   summary: 'ends a key now, also one whose end is set for later',
   run: (_values, [word]) =>
     changeKeys(async (client) => {
@@ -92,7 +92,7 @@ export const revoke = command({
 
 export const rotate = command({
   usage: 'KEY_ID [--overlap 7d] [--json]',
-  operands: [1, 1],
+  operands: { least: 1, most: 1 },
   summary: "issues a second key of the same client and lifetime, and sets the first one's end",
   options: { overlap: { ...TEXT, default: '7d' }, json: FLAG },
   run: ({ overlap }, [word]) =>

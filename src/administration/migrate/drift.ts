@@ -5,7 +5,9 @@ import { columnOf, withDatabase } from '../frame/connect.js';
 import { momentOf } from '../frame/time.js';
 import { KEYS_APPLICATION } from '../keys/keys.js';
 import * as lists from '../lists/list-tables.js';
-import { createMigration, readState } from './migration-files.js';
+import { createMigration } from './create-migration.js';
+import { readState } from './migration-state.js';
+import { withRehearsal } from './rehearsal.js';
 
 /** The samples that the demo loads by this name are no drift. */
 export const DEMO_APPLICATION = 'order-lookup-demo';
@@ -17,14 +19,20 @@ export const drift = command({
   summary:
     'shows what was changed by anything but migrations and the key commands since DATE (90 days ago) and not written by a migration since, and by whom, rows that the record lacks, and objects that are not what the migrations made, with the statements that mend them; status 2 where there is something; with --to-migration writes the migration that these changes should have been',
   options: { since: TEXT, 'to-migration': TEXT },
-  run: ({ since, 'to-migration': name }) =>
-    withDatabase(async (client) => {
-      const time = since === undefined ? undefined : momentOf('--since', since);
-      const { rows, lines } = await findDrift(client, time);
-      if (name !== undefined) return createMigration(name, await migrationOf(client, rows));
-      const text = lines.join('\n') || 'Only migrations and the key commands changed something.';
-      return { text, status: lines.length > 0 ? 2 : 0 };
-    }),
+  run: async ({ since, 'to-migration': name }) => {
+    const time = since === undefined ? undefined : momentOf('--since', since);
+    if (name !== undefined) {
+      // With the pending migrations, so that the same rows are not written twice
+      const text = await withRehearsal(async (client) => {
+        const { rows } = await findDrift(client, time);
+        return migrationOf(client, rows);
+      });
+      return createMigration(name, text);
+    }
+    const { lines } = await withDatabase((client) => findDrift(client, time));
+    const text = lines.join('\n') || 'Only migrations and the key commands changed something.';
+    return { text, status: lines.length > 0 ? 2 : 0 };
+  },
 });
 
 const PROPERTY = ['area', 'property'];
@@ -72,8 +80,8 @@ order by id, line`;
 /** Of objects nothing is said where a newer release made others. */
 export async function findDrift(client: Client, since: string | null = null) {
   const { rows } = await client.query<Drift>(DRIFT, [since]);
-  const { newer } = await readState(client);
-  const objects = newer.length > 0 ? [] : await objectFaults(client);
+  const { missing } = await readState(client);
+  const objects = missing.length > 0 ? [] : await objectFaults(client);
   const lines = objects.map((one) => `${one.name} ${one.fault}. As the owner: ${one.remedy}`);
   return { rows, lines: [...rows.map(({ line }) => line), ...lines] };
 }
