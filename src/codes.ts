@@ -1,7 +1,8 @@
 import './configuration/supported-node.js';
 import './administration/frame/end-on-signals.js';
 const { runProgram } = await import('./administration/frame/run-program.js');
-const { exportCommand, show } = await import('./administration/codes/codes.js');
+const { exportCommand } = await import('./administration/codes/export.js');
+const { show } = await import('./administration/codes/show.js');
 
 await runProgram({
   name: 'codes',

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { FLAG, type Outcome, TEXT, command, refuse } from '../frame/command.js';
 import { changesFrom } from '../lists/list-file.js';
-import { migrationText } from '../lists/list-tables.js';
+import { migrationText } from '../lists/migration-text.js';
 import { createMigration } from './create-migration.js';
 import { withRehearsal } from './rehearsal.js';
 
@@ -29,11 +29,8 @@ interface ListMigration {
 /** The pending files count, so that the same command does not write the same rows twice. */
 async function createFrom({ file, subject, isComplete }: ListMigration): Promise<Outcome> {
   const changes = await withRehearsal((session) => changesFrom(session, file, isComplete));
-  const text = migrationText(`Written from ${JSON.stringify(basename(file))}`, [changes]);
-  if (text !== '') return createMigration(subject, text);
-  return {
-    text:
-      `The database, with the pending migrations, already holds what ${file} says. ` +
-      'Nothing was written.',
-  };
+  const title = `Written from ${JSON.stringify(basename(file))}`;
+  const text = migrationText({ title, changes: [changes] });
+  if (text !== undefined) return createMigration(subject, text);
+  return { text: `The database already holds what ${file} says. Nothing was written.` };
 }

@@ -2,7 +2,7 @@ import { readCodes } from '../../lookups/read-codes.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { command, typed } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
-import { findDrift } from './drift.js';
+import { countAllDrift } from './drift/drift.js';
 import { describeMissing, readState } from './migration-state.js';
 import { applyPending } from './run-migrations.js';
 
@@ -26,8 +26,8 @@ async function describeDatabase(): Promise<string[]> {
     lines.push(`The codes in the database cannot be served: ${messageOf(error)}.`);
   }
   try {
-    const drift = await withDatabase((session) => findDrift(session));
-    if (drift.lines.length > 0) lines.push(driftLine(drift.lines.length));
+    const count = await withDatabase(countAllDrift);
+    if (count > 0) lines.push(driftLine(count));
   } catch (error) {
     lines.push(`Drift could not be looked for: ${messageOf(error)}.`);
   }
