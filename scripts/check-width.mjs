@@ -7,11 +7,11 @@ import process from 'node:process';
 const MAX_COLUMNS = 120;
 const ROOMS = [
   /^src\/(bootstrap|collections|demo|documentation|html|http|lookups|problems|snapshots|telemetry)\//,
-  /^src\/administration\/(codes|keys|lists|migrate\/drift)\//,
+  /^src\/administration\/(codes|frame|keys|lists|migrate)\//,
   /^src\/database\/.*\.ts$/,
   /^src\/order-[a-z0-9-]+\//,
   /^src\/auth\//,
-  /^src\/(app\.module|main)\.ts$/,
+  /^src\/(app\.module|main|migrate)\.ts$/,
   /^scripts\//,
   /^test\/(bench|black-box|demo|deploy|documentation|faults|http|support|telemetry)\//,
   /^test\/auth\/(access-tokens|issuer-states|issuers|providers|routes|settings|tokens)\./,
