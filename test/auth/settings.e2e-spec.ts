@@ -66,7 +66,7 @@ it('OAUTH_TOKEN_TYPE=at+jwt demands that type', async () => {
     expectProblem(await askWith('Scopes', await token({}, { typ })), 'invalid-credentials');
 });
 
-it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, whatever its answer, except 304', async () => {
+it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, but 304, also beyond it', async () => {
   const Authorization = await token();
   const good: Sent = { headers: { Authorization } };
   const same: Sent = { headers: { Authorization, 'If-None-Match': '*' } };
@@ -90,7 +90,10 @@ it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, whatever its an
   const beyond = await expectReply(good, 429, 0);
   expect(Number(beyond.get('retry-after'))).toBeGreaterThan(0);
   await expectReply(forged, 429, 0);
-  await expectReply(same, 429, 0);
+  for (let poll = 0; poll < 3; poll++) await expectReply(same, 304);
+  const other: Sent = { headers: { Authorization, 'If-None-Match': '"other"' } };
+  await expectReply(other, 429, 0);
+  await expectReply({ ...other, path: invalid.path }, 429, 0);
   expect((await ask('Scopes', good)).status).toBe(200);
 });
 

@@ -54,6 +54,9 @@ class NotesController {
   @Get('query') query(@Query('x') x: string, @Query() all: object) {
     return { x, all };
   }
+  @Get('number/first') first() {
+    return { isFirst: true };
+  }
   @Get('number/:id') number(@Param('id', ParseIntPipe) id: number) {
     return { id };
   }
@@ -192,6 +195,7 @@ describe('is answered', () => {
     { path: '/notes/code', status: 202, text: '{"isAccepted":true}' },
     { path: '/notes/query?x=1&y=a+b', text: '{"x":"1","all":{"x":"1","y":"a b"}}' },
     { path: '/notes/number/7', text: '{"id":7}' },
+    { path: '/notes/number/first', text: '{"isFirst":true}' },
     { path: '/notes/response', status: 203, text: '{"isExpress":true}' },
     { path: '/notes/passed', status: 203, text: '{"isPassed":true}' },
     { path: '/notes/wrapped', text: '{"data":"inner"}' },
@@ -318,4 +322,7 @@ it('what is beyond the rate limit is never executed, and a 304 costs nothing', a
   expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(reply.headers.get('ratelimit-policy')).toBe(`"key";q=${LIMIT};w=60`);
   expect(reply.headers.get('ratelimit')).toMatch(/^"key";r=0;t=\d+$/);
+  expect((await ask({ path: '/notes/answer', headers: known })).status).toBe(304);
+  for (const path of ['/notes', '/notes/file', '/notes/missing'])
+    expectProblem(await ask({ path, headers: known }), 'too-many-requests');
 });

@@ -67,7 +67,7 @@ describe('a signal to end', () => {
     expect(await insist(service)).toBe(130);
   });
 
-  it('DRAIN_SECONDS is how long requests are answered; KEEP_ALIVE_SECONDS is how long a connection may be idle', async () => {
+  it('DRAIN_SECONDS is how long it answers on; KEEP_ALIVE_SECONDS how long a connection may be idle', async () => {
     const service = await world.replica({ DRAIN_SECONDS: '6', KEEP_ALIVE_SECONDS: '33' });
     const { headers } = await world.get(PATHS.orderUpdate, { service });
     expect(headers.get('keep-alive')).toBe('timeout=33');

@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runLocally } from './local-program.js';
 import { type Outcome, PROJECT, type Running, begin } from './program.js';
 
 /** The migrations of the project, without .sql. */
@@ -16,12 +17,15 @@ export const NAMES = readdirSync(join(PROJECT, 'migrations')).map((file) =>
   file.replace('.sql', ''),
 );
 
-export const PLAN_RUN = 'dist/administration/migrate/plan/rehearse.js';
-/** Limits of a plan that a slow machine would reach: for the whole, for a statement, between two statements, and for a look at who waits. */
+export const REHEARSAL = 'dist/administration/migrate/rehearsal.js';
+/**
+ * Limits of a rehearsal that a slow machine would reach: for the whole, for a statement, between two statements, and
+ * for a look at who waits.
+ */
 const LONGER = [
-  [/LIMIT_S = \d+/g, 'LIMIT_S = 3_600'],
+  [/LIMIT_SECONDS = \d+/g, 'LIMIT_SECONDS = 3_600'],
   [/(?<=idle_in_transaction_session_timeout = )'\w+'/g, `'1h'`],
-  [/query_timeout: [\d_]+/g, 'query_timeout: 3_600_000'],
+  [/LOOK_LIMIT_MS = [\d_]+/g, 'LOOK_LIMIT_MS = 3_600_000'],
 ] as const;
 
 /** Changes a file of a copy. */
@@ -37,7 +41,7 @@ export function copyOf(...names: string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'copy-'));
   for (const name of names) cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
   symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
-  for (const [limit, longer] of LONGER) edit(join(folder, PLAN_RUN), limit, longer);
+  for (const [limit, longer] of LONGER) edit(join(folder, REHEARSAL), limit, longer);
   return folder;
 }
 
@@ -63,6 +67,12 @@ export class ProgramCopy {
 
   add(name: string, up: string, down = ''): void {
     this.write(name, `-- Up Migration\n${up}\n-- Down Migration\n${down}\n`);
+  }
+
+  /** Runs a program in the process of the test; `start` gives it one of its own. */
+  run(program: string, ...words: string[]): Promise<Outcome> {
+    const { environment, folder } = this;
+    return runLocally({ program: `dist/${program}.js`, words, environment, folder });
   }
 
   start = (program: string, ...words: string[]): Running =>

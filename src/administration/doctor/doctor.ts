@@ -3,7 +3,7 @@ import { type JSONWebKeySet, createLocalJWKSet } from 'jose';
 import type { Client } from 'pg';
 import * as tokens from '../../auth/access-tokens/token-faults.js';
 import { hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
-import { KEY_STATE } from '../keys/keys.js';
+import { KEY_STATE } from '../keys/key-state.js';
 import { discover } from '../../auth/issuers/discovery.js';
 import { fetchJson } from '../../auth/issuers/fetch-json.js';
 import { verifyToken } from '../../auth/issuers/verify-token.js';
@@ -15,7 +15,7 @@ import { objectFaults } from '../../database/objects.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { command, typed } from '../frame/command.js';
 import { columnOf, withDatabase } from '../frame/connect.js';
-import { readState } from '../migrate/migration-files.js';
+import { describeMissing, readState } from '../migrate/migration-state.js';
 
 const ISSUE = `Copy the whole key, or issue one: ${typed('keys', 'issue --client NAME')}`;
 const FIRST = 'Correct this first: others may follow from it.';
@@ -98,10 +98,11 @@ const DATABASE: Record<string, Parameters<typeof withDatabase<Finding>>[0]> = {
     return ['ok', text];
   },
   async migrations(client) {
-    const { pending, gone } = await readState(client);
+    const state = await readState(client);
+    const { pending, missing } = state;
     if (pending.length > 0)
       return ['fault', `pending: ${pending.join(', ')}`, `As the owner: ${typed('migrate', 'up')}`];
-    if (gone.length > 0) return ['warning', gone.join(' '), 'Is it a newer release?'];
+    if (missing.length > 0) return ['warning', describeMissing(state).join(' '), FIRST];
     return ['ok', 'all applied'];
   },
   async role(client) {
