@@ -7,14 +7,15 @@ import process from 'node:process';
 const MAX_COLUMNS = 120;
 const ROOMS = [
   /^src\/(bootstrap|demo|documentation|html|http|problems|telemetry)\//,
-  /^src\/administration\/(codes|keys|lists|migrate\/drift)\//,
+  /^src\/administration\/(codes|doctor|keys|lists|migrate\/drift)\//,
+  /^src\/(administration\/applications|configuration\/node-environment)/,
   /^src\/database\/object.*\.ts$/,
   /^src\/order-[a-z0-9-]+\//,
   /^src\/auth\/[^/]+$/,
   /^src\/(app\.module|main)\.ts$/,
   /^test\/(demo|http|telemetry)\//,
   /^test\/auth\/routes/,
-  /^test\/administration\/(keys|show|lists\/|migrate\/drift)/,
+  /^test\/administration\/(doctor|keys|show|lists\/|migrate\/drift)/,
   /^test\/database\/(dump|objects)\./,
   /^test\/documentation\/(contract|documentation)\./,
 ];
