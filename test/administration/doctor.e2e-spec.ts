@@ -60,7 +60,7 @@ it.each<[() => Record<string, string>, RegExp, RegExp]>([
   [
     () => ({ OAUTH_AUDIENCE: '', DATABASE_URL: 'postgres://a:b@127.0.0.1:9/x' }),
     /^fault {4}configuration .*OAUTH_AUDIENCE is not set/m,
-    /^fault {4}database .*ECONNREFUSED.* Start the server, or correct host and port[^]*\n.* Correct configuration, database\.\n$/m,
+    /^fault {4}database .*ECONNREFUSED.* Start the server, or correct host[^]* Correct configuration, database\.\n$/m,
   ],
   [
     () => ({
