@@ -6,13 +6,13 @@ import process from 'node:process';
 
 const MAX_COLUMNS = 120;
 const ROOMS = [
+  /^src\/administration\//,
   /^src\/(bootstrap|demo|documentation|html|http|problems|telemetry)\//,
-  /^src\/administration\/(codes|doctor|keys|lists|migrate\/drift)\//,
-  /^src\/(administration\/applications|configuration\/node-environment)/,
+  /^src\/configuration\/node-environment/,
   /^src\/database\/object.*\.ts$/,
   /^src\/order-[a-z0-9-]+\//,
   /^src\/auth\/[^/]+$/,
-  /^src\/(app\.module|main)\.ts$/,
+  /^src\/(app\.module|codes|doctor|keys|main|migrate)\.ts$/,
   /^scripts\//,
   /^test\/(bench|black-box|demo|deploy|documentation|faults|http|support|telemetry)\//,
   /^test\/auth\/routes/,

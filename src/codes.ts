@@ -1,10 +1,11 @@
 import './configuration/supported-node.js';
-const { runProgram } = await import('./administration/frame/command.js');
-const { exportCommand } = await import('./administration/codes/export.js');
-const { show } = await import('./administration/codes/show.js');
+import './administration/frame/end-on-signals.js';
+const { runProgram } = await import('./administration/frame/run-program.js');
+const { exportCommand } = await import('./administration/codes/export.command.js');
+const { show } = await import('./administration/codes/show.command.js');
 
-await runProgram(
-  'codes',
-  { show, export: exportCommand },
-  'The database is the one at DATABASE_URL. Nothing is changed.',
-);
+await runProgram({
+  name: 'codes',
+  commands: { show, export: exportCommand },
+  notes: 'The database is the one at DATABASE_URL. Nothing is changed.',
+});

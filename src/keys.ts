@@ -1,13 +1,14 @@
 import './configuration/supported-node.js';
-const { runProgram } = await import('./administration/frame/command.js');
-const { issue } = await import('./administration/keys/issue.js');
-const { list } = await import('./administration/keys/list.js');
-const { revoke } = await import('./administration/keys/revoke.js');
-const { rotate } = await import('./administration/keys/rotate.js');
+import './administration/frame/end-on-signals.js';
+const { runProgram } = await import('./administration/frame/run-program.js');
+const { issue } = await import('./administration/keys/issue.command.js');
+const { list } = await import('./administration/keys/list.command.js');
+const { revoke } = await import('./administration/keys/revoke.command.js');
+const { rotate } = await import('./administration/keys/rotate.command.js');
 
-await runProgram(
-  'keys',
-  { issue, list, rotate, revoke },
-  `A key is shown once, when it is issued.
+await runProgram({
+  name: 'keys',
+  commands: { issue, list, rotate, revoke },
+  notes: `A key is shown once, when it is issued.
 The database is the one at DATABASE_URL.`,
-);
+});

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { DEMO_APPLICATION, KEYS_APPLICATION } from '../administration/applications.js';
 import { withWriting } from '../administration/frame/connect.js';
-import { runMigrations } from '../administration/migrate/run-migrations.js';
+import { applyPending } from '../administration/migrate/run-migrations.js';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
 import { startService } from '../bootstrap/start-service.js';
 import type { Configuration } from '../configuration/configuration.js';
@@ -110,7 +110,7 @@ function issuerUrlOf({ ISSUER_PORT }: Kept): string {
 async function prepareDatabase(databaseUrl: string): Promise<string> {
   const address = { DATABASE_URL: databaseUrl };
   try {
-    await runMigrations('up', address);
+    await applyPending(address);
   } catch (error) {
     throw new StartError(
       `${(error as Error).message}\nThe data of the demo may be that of another branch: go back to it, or delete ` +

@@ -19,6 +19,8 @@ it.each<[string, RegExp, Record<string, string>?]>([
   ['migrate new', /^There are too few words.*\. Usage: node dist\/migrate\.js new NAME.*\n$/],
   ['doctor now', /^There .* too many\. Usage: node dist\/doctor\.js.*\n$/],
   ['migrate plan', /^DATABASE_URL is not set: .*\n$/, npm],
+  ['migrate plan --json', /^DATABASE_URL is not set: .*\n$/, npm],
+  ['migrate down 1 --yes', /^DATABASE_URL is not set: .*\n$/, npm],
   ['migrate new x f.csv', new RegExp(`^There .* npm run migrate -- new .*\\. ${RULE}\\.\n$`), npm],
 ])('%s is refused in one sentence, with status 1', async (line, message, environment = {}) => {
   const [program, ...words] = line.split(' ');

@@ -17,15 +17,15 @@ export const NAMES = readdirSync(join(PROJECT, 'migrations')).map((file) =>
   file.replace('.sql', ''),
 );
 
-export const PLAN_RUN = 'dist/administration/migrate/plan/rehearse.js';
+export const REHEARSAL = 'dist/administration/migrate/rehearsal.js';
 /**
- * Limits of a plan that a slow machine would reach: for the whole, for a statement, between two statements, and for a
- * look at who waits.
+ * Limits of a rehearsal that a slow machine would reach: for the whole, for a statement, between two statements, and
+ * for a look at who waits.
  */
 const LONGER = [
-  [/LIMIT_S = \d+/g, 'LIMIT_S = 3_600'],
+  [/LIMIT_SECONDS = \d+/g, 'LIMIT_SECONDS = 3_600'],
   [/(?<=idle_in_transaction_session_timeout = )'\w+'/g, `'1h'`],
-  [/query_timeout: [\d_]+/g, 'query_timeout: 3_600_000'],
+  [/LOOK_LIMIT_MS = [\d_]+/g, 'LOOK_LIMIT_MS = 3_600_000'],
 ] as const;
 
 /** Changes a file of a copy. */
@@ -41,7 +41,7 @@ export function copyOf(...names: string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'copy-'));
   for (const name of names) cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
   symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
-  for (const [limit, longer] of LONGER) edit(join(folder, PLAN_RUN), limit, longer);
+  for (const [limit, longer] of LONGER) edit(join(folder, REHEARSAL), limit, longer);
   return folder;
 }
 

@@ -1,12 +1,14 @@
 import type { Client } from 'pg';
 import { typed } from '../frame/command.js';
-import { readState } from '../migrate/migration-files.js';
+import { describeMissing, readState } from '../migrate/migration-state.js';
 import { type Finding, fault, ok, warning } from './finding.js';
 
 export async function examineMigrations(client: Client): Promise<Finding> {
-  const { pending, gone } = await readState(client);
+  const state = await readState(client);
+  const { pending, missing } = state;
   if (pending.length > 0)
     return fault(`pending: ${pending.join(', ')}`, `As the owner: ${typed('migrate', 'up')}`);
-  if (gone.length > 0) return warning(gone.join(' '), 'Is it a newer release?');
+  if (missing.length > 0)
+    return warning(describeMissing(state).join(' '), 'Nothing, if a newer release applied it.');
   return ok('all applied');
 }

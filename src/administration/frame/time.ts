@@ -1,19 +1,46 @@
 import { refuse } from './command.js';
 
-const DATE_TIME = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+const DATE_TIME =
+  /^(?<local>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?<fraction>\.\d+)?(?<zone>Z|[+-]\d{2}:\d{2})$/;
+/** PostgreSQL keeps microseconds. */
+const MAX_FRACTION_DIGITS = 6;
 
-/** An RFC 3339 date-time of the years 1 to 9999 in UTC, to the microsecond, as short as it can be written; undefined if the text is not one. */
+/**
+ * An RFC 3339 date-time of the years 1 to 9999 in UTC, to the microsecond, as short as it can be written. Undefined if
+ * the text is not one.
+ */
 export function parseTime(text: string): string | undefined {
-  const [, local = '', fraction = '', zone = ''] = DATE_TIME.exec(text.toUpperCase()) ?? [];
-  const [civil, utc] = [new Date(`${local}Z`), new Date(local + zone)];
-  if (Number.isNaN(civil.getTime()) || Number.isNaN(utc.getTime())) return undefined;
-  const second = utc.toISOString().slice(0, 19);
-  // Date takes 24:00, and 30 February for 2 March
-  if (!civil.toISOString().startsWith(local) || !/^(?!0000)\d{4}-/.test(second)) return undefined;
-  return `${second}${fraction.slice(0, 7)}`.replace(/\.0*$|(\.\d*[1-9])0*$/, '$1').concat('Z');
+  const found = DATE_TIME.exec(text.toUpperCase())?.groups;
+  if (!found || !isCivilTime(`${found['local']}`)) return undefined;
+  const utc = new Date(`${found['local']}${found['zone']}`);
+  if (!isOfYears1To9999(utc)) return undefined;
+  const second = utc.toISOString().slice(0, 'YYYY-MM-DDTHH:MM:SS'.length);
+  return `${second}${shortFraction(found['fraction'])}Z`;
+}
+
+/** `Date` takes 24:00, and 30 February for 2 March. */
+function isCivilTime(local: string): boolean {
+  const date = new Date(`${local}Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(local);
+}
+
+/** Also false for a date that is none. */
+function isOfYears1To9999(date: Date): boolean {
+  const year = date.getUTCFullYear();
+  return year >= 1 && year <= 9999;
+}
+
+/** Such as `.5`, or nothing. */
+function shortFraction(fraction = ''): string {
+  const digits = fraction.slice(1, 1 + MAX_FRACTION_DIGITS).replace(/0+$/, '');
+  return digits === '' ? '' : `.${digits}`;
 }
 
 /** The same of an option's text, which may also be a date: its first moment in UTC. */
-export const momentOf = (option: string, text: string): string =>
-  parseTime(text.replace(/^\d{4}-\d{2}-\d{2}$/, '$&T00:00:00Z')) ??
-  refuse(`${option} is "${text}", neither a date nor a date-time such as 2027-01-01T00:00:00Z.`);
+export function momentOf(option: string, text: string): string {
+  const moment = parseTime(DATE.test(text) ? `${text}T00:00:00Z` : text);
+  if (moment !== undefined) return moment;
+  const needed = 'neither a date nor a date-time such as 2027-01-01T00:00:00Z';
+  return refuse(`${option} is "${text}", ${needed}.`);
+}

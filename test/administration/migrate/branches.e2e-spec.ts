@@ -1,104 +1,191 @@
+// Several people, with clones of one repository, one shared database and one of production.
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, rmSync } from 'node:fs';
+import { appendFileSync, chmodSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from '@jest/globals';
-import { createDatabase } from '../../support/database.js';
+import { type TestDatabase, createDatabase } from '../../support/database.js';
 import { NAMES, ProgramCopy } from '../../support/program-copy.js';
 
-const LAST = NAMES.at(-1) ?? '';
-const numbered = (after: number, subject: string): string =>
-  `${String(Number(LAST.slice(0, 4)) + after).padStart(4, '0')}_${subject}`;
-
 const AUTHOR = '-c user.name=t -c user.email=t@example.com -c commit.gpgsign=false'.split(' ');
-const git = (copy: ProgramCopy, ...words: string[]): string =>
-  execFileSync('git', [...AUTHOR, ...words], { cwd: copy.folder, encoding: 'utf8', stdio: 'pipe' });
-const commit = (copy: ProgramCopy): void => {
-  git(copy, 'add', '-A');
-  git(copy, 'commit', '-qm', 'Step');
-};
-
-const database = await createDatabase();
 const origin = new ProgramCopy();
-git(origin, 'init', '-q', '-b', 'main');
-commit(origin);
-execFileSync('git', ['clone', '-q', origin.folder, `${origin.folder}-ours`]);
-const ours = new ProgramCopy(`${origin.folder}-ours`);
-ours.environment = { DATABASE_URL: database.url };
+const clones: ProgramCopy[] = [];
+const databases: TestDatabase[] = [];
+
+git(origin, 'init -q -b main');
+commit(origin, 'The first release');
 
 afterAll(async () => {
-  ours.remove();
-  origin.remove();
-  await database.drop();
+  for (const copy of [origin, ...clones]) copy.remove();
+  for (const database of databases) await database.drop();
 });
 
-const [THEIRS, MORE] = [numbered(1, 'add_theirs'), numbered(2, 'add_more')];
-const [EARLIER, OURS] = [numbered(1, 'add_ours'), numbered(3, 'add_ours')];
-const good = (stdout: string) => ({ status: 0, stdout, stderr: '' });
+function git(copy: ProgramCopy, words: string): string {
+  const options = { cwd: copy.folder, encoding: 'utf8', stdio: 'pipe' } as const;
+  return execFileSync('git', [...AUTHOR, ...words.split(' ')], options).trim();
+}
 
-it('two clones that both add a migration are refused once merged, are renumbered, and work with a database to which one of them was applied', async () => {
-  for (const [copy, name] of [
-    [origin, THEIRS],
-    [origin, MORE],
-    [ours, EARLIER],
-  ] as const) {
-    const { stdout } = await copy.migrate('new', name.slice(5));
-    expect(stdout).toMatch(new RegExp(`^created .*/${name}\\.sql\n$`));
-    copy.add(name, `insert into code_list (name) values ('${name.slice(5)}');`);
-    expect(await copy.migrate('check')).toMatchObject({ status: 0 });
-    commit(copy);
-  }
-  expect(await ours.migrate('new', 'Bad-Name')).toMatchObject({ status: 1, stdout: '' });
-  expect(await ours.migrate('up')).toMatchObject({ status: 0 });
+function commit(copy: ProgramCopy, message: string): void {
+  git(copy, 'add -A');
+  const options = { cwd: copy.folder, stdio: 'pipe' } as const;
+  execFileSync('git', [...AUTHOR, 'commit', '-qm', message], options);
+}
 
-  git(ours, 'fetch', '-q');
-  const early = await ours.migrate('check', '--base', 'origin/main');
-  expect(early.stderr).toContain(`${EARLIER}.sql does not come after ${MORE}.sql of origin/main: `);
-  git(ours, 'merge', '-q', 'origin/main');
-  const twice = `${EARLIER}.sql and ${THEIRS}.sql have the same number. Give those that are not on the main branch the next free ones: node dist/migrate.js renumber --base origin/main\n`;
-  for (const command of ['check', 'up'])
-    expect(await ours.migrate(command)).toEqual({ status: 1, stdout: '', stderr: twice });
-  expect(await ours.migrate('renumber', '--base', 'origin/main')).toEqual(
-    good(`${EARLIER} → ${OURS}\n`),
-  );
-  commit(ours);
-  expect(await ours.migrate('check', '--base', 'origin/main')).toMatchObject({ status: 0 });
+function clone(): ProgramCopy {
+  const folder = `${origin.folder}-${clones.length}`;
+  execFileSync('git', ['clone', '-q', origin.folder, folder]);
+  const copy = new ProgramCopy(folder);
+  clones.push(copy);
+  return copy;
+}
 
-  expect((await ours.migrate('status')).stdout).toContain(
-    `applied  ${OURS}\npending  ${THEIRS}\npending  ${MORE}\n`,
+async function newDatabase(): Promise<TestDatabase> {
+  const database = await createDatabase();
+  databases.push(database);
+  return database;
+}
+
+/** Creates a file by the command, which adds a list. Gives its name. */
+async function addList(copy: ProgramCopy, list: string): Promise<string> {
+  const { stdout } = await copy.migrate('new', `add_${list}`);
+  const name = /(\d{14}_\w+)\.sql\n$/.exec(stdout)?.[1] ?? '';
+  copy.add(
+    name,
+    `insert into code_list (name) values ('${list}');`,
+    `delete from code_list where name = '${list}';`,
   );
-  await database.query(`insert into code_list (name) values ('add_more')`);
-  const failed = await ours.migrate('up');
-  expect(failed).toMatchObject({ status: 1, stdout: '' });
-  expect(failed.stderr).toContain(`Done in this run: ${THEIRS}.`);
-  await database.query(`delete from code_list where name = 'add_more'`);
-  expect(await ours.migrate('up')).toEqual(good(`applied  ${MORE}\n`));
-  expect((await ours.migrate('status')).stdout).toContain(
-    `applied  ${OURS}\napplied  ${THEIRS}\napplied  ${MORE}\n`,
-  );
-  expect(
-    await database.query(`select name::text from code_list where name like 'add\\_%' order by 1`),
-  ).toEqual([{ name: 'add_more' }, { name: 'add_ours' }, { name: 'add_theirs' }]);
+  commit(copy, `Add ${list}`);
+  return name;
+}
+
+function migrate(copy: ProgramCopy, { url }: TestDatabase, words: string) {
+  copy.environment = { DATABASE_URL: url };
+  return copy.migrate(...words.split(' '));
+}
+
+const lists = (database: TestDatabase) =>
+  database.query(`select name::text from code_list where name in ('theirs', 'ours') order by 1`);
+
+it.each(['ours first', 'theirs first'])(
+  'two branches with new files merge in either order, one of them applied elsewhere before: %s',
+  async (order) => {
+    const main = clone();
+    git(main, 'checkout -q -b theirs');
+    const theirs = await addList(main, 'theirs');
+    git(main, 'checkout -q -b ours origin/main');
+    const ours = await addList(main, 'ours');
+    const [shared, production] = [await newDatabase(), await newDatabase()];
+    expect(await migrate(main, shared, 'up')).toMatchObject({ stdout: `applied  ${ours}\n` });
+
+    git(main, 'checkout -q -b merged origin/main');
+    const branches = order === 'ours first' ? ['ours', 'theirs'] : ['theirs', 'ours'];
+    for (const branch of branches) {
+      git(main, `merge -q --no-edit ${branch}`);
+      expect(await migrate(main, production, 'check --base origin/main')).toMatchObject({
+        status: 0,
+      });
+      expect(await migrate(main, production, 'up')).toMatchObject({ status: 0, stderr: '' });
+    }
+    expect(await migrate(main, shared, 'plan')).toMatchObject({ status: 0 });
+    expect(await migrate(main, shared, 'up')).toMatchObject({ stdout: `applied  ${theirs}\n` });
+    for (const database of [shared, production]) {
+      expect(await lists(database)).toEqual([{ name: 'ours' }, { name: 'theirs' }]);
+      expect(await migrate(main, database, 'status')).toMatchObject({ status: 0 });
+      expect(await migrate(main, database, 'up')).toMatchObject({ stdout: 'Nothing to do.\n' });
+    }
+  },
+);
+
+it('a file that is reverted and written again under the same subject runs', async () => {
+  const main = clone();
+  const database = await newDatabase();
+  const first = await addList(main, 'ours');
+  expect(await migrate(main, database, 'up')).toMatchObject({ stdout: `applied  ${first}\n` });
+  git(main, 'revert --no-edit HEAD');
+  // It was not undone in this database
+  expect(await migrate(main, database, 'status')).toMatchObject({
+    status: 1,
+    stdout: expect.stringContaining(`git log --all -- migrations/${first}.sql`),
+  });
+  const { stdout } = await main.migrate('new', 'add_ours');
+  const second = /(\d{14}_\w+)\.sql\n$/.exec(stdout)?.[1] ?? '';
+  expect(second > first).toBe(true);
+  main.add(second, `insert into code_list (name) values ('theirs');`, 'select 1;');
+  expect(await migrate(main, database, 'up')).toMatchObject({
+    status: 0,
+    stdout: expect.stringMatching(
+      new RegExp(`^applied  ${second}\nApplied, but .*${first}\\.sql\n$`),
+    ),
+  });
+  expect(await lists(database)).toEqual([{ name: 'ours' }, { name: 'theirs' }]);
 });
 
-it('branches are checked against the merge base, for files that were changed or removed and numbers that are too low', async () => {
-  appendFileSync(join(ours.migrations, `${NAMES[0]}.sql`), '-- changed\n');
-  rmSync(join(ours.migrations, `${NAMES[1]}.sql`));
-  ours.add('0000_early', 'select 1;');
-  const { status, stderr } = await ours.migrate('check', '--base', 'origin/main');
+it('a branch that was applied to the shared database and never merged stops nobody', async () => {
+  const main = clone();
+  const database = await newDatabase();
+  git(main, 'checkout -q -b experiment');
+  const experiment = await addList(main, 'theirs');
+  await migrate(main, database, 'up');
+  git(main, 'checkout -q main');
+  const ours = await addList(main, 'ours');
+  const found = git(main, `log --all --format=%s -- migrations/${experiment}.sql`);
+  expect(found).toBe('Add theirs'); // what the sentence tells to do
+  for (const words of ['plan', 'up'])
+    expect(await migrate(main, database, words)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining(`Applied, but not among the files: ${experiment}. `),
+    });
+  expect(await migrate(main, database, 'status')).toMatchObject({ status: 1 });
+  expect(await migrate(main, database, 'down --yes')).toMatchObject({ status: 0 });
+  expect(await migrate(main, database, 'status')).toMatchObject({
+    stdout: expect.stringContaining(`pending  ${ours}\n`),
+  });
+});
+
+it('a new file comes after all others, also after one whose writer has a fast clock', async () => {
+  const main = clone();
+  main.add('29991231235959_far_ahead', 'select 1;', 'select 1;');
+  await main.migrate('new', 'one');
+  await main.migrate('new', 'two');
+  expect(readdirSync(main.migrations).sort().slice(-2)).toEqual([
+    '30000101000000_one.sql',
+    '30000101000001_two.sql',
+  ]);
+  expect(await main.migrate('new', 'Bad-Name')).toMatchObject({ status: 1, stdout: '' });
+});
+
+it('check names files that were changed or removed since the merge base, with all other faults', async () => {
+  const main = clone();
+  const [changed, removed, chmodded] = NAMES;
+  appendFileSync(join(main.migrations, `${changed}.sql`), '-- changed\n');
+  rmSync(join(main.migrations, `${removed}.sql`));
+  chmodSync(join(main.migrations, `${chmodded}.sql`), 0o755);
+  main.write('20261399000000_no_time', '-- Up Migration\nselect 1;\n');
+  main.write('0100_conflict', '-- Up Migration\n<<<<<<< HEAD\nselect 1;\n=======\n');
+  commit(main, 'With faults');
+  const { status, stderr } = await main.migrate('check', '--base', 'origin/main');
   expect(status).toBe(1);
-  expect(stderr.split('\n').map((line) => line.split('. ')[0])).toEqual([
-    `${NAMES[0]}.sql of origin/main was changed or removed`,
-    `${NAMES[1]}.sql of origin/main was changed or removed`,
-    `0000_early.sql does not come after ${MORE}.sql of origin/main: node dist/migrate.js renumber --base origin/main`,
+  expect(stderr.split('\n')).toEqual([
+    '20261399000000_no_time.sql: a name such as 20261127120000_add_order_type.sql is needed.',
+    '0100_conflict.sql, line 2: a conflict of git is not resolved. Choose the lines that count.',
+    expect.stringMatching(`^${changed}.sql of origin/main was changed or removed. `),
+    expect.stringMatching(`^${removed}.sql of origin/main was changed or removed. `),
     '',
   ]);
-  expect(await ours.migrate('check', '--base', 'nowhere')).toMatchObject({
+  expect(await main.migrate('check', '--base', 'nowhere')).toMatchObject({
     status: 1,
-    stderr: expect.stringMatching(/^git cannot tell what "nowhere" holds: .*\n$/),
+    stderr: expect.stringMatching(/git cannot tell what "nowhere" holds: .*\n$/),
   });
-  // What the other one has added since the branch left is no fault
-  git(ours, 'checkout', '-qf', git(ours, 'merge-base', 'HEAD^', 'origin/main').trim());
-  git(ours, 'clean', '-qfd');
-  ours.add(OURS, 'select 1;');
-  expect(await ours.migrate('check', '--base', 'origin/main')).toMatchObject({ status: 0 });
+});
+
+it('check finds no fault in a branch that is behind its base', async () => {
+  const branch = clone();
+  await addList(origin, 'newer');
+  git(branch, 'fetch -q');
+  await addList(branch, 'ours');
+  expect(await branch.migrate('check', '--base', 'origin/main')).toMatchObject({ status: 0 });
+  // Also with the line ends of Windows, if git converts them
+  git(branch, 'config core.autocrlf true');
+  git(branch, 'rm -rq --cached migrations');
+  git(branch, 'reset -q --hard');
+  expect(await branch.migrate('check', '--base', 'origin/main')).toMatchObject({ status: 0 });
 });

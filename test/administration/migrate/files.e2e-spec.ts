@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import type * as Plan from '../../../src/administration/migrate/plan/plan.js';
+import type * as Plan from '../../../src/administration/migrate/plan/make-plan.js';
 import type * as Run from '../../../src/administration/migrate/run-migrations.js';
 import { testCopy } from '../../support/test-copy.js';
 
@@ -8,9 +8,8 @@ const { copy, database } = await testCopy();
 process.env['DATABASE_URL'] = database.url;
 // The program without a process for each file
 const folder = join(copy.folder, 'dist/administration/migrate');
-const { planMigrations } = (await import(join(folder, 'plan/plan.js'))) as typeof Plan;
-const { runMigrations: run } = (await import(join(folder, 'run-migrations.js'))) as typeof Run;
-const plan = () => planMigrations('up');
+const { planUp } = (await import(join(folder, 'plan/make-plan.js'))) as typeof Plan;
+const { applyPending, undo } = (await import(join(folder, 'run-migrations.js'))) as typeof Run;
 await database.query(`create procedure commits() language plpgsql as $$ begin commit; end $$;
   create function fails() returns int language plpgsql as $$ begin\n\n\n\n\n return nothing; end $$`);
 
@@ -74,8 +73,8 @@ describe('a file that PostgreSQL refuses changes nothing, in plan and in up', ()
   ])('%s', async (_kind, up, message) => {
     copy.add('0100_x', up);
     const before = await contents();
-    await expect(plan()).rejects.toThrow(message);
-    await expect(run('up')).rejects.toThrow(message);
+    await expect(planUp()).rejects.toThrow(message);
+    await expect(applyPending()).rejects.toThrow(message);
     expect(await contents()).toEqual(before);
   });
 
@@ -85,7 +84,9 @@ describe('a file that PostgreSQL refuses changes nothing, in plan and in up', ()
     ['behind emoji', `-- Up Migration\nselect '${'😀'.repeat(60)}';\n\nselec 2;`],
   ])('and the line is right %s', async (_where, text) => {
     copy.write('0100_x', text);
-    await expect(run('up')).rejects.toThrow('0100_x.sql, line 4: syntax error at or near "selec"');
+    await expect(applyPending()).rejects.toThrow(
+      '0100_x.sql, line 4: syntax error at or near "selec"',
+    );
   });
 });
 
@@ -109,10 +110,10 @@ describe('a file that looks alike is applied, as its plan says', () => {
   ])('%s', async (_kind, up, down = 'select 1;') => {
     copy.add('0100_x', up, down);
     const before = await contents();
-    expect(await plan()).toMatchObject({ migrations: ['0100_x'], refusals: [] });
+    expect(await planUp()).toMatchObject({ migrations: ['0100_x'], refusals: [] });
     expect(await contents()).toEqual(before);
-    expect(await run('up')).toEqual(['0100_x']);
-    expect(await run('down', undefined, ['0100_x'])).toEqual(['0100_x']);
+    expect(await applyPending()).toEqual(['0100_x']);
+    expect(await undo(['0100_x'])).toEqual(['0100_x']);
     expect(await contents()).toEqual(before);
   });
 });

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import type * as Plan from '../../../src/administration/migrate/plan/plan.js';
+import type * as Plan from '../../../src/administration/migrate/plan/plan.command.js';
 import { PASSWORD, createDatabase } from '../../support/database.js';
 import { issueKey } from '../../support/keys.js';
 import { type Outcome } from '../../support/program.js';
-import { PLAN_RUN, ProgramCopy, edit } from '../../support/program-copy.js';
+import { ProgramCopy, REHEARSAL, edit } from '../../support/program-copy.js';
 import { Proxy } from '../../support/proxy.js';
 import { until } from '../../support/service.js';
 import { testCopy } from '../../support/test-copy.js';
@@ -14,8 +14,9 @@ const { copy, database } = await testCopy(({ urlOf }) => urlOf('order_lookup_own
 for (const client of ['Acme', 'Other']) await issueKey(database, { client });
 // The command without a process for each plan
 Object.assign(process.env, copy.environment);
-const path = join(copy.folder, 'dist/administration/migrate/plan/plan.js');
-const planned = ((await import(path)) as typeof Plan).plan.run;
+const path = join(copy.folder, 'dist/administration/migrate/plan/plan.command.js');
+const { plan: command } = (await import(path)) as typeof Plan;
+const planned = () => command.run({}, []);
 
 const plan = (...words: string[]): Promise<Outcome> => copy.migrate('plan', ...words);
 /** What stands in the database, with the migrations that were applied. */
@@ -26,8 +27,11 @@ const contents = () =>
   );
 const SAFE = 'Nothing here breaks clients.';
 const UNSAFE = 'WARNING: this can break clients (lines with "!").';
-const both = (...lines: string[]): string =>
-  ['order-update', 'order-capture-v2'].map((area) => `\n${area}\n${lines.join('\n')}\n`).join('');
+/** The lines of a list that both areas return. */
+const both = (property: string, ...lines: string[]): string =>
+  ['order-update', 'order-capture-v2']
+    .map((area) => `\n${area}, ${property}\n${lines.join('\n')}\n`)
+    .join('');
 const NOTHING = '\nCallers see no difference.\n';
 const POSITION = '(clients that go by position read another one)';
 const TRANSFER = `insert into code_list_value (code_list, value, position) values ('orderType', 'Transfer', null);`;
@@ -38,47 +42,78 @@ describe('migrate plan shows', () => {
       'a value at the end of a list',
       TRANSFER,
       `delete from code_list_value where value = 'Transfer';`,
-      both('    + value orderType: Transfer added'),
+      `\nCallers see 2 changes: 2 added.\n${both('orderType', '    + Transfer added')}`,
     ],
     [
-      'a value in the middle, like any other order',
+      'a value in the middle, and any other order',
       `${TRANSFER} update code_list_value set position = case value when 'Transfer' then 2 else 3 end where code_list = 'orderType' and value in ('Transfer', 'Return');
        update code_list_value set position = 9 where value = 'DryVan';`,
       `delete from code_list_value where value = 'Transfer'; update code_list_value set position = 2 where code_list = 'orderType' and value = 'Return';
        update code_list_value set position = 1 where value = 'DryVan';`,
-      both(
-        `  ! + value orderType: Transfer added after Standard ${POSITION}`,
-        `  ! ↕ value equipmentType: DryVan moved after Tanker ${POSITION}`,
-      ),
+      '\nCallers see 6 changes: 2 added, 4 order changed; 4 can break clients.\n' +
+        ['order-update', 'order-capture-v2']
+          .map(
+            (area) => `
+${area}, orderType
+  ! ↕ order changed ${POSITION}: Standard, Transfer, Return
+    + Transfer added
+
+${area}, equipmentType
+  ! ↕ order changed ${POSITION}: FlatBed, Refrigerated, Container, Tanker, DryVan
+`,
+          )
+          .join(''),
     ],
     [
       'a property, and a record',
       `insert into area_property (area, property, code_list) values ('order-update', 'more', 'orderType');
        insert into communication_code values ('A', 'B', 'The "first"');`,
       `delete from area_property where property = 'more'; delete from communication_code;`,
-      '\norder-update\n    + property more added\n    + value more: Standard added\n    + value more: Return added\n' +
-        '\norder-scheduling\n    + record codeType "A", code "B": "The \\"first\\"" added\n',
+      `
+Callers see 4 changes: 4 added.
+
+order-update, properties
+    + more added
+
+order-update, more
+    + Standard added
+    + Return added
+
+order-scheduling
+    + codeType "A", code "B": "The \\"first\\"" added
+`,
+    ],
+    [
+      'a property in another place, which breaks nobody',
+      `update area_property set position = 99 where area = 'order-update' and property = 'commentType';`,
+      `update area_property set position = 1 where area = 'order-update' and property = 'commentType';`,
+      expect.stringMatching(
+        /^\nCallers see 1 change: 1 order changed\.\n\norder-update, properties\n {4}↕ order changed: preferredContactMethod, stopReason, .{100,}…\n$/,
+      ) as unknown as string,
     ],
     [
       'a way back that leaves something behind',
       `${TRANSFER} create table more (x int);`,
       'drop table more;',
-      `${both('    + value orderType: Transfer added')}\nThe way back does not restore the codes.\n`,
+      `\nCallers see 2 changes: 2 added.\n${both('orderType', '    + Transfer added')}\nThe way back of 0100_x does not restore the codes.\n`,
     ],
     [
       'a way back that fails',
       `insert into code_list (name) values ('unused');`,
       `\n\ndelete from code_lists;`,
-      `${NOTHING}\nThe way back fails: 0100_x.sql, line 6: relation "code_lists" does not exist.\n`,
+      `${NOTHING}\nThe way back of 0100_x fails: 0100_x.sql, line 6: relation "code_lists" does not exist.\n`,
     ],
   ])('%s, and changes nothing', async (_name, up, down, shown) => {
-    const [status, end] = shown.includes('  ! ') ? [2, UNSAFE] : [0, SAFE];
+    const isUnsafe = typeof shown === 'string' && shown.includes('  ! ');
+    const [status, end] = isUnsafe ? [2, UNSAFE] : [0, SAFE];
     copy.add('0100_x', up, down);
     const before = await contents();
-    expect(await planned({}, [])).toMatchObject({
-      status,
-      text: `Pending: 0100_x\n${shown}\n${end}\nNothing was changed: this was a plan.`,
-    });
+    const outcome = await planned();
+    const [first, ...rest] = outcome.text.split('\n');
+    const tail = `\n${end}\nNothing was changed: this was a plan.`;
+    expect(outcome.status).toBe(status);
+    expect([first, outcome.text.slice(-tail.length)]).toEqual(['Pending: 0100_x', tail]);
+    expect(rest.join('\n').slice(0, -tail.length)).toEqual(shown);
     expect(await contents()).toEqual(before);
   });
 
@@ -92,13 +127,12 @@ describe('migrate plan shows', () => {
        insert into communication_code values ('A', 'B', 'First', null, ${inDays(40)});`,
       `update code_list_value set valid_until = null where valid_until is not null; delete from code_list_value where value = 'Late'; delete from communication_code;`,
     );
-    const { text } = await planned({}, []);
+    const { text } = await planned();
     const at = String.raw`at \d{4}-\d\d-\d\dT00:00:00\.000Z`;
     for (const said of [
-      String.raw`${at}, order-update\n {2}! - value transportationMode: Best removed \(`,
-      String.raw` {4}\+ value orderType: Late added\n`,
-      String.raw` {4}- value transportationMode: Rail removed\n`,
-      String.raw`${at}, order-scheduling\n {4}- record codeType "A", code "B": "First" removed\n`,
+      String.raw`\norder-update, transportationMode\n {2}! - Best removed ${at} \(orders .*\n {4}- Rail removed ${at}\n`,
+      String.raw`\norder-update, orderType\n {4}\+ Late added ${at}\n`,
+      String.raw`\norder-scheduling\n.*added\n {4}- codeType "A", code "B": "First" removed ${at}\n`,
     ])
       expect(text).toMatch(new RegExp(said));
     expect(JSON.parse((await plan('--json')).stdout)).toMatchObject({
@@ -108,12 +142,10 @@ describe('migrate plan shows', () => {
     });
     expect(await copy.migrate('up')).toMatchObject({ status: 0 });
     copy.add('0101_change', `update communication_code set description = 'Second';`, 'select 1;');
-    expect((await planned({}, [])).text).toContain(
-      '    ~ record codeType "A", code "B": "First" → "Second" changed\n',
+    expect((await planned()).text).toContain(
+      '    ~ codeType "A", code "B": "First" → "Second" changed\n',
     );
-    expect((await copy.migrate('down', '--yes')).stdout).toContain(
-      'value transportationMode: Best no longer removed',
-    );
+    expect((await copy.migrate('down', '--yes')).stdout).toContain('- Best no longer removed at ');
   });
 
   it('everything, from an empty database', async () => {
@@ -123,7 +155,7 @@ describe('migrate plan shows', () => {
     );
     copy.environment = { DATABASE_URL: empty.urlOf('order_lookup_owner') };
     const { status, stdout } = await plan();
-    expect(stdout).toContain('+ property orderType added');
+    expect(stdout).toContain('+ orderType added');
     expect(status).toBe(0);
     expect(await empty.query(`select where to_regclass('pgmigrations') is null`)).toHaveLength(1);
     await empty.drop();
@@ -133,8 +165,133 @@ describe('migrate plan shows', () => {
     await database.query(`create type m as enum ('a'); alter type m owner to order_lookup_owner`);
     copy.add('0100_extend', `alter type m add value 'b';`);
     copy.add('0101_use', `select 'b'::m;`);
-    const refusal = /^The plan cannot tell what callers would see: 0101_use.sql/;
-    await expect(planned({}, [])).rejects.toThrow(refusal);
+    const refusal = /^It cannot be told what callers would see: 0101_use.sql/;
+    await expect(planned()).rejects.toThrow(refusal);
+  });
+});
+
+describe('a plan that is long', () => {
+  it('has totals and the first lines, fits into a comment, and has the rest with --full and --json', async () => {
+    const value = (n: string) => `('T', 'CODE-' || ${n}, rpad('', 1000, 'x'))`;
+    const moments = `insert into code_list_value (code_list, value, valid_from) select 'orderType', 'V' || n, now() + n * interval '1 hour' from generate_series(1, 1000) n;`;
+    copy.add(
+      '0100_many',
+      `insert into communication_code select t.* from generate_series(1, 4000) n, lateral (values ${value('n')}) t; ${moments}`,
+      `delete from communication_code; delete from code_list_value where value like 'V%';`,
+    );
+    const { stdout, status } = await plan();
+    expect(status).toBe(0);
+    expect(stdout.length).toBeLessThan(20_000);
+    expect(stdout).toContain('\nCallers see 6000 changes: 6000 added.\n');
+    expect(stdout).toContain('\n    … and 3990 more (--full)\n');
+    const full = (await plan('--full')).stdout;
+    expect(full.split('\n').filter((line) => line.startsWith('    + '))).toHaveLength(6000);
+    expect(full).not.toContain('…');
+    const json = JSON.parse((await plan('--json')).stdout) as { changes: unknown[] };
+    expect(json.changes).toHaveLength(6000);
+    expect(json.changes[0]).toEqual({
+      kind: 'added',
+      what: 'value',
+      area: 'order-update',
+      property: 'orderType',
+      name: 'V1',
+      at: expect.stringMatching(/Z$/),
+    });
+  });
+
+  it('is short also where each of 800 lists, files and clients changes', async () => {
+    const clients = Array.from({ length: 800 }, (_, index) => `Client ${index} ${'x'.repeat(100)}`);
+    for (const client of clients)
+      await database.query(
+        `insert into api_key (client, key_hash) values ($1, sha256(convert_to($1, 'UTF8')))`,
+        [client],
+      );
+    copy.add(
+      '0100_many',
+      `insert into code_list select 'list' || n from generate_series(1, 800) n;
+       insert into code_list_value (code_list, value) select 'list' || n, repeat('é', 256) from generate_series(1, 800) n;
+       insert into area_property (area, property, code_list) select area, 'list' || n, 'list' || n
+         from generate_series(1, 800) n, unnest(array['order-update', 'order-capture-v2']) area;
+       delete from api_key where client like 'Client %';`,
+      'select 1;',
+    );
+    const { stdout, status } = await plan();
+    expect(status).toBe(2);
+    expect(stdout.length).toBeLessThan(65_536);
+    expect(stdout).toMatch(/… and \d+ changes of other lists \(--full\)/);
+    await database.query(`delete from api_key where client like 'Client %'`);
+  });
+});
+
+describe('migrate plan warns of', () => {
+  it.each([
+    [
+      'case',
+      `('Typ', 'standard', 'x'), ('Typ', 'STANDARD', 'y')`,
+      /code type "Typ": "STANDARD" differs from "standard" only by case/,
+    ],
+    [
+      'white space',
+      `('Typ', 'Left Message', 'x'), ('Typ', 'LeftMessage', 'y')`,
+      /"Left Message" differs from "LeftMessage" only by/,
+    ],
+    [
+      'Unicode form',
+      `('Typ', U&'caf\\00e9', 'x'), ('Typ', U&'cafe\\0301', 'y')`,
+      /only by case, white space or Unicode form/,
+    ],
+    ['types alike', `('Typ', 'a', 'x'), ('TYP', 'a', 'y')`, /code types: "TYP" differs from "Typ"/],
+    [
+      'numbers that a spreadsheet rewrote',
+      `('Typ', '1.23457E+17', 'x')`,
+      /code type "Typ": "1\.23457E\+17" looks like a number/,
+    ],
+  ])('%s', async (_what, rows, warning) => {
+    copy.add(
+      '0100_x',
+      `insert into communication_code (code_type, code, description) values ${rows};`,
+      'delete from communication_code;',
+    );
+    const { text, status } = await planned();
+    expect(text).toMatch(warning);
+    expect(text).toContain('\nIs this meant?\n');
+    expect(status).toBe(0);
+  });
+
+  it('what nobody sees, which it shows', async () => {
+    copy.add(
+      '0100_x',
+      `alter table communication_code drop constraint communication_code_is_clean_text_of_256_characters;
+       insert into communication_code values ('Typ', U&'LEFT\\200b', 'x');`,
+      'select 1;',
+    );
+    const { text } = await planned();
+    expect(text).toContain(String.raw`+ codeType "Typ", code "LEFT\u200b": "x" added`);
+    expect(text).toContain(
+      String.raw`code type "Typ": "LEFT\u200b" holds what nobody sees: U+200B`,
+    );
+  });
+});
+
+describe('the way back of each pending file is tried', () => {
+  it('also of those before one whose way back fails', async () => {
+    const add = (list: string) => `insert into code_list (name) values ('${list}');`;
+    const value = (list: string) =>
+      `insert into code_list_value (code_list, value) values ('orderType', '${list}');`;
+    copy.add('0100_good', add('good'), `delete from code_list where name = 'good';`);
+    copy.add('0101_forgets', value('Forgotten'), 'select 1;');
+    copy.add(
+      '0102_hides',
+      value('Hiding'),
+      `delete from code_list_value where value in ('Hiding', 'Forgotten');`,
+    );
+    copy.add('0103_fails', add('fails'), 'select nope;');
+    const { text } = await planned();
+    expect(text.match(/^The way back .*$/gm)).toEqual([
+      'The way back of 0101_forgets does not restore the codes.',
+      'The way back of 0102_hides does not restore the codes.',
+      'The way back of 0103_fails fails: 0103_fails.sql, line 4: column "nope" does not exist.',
+    ]);
   });
 });
 
@@ -163,7 +320,7 @@ describe('migrate plan sees what the service would see:', () => {
   ])('%s', async (sql, said) => {
     copy.add('0100_x', sql);
     const before = await contents();
-    const { status, text } = await planned({}, []);
+    const { status, text } = await planned();
     expect({ status, text }).toEqual({ status: 2, text: expect.stringContaining(said) });
     expect(text).toContain(UNSAFE);
     expect(await contents()).toEqual(before);
@@ -173,7 +330,7 @@ describe('migrate plan sees what the service would see:', () => {
 describe('a plan beside others', () => {
   it('contains nothing that a writer changes', async () => {
     const stubborn = new ProgramCopy();
-    edit(join(stubborn.folder, PLAN_RUN), /500 ?ms/g, '1 h'); // on a slow machine it would give way each time
+    edit(join(stubborn.folder, REHEARSAL), /500 ?ms/g, '1 h'); // on a slow machine it would give way each time
     stubborn.environment = copy.environment;
     stubborn.add('0100_add', TRANSFER, `delete from code_list_value where value = 'Transfer';`);
     const over = new AbortController();
@@ -216,7 +373,7 @@ describe('a plan beside others', () => {
       status: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /^The plan came to no end, and nothing was changed: another session had to wait\. .*\n$/,
+        /^The rehearsal came to no end, and nothing was changed: another session had to wait\. .*\n$/,
       ),
     });
     await database.query(`drop role ${username}`);
@@ -229,7 +386,9 @@ describe('a plan beside others', () => {
     expect(await plan()).toEqual({
       status: 1,
       stdout: '',
-      stderr: expect.stringMatching(/^The plan came to no end, and nothing was changed: .*\n$/),
+      stderr: expect.stringMatching(
+        /^The rehearsal came to no end, and nothing was changed: .*\n$/,
+      ),
     });
     await holder.query('rollback');
   });
@@ -249,7 +408,7 @@ describe('a plan beside others', () => {
       else await database.query(`select pg_terminate_backend(pid) ${sessions}`);
       const { stderr } = await ended;
       expect(stderr).toMatch(
-        how === 'killed' ? /^$/ : /^(The plan came to no end|.*terminating connection).*\n$/,
+        how === 'killed' ? /^$/ : /^(The rehearsal came to no end|.*terminating connection).*\n$/,
       );
       await until(async () => (await database.query(`select ${sessions}`)).length === 0);
       proxy.close();

@@ -14,7 +14,7 @@ const REVOKE = `
 
 export const revoke = command({
   usage: 'KEY_ID',
-  operands: [1, 1],
+  operands: { least: 1, most: 1 },
   summary: 'ends a key now, also one whose end is set for later',
   run: (_values, [id]) =>
     changeKeys(async (database) => {

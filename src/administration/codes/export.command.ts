@@ -7,7 +7,7 @@ const NAMES = Object.keys(LISTS);
 
 export const exportCommand = command({
   usage: NAMES.join('|'),
-  operands: [1, 1],
+  operands: { least: 1, most: 1 },
   summary: 'prints CSV (RFC 4180) in the order of the answers, as `migrate new --from` reads it',
   run: async (_values, [name = '']) => {
     const list = Object.hasOwn(LISTS, name) ? LISTS[name] : undefined;

@@ -1,9 +1,11 @@
 import type { Client } from 'pg';
 import { objectFaults } from '../../../database/objects.js';
-import { TEXT, command } from '../../frame/command.js';
+import { type Outcome, TEXT, command } from '../../frame/command.js';
 import { withDatabase } from '../../frame/connect.js';
 import { momentOf } from '../../frame/time.js';
-import { createMigration, readState } from '../migration-files.js';
+import { createMigration } from '../create-migration.js';
+import { readState } from '../migration-state.js';
+import { withRehearsal } from '../rehearsal.js';
 import { driftMigration } from './drift-migration.js';
 import { countDrift, readDrift } from './recorded-drift.js';
 
@@ -19,19 +21,23 @@ export const drift = command({
   usage: '[--since DATE] [--to-migration NAME]',
   summary: SUMMARY,
   options: { since: TEXT, 'to-migration': TEXT },
-  run: ({ since, 'to-migration': migrationName }) =>
-    withDatabase(async (client) => {
-      const sinceTime = since === undefined ? undefined : momentOf('--since', since);
-      if (migrationName !== undefined)
-        return createMigration(migrationName, await driftMigration(client, sinceTime));
-      const changes = await changeLines(client, sinceTime);
-      const objects = await objectLines(client);
-      const lines = [...changes, ...objects];
-      if (lines.length === 0)
-        return { text: 'Only migrations and the key commands changed something.' };
-      return { text: lines.join('\n'), status: 2 };
-    }),
+  run: async ({ since, 'to-migration': migrationName }) => {
+    const sinceTime = since === undefined ? undefined : momentOf('--since', since);
+    if (migrationName === undefined) return withDatabase((client) => showDrift(client, sinceTime));
+    // With the pending files, so that the same rows are not written twice
+    const text = await withRehearsal((client) => driftMigration(client, sinceTime));
+    return createMigration(migrationName, text);
+  },
 });
+
+async function showDrift(client: Client, sinceTime: string | undefined): Promise<Outcome> {
+  const changes = await changeLines(client, sinceTime);
+  const objects = await objectLines(client);
+  const lines = [...changes, ...objects];
+  if (lines.length === 0)
+    return { text: 'Only migrations and the key commands changed something.' };
+  return { text: lines.join('\n'), status: 2 };
+}
 
 /** How many changes and objects `drift` would show. PostgreSQL counts the changes, however many there are. */
 export async function countAllDrift(client: Client): Promise<number> {
@@ -52,8 +58,8 @@ async function changeLines(client: Client, sinceTime: string | undefined): Promi
 
 /** Of objects nothing is said where a newer release made others. */
 async function objectLines(client: Client): Promise<string[]> {
-  const { newer } = await readState(client);
-  if (newer.length > 0) return [];
+  const { missing } = await readState(client);
+  if (missing.length > 0) return [];
   const faults = await objectFaults(client);
   return faults.map(({ name, fault, remedy }) => `${name} ${fault}. As the owner: ${remedy}`);
 }

@@ -25,7 +25,7 @@ const SET_END = `
 
 export const rotate = command({
   usage: 'KEY_ID [--overlap 7d] [--json]',
-  operands: [1, 1],
+  operands: { least: 1, most: 1 },
   summary: `issues a second key of the same client and lifetime, and sets the first one's end (${DURATION_UNITS})`,
   options: { overlap: { ...TEXT, default: '7d' }, json: FLAG },
   run: ({ overlap }, [id]) =>

@@ -1,0 +1,46 @@
+// The files compared with the table of node-pg-migrate. A file counts as applied if the table has its name.
+import type { Client } from 'pg';
+import { refuse } from '../frame/command.js';
+import { columnOf } from '../frame/connect.js';
+import { faultsOfFiles } from './migration-file.js';
+import { readNames } from './migration-names.js';
+
+export interface MigrationState {
+  /** In the order in which they were applied. */
+  readonly applied: readonly string[];
+  /** In the order in which they will be applied. */
+  readonly pending: readonly string[];
+  /** Those of `applied` that are not among the files. */
+  readonly missing: readonly string[];
+}
+
+const TABLE = `select where to_regclass('public.pgmigrations') is not null`;
+/** As node-pg-migrate orders them. */
+const APPLIED = 'select name from public.pgmigrations order by run_on, id';
+
+export async function readState(session: Client): Promise<MigrationState> {
+  const { names } = await readNames();
+  const { rowCount } = await session.query(TABLE);
+  const applied = rowCount === 0 ? [] : await columnOf(session, APPLIED);
+  return {
+    applied,
+    pending: names.filter((name) => !applied.includes(name)),
+    missing: applied.filter((name) => !names.includes(name)),
+  };
+}
+
+/** @throws AdministrationError with all faults of all files */
+export async function assertFiles(): Promise<void> {
+  const faults = await faultsOfFiles();
+  if (faults.length > 0) refuse(faults.join('\n'));
+}
+
+/** One line, or none. Nothing in the database tells which of the reasons it is. */
+export function describeMissing({ missing }: Pick<MigrationState, 'missing'>): string[] {
+  if (missing.length === 0) return [];
+  const paths = missing.map((name) => `migrations/${name}.sql`).join(' ');
+  return [
+    `Applied, but not among the files: ${missing.join(', ')}. Either a newer release applied this, ` +
+      `or it was reverted, or belongs to another branch: git log --all -- ${paths}`,
+  ];
+}

@@ -1,0 +1,92 @@
+import type { Client } from 'pg';
+import { AdministrationError } from '../../frame/command.js';
+import { REHEARSAL_LIMITS } from '../rehearsal.js';
+import { runFiles } from '../run-migrations.js';
+
+export interface WayBackFault {
+  readonly migration: string;
+  readonly fault: string;
+}
+
+/** A file that is applied in a rehearsal, with what the tables of codes held before. */
+interface AppliedFile {
+  readonly name: string;
+  readonly savepoint: string;
+  readonly digestBefore: string;
+}
+
+const DIGEST_AREAS = `select md5(string_agg(concat_ws(' ', area, property, code_list), ',' order by area, position))
+  from public.area_property`;
+const DIGEST_VALUES = `select md5(string_agg(row(code_list, value, valid_from, valid_until)::text, ','
+  order by code_list, position)) from public.code_list_value`;
+const DIGEST_RECORDS = `select md5(string_agg(row(code_type, code, description, valid_from, valid_until)::text, ','
+  order by code_type collate "C", code collate "C")) from public.communication_code`;
+
+/**
+ * Applies files in a rehearsal, one after the other, and remembers where each began, so that afterwards the way back of
+ * each can be tried.
+ */
+export class WayBack {
+  private readonly applied: AppliedFile[] = [];
+
+  constructor(private readonly session: Client) {}
+
+  async apply(name: string): Promise<void> {
+    const savepoint = `before_file_${this.applied.length}`;
+    const digestBefore = await this.digest();
+    await this.session.query(`savepoint ${savepoint}`);
+    await this.run('up', name);
+    this.applied.push({ name, savepoint, digestBefore });
+  }
+
+  /** Undoes the files, the last one first. A file that fails is taken back, so that those before it are tried, too. */
+  async findFaults(): Promise<WayBackFault[]> {
+    const faults: WayBackFault[] = [];
+    for (const { name, savepoint, digestBefore } of this.applied.toReversed()) {
+      const fault = await this.undo(name, digestBefore);
+      if (fault === undefined) continue;
+      faults.unshift({ migration: name, fault });
+      await this.session.query(`rollback to savepoint ${savepoint}`);
+    }
+    return faults;
+  }
+
+  private async undo(name: string, digestBefore: string): Promise<string | undefined> {
+    try {
+      await this.run('down', name);
+    } catch (error) {
+      if (!(error instanceof AdministrationError)) throw error;
+      const [firstLine = ''] = error.message.split('\n');
+      return `fails: ${firstLine.replace(/\.$/, '')}`;
+    }
+    const isSame = (await this.digest()) === digestBefore;
+    return isSame ? undefined : 'does not restore the codes';
+  }
+
+  private run(direction: 'up' | 'down', name: string): Promise<void> {
+    const { session } = this;
+    const limits = REHEARSAL_LIMITS;
+    return runFiles({ session, direction, name, limits, isInCallersTransaction: true });
+  }
+
+  /** Of what the service would serve. A table that is not there yet, or no longer, is part of it. */
+  private async digest(): Promise<string> {
+    const digests: string[] = [];
+    for (const query of [DIGEST_AREAS, DIGEST_VALUES, DIGEST_RECORDS]) {
+      digests.push(await this.digestOf(query));
+    }
+    return digests.join(' ');
+  }
+
+  private async digestOf(query: string): Promise<string> {
+    await this.session.query('savepoint digest');
+    try {
+      const { rows } = await this.session.query<{ md5: string | null }>(query);
+      return rows[0]?.md5 ?? 'empty';
+    } catch {
+      return 'not readable';
+    } finally {
+      await this.session.query('rollback to savepoint digest; release savepoint digest');
+    }
+  }
+}
