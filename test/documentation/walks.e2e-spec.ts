@@ -24,7 +24,10 @@ const PAGES: Readonly<Record<string, () => void>> = {
       const [change] = await walk.world.database.query(
         `select migration, new_row from change_history where old_row ->> 'value' = 'Best'`,
       );
-      expect(change).toEqual({ migration: expect.stringMatching(/_follow_recipe$/), new_row: null });
+      expect(change).toEqual({
+        migration: expect.stringMatching(/^\d{14}_follow_recipe$/),
+        new_row: null,
+      });
     });
   },
   'docs/spreadsheets.md': () => undefined,

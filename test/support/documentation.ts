@@ -73,7 +73,7 @@ export function asPrinted(shown: string): { readonly pattern: RegExp; readonly i
       return `(${ID})`;
     })
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\\\.\d{3}Z/g, String.raw`[\d-]{10}T[\d:.]{12}Z`)
-    .replaceAll(/\d{4}(?=_[a-z])/g, String.raw`\d{4}`)
+    .replaceAll(/(?:\d{14}|\d{4})(?=_[a-z])/g, String.raw`\d+`)
     .replaceAll('…', '.*');
   return { pattern: new RegExp(source), ids };
 }

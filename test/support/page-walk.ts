@@ -57,11 +57,11 @@ export class PageWalk {
     return role === 'superuser' ? database.url : database.urlOf(role);
   }
 
+  /** After those of the project, and before those that a page creates with a command afterwards. */
   private nextMigration(): string {
-    const { migrations } = this.copy;
-    const files = readdirSync(migrations).filter((name) => /^\d{4}_/.test(name));
-    const next = String(files.length + 1).padStart(4, '0');
-    return join(migrations, `${next}_follow_recipe.sql`);
+    const { length } = readdirSync(this.copy.migrations);
+    const minutes = String(length).padStart(2, '0');
+    return join(this.copy.migrations, `2026112711${minutes}00_follow_recipe.sql`);
   }
 
   private async followDialogue(block: Block, role: string): Promise<void> {

@@ -32,9 +32,5 @@ async function createFrom({ file, subject, isComplete }: ListMigration): Promise
   const title = `Written from ${JSON.stringify(basename(file))}`;
   const text = migrationText({ title, changes: [changes] });
   if (text !== undefined) return createMigration(subject, text);
-  return {
-    text:
-      `The database, with the pending migrations, already holds what ${file} says. ` +
-      'Nothing was written.',
-  };
+  return { text: `The database already holds what ${file} says. Nothing was written.` };
 }

@@ -26,8 +26,8 @@ async function describeDatabase(): Promise<string[]> {
     lines.push(`The codes in the database cannot be served: ${messageOf(error)}.`);
   }
   try {
-    const driftCount = await withDatabase(countAllDrift);
-    if (driftCount > 0) lines.push(driftLine(driftCount));
+    const count = await withDatabase(countAllDrift);
+    if (count > 0) lines.push(driftLine(count));
   } catch (error) {
     lines.push(`Drift could not be looked for: ${messageOf(error)}.`);
   }

@@ -98,15 +98,12 @@ it('becomes a migration, which changes nothing here and everything elsewhere, an
   expect(await copy.migrate('up')).toMatchObject({ status: 0 });
   expect((await drift()).stdout).not.toContain('"by hand"'); // a migration has written the row since
   const created = await drift('--to-migration', 'keep_what_was_changed');
-  const [, file = ''] =
-    /^created (.*\/\d{14}_keep_what_was_changed\.sql)\n$/.exec(created.stdout) ?? [];
-  expect(readFileSync(file, 'utf8')).not.toContain('in vain');
-  // The file counts as applied, so the same rows are not written twice
-  expect(await drift('--to-migration', 'again')).toEqual({
-    status: 1,
-    stdout: '',
-    stderr: 'No code was changed by hand. Nothing was written.\n',
-  });
+  expect(created.stdout).toMatch(/^created .*\/\d{14}_keep_what_was_changed\.sql\n$/);
+  const file = created.stdout.trim().replace('created ', '');
+  // The pending file counts, so the same rows are not written twice
+  expect((await drift('--to-migration', 'again')).stderr).toBe(
+    'No code was changed by hand. Nothing was written.\n',
+  );
   const elsewhere = await createDatabase();
   const contents = (where: TestDatabase) =>
     where.query(
@@ -126,6 +123,7 @@ it('becomes a migration, which changes nothing here and everything elsewhere, an
   expect(await drift()).toEqual(NOTHING);
   expect(await copy.migrate('down', '--yes')).toMatchObject({ status: 0, stderr: '' });
   expect(await contents(elsewhere)).toEqual(original);
+  expect(readFileSync(file, 'utf8')).not.toContain('in vain');
   await elsewhere.drop();
   copy.environment = { DATABASE_URL: database.urlOf(person) };
 });

@@ -56,7 +56,7 @@ async function changeLines(client: Client, sinceTime: string | undefined): Promi
   return lines;
 }
 
-/** Of objects nothing is said where a newer release made others. */
+/** Of objects nothing is said where files that are not here may have made others. */
 async function objectLines(client: Client): Promise<string[]> {
   const { missing } = await readState(client);
   if (missing.length > 0) return [];
