@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { show as command } from '../../src/administration/codes/show.js';
+import { show as command } from '../../src/administration/codes/show.command.js';
 import { PATHS } from '../support/paths.js';
 import { type Outcome, run } from '../support/program.js';
 import { until } from '../support/service.js';
