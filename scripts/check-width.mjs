@@ -6,16 +6,16 @@ import process from 'node:process';
 
 const MAX_COLUMNS = 120;
 const ROOMS = [
+  /^src\/(bootstrap|collections|demo|documentation|html|http|lookups|problems|snapshots|telemetry)\//,
   /^src\/administration\//,
-  /^src\/(bootstrap|demo|documentation|html|http|problems|telemetry)\//,
   /^src\/configuration\/node-environment/,
-  /^src\/database\/object.*\.ts$/,
+  /^src\/database\/.*\.ts$/,
   /^src\/order-[a-z0-9-]+\//,
-  /^src\/auth\/[^/]+$/,
+  /^src\/auth\//,
   /^src\/(app\.module|codes|doctor|keys|main|migrate)\.ts$/,
   /^scripts\//,
   /^test\/(bench|black-box|demo|deploy|documentation|faults|http|support|telemetry)\//,
-  /^test\/auth\/routes/,
+  /^test\/auth\/(access-tokens|issuer-states|issuers|providers|routes|settings|tokens)\./,
   /^test\/administration\/(doctor|keys|show|lists\/|migrate\/drift)/,
   /^test\/database\/(dump|objects)\./,
 ];

@@ -4,7 +4,6 @@ import { Configuration } from './configuration/configuration.js';
 import { DatabaseModule } from './database/database.module.js';
 import { DocumentationModule } from './documentation/documentation.module.js';
 import { HttpModule } from './http/http.module.js';
-import { LastGoodModule } from './last-good/last-good.module.js';
 import { ManagementModule } from './management/management.module.js';
 import { OrderCaptureV2Module } from './order-capture-v2/order-capture-v2.module.js';
 import { OrderSchedulingModule } from './order-scheduling/order-scheduling.module.js';
@@ -29,7 +28,6 @@ export class AppModule {
         OrderSchedulingModule,
         DocumentationModule.forRoot(configuration),
         ManagementModule,
-        LastGoodModule,
       ],
     };
   }

@@ -1,8 +1,10 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
+import { DatabaseModule } from '../database/database.module.js';
 import { SnapshotsModule } from '../snapshots/snapshots.module.js';
 import { AccessTokensService } from './access-tokens/access-tokens.service.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
+import { KeyExpiryMetric } from './api-keys/key-expiry.metric.js';
 import { KeyUse } from './api-keys/key-use.js';
 import { CredentialsGuard } from './credentials.guard.js';
 import { IssuersService } from './issuers/issuers.service.js';
@@ -11,9 +13,10 @@ import { Refusals } from './refusals.js';
 
 @Global()
 @Module({
-  imports: [SnapshotsModule],
+  imports: [DatabaseModule, SnapshotsModule],
   providers: [
     ApiKeysService,
+    KeyExpiryMetric,
     KeyUse,
     AccessTokensService,
     IssuersService,

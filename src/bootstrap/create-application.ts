@@ -30,7 +30,7 @@ export async function createApplication(configuration: Configuration): Promise<A
       bufferLogs: true,
       abortOnError: false,
       bodyParser: false,
-      routeConflictPolicy: { duplicate: 'error', shadow: 'error' },
+      routeConflictPolicy: { duplicate: 'error' }, // the second of two equal routes would never be called
     },
   );
   app.useLogger(app.get(ServiceLogger));

@@ -36,7 +36,7 @@ export class Configuration {
   })
   DATABASE_URL = '';
   DATABASE_URL_FILE = '';
-  LAST_GOOD_FILE = '';
+  LAST_GOOD_FOLDER = '';
 
   @Rule(
     (issuers: string[], all: Configuration) =>

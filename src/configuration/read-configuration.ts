@@ -29,10 +29,17 @@ export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration
   const errors = validateSync(configuration, { stopAtFirstError: true });
   const faults = errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
   const unknown = set.flatMap(([name]) => misspelt(name));
+  faults.push(...replacedVariables(environment));
   // To ignore OAUTH_REQUIRED_SCOPES would let in more callers than were meant
   faults.push(...unknown.filter((sentence) => sentence.includes('rename it to OAUTH_')));
   if (faults.length > 0) throw new ConfigurationError(faults);
   return Object.freeze(Object.assign(configuration, { warnings: unknown }));
+}
+
+/** To ignore a variable of an earlier release would leave out a promise without a word. */
+function replacedVariables({ LAST_GOOD_FILE }: NodeJS.ProcessEnv): string[] {
+  if (!LAST_GOOD_FILE) return [];
+  return ['LAST_GOOD_FILE is no longer read: unset it, and set LAST_GOOD_FOLDER to a folder'];
 }
 
 /** The text of a variable in the type of its default. What has another form stays a text, which the rules refuse. */

@@ -1,31 +1,47 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { DatabaseClock } from './database-clock.js';
 
-const DAY = 86_400_000;
+const DAY_MS = 86_400_000;
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-it('the clock of the database is never ahead of it, and comes nearer with each measurement that took less time', () => {
+it('is never ahead of the database, and comes nearer with each measurement that took less time', () => {
   const clock = new DatabaseClock();
-  const start = performance.now();
-  const behind = (): number => DAY + performance.now() - start - clock.now();
-  clock.measured(DAY - 30, start - 100, start); // it was read 30 ms ago
-  expect(behind()).toBeCloseTo(30);
-  jest.advanceTimersByTime(DAY);
-  clock.measured(2 * DAY - 4, start + DAY - 5);
-  expect(behind()).toBeCloseTo(4);
-  clock.measured(2 * DAY - 400, start + DAY - 500);
-  expect(behind()).toBeCloseTo(4);
+  const startMs = performance.now();
+  const behindMs = (): number => DAY_MS + performance.now() - startMs - clock.now();
+  // The database read its clock 30 ms before the answer was here
+  clock.measured({ databaseMs: DAY_MS - 30, askedAtMs: startMs - 100, answeredAtMs: startMs });
+  expect(behindMs()).toBeCloseTo(30);
+  jest.advanceTimersByTime(DAY_MS);
+  const laterMs = performance.now();
+  clock.measured({
+    databaseMs: 2 * DAY_MS - 4,
+    askedAtMs: laterMs - 5,
+    answeredAtMs: laterMs,
+  });
+  expect(behindMs()).toBeCloseTo(4);
+  clock.measured({
+    databaseMs: 2 * DAY_MS - 400,
+    askedAtMs: laterMs - 500,
+    answeredAtMs: laterMs,
+  });
+  expect(behindMs()).toBeCloseTo(4);
 });
 
-it.each([-DAY, -500, 500, DAY])(
-  'the clock of the database follows it at once when it is set by %i ms',
-  (by) => {
-    const clock = new DatabaseClock();
-    const start = performance.now();
-    clock.measured(DAY, start - 0.1, start);
-    clock.measured(DAY + by, start - 50, start);
-    expect(clock.now()).toBeCloseTo(DAY + by);
-  },
-);
+it.each([-DAY_MS, -500, 500, DAY_MS])('follows the database when it is set by %i ms', (byMs) => {
+  const clock = new DatabaseClock();
+  const nowMs = performance.now();
+  clock.measured({ databaseMs: DAY_MS, askedAtMs: nowMs - 0.1, answeredAtMs: nowMs });
+  clock.measured({ databaseMs: DAY_MS + byMs, askedAtMs: nowMs - 50, answeredAtMs: nowMs });
+  expect(clock.now()).toBeCloseTo(DAY_MS + byMs);
+});
+
+it('is what an earlier process found until the first measurement', () => {
+  const clock = new DatabaseClock();
+  clock.assumeAhead(DAY_MS);
+  expect(clock.aheadMs).toBeCloseTo(DAY_MS);
+  const nowMs = performance.now();
+  clock.measured({ databaseMs: Date.now() + 5, askedAtMs: nowMs, answeredAtMs: nowMs });
+  expect(clock.aheadMs).toBeCloseTo(5);
+});

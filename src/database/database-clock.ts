@@ -1,25 +1,52 @@
 import { Injectable } from '@nestjs/common';
 
-// The clock of the database: never ahead of it, and behind it by at most the time that an answer takes. Between measurements, and while the
-// database is away, the monotonic clock of the process continues from the last one, so changes of this machine's clock do not matter.
+/** One question to the database for its time. */
+export interface ClockMeasurement {
+  /** What the database answered, in milliseconds since the epoch. */
+  readonly databaseMs: number;
+  /** When it was asked, by the monotonic clock. */
+  readonly askedAtMs: number;
+  /** When the answer was there, by the monotonic clock. */
+  readonly answeredAtMs: number;
+}
+
+/**
+ * The clock of the database: never ahead of it, and behind it by at most the time that an answer takes. Between two
+ * measurements, and while the database is away, the monotonic clock of the process goes on from the last one. So it
+ * does not matter if the clock of this machine is wrong, or set.
+ */
 @Injectable()
 export class DatabaseClock {
-  private offset: number | undefined; // added to performance.now()
-  /** By how much an earlier process found it ahead of this machine's clock: it counts until the first measurement. */
-  assumedMs = 0;
+  /** To be added to the monotonic clock. Undefined before the first measurement. */
+  private offsetMs: number | undefined;
+  /** To be added to this machine's clock until the first measurement. */
+  private assumedAheadMs = 0;
 
   /** Milliseconds since the epoch. */
   now(): number {
-    const { offset } = this;
-    return offset === undefined ? Date.now() + this.assumedMs : performance.now() + offset;
+    if (this.offsetMs === undefined) return Date.now() + this.assumedAheadMs;
+    return performance.now() + this.offsetMs;
+  }
+
+  /** By how much it is ahead of this machine's clock. */
+  get aheadMs(): number {
+    return this.now() - Date.now();
+  }
+
+  /** Until the first measurement the clock is assumed to be as far ahead as an earlier process found it. */
+  assumeAhead(aheadMs: number): void {
+    this.assumedAheadMs = aheadMs;
   }
 
   /**
-   * @param time of the database, in milliseconds since the epoch
-   * @param asked and received: when, by performance.now()
+   * The database read its clock between question and answer, so the offset is between two bounds. If the present one
+   * is outside of them, the lower one takes its place. Otherwise the present one is at least as good.
    */
-  measured(time: number, asked: number, received = performance.now()): void {
-    const [least, most] = [time - received, time - asked];
-    if (this.offset === undefined || this.offset < least || this.offset > most) this.offset = least;
+  measured({ databaseMs, askedAtMs, answeredAtMs }: ClockMeasurement): void {
+    const leastOffsetMs = databaseMs - answeredAtMs;
+    const mostOffsetMs = databaseMs - askedAtMs;
+    const { offsetMs } = this;
+    const fits = offsetMs !== undefined && offsetMs >= leastOffsetMs && offsetMs <= mostOffsetMs;
+    if (!fits) this.offsetMs = leastOffsetMs;
   }
 }

@@ -1,13 +1,24 @@
-import { Global, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { Configuration } from '../configuration/configuration.js';
-import { poolOptions } from './session.js';
+import { ConnectionSettings } from './connection-settings.js';
 import { DatabaseClock } from './database-clock.js';
+import { DatabaseSessions } from './database-sessions.js';
+import { poolOptions } from './session.js';
 
-@Global()
+/** Apart, since TypeORM's module needs it as well. */
+@Module({ providers: [ConnectionSettings], exports: [ConnectionSettings] })
+class ConnectionModule {}
+
 @Module({
-  imports: [TypeOrmModule.forRootAsync({ inject: [Configuration], useFactory: poolOptions })],
-  providers: [DatabaseClock],
-  exports: [DatabaseClock],
+  imports: [
+    ConnectionModule,
+    TypeOrmModule.forRootAsync({
+      imports: [ConnectionModule],
+      inject: [ConnectionSettings],
+      useFactory: poolOptions,
+    }),
+  ],
+  providers: [DatabaseClock, DatabaseSessions],
+  exports: [ConnectionModule, DatabaseClock, DatabaseSessions],
 })
 export class DatabaseModule {}

@@ -1,134 +1,86 @@
-// What the three operations answer at one moment. An answer is made when it is first asked for, and kept with the snapshot, in bounded memory.
-// The rows are those of all moments, so that the snapshot of the next moment is made of the same ones, at once.
-import { setImmediate as turn } from 'node:timers/promises';
-import type { Validity } from '../database/entities.js';
-import { Answer } from '../http/answer.js';
-import { type Area, type CodeRecord, type CodeRows, isInForce } from './code-rows.js';
-import type { Filters } from './filters.js';
+import { LRUCache } from 'lru-cache';
 import { groupBy } from '../collections/group-by.js';
+import { Answer } from '../http/answer.js';
+import type { CodeIndex } from './code-index.js';
+import { AREAS, type Area, isInForce } from './code-rows.js';
+import type { Filters } from './filters.js';
 
-const PREFIX = '{"communicationRecords":[';
-const SUFFIX = ']}';
-/** Records that are joined in one turn of the event loop: about a millisecond. */
-const PIECE = 2_000;
-/** How many answers to filters are kept, and the size of their bodies together; that of the whole list counts until some are forgotten. */
-const MOST_ANSWERS = 1_000;
-const MOST_BYTES = 32 * 1024 ** 2;
+/** How many answers to filters are kept, since each takes about a kilobyte beside its body. */
+const MAX_FILTER_ANSWERS = 1_000;
+/** Of their bodies together. */
+const MAX_FILTER_BYTES = 32 * 1024 ** 2;
+/** A body and its codings take up to this many times the bytes of the body. */
+const CODINGS_FACTOR = 1.5;
 
+/**
+ * What the three operations answer at one moment, and until the next one at which a code begins or ends. The answers
+ * that most callers ask for are made with it, those to filters when they are first asked for.
+ */
 export class CodesSnapshot {
-  /** The moments at which a code begins or ends: the last one that has come, and the next one. Infinite where there is none. */
-  readonly since: number;
-  readonly until: number;
-  private readonly supported = new Map<Area, Answer>();
-  private whole: Answer | Promise<Answer> | undefined;
-  private readonly answers = new Map<string, Answer | Promise<Answer>>();
-  private bytes = 0;
+  /** From when on it holds, in milliseconds since the epoch; infinite if no code has begun or ended before. */
+  readonly sinceMs: number;
+  /** Until just before when it holds; Infinity if no code begins or ends later. */
+  readonly untilMs: number;
+  private readonly supportedValuesByArea = new Map<Area, Answer>();
+  private readonly allCodes: Answer;
+  private readonly filterAnswers = new LRUCache<string, Answer>({
+    max: MAX_FILTER_ANSWERS,
+    maxSize: MAX_FILTER_BYTES,
+    sizeCalculation: ({ body }) => Math.ceil(Buffer.byteLength(body) * CODINGS_FACTOR),
+  });
 
-  /**
-   * @param rows as readCodes returns them
-   * @param moment at which it is in force, in milliseconds since the epoch
-   */
+  /** @param momentMs in milliseconds since the epoch */
   constructor(
-    readonly rows: CodeRows,
-    private readonly moment: number,
-    private readonly index = indexOf(rows.records),
+    private readonly index: CodeIndex,
+    private readonly momentMs: number,
   ) {
-    [this.since, this.until] = momentsAround(rows, moment);
+    const { momentsMs } = index;
+    this.sinceMs = momentsMs.findLast((each) => each <= momentMs) ?? -Infinity;
+    this.untilMs = momentsMs.find((each) => each > momentMs) ?? Infinity;
+    for (const area of AREAS) this.supportedValuesByArea.set(area, this.makeSupportedValues(area));
+    this.allCodes = this.makeCommunicationCodes({});
   }
 
-  /** The snapshot of another moment, earlier or later: this one where callers get the same answers. */
-  at(moment: number): CodesSnapshot {
-    const isSame = this.since <= moment && moment < this.until;
-    return isSame ? this : new CodesSnapshot(this.rows, moment, this.index);
-  }
-
-  /** Makes the answers that most callers ask for. */
-  async prepare(): Promise<this> {
-    await this.communicationCodes({});
-    return this;
+  /** Whether its answers are those of a moment, in milliseconds since the epoch. */
+  holdsAt(momentMs: number): boolean {
+    return this.sinceMs <= momentMs && momentMs < this.untilMs;
   }
 
   supportedValues(area: Area): Answer {
-    let answer = this.supported.get(area);
-    if (!answer) this.supported.set(area, (answer = this.makeSupportedValues(area)));
-    return answer;
+    return this.supportedValuesByArea.get(area) ?? this.makeSupportedValues(area);
   }
 
-  communicationCodes(filters: Filters): Answer | Promise<Answer> {
+  communicationCodes(filters: Filters): Answer {
     const { codeType, code } = filters;
-    if (codeType === undefined && code === undefined) return (this.whole ??= this.make(filters));
-    const name = `${codeType ?? ''}\0${code ?? ''}`; // a filter is never empty and holds no control characters
-    let answer = this.answers.get(name);
-    if (answer) return answer;
-    answer = this.make(filters);
-    if (this.answers.size >= MOST_ANSWERS || this.bytes > MOST_BYTES) {
-      this.answers.clear();
-      this.bytes = 0;
-    }
-    this.answers.set(name, answer);
+    if (codeType === undefined && code === undefined) return this.allCodes;
+    const key = JSON.stringify([codeType, code]);
+    const known = this.filterAnswers.get(key);
+    if (known) return known;
+    const answer = this.makeCommunicationCodes(filters);
+    this.filterAnswers.set(key, answer);
     return answer;
   }
 
-  private makeSupportedValues(wanted: Area): Answer {
-    const inForce = this.rows.values.filter((value) => isInForce(value, this.moment));
-    const lists = groupBy(inForce, ({ codeList }) => codeList);
-    const members = this.rows.properties
-      .filter(({ area }) => area === wanted)
-      .map(
-        ({ property, codeList }) =>
-          `${JSON.stringify(property)}:${JSON.stringify((lists.get(codeList) ?? []).map(({ value }) => value))}`,
-      );
+  private makeSupportedValues(area: Area): Answer {
+    const { properties, values } = this.index.rows;
+    const inForce = values.filter((value) => isInForce(value, this.momentMs));
+    const valuesByList = groupBy(inForce, ({ codeList }) => codeList);
+    const members = properties
+      .filter((property) => property.area === area)
+      .map(({ property, codeList }) => {
+        const names = (valuesByList.get(codeList) ?? []).map(({ value }) => value);
+        return `${JSON.stringify(property)}:${JSON.stringify(names)}`;
+      });
     // Not from an object, which would move names that look like numbers to the front
     return new Answer(Buffer.from(`{${members.join(',')}}`));
   }
 
-  /** The records of all moments that match: exact, case-sensitive, both filters together mean AND. In their order. */
-  private find({ codeType, code }: Filters): readonly CodeRecord[] {
-    const { byType, byCode } = this.index;
-    if (code === undefined)
-      return codeType === undefined ? this.rows.records : (byType.get(codeType) ?? []);
-    const found = byCode.get(code) ?? [];
-    return codeType === undefined ? found : found.filter((record) => record.codeType === codeType);
-  }
-
-  private make(filters: Filters): Answer | Promise<Answer> {
-    const records = this.find(filters).filter(({ validity }) => isInForce(validity, this.moment));
-    if (records.length > PIECE) return this.makeLarge(records);
-    const body = Buffer.from(PREFIX + join(records) + SUFFIX);
-    this.bytes += body.length;
+  private makeCommunicationCodes(filters: Filters): Answer {
+    const communicationRecords = this.index
+      .find(filters)
+      .filter((record) => isInForce(record, this.momentMs))
+      .map(({ codeType, code, description }) => ({ codeType, code, description }));
+    const body = Buffer.from(JSON.stringify({ communicationRecords }));
     return new Answer(body, { isCoded: true });
   }
-
-  private async makeLarge(records: readonly CodeRecord[]): Promise<Answer> {
-    const parts: Buffer[] = [];
-    for (let at = 0; at < records.length; at += PIECE) {
-      const before = at === 0 ? PREFIX : ',';
-      const after = at + PIECE < records.length ? '' : SUFFIX;
-      const part = Buffer.from(before + join(records.slice(at, at + PIECE)) + after);
-      parts.push(part);
-      this.bytes += part.length;
-      await turn();
-    }
-    return new Answer(Buffer.concat(parts), { isCoded: true });
-  }
 }
-
-const indexOf = (records: readonly CodeRecord[]) => ({
-  byType: groupBy(records, ({ codeType }) => codeType),
-  byCode: groupBy(records, ({ code }) => code),
-});
-
-/** The last moment until `moment` at which a code began or ended, and the next one after it: between the two the answers are the same. */
-function momentsAround({ values, records }: CodeRows, moment: number): [number, number] {
-  let [last, next] = [-Infinity, Infinity];
-  const look = ({ validFrom, validUntil }: Validity): void => {
-    for (const bound of [validFrom, validUntil])
-      if (bound <= moment) last = Math.max(last, bound);
-      else next = Math.min(next, bound);
-  };
-  values.forEach(look);
-  for (const { validity } of records) look(validity);
-  return [last, next];
-}
-
-const join = (records: readonly CodeRecord[]): string => records.map(({ json }) => json).join(',');

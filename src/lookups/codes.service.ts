@@ -1,4 +1,6 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { DatabaseClock } from '../database/database-clock.js';
 import type { Answer } from '../http/answer.js';
 import { Problem, retryAfter } from '../problems/problem.js';
@@ -6,39 +8,44 @@ import type { PolledSnapshot } from '../snapshots/polled-snapshot.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
-import type { Area, CodeRecord, CodeRows } from './code-rows.js';
-import { CodesSnapshot } from './codes-snapshot.js';
+import { CodeIndex } from './code-index.js';
+import type { Area, CodeRows } from './code-rows.js';
+import { codeRowsFromJson, codeRowsToJson } from './code-rows-json.js';
+import type { CodesSnapshot } from './codes-snapshot.js';
+import { Codes } from './codes.js';
 import type { Filters } from './filters.js';
 import { lockTables, readCodes } from './read-codes.js';
 
-/** The current codes. Each call uses one snapshot. */
+/** Answers the lookups. Each call uses one snapshot, so its answer is of one moment and one state of the database. */
 @Injectable()
 export class CodesService {
-  readonly snapshot: PolledSnapshot<CodesSnapshot>;
+  readonly polled: PolledSnapshot<Codes>;
 
   constructor(
     private readonly clock: DatabaseClock,
-    snapshots: SnapshotsService,
     private readonly metrics: Metrics,
     private readonly logger: ServiceLogger,
+    snapshots: SnapshotsService,
   ) {
-    this.snapshot = snapshots.poll('codes', {
+    this.polled = snapshots.add<Codes>({
+      name: 'codes',
+      maxAgeSeconds: Infinity,
       lock: lockTables,
-      read: async (manager) => new CodesSnapshot(await readCodes(manager), clock.now()).prepare(),
-      isEqual: (one, other) => isEqual(one.rows, other.rows),
-      checked: () => this.present()?.prepare(), // nobody has to wait for the answers of a new moment
+      read: (manager) => this.read(manager),
+      toJson: ({ index }) => codeRowsToJson(index.rows),
+      fromJson: (json) => new Codes(new CodeIndex(codeRowsFromJson(json)), clock.now()),
     });
     metrics.addGauge({
       name: 'communication_codes',
       help: 'Communication codes served',
-      collect: (gauge) => gauge.set(this.snapshot.current?.rows.records.length ?? 0),
+      collect: (gauge) => gauge.set(this.rows?.records.length ?? 0),
     });
     metrics.addGauge({
       name: 'next_moment_timestamp_seconds',
       help: 'Next change by time, or 0',
       collect: (gauge) => {
-        const until = this.present()?.until ?? Infinity;
-        gauge.set(until < Infinity ? until / 1000 : 0);
+        const untilMs = this.present()?.untilMs ?? Infinity;
+        gauge.set(untilMs < Infinity ? untilMs / 1000 : 0);
       },
     });
   }
@@ -47,51 +54,55 @@ export class CodesService {
     return this.presentOrThrow().supportedValues(area);
   }
 
-  communicationCodes(filters: Filters): Answer | Promise<Answer> {
+  communicationCodes(filters: Filters): Answer {
     return this.presentOrThrow().communicationCodes(filters);
+  }
+
+  /** Of all moments; undefined before the first reading. */
+  get rows(): CodeRows | undefined {
+    return this.polled.value?.index.rows;
   }
 
   /** Why nothing can be answered now, or undefined. */
   get obstacle(): string | undefined {
-    if (this.snapshot.current) return undefined;
+    if (this.polled.value) return undefined;
     return this.refusal ?? 'The codes have not been read from the database yet.';
   }
 
   /** Why the content of the database is not served, or undefined. */
   get refusal(): string | undefined {
-    const { refused } = this.snapshot;
-    return refused && `The codes in the database cannot be served: ${refused.reason}.`;
+    const { refusalReason } = this.polled;
+    if (refusalReason === undefined) return undefined;
+    return `The codes in the database cannot be served: ${refusalReason}.`;
+  }
+
+  /** The snapshot of the present moment. Each call looks at the clock, so no answer is of another moment. */
+  present(): CodesSnapshot | undefined {
+    const codes = this.polled.value;
+    if (!codes) return undefined;
+    const nowMs = this.clock.now();
+    if (codes.snapshot.holdsAt(nowMs)) return codes.snapshot;
+    const snapshot = codes.switchTo(nowMs);
+    this.metrics.momentsSwitched.inc();
+    const { untilMs } = snapshot;
+    const next = untilMs < Infinity ? new Date(untilMs).toISOString() : undefined;
+    this.logger.log({ message: 'codes: a moment has come', next });
+    return snapshot;
   }
 
   /** @throws Problem not-ready before the first reading */
   private presentOrThrow(): CodesSnapshot {
-    const present = this.present();
-    if (!present)
-      throw new Problem('not-ready', { detail: this.obstacle ?? '', headers: retryAfter(2) });
-    return present;
+    const snapshot = this.present();
+    if (snapshot) return snapshot;
+    throw new Problem('not-ready', { detail: this.obstacle ?? '', headers: retryAfter(2) });
   }
 
-  /** The snapshot of the present moment. Each access looks at the clock, so no answer is of the wrong side of a moment. */
-  present(): CodesSnapshot | undefined {
-    const { current } = this.snapshot;
-    if (!current) return undefined;
-    const present = current.at(this.clock.now()); // earlier where the clock was set back
-    if (present === current) return present;
-    this.snapshot.current = present;
-    this.metrics.momentsSwitched.inc();
-    const next = present.until < Infinity ? new Date(present.until).toISOString() : undefined;
-    this.logger.log({ message: 'codes: a moment has come', next });
-    return present;
+  /** Requests have their turn between the steps, each of which takes long where codes are many. */
+  private async read(manager: EntityManager): Promise<Codes> {
+    const rows = await readCodes(manager);
+    await nextTurn();
+    const index = new CodeIndex(rows);
+    await nextTurn();
+    return new Codes(index, this.clock.now());
   }
 }
-
-/** By their texts: rows from LAST_GOOD_FILE are no entities. */
-const listsOf = ({ properties, values }: CodeRows): string => JSON.stringify([properties, values]);
-
-const isEqual = (one: CodeRows, other: CodeRows): boolean =>
-  listsOf(one) === listsOf(other) &&
-  one.records.length === other.records.length &&
-  one.records.every(({ json, validity: { validFrom, validUntil } }, at) => {
-    const { json: text, validity } = other.records[at] as CodeRecord;
-    return json === text && validFrom === validity.validFrom && validUntil === validity.validUntil;
-  });

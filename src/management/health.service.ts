@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
-import type { Issuer } from '../auth/issuers/issuer.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { CodesService } from '../lookups/codes.service.js';
 import { Draining } from '../http/draining.js';
+import type { PolledSnapshot } from '../snapshots/polled-snapshot.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { version } from '../telemetry/version.js';
 import { duration, moment, statePage } from './state-page.js';
@@ -31,7 +31,7 @@ export class HealthService {
     });
     metrics.addGauge({
       name: 'served_from_file',
-      help: '1 while codes, keys or signing-keys are served from LAST_GOOD_FILE',
+      help: '1 while codes, keys or signing-keys are served from LAST_GOOD_FOLDER',
       labelNames: ['what'],
       collect: (gauge) => {
         for (const what of PARTS) gauge.set({ what }, this.fromFile.includes(what) ? 1 : 0);
@@ -42,8 +42,8 @@ export class HealthService {
       help: 'Until callers are refused because keys or signing-keys are too old to be used',
       labelNames: ['what'],
       collect: (gauge) => {
-        if (apiKeys.snapshot.current) gauge.set({ what: 'keys' }, apiKeys.secondsLeft);
-        const secondsLeft = issuers.all.map((issuer) => issuer.secondsLeft);
+        if (apiKeys.polled.value) gauge.set({ what: 'keys' }, apiKeys.secondsUntilRefusal);
+        const secondsLeft = issuers.all.map((issuer) => issuer.secondsUntilRefusal);
         gauge.set({ what: 'signing-keys' }, Math.min(...secondsLeft));
       },
     });
@@ -69,42 +69,65 @@ export class HealthService {
     const { obstacles, codes, apiKeys, issuers, metrics } = this;
     const [database] = (await metrics.databaseUp.get()).values;
     const present = codes.present();
-    const { values = [], records = [] } = present?.rows ?? {};
-    const soon = apiKeys.ending.filter(({ seconds }) => seconds < SOON_SECONDS);
+    const { values = [], records = [] } = codes.rows ?? {};
+    const soon = apiKeys.endingKeys.filter(({ secondsLeft }) => secondsLeft < SOON_SECONDS);
     return statePage(
       obstacles.length > 0 ? '! not ready' : 'ready',
       [...new Set([...obstacles, ...(this.remarks.refused ?? [])])],
       [
         ['Version', version],
         ['Database', database?.value ? 'answers' : '! does not answer'],
-        row('Codes', codes.snapshot, values.length + records.length),
-        row('API keys', apiKeys.snapshot, apiKeys.snapshot.current?.size, apiKeys.secondsLeft),
-        ...issuers.all.map((one) =>
-          row(`Signing keys of ${one.name}`, one, one.keys?.jwks.keys.length, one.secondsLeft),
+        row('Codes', polledPart(codes.polled), values.length + records.length),
+        row(
+          'API keys',
+          polledPart(apiKeys.polled),
+          apiKeys.polled.value?.size,
+          apiKeys.secondsUntilRefusal,
         ),
-        ['Next moment of the codes', moment(present?.until ?? Infinity)],
+        ...issuers.all.map((one) => {
+          const part = { isRestored: one.state.name === 'restored', age: one.ageSeconds };
+          const left = one.secondsUntilRefusal;
+          return row(`Signing keys of ${one.name}`, part, one.keySet?.keys.length, left);
+        }),
+        ['Next moment of the codes', moment(present?.untilMs ?? Infinity)],
         ['API keys that end within 14 days', `${soon.length}`],
         ...soon
           .slice(0, MOST_KEYS)
-          .map(({ client, keyId, seconds }) => [`${client}, ${keyId}`, `! ${duration(seconds)}`]),
+          .map(({ client, keyId, secondsLeft }) => [
+            `${client}, ${keyId}`,
+            `! ${duration(secondsLeft)}`,
+          ]),
       ],
     );
   }
 
   private get fromFile(): string[] {
     const { codes, apiKeys, issuers } = this;
-    const parts = [[codes.snapshot], [apiKeys.snapshot], issuers.all];
-    return PARTS.filter((_, at) => parts[at]?.some(({ isRestored }) => isRestored));
+    const isIssuerRestored = issuers.all.some(({ state }) => state.name === 'restored');
+    const restored = [codes.polled.isRestored, apiKeys.polled.isRestored, isIssuerRestored];
+    return PARTS.filter((_, at) => restored[at]);
   }
 }
 
-type Part = Pick<Issuer, 'isRestored' | 'age'> & { readonly servedSince?: number | undefined };
+interface Part {
+  readonly isRestored: boolean;
+  readonly age: number;
+  readonly servedSince?: number | undefined;
+}
+
+function polledPart({
+  isRestored,
+  ageSeconds,
+  servedSinceMs,
+}: Pick<PolledSnapshot<unknown>, 'isRestored' | 'ageSeconds' | 'servedSinceMs'>): Part {
+  return { isRestored, age: ageSeconds, servedSince: servedSinceMs };
+}
 
 /** Where nothing can be used, `count` is undefined or 0. */
 function row(name: string, part: Part, count = 0, left = Infinity): string[] {
   const { isRestored, age, servedSince } = part;
   const since = servedSince === undefined ? '' : `, since ${moment(servedSince)}`;
-  const state = `${count || 'none'}${since}${isRestored ? ', from LAST_GOOD_FILE' : ''}`;
+  const state = `${count || 'none'}${since}${isRestored ? ', from LAST_GOOD_FOLDER' : ''}`;
   const last = `${age < OLD_SECONDS ? '' : '! '}${duration(age)}${age < Infinity ? ' ago' : ''}`;
   const until = count > 0 && left > 0 ? duration(left) : '! now';
   return [name, isRestored || count === 0 ? `! ${state}` : state, last, until];

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { CodesModule } from '../lookups/codes.module.js';
+import { LookupsModule } from '../lookups/lookups.module.js';
 import { OrderCaptureV2Controller } from './order-capture-v2.controller.js';
 
-@Module({ imports: [CodesModule], controllers: [OrderCaptureV2Controller] })
+@Module({ imports: [LookupsModule], controllers: [OrderCaptureV2Controller] })
 export class OrderCaptureV2Module {}

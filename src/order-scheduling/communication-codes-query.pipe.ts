@@ -32,19 +32,29 @@ export class CommunicationCodesQueryPipe extends ValidationPipe {
   override async transform(query: ParsedUrlQuery, metadata: ArgumentMetadata): Promise<unknown> {
     const unknownNames = Object.keys(query).filter((name) => !PARAMETERS.includes(name));
     if (unknownNames.length === 0) return super.transform(query, metadata);
-    const issues = unknownNames.map(unknownParameter);
+    const knownIssues = await this.issuesOfKnown(query, metadata);
+    throw invalidQuery([...unknownNames.map(unknownParameter), ...knownIssues]);
+  }
+
+  private async issuesOfKnown(
+    query: ParsedUrlQuery,
+    metadata: ArgumentMetadata,
+  ): Promise<readonly Issue[]> {
     try {
       await super.transform(onlyKnown(query), metadata);
+      return [];
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      issues.push(...(error.circumstances.issues ?? []));
+      // What exceptionFactory made
+      if (error instanceof Problem) return error.circumstances.issues ?? [];
+      throw error;
     }
-    throw invalidQuery(issues);
   }
 }
 
-const onlyKnown = (query: ParsedUrlQuery): ParsedUrlQuery =>
-  Object.fromEntries(Object.entries(query).filter(([name]) => PARAMETERS.includes(name)));
+function onlyKnown(query: ParsedUrlQuery): ParsedUrlQuery {
+  const known = Object.entries(query).filter(([name]) => PARAMETERS.includes(name));
+  return Object.fromEntries(known);
+}
 
 function invalidQuery(issues: readonly Issue[]): Problem {
   const isCut = issues.length > MAX_ISSUES;
@@ -57,11 +67,12 @@ function invalidQuery(issues: readonly Issue[]): Problem {
 }
 
 function issuesOf({ property, value, constraints = {} }: ValidationError): Issue[] {
+  const text = Array.isArray(value) ? value.join(', ') : String(value);
   return Object.values(constraints).map((description) => ({
     description,
     field: property,
     location: 'query',
-    value: shownValue(Array.isArray(value) ? value.join(', ') : String(value)),
+    value: shownValue(text),
   }));
 }
 

@@ -11,7 +11,7 @@ export class OrderSchedulingController {
   @Get()
   listCommunicationCodes(
     @Query(CommunicationCodesQueryPipe) query: CommunicationCodesQuery,
-  ): Answer | Promise<Answer> {
+  ): Answer {
     return this.codes.communicationCodes(query);
   }
 }

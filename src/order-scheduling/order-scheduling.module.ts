@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { CodesModule } from '../lookups/codes.module.js';
+import { LookupsModule } from '../lookups/lookups.module.js';
 import { OrderSchedulingController } from './order-scheduling.controller.js';
 
-@Module({ imports: [CodesModule], controllers: [OrderSchedulingController] })
+@Module({ imports: [LookupsModule], controllers: [OrderSchedulingController] })
 export class OrderSchedulingModule {}

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { CodesModule } from '../lookups/codes.module.js';
+import { LookupsModule } from '../lookups/lookups.module.js';
 import { OrderUpdateController } from './order-update.controller.js';
 
-@Module({ imports: [CodesModule], controllers: [OrderUpdateController] })
+@Module({ imports: [LookupsModule], controllers: [OrderUpdateController] })
 export class OrderUpdateModule {}

@@ -1,137 +1,168 @@
-// Keeps a value in memory equal to the database. It promises: a committed change is served within a second, wholly; what cannot be read or
-// served leaves the former value in place; and nothing is ever waited for longer than a few seconds.
-import { setTimeout as pause } from 'node:timers/promises';
-import type { QueryResult } from 'pg';
-import type { DataSource, EntityManager } from 'typeorm';
-import type { DatabaseClock } from '../database/database-clock.js';
-import { type Session, readTransaction, withSession } from '../database/session.js';
-import { messageOf } from '../telemetry/error-message.js';
-import type { Metrics } from '../telemetry/metrics.js';
-import { RepeatedFailure } from '../telemetry/repeated-failure.js';
-import type { ServiceLogger } from '../telemetry/service-logger.js';
-import { RefusedSnapshot, type Source, type Topic } from './source.js';
+import assert from 'node:assert';
 
-// Both topics, so that no operator is looked up. Nothing in it depends on settings of the role or the database
-const STAMPS = `select topic, stamp, extract(epoch from pg_catalog.clock_timestamp()) as time from public.revision`;
-/** One round trip, and one transaction behind a pooler. */
-const LOOK = `begin isolation level repeatable read, read only, not deferrable; set local statement_timeout = '2s'; ${STAMPS}; commit`;
-type Stamps = QueryResult<Record<'topic' | 'stamp' | 'time', string>>;
+/** A value together with what the database said of it. It is never changed, only replaced. */
+export interface Content<T> {
+  readonly value: T;
+  /** Whoever changes the topic gives it another stamp. What is changed without one is found by reading all. */
+  readonly stamp: string;
+  /** When the database last named this stamp as that of its content, by the monotonic clock. */
+  readonly confirmedAtMs: number;
+  /** Since when this process serves it, in milliseconds since the epoch. */
+  readonly servedSinceMs: number;
+}
 
-const EVERY_MS = 250;
-/** Everything is read once in this time, less a random part of up to 25 %, so that replicas do it at different times. */
-const WHOLE_MS = 10 * 60_000;
+/** That the database named as that of its content, and when it was asked, by the monotonic clock. */
+export interface NamedStamp {
+  readonly stamp: string;
+  readonly askedAtMs: number;
+}
 
+/** Why the content with this stamp cannot be served. */
+export interface Refusal {
+  readonly stamp: string;
+  readonly reason: string;
+}
+
+export type SnapshotState<T> =
+  | { readonly name: 'never-asked' }
+  | { readonly name: 'unreachable' }
+  | { readonly name: 'unread'; readonly named: NamedStamp }
+  | { readonly name: 'restored'; readonly content: Content<T> }
+  | { readonly name: 'current'; readonly content: Content<T> }
+  | { readonly name: 'outdated'; readonly content: Content<T> }
+  | { readonly name: 'refused'; readonly refusal: Refusal; readonly content?: Content<T> };
+
+/**
+ * The value of a topic that is served, and what is known of the database's. SnapshotFollower asks the database, and
+ * tells the snapshot what came of it. It is always in one of these states:
+ *
+ * Nothing is served in
+ *
+ * - `never-asked`: the database has not been asked, or has not answered yet.
+ * - `unreachable`: the database was asked, and could not be reached.
+ * - `unread`: the database has named the stamp of its content, which has not been read yet.
+ *
+ * A value is served in
+ *
+ * - `restored`: the value is one that an earlier process kept. The database has not answered yet.
+ * - `current`: the database has named the stamp of the value as that of its content. This is so as well while the
+ *   database is away: how old its last word is says `ageSeconds`.
+ * - `outdated`: the database has named another stamp. Its content has not been read yet.
+ *
+ * In `refused` the content of the database was read, and cannot be served. The former value is served, if there is one.
+ *
+ * A value is served wholly or not at all, and is given up for another one only, or when the database disowns what an
+ * earlier process kept.
+ */
 export class PolledSnapshot<T> {
-  /** The value. Use it once for each request: it may be another one the next time. */
-  current: T | undefined;
-  /** Why the content of the database is not served, and the stamp of that content. */
-  refused: { readonly stamp: string; readonly reason: string } | undefined;
-  /** Of the content that `current` was made of. */
-  stamp: string | undefined;
-  /** That the database named last; empty where it has only failed so far. */
-  named: string | undefined;
-  /** Whether the value is one that was given to `restore`, and the database has not confirmed it. */
-  isRestored = false;
-  /** When `current` was read or restored, in milliseconds since the epoch. */
-  servedSince: number | undefined;
-  private confirmedAt = -Infinity;
-  private wholeAt = 0;
+  private currentState: SnapshotState<T> = { name: 'never-asked' };
 
-  constructor(
-    private readonly topic: Topic,
-    private readonly source: Source<T>,
-    private readonly dataSource: DataSource,
-    private readonly clock: DatabaseClock,
-    private readonly metrics: Metrics,
-    private readonly logger: ServiceLogger,
-  ) {}
+  get state(): SnapshotState<T> {
+    return this.currentState;
+  }
 
-  /** Seconds since the database last confirmed that the value is the committed one; Infinity without a value. */
-  get age(): number {
-    return (performance.now() - this.confirmedAt) / 1000;
+  /** What is served, or undefined. Use it once for each request: it may be another one the next time. */
+  get value(): T | undefined {
+    return this.content?.value;
+  }
+
+  get content(): Content<T> | undefined {
+    return 'content' in this.currentState ? this.currentState.content : undefined;
+  }
+
+  /** Seconds since the database last confirmed the value; Infinity without a value. */
+  get ageSeconds(): number {
+    if (!this.content) return Infinity;
+    return (performance.now() - this.content.confirmedAtMs) / 1000;
+  }
+
+  get servedSinceMs(): number | undefined {
+    return this.content?.servedSinceMs;
+  }
+
+  /** Whether the value comes from a file, and the database has not said a word on it. */
+  get isRestored(): boolean {
+    return this.currentState.name === 'restored';
+  }
+
+  /** Why the content of the database is not served, or undefined. */
+  get refusalReason(): string | undefined {
+    return this.currentState.name === 'refused' ? this.currentState.refusal.reason : undefined;
+  }
+
+  /** Whether the database holds something that has not been read. Refused content is not read again. */
+  get needsReading(): boolean {
+    return this.currentState.name === 'unread' || this.currentState.name === 'outdated';
+  }
+
+  /** The database could not be reached, or gave no answer. What is served stays. */
+  databaseFailed(): void {
+    if (this.currentState.name === 'never-asked') this.currentState = { name: 'unreachable' };
+  }
+
+  /** The database has named the stamp of its content. */
+  stampNamed(named: NamedStamp): void {
+    const state = this.currentState;
+    const { content } = this;
+    // Content can be refused under the stamp of what is served, since not every change brings another stamp
+    if (state.name === 'refused' && state.refusal.stamp === named.stamp) return;
+    if (content?.stamp === named.stamp) {
+      this.confirm(content, named);
+      return;
+    }
+    // Of a kept value nobody knows what the other stamp means: a revoked key must not pass while the reading lasts
+    const isDisowned = state.name === 'restored';
+    if (content && !isDisowned) this.currentState = { name: 'outdated', content };
+    else this.currentState = { name: 'unread', named };
   }
 
   /**
-   * Serves a value of an earlier process until the first reading, unless the database names another stamp.
-   * @param age seconds since the database confirmed it
+   * Offers a value that an earlier process kept. It is taken if nothing is served, and the database has not named
+   * another stamp.
+   * @returns whether it is served now
    */
-  restore(value: T, stamp: string, age: number): void {
-    if (this.current !== undefined || (this.named || stamp) !== stamp) return;
-    [this.current, this.stamp, this.isRestored] = [value, stamp, true];
-    this.confirmedAt = performance.now() - age * 1000;
-    this.servedSince = Date.now();
-  }
-
-  /** Looks at the database four times a second until `signal` is aborted. */
-  async poll(signal: AbortSignal): Promise<void> {
-    const failure = new RepeatedFailure(this.logger, `database (${this.topic})`);
-    while (!signal.aborted) {
-      const startedAt = performance.now();
-      try {
-        await withSession(this.dataSource, (...given) => this.look(startedAt, ...given));
-        failure.succeeded();
-      } catch (error) {
-        if (signal.aborted) return;
-        this.metrics.databaseUp.set(0);
-        failure.failed(error, this.source.callersRefusedAt?.());
-      }
-      this.named ??= '';
-      await this.source.checked?.();
-      const rest = startedAt + EVERY_MS - performance.now();
-      await pause(Math.max(0, rest), undefined, { signal, ref: false }).catch(() => undefined);
+  restore(content: Content<T>): boolean {
+    const state = this.currentState;
+    switch (state.name) {
+      case 'never-asked':
+      case 'unreachable':
+        this.currentState = { name: 'restored', content };
+        return true;
+      case 'unread':
+        if (state.named.stamp !== content.stamp) return false;
+        this.confirm(content, state.named);
+        return true;
+      default:
+        return false;
     }
   }
 
-  private async look(startedAt: number, manager: EntityManager, session: Session): Promise<void> {
-    const results = (await session.query(LOOK)) as unknown as Stamps[];
-    const { stamp, time } = this.rowOf(results[2]);
-    this.clock.measured(Number(time) * 1000, startedAt);
-    this.metrics.databaseUp.set(1);
-    this.named = stamp;
-    if (stamp === this.stamp) [this.confirmedAt, this.refused] = [startedAt, undefined];
-    else if (this.isRestored) this.current = undefined;
-    this.isRestored = false;
-    const isKnown = stamp === this.stamp || stamp === this.refused?.stamp;
-    if (!isKnown || startedAt >= this.wholeAt) await this.reload(manager, session);
+  /** The content of the database has been read. It is as old as the question for its stamp. */
+  contentRead(value: T, named: NamedStamp): void {
+    this.assertStampWasNamed();
+    const { stamp, askedAtMs: confirmedAtMs } = named;
+    const isSame = stamp === this.content?.stamp;
+    const servedSinceMs = isSame ? this.content.servedSinceMs : Date.now();
+    const content = { value, stamp, confirmedAtMs, servedSinceMs };
+    this.currentState = { name: 'current', content };
   }
 
-  private rowOf(stamps: Stamps | undefined) {
-    const row = stamps?.rows.find(({ topic }) => topic === this.topic);
-    if (row) return row;
-    throw new Error(`as the owner: insert into public.revision (topic) values ('${this.topic}');`);
+  /** The content of the database has been read, and cannot be served. */
+  contentRefused(refusal: Refusal): void {
+    this.assertStampWasNamed();
+    const { content } = this;
+    this.currentState = { name: 'refused', refusal, ...(content && { content }) };
   }
 
-  private async reload(manager: EntityManager, session: Session): Promise<void> {
-    const { topic, source, current: former, metrics, logger } = this;
-    const startedAt = performance.now();
-    this.wholeAt = startedAt + WHOLE_MS * (1 - Math.random() / 4);
-    let stamp = '';
-    try {
-      const value = await readTransaction(manager, async () => {
-        await source.lock(manager);
-        ({ stamp } = this.rowOf(await session.query(STAMPS)));
-        return source.read(manager);
-      });
-      const hasSameStamp = former !== undefined && stamp === this.stamp;
-      [this.current, this.stamp, this.refused] = [value, stamp, undefined];
-      this.confirmedAt = startedAt;
-      metrics.snapshotReloads.inc({ topic, result: 'loaded' });
-      const durationMs = Math.round(performance.now() - startedAt);
-      logger.log({ message: 'snapshot: loaded', topic, stamp, durationMs });
-      if (hasSameStamp && source.isEqual(former, value)) return;
-      this.servedSince = Date.now();
-      if (!hasSameStamp) return;
-      metrics.unrecordedChanges.inc({ topic });
-      const message = 'snapshot: a change without a stamp was found, and is served';
-      logger.warn({ message, topic });
-    } catch (error) {
-      const isRefused = error instanceof RefusedSnapshot;
-      metrics.snapshotReloads.inc({ topic, result: isRefused ? 'refused' : 'failed' });
-      if (!isRefused) throw error;
-      await manager.query('rollback');
-      this.refused = { stamp, reason: messageOf(error) };
-      const message = 'snapshot: refused, the former one stays';
-      logger.error({ message, topic, ...this.refused });
-    }
+  /** What is served is what the database holds. */
+  private confirm(content: Content<T>, { askedAtMs }: NamedStamp): void {
+    this.currentState = { name: 'current', content: { ...content, confirmedAtMs: askedAtMs } };
+  }
+
+  /** A restored value could stay beside content that the database has never named. */
+  private assertStampWasNamed(): void {
+    const { name } = this.currentState;
+    const isNamed = name !== 'never-asked' && name !== 'unreachable' && name !== 'restored';
+    assert(isNamed, `content was read in the state ${name}, before its stamp was named`);
   }
 }

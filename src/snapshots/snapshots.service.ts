@@ -1,28 +1,33 @@
-import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import { Injectable } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
-import { DataSource } from 'typeorm';
+import {
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { DatabaseClock } from '../database/database-clock.js';
-import { objectFaults } from '../database/objects.js';
-import { readTransaction, withSession } from '../database/session.js';
+import { DatabaseSessions } from '../database/database-sessions.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
+import { LastGoodFolder } from './last-good-folder.js';
+import { LastGoodTopic } from './last-good-topic.js';
 import { PolledSnapshot } from './polled-snapshot.js';
-import type { Source, Topic } from './source.js';
+import { SnapshotFollower } from './snapshot-follower.js';
+import type { Topic, TopicName } from './topic.js';
 
-/** How often the objects of the database are compared with what the migrations made. */
-const OBJECTS_MS = 60_000;
-
-/** Polls the topics, each in a session of its own, so that a revoked key never waits for codes. The start does not wait for it, since the database may be away. */
+/**
+ * Follows the database, each topic in a session of its own, so that a revoked key never waits for codes. The start does
+ * not wait for it, since the database may be away.
+ */
 @Injectable()
 export class SnapshotsService implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly polled = new Map<Topic, PolledSnapshot<unknown>>();
+  private readonly snapshots = new Map<TopicName, PolledSnapshot<unknown>>();
+  private readonly followers: Pick<SnapshotFollower<unknown>, 'follow' | 'keep'>[] = [];
   private readonly stopping = new AbortController();
-  private timer: NodeJS.Timeout | undefined;
 
+  // oxlint-disable-next-line eslint/max-params -- Nest injects each provider as a parameter
   constructor(
-    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly sessions: DatabaseSessions,
     private readonly clock: DatabaseClock,
+    private readonly folder: LastGoodFolder,
     private readonly metrics: Metrics,
     private readonly logger: ServiceLogger,
   ) {
@@ -31,8 +36,8 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
       help: 'Since it was confirmed',
       labelNames: ['topic'],
       collect: (gauge) => {
-        for (const [topic, { servedSince, age }] of this.polled) {
-          if (servedSince !== undefined) gauge.set({ topic }, age);
+        for (const [topic, { content, ageSeconds }] of this.snapshots) {
+          if (content) gauge.set({ topic }, ageSeconds);
         }
       },
     });
@@ -41,45 +46,41 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
       help: 'When the content that is served was read',
       labelNames: ['topic'],
       collect: (gauge) => {
-        for (const [topic, { servedSince }] of this.polled) {
-          if (servedSince !== undefined) gauge.set({ topic }, servedSince / 1000);
+        for (const [topic, { servedSinceMs }] of this.snapshots) {
+          if (servedSinceMs !== undefined) gauge.set({ topic }, servedSinceMs / 1000);
         }
       },
     });
   }
 
-  /** Registers a value that is read whenever its topic changes. Called while the application is created. */
-  poll<T>(topic: Topic, source: Source<T>): PolledSnapshot<T> {
-    const { dataSource, clock, metrics, logger } = this;
-    const snapshot = new PolledSnapshot(topic, source, dataSource, clock, metrics, logger);
-    this.polled.set(topic, snapshot);
+  /** Registers a topic, whose value is read whenever it changes. Called while the application is created. */
+  add<T>(topic: Topic<T>): PolledSnapshot<T> {
+    const { sessions, clock, folder, metrics, logger } = this;
+    const snapshot = new PolledSnapshot<T>();
+    const lastGood = new LastGoodTopic({ topic, folder, sessions, clock });
+    const follower = new SnapshotFollower({
+      topic,
+      snapshot,
+      lastGood,
+      sessions,
+      clock,
+      metrics,
+      logger,
+    });
+    this.snapshots.set(topic.name, snapshot);
+    this.followers.push(follower);
     return snapshot;
   }
 
   onApplicationBootstrap(): void {
-    for (const topic of ['keys', 'codes'] as const)
-      void this.polled.get(topic)?.poll(this.stopping.signal);
-    this.timer = setInterval(() => void this.checkObjects(), OBJECTS_MS).unref();
-    void this.checkObjects();
+    for (const follower of this.followers) {
+      void follower.follow(this.stopping.signal);
+      if (this.folder.isOn) void follower.keep(this.stopping.signal);
+    }
   }
 
   /** Not before: while it drains, a replica still serves committed changes. */
   onApplicationShutdown(): void {
-    clearInterval(this.timer);
     this.stopping.abort();
-  }
-
-  /** A trigger that is missing or off, for example, leaves changes without a stamp and a record. */
-  private async checkObjects(): Promise<void> {
-    const faults = await withSession(this.dataSource, (manager, session) =>
-      readTransaction(manager, () => objectFaults(session)),
-    ).catch(() => undefined); // the database is away: the poll logs it
-    if (!faults) return;
-    this.metrics.triggerFaults.set(faults.length);
-    if (faults.length === 0) return;
-    this.logger.warn({
-      message: 'database: objects are not what the migrations made',
-      faults: faults.map(({ name, fault }) => `${name} ${fault}`),
-    });
   }
 }

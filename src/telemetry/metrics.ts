@@ -76,13 +76,8 @@ export class Metrics implements OnModuleInit {
   });
   readonly lastGoodWrites = this.counter({
     name: 'last_good_writes_total',
-    help: 'Writes of LAST_GOOD_FILE',
+    help: 'Writes of files in LAST_GOOD_FOLDER: written or failed',
     labelNames: ['result'],
-  });
-  readonly unrecordedChanges = this.counter({
-    name: 'unrecorded_changes_total',
-    help: 'Changes that were found without a stamp: somebody had switched triggers off',
-    labelNames: ['topic'],
   });
   readonly momentsSwitched = this.counter({
     name: 'moments_switched_total',
@@ -99,10 +94,6 @@ export class Metrics implements OnModuleInit {
   readonly databaseUp = this.gauge({
     name: 'database_up',
     help: '1 while the database answers',
-  });
-  readonly triggerFaults = this.gauge({
-    name: 'trigger_faults',
-    help: 'Objects not as the migrations made them',
   });
   private readonly buildInfo = this.gauge({
     name: 'build_info',

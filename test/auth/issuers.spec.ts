@@ -1,320 +1,337 @@
-// What an issuer does to the callers of it and of another one, with the service's clock turned by the test: real HTTP, but nobody waits.
-import { KeyObject, sign } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
-import * as fc from 'fast-check';
+// What issuers publish and when they are asked, with a clock that the test turns: real HTTP, but nobody waits.
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  jest,
+} from '@jest/globals';
 import { type JWK, exportJWK } from 'jose';
-import { AccessTokensService } from '../../src/auth/access-tokens/access-tokens.service.js';
 import { discover } from '../../src/auth/issuers/discovery.js';
-import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
-import { Configuration } from '../../src/configuration/configuration.js';
-import { Metrics } from '../../src/telemetry/metrics.js';
-import { AUDIENCE, type Fault, Issuer, type SigningKey, signingKey } from '../support/issuer.js';
-import { silentLogger } from '../support/silent-logger.js';
+import { type Fault, Issuer, type SigningKey, signingKey } from '../support/issuer.js';
+import { Verifier } from '../support/verifier.js';
 
-const DAY = 24 * 3_600;
-/** For which a request waits for a fetch at most. */
-const WAIT_MS = 800;
+const MINUTE_SECONDS = 60;
 const METADATA = '/.well-known/openid-configuration';
-const [issuer, other] = await Promise.all([Issuer.start(), Issuer.start()]);
-const [keys, published] = [[...issuer.keys], issuer.published];
-let issuers: IssuersService;
-let tokens: AccessTokensService;
 
-beforeAll(() => {
-  issuer['server'].on('request', () => jest.advanceTimersByTime(1)); // an answer takes a millisecond
-  // A fetch ends where the issuer gives no answer, not where the machine is slow
-  const timeout = AbortSignal.timeout.bind(AbortSignal);
-  const isSilent = (): boolean => issuer.fault === 'slow' || issuer.fault === 'drip';
-  jest
-    .spyOn(AbortSignal, 'timeout')
-    .mockImplementation((ms) => (isSilent() ? timeout(ms) : new AbortController().signal));
+let issuer: Issuer;
+let other: Issuer;
+let otherToken: string;
+let stranger: SigningKey;
+let verifier: Verifier;
+
+beforeAll(async () => {
+  other = await Issuer.start();
+  otherToken = await other.token();
+  stranger = await signingKey('RS256', 'stranger');
 });
-afterAll(() => Promise.all([issuer.close(), other.close()]));
-
+afterAll(() => other.close());
 beforeEach(async () => {
-  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
-  issuer.keys.splice(0, issuer.keys.length, ...keys);
-  [issuer.published, issuer.fault, issuer['left']] = [published, 'none', undefined];
-  issuer.metadata = {};
-  issuer.hits.clear();
-  const configuration = Object.assign(new Configuration(), {
-    OAUTH_ISSUER: [issuer.url, other.url],
-    OAUTH_AUDIENCE: [AUDIENCE],
-  });
-  const metrics = new Metrics();
-  issuers = new IssuersService(configuration, silentLogger, metrics);
-  tokens = new AccessTokensService(configuration, issuers, metrics);
-  issuers.onApplicationBootstrap();
-  await settled();
+  issuer = await Issuer.start();
+  Verifier.turnClock();
+  verifier = await new Verifier([issuer, other]).start();
 });
 afterEach(async () => {
-  expect(await statusOf(await other.token())).toBe(200); // its callers never notice anything
-  await settled();
+  expect(await verifier.statusOf(otherToken)).toBe(200); // its callers never notice anything
+  verifier.issuers.onApplicationShutdown();
+  await verifier.settled();
+  jest.restoreAllMocks();
   jest.useRealTimers();
+  await issuer.close();
 });
 
-const settled = async () => {
-  for (const each of issuers.all) await each['refreshing'];
-};
-
-/** Lets seconds pass; gives those in which the keys were asked for. */
-async function pass(
-  seconds: number,
-  eachSecond = async (_second: number): Promise<unknown> => undefined,
-): Promise<number[]> {
-  const asked: number[] = [];
-  for (let second = 1; second <= seconds; second++) {
-    const before = issuer.jwksHits;
-    jest.advanceTimersByTime(1_000);
-    await eachSecond(second);
-    await settled();
-    if (issuer.jwksHits > before) asked.push(second);
-  }
-  return asked;
-}
-
-async function statusOf(token: string): Promise<number> {
-  const begunAt = Date.now();
-  let verdict = await tokens.verify(`Bearer ${token}`);
-  const isUndecided = !verdict.isAccepted && verdict.fault.undecided !== undefined;
-  if (isUndecided && Date.now() >= begunAt + WAIT_MS) {
-    await settled(); // the machine is slow, or the issuer
-    verdict = await tokens.verify(`Bearer ${token}`);
-  }
-  if (verdict.isAccepted) return 200;
-  return verdict.fault.undecided === undefined ? 401 : 503;
-}
+const statusOf = (token: string): Promise<number> => verifier.statusOf(token);
 const statusOfNew = async (key?: SigningKey): Promise<number> =>
-  statusOf(await issuer.token(key ? { key } : {}));
-const statusOfKid = async (kid: string): Promise<number> =>
-  statusOf(await issuer.token({ header: { kid } }));
-const left = (): number => issuers.all[0]?.secondsLeft ?? NaN;
+  statusOf(await issuer.token({ key }));
+const statusOfHeader = async (header: object): Promise<number> =>
+  statusOf(await issuer.token({ header: { ...header } }));
+const withoutKeyId = ({ jwk }: SigningKey): JWK => ({ ...jwk, kid: undefined });
 
-it('publishes an empty key set: its tokens are refused within a minute, remembered or new', async () => {
-  const known = await issuer.token();
-  expect(await statusOf(known)).toBe(200);
-  issuer.published = [];
-  await pass(60);
-  for (const token of [known, await issuer.token()]) expect(await statusOf(token)).toBe(401);
-});
+describe('a key set', () => {
+  it('that is empty counts: tokens are refused within a minute, remembered or new', async () => {
+    const known = await issuer.token();
+    expect(await statusOf(known)).toBe(200);
+    issuer.published = [];
+    await verifier.pass(MINUTE_SECONDS);
+    for (const token of [known, await issuer.token(), known]) {
+      expect(await statusOf(token)).toBe(401);
+    }
+  });
 
-it('has two keys of one kid and different kty, and withdraws one: its tokens are refused, and no others', async () => {
-  const [rsa, ec] = [await signingKey('RS256', 'twin'), await signingKey('ES256', 'twin')];
-  issuer.published = [...published, rsa.jwk, ec.jwk];
-  await pass(60);
-  const known = [await issuer.token({ key: rsa }), await issuer.token({ key: ec })];
-  for (const token of known) expect(await statusOf(token)).toBe(200);
-  issuer.published = [...published, ec.jwk];
-  await pass(60);
-  const all = [...known, await issuer.token({ key: rsa }), await issuer.token({ key: ec })];
-  // 503 where no fetch has begun since a token was first seen, and 401 after one
-  const first = await Promise.all(all.map(statusOf));
-  expect(first.map((status) => status === 200)).toEqual([false, true, false, true]);
-  await pass(60);
-  expect(await Promise.all(all.map(statusOf))).toEqual([401, 200, 401, 200]);
-});
-
-it('publishes a key twice, and keys that nobody may use: the good ones are accepted', async () => {
-  const twice = await signingKey('ES256', 'twice');
-  const { use: _, ...unmarked } = twice.jwk;
-  const { jwk } = issuer.signer;
-  const secret = await signingKey('RS256', 'secret');
-  issuer.published = [
-    { ...jwk, kid: 'oct', kty: 'oct', k: 'AAAA' },
-    { ...jwk, kid: 'encryption', use: 'enc' },
-    { kty: 'RSA', kid: 'weak', n: 'x'.repeat(170), e: 'AQAB' },
-    { ...(await exportJWK(secret.privateKey)), kid: 'secret' },
-    ...[twice.jwk, twice.jwk, unmarked],
-    ...published,
-  ];
-  await pass(60);
-  for (const key of [twice, issuer.signer]) expect(await statusOfNew(key)).toBe(200);
-  const kids = ['oct', 'encryption', 'weak'].map((kid) => issuer.token({ header: { kid } }));
-  const others = await Promise.all([...kids, issuer.token({ key: secret })]);
-  await Promise.all(others.map(statusOf));
-  await pass(60);
-  for (const token of others) expect(await statusOf(token)).toBe(401);
-});
-
-it('rotates: the first token that names the new key gets 200, also beside unknown key ids, and the old key 401', async () => {
-  for (let rotation = 1; rotation <= 3; rotation++) {
-    const [former] = issuer.keys;
-    await issuer.rotate(`did:web:issuer.example#k${rotation}`, { keepOld: false });
-    const old = Array.from({ length: 50 }, () => statusOfNew(former));
+  it('may bring a withdrawn key back: its tokens are accepted with the next fetch', async () => {
+    const { published } = issuer;
+    issuer.published = [];
+    await verifier.pass(MINUTE_SECONDS);
+    issuer.published = published;
+    await verifier.pass(5);
     expect(await statusOfNew()).toBe(200);
-    await Promise.all(old);
-    expect(await statusOfNew(former)).toBe(401);
-    await pass(31);
-  }
-});
+  });
 
-it.each([
-  ['unknown key ids', (at: number) => ({ kid: `forged-${at}` }), {}],
-  ['no key id', () => ({ kid: undefined }), { kid: undefined }],
-])(
-  'is asked once in 30 s for forged tokens with %s: a rotation meanwhile gets 503, never 401, until the next fetch',
-  async (_name, headerOf, header) => {
-    const stranger = await signingKey('RS256', 'stranger');
-    let at = 0;
-    const forge = () => issuer.token({ key: stranger, header: headerOf(++at) });
-    const [first, second] = [await forge(), await forge()];
-    expect([await statusOf(first), await statusOf(second)]).toEqual([401, 503]);
-    const token = await issuer.token({ key: await issuer.rotate('new'), header });
-    const statuses: number[] = [];
-    const asked = await pass(180, async () => {
-      statuses.push(await statusOf(token));
-      await Promise.all([1, 2, 3, 4].map(async () => statusOf(await forge())));
-    });
-    expect(statuses.indexOf(200)).toBeLessThan(60);
-    expect([...new Set(statuses)]).toEqual([503, 200]);
-    for (const begin of asked)
-      expect(asked.filter((each) => each >= begin && each < begin + 60).length).toBeLessThan(4);
-    expect([await statusOf(second), await statusOf(token)]).toEqual([401, 200]);
-  },
-);
+  it('may have two keys of one id: when one is withdrawn, its tokens are refused, and no others', async () => {
+    const rsa = await signingKey('RS256', 'twin');
+    const ec = await signingKey('ES256', 'twin');
+    issuer.published.push(rsa.jwk, ec.jwk);
+    await verifier.pass(MINUTE_SECONDS);
+    const ofRsa = await issuer.token({ key: rsa });
+    const ofEc = await issuer.token({ key: ec });
+    expect([await statusOf(ofRsa), await statusOf(ofEc)]).toEqual([200, 200]);
+    issuer.published = [ec.jwk];
+    await verifier.pass(MINUTE_SECONDS);
+    expect([await statusOf(ofRsa), await statusOf(ofEc)]).toEqual([401, 200]);
+    expect([await statusOfNew(rsa), await statusOfNew(ec)]).toEqual([401, 200]);
+  });
 
-it('settles a key id by a fetch that began after it was first seen', async () => {
-  expect(await statusOfKid('first')).toBe(401);
-  expect(await statusOfKid('second')).toBe(503);
-  expect(await statusOfKid('__proto__')).toBe(503);
-  await pass(60);
-  expect(await statusOfKid('second')).toBe(401);
-  issuer.published = published.slice(1);
-  await pass(60);
-  issuer.fault = 'down';
-  expect(await statusOfNew(keys[0])).toBe(401); // withdrawn: no other fetch has to say so
-});
-
-it('is asked once a minute, and for its metadata before ten minutes are over: a key set that moved is found', async () => {
-  expect(await pass(300)).toEqual([60, 120, 180, 240, 300]);
-  issuer.move();
-  await issuer.rotate('moved');
-  await pass(300);
-  expect(issuer.hits.get(METADATA)).toBe(2);
-  expect(await statusOfNew()).toBe(200);
-});
-
-it('is down for 30 minutes: known keys stay, pauses between fetches grow, and it is asked within a minute after', async () => {
-  issuer.fault = 'down';
-  const known = await issuer.token();
-  const asked = await pass(1_800, async () => expect(await statusOf(known)).toBe(200));
-  expect(asked.slice(0, 8)).toEqual([60, 61, 63, 67, 75, 91, 123, 183]);
-  expect(asked).toHaveLength(8 + 26);
-  issuer.fault = 'none';
-  await issuer.rotate('new');
-  await pass(60);
-  expect(await statusOfNew()).toBe(200);
-});
-
-it.each<Fault>(['drip', 'html', 'redirect', 'endless', 'bomb'])(
-  'answers with %s: known keys stay',
-  async (fault) => {
-    issuer.fault = fault;
-    const key = await signingKey('ES256', 'of-this-answer');
-    issuer.published = [...published, key.jwk];
-    expect(await statusOfNew(key)).toBe(503);
-    const unknown = statusOfKid('unknown');
-    expect(await statusOfNew()).toBe(200);
-    expect(await unknown).toBe(503);
-    expect(await statusOfNew()).toBe(200);
-  },
-);
-
-it.each<Fault>(['slow', 'status 500', 'down'])(
-  'rotates with key ids and without, and replaces a key under its id, while its key set is %s: 503 until a fetch has succeeded, then 200',
-  async (fault) => {
-    const withoutKid = (all: SigningKey[]): JWK[] =>
-      all.map(({ jwk }) => {
-        const { kid: _, ...unnamed } = jwk;
-        return unnamed;
-      });
-    const [former, next] = [await signingKey('ES256', 'one'), await signingKey('ES256', 'one')];
-    const unnamedHeader = { header: { kid: undefined } };
-    issuer.published = [...withoutKid([former, ...keys]), former.jwk];
-    await pass(60);
-    const known = await issuer.token({ key: former });
-    for (const parts of [{}, unnamedHeader])
-      expect(await statusOf(await issuer.token({ key: former, ...parts }))).toBe(200);
-    issuer.fault = fault;
-    const named = await signingKey('ES256', 'two');
-    issuer.published = [...withoutKid([next, ...keys]), next.jwk, named.jwk];
-    const renewed = [
-      await issuer.token({ key: named }),
-      await issuer.token({ key: next }),
-      await issuer.token({ key: next, ...unnamedHeader }),
+  it('may have a key twice, and keys that nobody may use: the good ones are accepted', async () => {
+    const twice = await signingKey('ES256', 'twice');
+    const { use: _, ...unmarked } = twice.jwk;
+    const { jwk } = issuer.signer;
+    const secret = await signingKey('RS256', 'secret');
+    issuer.published = [
+      { ...jwk, kid: 'oct', kty: 'oct', k: 'AAAA' },
+      { ...jwk, kid: 'encryption', use: 'enc' },
+      { kty: 'RSA', kid: 'weak', n: 'x'.repeat(170), e: 'AQAB' },
+      { ...(await exportJWK(secret.privateKey)), kid: 'secret' },
+      ...[twice.jwk, twice.jwk, unmarked],
+      ...issuer.published,
     ];
-    const statuses = () => Promise.all([known, ...renewed].map(statusOf));
-    await pass(
-      20,
-      async (second) => second % 10 || expect(await statuses()).toEqual([200, 503, 503, 503]),
+    await verifier.pass(MINUTE_SECONDS);
+    for (const key of [twice, issuer.signer]) expect(await statusOfNew(key)).toBe(200);
+    expect(await statusOfNew(secret)).toBe(401);
+    for (const kid of ['oct', 'encryption', 'weak'])
+      expect(await statusOfHeader({ kid })).toBe(401);
+  });
+
+  it('may have a key replaced under its id: the new one counts within a minute, the old one no more', async () => {
+    const former = await signingKey('ES256', 'one');
+    const next = await signingKey('ES256', 'one');
+    issuer.published = [former.jwk];
+    await verifier.pass(MINUTE_SECONDS);
+    const known = await issuer.token({ key: former });
+    expect(await statusOf(known)).toBe(200);
+    issuer.published = [next.jwk];
+    await verifier.pass(MINUTE_SECONDS);
+    expect([await statusOf(known), await statusOfNew(next)]).toEqual([401, 200]);
+  });
+
+  it('is fetched once a minute', async () => {
+    expect(await verifier.pass(300)).toEqual([55, 110, 165, 220, 275]);
+  });
+
+  it('that moved is found within ten minutes, although its old address still answers', async () => {
+    issuer.move();
+    await issuer.rotate('moved');
+    await verifier.pass(10 * MINUTE_SECONDS);
+    expect(await statusOfNew()).toBe(200);
+    expect(issuer.hits.get(METADATA)).toBe(2);
+  });
+
+  it('that moved is found at once where its old address does not answer', async () => {
+    issuer.move({ isOldLeft: false });
+    await issuer.rotate('moved');
+    await verifier.pass(MINUTE_SECONDS);
+    expect(await statusOfNew()).toBe(200);
+  });
+
+  it('is fetched on where the metadata name another issuer, from the former address', async () => {
+    issuer.metadata = { issuer: other.url, jwks_uri: `${other.url}/jwks` };
+    await verifier.pass(10 * MINUTE_SECONDS);
+    const asked = verifier.pass(MINUTE_SECONDS);
+    expect(await asked).not.toEqual([]);
+    await issuer.rotate('new');
+    await verifier.pass(MINUTE_SECONDS);
+    expect(await statusOfNew()).toBe(200);
+    expect(verifier.issuer.state.name).toBe('current');
+    expect(verifier.warnings.map(({ message }) => message)).toContain(
+      `metadata of issuer ${issuer.url}: failed, trying on`,
     );
+  });
+});
+
+describe('a token that no key verifies', () => {
+  it('is refused at once, without a fetch, where its key id is known', async () => {
+    const forged = [
+      { key: stranger, header: { kid: issuer.signer.kid } },
+      { header: { kid: 'ec-1' } },
+      { key: issuer.keys[1], header: { kid: 'rsa-1' } },
+    ];
+    for (const parts of forged) expect(await statusOf(await issuer.token(parts))).toBe(401);
+    expect(issuer.jwksHits).toBe(1);
+  });
+
+  it.each([
+    '../../etc/passwd',
+    `' or 1=1 --`,
+    'x'.repeat(257),
+    'a b',
+    'é',
+    '<b>',
+    '__proto__;',
+    '"',
+  ])('is refused at once, without a fetch, where no issuer has such a key id: %j', async (kid) => {
+    expect(await statusOfHeader({ kid })).toBe(401);
+    expect(issuer.jwksHits).toBe(1);
+  });
+
+  it.each([
+    'did:web:issuer.example#k1',
+    'https://a.example/k/1?v=2',
+    'wU3ifI/FG+6e==',
+    'arn:aws:1',
+  ])('causes a fetch where its key id may be new, and is refused after it: %s', async (kid) => {
+    await verifier.pass(5);
+    expect(await statusOfHeader({ kid })).toBe(401);
+    expect(issuer.jwksHits).toBe(2);
+  });
+
+  it('gets 503 until a fetch is allowed, 5 s after the last one', async () => {
+    const statuses: number[] = [];
+    const asked = await verifier.pass(12, async () =>
+      statuses.push(await statusOfHeader({ kid: 'x' })),
+    );
+    expect(statuses).toEqual([503, 503, 503, 503, 401, 503, 503, 503, 503, 401, 503, 503]);
+    expect(asked).toEqual([5, 10]);
+  });
+
+  it('gets 503 where the fetch fails, which is not repeated for 5 s', async () => {
+    issuer.fault = 'status 500';
+    const statuses = new Set<number>();
+    const asked = await verifier.pass(12, async () =>
+      statuses.add(await statusOfHeader({ kid: 'x' })),
+    );
+    expect([...statuses]).toEqual([503]);
+    expect(asked).toEqual([5, 10]);
+  });
+
+  it('gets 503 where a fetch was under way already: the issuer may have published its key since', async () => {
+    issuer.fault = 'held';
+    await verifier.pass(55);
+    await issuer.rotate('new');
+    const status = statusOfNew();
+    const known = await issuer.token({ key: issuer.keys[1] });
+    expect(await statusOf(known)).toBe(200);
     issuer.fault = 'none';
-    await pass(60);
-    expect(await statuses()).toEqual([expect.any(Number), 200, 200, 200]);
-    await pass(60);
-    expect(await statuses()).toEqual([401, 200, 200, 200]);
-  },
-);
+    issuer.release();
+    expect(await status).toBe(503);
+    await verifier.pass(5);
+    expect(await statusOfNew()).toBe(200);
+  });
 
-it('signs tokens with members of any JSON type: each is accepted or refused, and none is a fault of the service', async () => {
-  const members = 'alg kid typ crit iss aud client_id azp exp nbf iat scope roles token_use nonce';
-  const member = fc.constantFrom(...members.split(' '), '__proto__', 'toString', 'constructor');
-  const values = fc.oneof(fc.jsonValue(), fc.constant({ toString: 1 }), fc.constant(null));
-  const parts = fc.dictionary(member, values, { maxKeys: 3 });
-  const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
-  const key = KeyObject.from((keys[1] as SigningKey).privateKey);
-  const statuses: Record<number, number> = {};
-  await fc.assert(
-    fc.asyncProperty(parts, parts, fc.boolean(), async (header, claims, isGood) => {
-      const signed = `${encoded({ alg: 'ES256', kid: 'ec-1', ...header })}.${encoded({ ...issuer.claims, ...claims })}`;
-      const options = { key, dsaEncoding: 'ieee-p1363' } as const;
-      const signature = isGood ? sign('sha256', Buffer.from(signed), options) : Buffer.alloc(64);
-      const token = `${signed}.${signature.toString('base64url')}`;
-      tokens.inspect(token); // as of a caller without a key
-      const status = await statusOf(token);
-      statuses[status] = (statuses[status] ?? 0) + 1;
-      expect(status === 200 && !isGood).toBe(false);
-    }),
-    { numRuns: 400, seed: 43 },
+  it('waits for a fetch 800 ms at most, and tokens of known keys do not wait', async () => {
+    await verifier.pass(5);
+    issuer.fault = 'slow';
+    const unknown = statusOfHeader({ kid: 'x' });
+    await verifier.until(() => issuer.isHoldingBack);
+    expect(await statusOfNew()).toBe(200);
+    jest.advanceTimersByTime(800);
+    expect(await unknown).toBe(503);
+    await verifier.pass(2);
+  });
+});
+
+describe('a rotation', () => {
+  it('without warning: the first token of the new key gets 200, one of the withdrawn key 401', async () => {
+    for (const kid of ['k1', 'k2', 'k3']) {
+      await verifier.pass(MINUTE_SECONDS + 5);
+      const former = issuer.signer;
+      await issuer.rotate(kid, { keepOld: false });
+      const crowd = Array.from({ length: 50 }, () => statusOfNew());
+      expect(new Set(await Promise.all(crowd))).toEqual(new Set([200]));
+      expect(await statusOfNew(former)).toBe(401);
+    }
+  });
+
+  it('without key ids: the first token of the new key gets 200', async () => {
+    const keys = [await signingKey('ES256', 'a'), await signingKey('ES256', 'b')];
+    issuer.published = keys.map(withoutKeyId);
+    await verifier.pass(MINUTE_SECONDS);
+    const header = { kid: undefined };
+    for (const key of keys) expect(await statusOf(await issuer.token({ key, header }))).toBe(200);
+    await verifier.pass(5);
+    const next = await signingKey('ES256', 'c');
+    issuer.published = [next, ...keys].map(withoutKeyId);
+    expect(await statusOf(await issuer.token({ key: next, header }))).toBe(200);
+  });
+
+  it.each([
+    { forged: 'unknown key ids', headerOf: (index: number) => ({ kid: `forged-${index}` }) },
+    { forged: 'no key id', headerOf: () => ({ kid: undefined }) },
+  ])(
+    'beside a flood of forged tokens with $forged: 200 within 6 s, never 401; one fetch in 5 s at most',
+    async ({ headerOf }) => {
+      let index = 0;
+      const forge = async (): Promise<number> => {
+        index += 1;
+        return statusOf(await issuer.token({ key: stranger, header: headerOf(index) }));
+      };
+      const flood = () => Promise.all([forge(), forge(), forge(), forge()]);
+      const before = await verifier.pass(20, flood);
+      await issuer.rotate('new');
+      const token = await issuer.token();
+      const statuses: number[] = [];
+      const after = await verifier.pass(120, async () => {
+        const forged = flood();
+        statuses.push(await statusOf(token));
+        await forged;
+      });
+      expect(statuses.indexOf(200)).toBeLessThan(6);
+      expect(statuses).not.toContain(401);
+      const asked = [...before, ...after.map((second) => second + 20)];
+      const pauses = asked.slice(1).map((second, at) => second - (asked[at] ?? 0));
+      expect(Math.min(...pauses)).toBeGreaterThanOrEqual(5);
+      expect(Math.max(...pauses)).toBeLessThanOrEqual(MINUTE_SECONDS);
+    },
   );
-  for (const status of [200, 401, 503]) expect(statuses[status]).toBeGreaterThan(0);
+
+  it.each<Fault>(['slow', 'status 500', 'down'])(
+    'while the key set is %s: 503 until a fetch has succeeded, then 200; known keys stay',
+    async (fault) => {
+      issuer.fault = fault;
+      const known = await issuer.token();
+      await issuer.rotate('new');
+      const token = await issuer.token();
+      await verifier.pass(30, async () => {
+        expect(await statusOf(known)).toBe(200);
+        if (issuer.isHoldingBack) return; // it would wait
+        if (fault !== 'slow') expect(await statusOf(token)).toBe(503);
+      });
+      issuer.fault = 'none';
+      await verifier.pass(MINUTE_SECONDS);
+      expect(await statusOf(token)).toBe(200);
+    },
+  );
 });
 
-it('has metadata that names another issuer: its keys are not taken', async () => {
-  issuer.metadata = { issuer: other.url };
-  const found = discover(issuer.url, new Configuration());
-  await expect(found).rejects.toThrow(`names the issuer "${other.url}"`);
-});
+describe('an issuer', () => {
+  it.each<Fault>(['html', 'redirect', 'endless', 'bomb', 'drip'])(
+    'that answers with %s: known keys stay, and nothing of the answer counts',
+    async (fault) => {
+      const known = await issuer.token();
+      issuer.fault = fault;
+      const key = await signingKey('ES256', 'of-this-answer');
+      issuer.published = [key.jwk];
+      await verifier.pass(MINUTE_SECONDS);
+      await verifier.pass(5);
+      expect(verifier.issuer.state.name).toBe('away');
+      expect(await statusOf(known)).toBe(200);
+    },
+  );
 
-it('issues more tokens than are remembered: 8 MiB of their text', async () => {
-  const key = keys[1] as SigningKey;
-  const claims = { padding: 'x'.repeat(8_500) };
-  const sent = await Promise.all(Array.from({ length: 800 }, () => issuer.token({ key, claims })));
-  for (const token of sent) expect(await statusOf(token)).toBe(200);
-  const remembered = sent.filter((token) => !(tokens.verify(token) instanceof Promise));
-  const bytes = remembered.join('').length;
-  expect(bytes).toBeLessThanOrEqual(8 * 1024 ** 2);
-  expect(bytes).toBeGreaterThan(4 * 1024 ** 2 - 12_288);
-  expect(remembered.at(-1)).toBe(sent.at(-1));
-});
-
-it('issues a token that expires: it is remembered until then, with 30 s for clocks that differ', async () => {
-  const exp = Math.floor(Date.now() / 1000) + 60;
-  const token = await issuer.token({ claims: { exp } });
-  expect(await statusOf(token)).toBe(200);
-  const now = jest.spyOn(Date, 'now').mockReturnValue((exp + 30) * 1_000 - 1);
-  expect(tokens.verify(token)).toEqual({ isAccepted: true });
-  now.mockReturnValue((exp + 30) * 1_000);
-  expect(tokens.verify(token)).toEqual({ isAccepted: false, fault: { reason: 'expired' } });
-  now.mockRestore();
-});
-
-it('is away for longer than a day: 503', async () => {
-  issuer.fault = 'status 500';
-  jest.advanceTimersByTime((DAY - 1) * 1_000);
-  expect(left()).toBeCloseTo(1);
-  expect(await statusOfNew()).toBe(200);
-  jest.advanceTimersByTime(2_000);
-  expect(left()).toBe(0);
-  expect(await statusOfNew()).toBe(503);
+  it.each([
+    { what: 'another issuer', members: { issuer: 'https://other' }, fault: 'names the issuer' },
+    { what: 'no key set', members: { jwks_uri: '' }, fault: 'has no jwks_uri' },
+    {
+      what: 'a key set without https',
+      members: { jwks_uri: 'http://a/jwks' },
+      fault: 'without https',
+    },
+  ])('whose metadata name $what: they are refused', async ({ members, fault }) => {
+    const metadata = { issuer: 'https://a', jwks_uri: 'https://a/jwks', ...members };
+    jest.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.json(metadata));
+    const settings = { OAUTH_ALLOW_HTTP: false };
+    await expect(discover('https://a', settings)).rejects.toThrow(fault);
+    jest.mocked(globalThis.fetch).mockRestore();
+  });
 });

@@ -1,11 +1,12 @@
-// A service with a scope, a token type and a rate limit; and what its log says of refusals. "Our call got 401, id X": whoever has only the
-// `instance` finds in one line which credential was refused, why, and whose key it was.
+// A service with a scope, a token type and a rate limit; and what its log says of refusals. "Our call got 401, id X":
+// whoever has only the `instance` finds in one line which credential was refused, why, and whose key it was.
 import { expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { patient } from '../support/clocks.js';
 import { type IssuedKey, issueKey } from '../support/keys.js';
 import { PATHS } from '../support/paths.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
+import type { Reply } from '../support/raw.js';
 import { testWorld } from '../support/test-world.js';
 
 const PATH: string = PATHS.orderUpdate;
@@ -28,110 +29,168 @@ const world = testWorld(
   },
 );
 
-const token = (claims: object = {}, header = {}): Promise<string> =>
-  world.issuer.token({ claims: { scope: 'lookups.read', ...claims }, header });
-const ask = (client: string, Authorization?: string, headers = {}, path = PATH) =>
-  world.get(path, { headers: { 'Api-Key': keys[client]?.key, Authorization, ...headers } });
+const token = (claims: object = {}, header: object = {}): Promise<string> =>
+  world.issuer.token({ claims: { scope: 'lookups.read', ...claims }, header: { ...header } });
+
+interface Sent {
+  readonly path?: string;
+  readonly headers?: Record<string, string | undefined>;
+}
+
+const ask = (client: string, { path = PATH, headers = {} }: Sent): Promise<Reply> =>
+  world.get(path, { headers: { 'Api-Key': keys[client]?.key, ...headers } });
+const askWith = (client: string, authorization: string): Promise<Reply> =>
+  ask(client, { headers: { Authorization: authorization } });
 
 it('OAUTH_REQUIRED_SCOPE answers 403 with the scope that lacks', async () => {
   const lacking = [undefined, 'lookups', 'lookups.read.all', ['x'], ['no lookups.read'], 7];
-  for (const claims of lacking.map((scope) => ({ scope }))) {
-    const reply = await ask('Scopes', await token(claims));
+  for (const scope of lacking) {
+    const reply = await askWith('Scopes', await token({ scope }));
     expectProblem(reply, 'insufficient-scope');
     expect(reply.headers.get('www-authenticate')).toBe(
       'Bearer realm="order-lookup-services", error="insufficient_scope", scope="lookups.read"',
     );
   }
-  const [scope, scp] = ['other lookups.read', 'lookups.read'];
-  for (const claims of [{ scope }, { scope: '', scp }, { scope: '', scp: [scp] }])
-    expect((await ask('Scopes', await token(claims))).status).toBe(200);
+  const granted = [
+    { scope: 'other lookups.read' },
+    { scope: '', scp: 'lookups.read' },
+    { scope: '', scp: ['lookups.read'] },
+  ];
+  for (const claims of granted) {
+    expect((await askWith('Scopes', await token(claims))).status).toBe(200);
+  }
 });
 
 it('OAUTH_TOKEN_TYPE=at+jwt demands that type', async () => {
   for (const typ of ['JWT', undefined])
-    expectProblem(await ask('Scopes', await token({}, { typ })), 'invalid-credentials');
+    expectProblem(await askWith('Scopes', await token({}, { typ })), 'invalid-credentials');
 });
 
-it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, whatever its answer, but 304, also beyond it', async () => {
-  const good = await token();
-  const expectLeft = async (left: number | undefined, status: number, ...sent: unknown[]) => {
-    const [authorization = good, headers, path] = sent as [string?, object?, string?];
-    const reply = await ask('Limited', authorization, headers, path);
-    const { headers: fields } = reply;
-    expect({
-      status: reply.status,
-      left: /r=(\d+);t=/.exec(fields.get('ratelimit') ?? '')?.[1],
-    }).toEqual({ status, left: left === undefined ? undefined : String(left) });
-    return fields;
+it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, but 304, also beyond it', async () => {
+  const Authorization = await token();
+  const good: Sent = { headers: { Authorization } };
+  const same: Sent = { headers: { Authorization, 'If-None-Match': '*' } };
+  const forged: Sent = { headers: { Authorization: 'Bearer a.b.c' } };
+  const invalid: Sent = { ...good, path: `${PATHS.communicationCodes}?x=1` };
+  const withoutScope: Sent = { headers: { Authorization: world.token } };
+  const expectReply = async (sent: Sent, status: number, left?: number): Promise<Headers> => {
+    const { headers, ...reply } = await ask('Limited', sent);
+    const shown = /r=(\d+);t=/.exec(headers.get('ratelimit') ?? '')?.[1];
+    expect({ status: reply.status, left: shown }).toEqual({ status, left: left?.toString() });
+    return headers;
   };
-  const same = [good, { 'If-None-Match': '*' }];
-  const first = await expectLeft(LIMIT - 1, 200);
+  const first = await expectReply(good, 200, LIMIT - 1);
   expect(first.get('ratelimit-policy')).toBe(`"key";q=${LIMIT};w=60`);
-  await expectLeft(undefined, 304, ...same);
-  const refused = await expectLeft(LIMIT - 2, 401, 'Bearer a.b.c');
+  await expectReply(same, 304);
+  const refused = await expectReply(forged, 401, LIMIT - 2);
   expect(refused.get('www-authenticate')).toMatch(/^ApiKey .*, Bearer /);
-  await expectLeft(LIMIT - 3, 400, good, {}, `${PATHS.communicationCodes}?x=1`);
-  await expectLeft(LIMIT - 4, 403, world.token);
-  for (let left = LIMIT - 5; left >= 0; left--) await expectLeft(left, 200);
-  expect(Number((await expectLeft(0, 429)).get('retry-after'))).toBeGreaterThan(0);
-  await expectLeft(0, 429, 'Bearer a.b.c');
-  for (let poll = 0; poll < 3; poll++) await expectLeft(undefined, 304, ...same);
-  const other = { 'If-None-Match': '"other"' };
-  await expectLeft(0, 429, good, other);
-  await expectLeft(0, 429, 'Bearer a.b.c', other);
-  await expectLeft(0, 429, good, other, `${PATHS.communicationCodes}?x=1`);
+  await expectReply(invalid, 400, LIMIT - 3);
+  await expectReply(withoutScope, 403, LIMIT - 4);
+  for (let left = LIMIT - 5; left >= 0; left--) await expectReply(good, 200, left);
+  const beyond = await expectReply(good, 429, 0);
+  expect(Number(beyond.get('retry-after'))).toBeGreaterThan(0);
+  await expectReply(forged, 429, 0);
+  for (let poll = 0; poll < 3; poll++) await expectReply(same, 304);
+  const other: Sent = { headers: { Authorization, 'If-None-Match': '"other"' } };
+  await expectReply(other, 429, 0);
+  await expectReply({ ...other, path: invalid.path }, 429, 0);
   expect((await ask('Scopes', good)).status).toBe(200);
 });
 
-type Refusal = [reason: string, status: number, credential: string, client?: string, sent?: string];
-const NOT_OURS: Record<string, string | undefined> = {
-  unknown: generateApiKey(),
-  malformed: 'ols_mistyped',
-  missing: undefined,
-};
-const TOKENS: Record<string, () => Promise<string> | string | undefined> = {
-  missing: () => undefined,
-  scheme: () => 'Basic dXNlcjpwYXNz',
-  malformed: () => 'a.b',
-  expired: () => token({ exp: 1 }),
-  'too-long': () => token({ padding: 'x'.repeat(9_200) }),
-  audience: () => token({ aud: 'other' }),
-  client: () => token({ client_id: 'foreign', azp: 'tests' }),
-  issuer: () => token({ iss: 'https://other' }),
-  type: () => token({}, { typ: 'JWT' }),
-  algorithm: async () => (await token()).replace(/^[^.]+/, 'eyJhbGciOiJub25lIn0'),
-  signature: async () => (await token()).replace(/[^.]+$/, 'AAAA'),
-  'unknown-key': () => token({}, { kid: 'no key id' }),
-  'signing-keys-not-fetched': () => token({}, { kid: 'second' }),
-  scope: () => token({ scope: 'other' }),
+interface Refusal {
+  /** What the log says. */
+  readonly reason: string;
+  readonly status: number;
+  readonly credential: string;
+  /** Whose API key is sent. */
+  readonly client?: string;
+  /** That is sent where no client has one. */
+  readonly key?: () => string | undefined;
+  readonly authorization?: () => Promise<string | undefined>;
+}
+
+const EXPIRED = { exp: 1 };
+const sends = (text: string | undefined) => async (): Promise<string | undefined> => text;
+
+const REFUSED_KEYS: readonly Refusal[] = [
+  { reason: 'revoked', status: 401, credential: 'api_key', client: 'Revoked Inc' },
+  { reason: 'expired', status: 401, credential: 'api_key', client: 'Expired Ltd' },
+  { reason: 'unknown', status: 401, credential: 'api_key', key: generateApiKey },
+  { reason: 'malformed', status: 401, credential: 'api_key', key: () => 'ols_mistyped' },
+  { reason: 'missing', status: 401, credential: 'api_key', key: () => undefined },
+  {
+    reason: 'missing, missing',
+    status: 401,
+    credential: 'api_key, access_token',
+    key: () => undefined,
+    authorization: sends(undefined),
+  },
+  {
+    reason: 'revoked, expired',
+    status: 401,
+    credential: 'api_key, access_token',
+    client: 'Revoked Inc',
+    authorization: () => token(EXPIRED),
+  },
+];
+
+const REFUSED_TOKENS: readonly Pick<Refusal, 'reason' | 'authorization'>[] = [
+  { reason: 'missing', authorization: sends(undefined) },
+  { reason: 'scheme', authorization: sends('Basic dXNlcjpwYXNz') },
+  { reason: 'malformed', authorization: sends('a.b') },
+  { reason: 'expired', authorization: () => token(EXPIRED) },
+  { reason: 'too-long', authorization: () => token({ padding: 'x'.repeat(9_200) }) },
+  { reason: 'audience', authorization: () => token({ aud: 'other' }) },
+  { reason: 'client', authorization: () => token({ client_id: 'foreign', azp: 'tests' }) },
+  { reason: 'issuer', authorization: () => token({ iss: 'https://other' }) },
+  { reason: 'type', authorization: () => token({}, { typ: 'JWT' }) },
+  { reason: 'claims', authorization: () => token({ iat: 'yesterday' }) },
+  {
+    reason: 'algorithm',
+    authorization: async () => (await token()).replace(/^[^.]+/, 'eyJhbGciOiJub25lIn0'),
+  },
+  { reason: 'signature', authorization: async () => (await token()).replace(/[^.]+$/, 'AAAA') },
+  { reason: 'unknown-key', authorization: () => token({}, { kid: 'no key id' }) },
+  { reason: 'signing-keys-not-fetched', authorization: () => token({}, { kid: 'second' }) },
+  { reason: 'scope', authorization: () => token({ scope: 'other' }) },
+];
+const OTHER_STATUSES: Readonly<Record<string, number>> = {
+  scope: 403,
+  'signing-keys-not-fetched': 503,
 };
 
 it.each<Refusal>([
-  ['revoked', 401, 'api_key', 'Revoked Inc'],
-  ['expired', 401, 'api_key', 'Expired Ltd'],
-  ...Object.keys(NOT_OURS).map((reason): Refusal => [reason, 401, 'api_key']),
-  ['missing, missing', 401, 'api_key, access_token', undefined, 'missing'],
-  ['revoked, expired', 401, 'api_key, access_token', 'Revoked Inc', 'expired'],
-  ...Object.keys(TOKENS).map((reason): Refusal => {
-    const status = reason === 'scope' ? 403 : reason === 'signing-keys-not-fetched' ? 503 : 401;
-    return [reason, status, 'access_token', 'test', reason];
+  ...REFUSED_KEYS,
+  ...REFUSED_TOKENS.map(({ reason, authorization }) => {
+    const status = OTHER_STATUSES[reason] ?? 401;
+    return { reason, status, credential: 'access_token', client: 'test', authorization };
   }),
-])(
-  '%s: %i, and the line of its instance names the %s',
-  async (...[reason, status, credential, client, sent]: Refusal) => {
-    const key = client === undefined ? NOT_OURS[reason] : keys[client]?.key;
-    const authorization = sent === undefined ? await token() : await TOKENS[sent]?.();
-    const headers = { 'Api-Key': key, Authorization: authorization };
-    const reply = await world.get(PATH, { headers });
-    const id = (JSON.parse(reply.text) as ProblemBody).instance.replace('urn:uuid:', '');
-    const line = await world.service.waitForLog(({ requestId }) => requestId === id);
-    const level = status === 503 ? 'warn' : 'info'; // no caller sets off alarms
-    const shown = { level, statusCode: status, credential, reason, address: '127.0.0.1' };
-    expect(line).toMatchObject(shown);
-    const keyId = client === undefined ? undefined : keys[client]?.id;
-    expect([reply.status, line['client'], line['keyId']]).toEqual([status, client, keyId]);
-    const secrets = [key, authorization].filter((one = '') => one.length > 20) as string[];
-    for (const part of secrets.flatMap((secret) => [secret.slice(-20), secret.slice(0, 20)]))
-      expect(`${world.service.output}${reply.text}`).not.toContain(part);
-  },
-);
+])('$reason: $status, and the line of its instance names the $credential', async (refusal) => {
+  const { reason, status, credential, client = '', authorization = token } = refusal;
+  const owner = keys[client];
+  const key = owner?.key ?? refusal.key?.();
+  const sent = await authorization();
+  const reply = await world.get(PATH, { headers: { 'Api-Key': key, Authorization: sent } });
+  const id = (JSON.parse(reply.text) as ProblemBody).instance.replace('urn:uuid:', '');
+  const line = await world.service.waitForLog(({ requestId }) => requestId === id);
+  expect(line).toMatchObject({
+    level: status === 503 ? 'warn' : 'info', // no caller sets off alarms
+    statusCode: status,
+    credential,
+    reason,
+    address: '127.0.0.1',
+  });
+  expect(reply.status).toBe(status);
+  expect(line['client']).toBe(owner && client);
+  expect(line['keyId']).toBe(owner?.id);
+  for (const secret of [key, sent]) expectUntold(secret, reply.text);
+});
+
+/** Short texts are no secrets. */
+function expectUntold(secret: string | undefined, answer: string): void {
+  if (secret === undefined || secret.length <= 20) return;
+  for (const text of [answer, world.service.output]) {
+    expect(text).not.toContain(secret.slice(0, 20));
+    expect(text).not.toContain(secret.slice(-20));
+  }
+}

@@ -5,16 +5,17 @@ import { patient } from '../support/clocks.js';
 import { AUDIENCE, Issuer, type SigningKey, signingKey } from '../support/issuer.js';
 import { expectProblem } from '../support/problem.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
+import type { Reply } from '../support/raw.js';
 import { until } from '../support/service.js';
 import { testWorld } from '../support/test-world.js';
 
 const world = testWorld(patient);
-let asked = 0;
 const stranger = await signingKey('RS256', 'stranger');
 /** An issuer that is not ours: its key set holds the key of the stranger. */
 const elsewhere = await Issuer.start();
 elsewhere.published = [stranger.jwk];
 const address = `${elsewhere.url}/jwks`;
+let asked = 0;
 
 afterAll(() => elsewhere.close());
 
@@ -28,8 +29,10 @@ interface Parts {
 const now = (): number => Math.floor(Date.now() / 1000);
 const base64 = (value: unknown): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
-const contentOf = ({ header, claims, by = world.issuer.signer }: Parts): string =>
-  `${base64({ alg: 'RS256', kid: by.kid, typ: 'at+jwt', ...header })}.${base64({ ...world.issuer.claims, ...claims })}`;
+function contentOf({ header, claims, by = world.issuer.signer }: Parts): string {
+  const encodedHeader = base64({ alg: 'RS256', kid: by.kid, typ: 'at+jwt', ...header });
+  return `${encodedHeader}.${base64({ ...world.issuer.claims, ...claims })}`;
+}
 /** A token that its key has signed, whatever its header says. */
 function signed(parts: Parts = {}): string {
   const { privateKey } = parts.by ?? world.issuer.signer;
@@ -37,8 +40,12 @@ function signed(parts: Parts = {}): string {
   return `${content}.${sign('sha256', Buffer.from(content), KeyObject.from(privateKey)).toString('base64url')}`;
 }
 
-const ask = (authorization: string, path = ALL_PATHS[asked++ % 3] as string) =>
-  world.get(path, { headers: { Authorization: authorization } });
+/** Asks one of the operations, each in its turn. */
+function ask(authorization: string): Promise<Reply> {
+  asked += 1;
+  const path = ALL_PATHS[asked % ALL_PATHS.length] ?? '';
+  return world.get(path, { headers: { Authorization: authorization } });
+}
 
 /** A token that must be refused: always the same 401, and no byte of it anywhere. */
 async function expectRefused(authorization: string, error = ', error="invalid_token"') {
@@ -55,26 +62,26 @@ async function expectRefused(authorization: string, error = ', error="invalid_to
 }
 
 describe('an access token is accepted', () => {
-  it.each([
-    ...['Bearer ', 'Bearer  ', 'bearer ', 'BEARER  ', ''].map((scheme): [string, Parts] => [
-      scheme,
-      {},
-    ]),
-    ...['JWT', 'application/at+jwt', undefined].map((typ): Parts => ({ header: { typ } })),
+  it.each(['Bearer ', 'Bearer  ', 'bearer ', 'BEARER  ', ''])('after "%s"', async (scheme) => {
+    expect((await ask(scheme + signed())).status).toBe(200);
+  });
+
+  it.each<Parts>([
+    ...['JWT', 'application/at+jwt', undefined].map((typ) => ({ header: { typ } })),
     { header: { kid: undefined } },
     { claims: { aud: ['https://other.example', AUDIENCE] } },
     { claims: { padding: 'x'.repeat(8_500) } },
     { claims: { iat: undefined, nbf: undefined } },
     { header: { typ: 'JWT' }, claims: { typ: 'Bearer', azp: 'x', nonce: 'n', scope: 'openid' } },
-  ])('%j', async (given) => {
-    const [scheme, parts] = Array.isArray(given) ? given : ['Bearer ', given];
-    expect((await ask(scheme + signed(parts))).status).toBe(200);
+  ])('%j', async (parts) => {
+    expect((await ask(`Bearer ${signed(parts)}`)).status).toBe(200);
   });
 
   it('signed with ES256 or EdDSA, and within the skew of 30 s', async () => {
     const [, ec, ed] = world.issuer.keys as [SigningKey, SigningKey, SigningKey];
     const tokens = [await world.issuer.token({ key: ec }), await world.issuer.token({ key: ed })];
-    tokens.push(signed({ claims: { nbf: now() + 20, iat: now() + 20 } }));
+    tokens.push(signed({ claims: { nbf: now() + 20 } }));
+    tokens.push(signed({ claims: { iat: now() + 600 } }));
     for (const token of tokens) expect((await ask(token)).status).toBe(200);
     // Signed anew each time: the machine may have been away for the other ten seconds
     await until(async () => (await ask(signed({ claims: { exp: now() - 20 } }))).status === 200);
@@ -96,10 +103,12 @@ describe('an access token is refused', () => {
     ...header('crit', [[], ['urn:x']]),
     ...header('b64', [true, false]),
     ...header('typ', ['id_token', 'logout+jwt', 'dpop+jwt', 'rt+jwt', 'JOSE', 'secevent+jwt', 7]),
-    { by: stranger },
-    { by: stranger, header: { jku: address } },
-    { by: stranger, header: { x5u: address } },
-    { by: stranger, header: { jwk: stranger.jwk } },
+    ...[{ kid: 'stranger' }, { kid: 'rsa-1' }, { kid: undefined }].flatMap((kid) => [
+      { by: stranger, header: { ...kid, jku: address } },
+      { by: stranger, header: { ...kid, x5u: address } },
+      { by: stranger, header: { ...kid, jwk: stranger.jwk } },
+      { by: stranger, header: { ...kid, x5c: ['MIIB'] } },
+    ]),
     { header: { typ: 'JWT' }, claims: { at_hash: 'x', nonce: 'n' } },
     { header: { typ: 'JWT' }, claims: { nonce: 'n', client_id: undefined } },
     ...claims('c_hash', ['x']),
@@ -112,7 +121,7 @@ describe('an access token is refused', () => {
     ...claims('iss', [undefined, 7, 'http://127.0.0.1']),
     ...claims('exp', [undefined, null, '9999999999', 1e308, -1, {}, true, 1, { toString: 1 }]),
     ...claims('nbf', ['0', null]),
-    ...claims('iat', ['now', {}]),
+    ...claims('iat', ['now', {}]), // any number is fine
   ])('%j', async (parts) => {
     await expectRefused(`Bearer ${signed(parts)}`);
   });
@@ -130,30 +139,22 @@ describe('an access token is refused', () => {
     ['of a list of issuers', () => signed({ claims: { iss: [world.issuer.url] } })],
     ['expired 31 seconds ago', () => signed({ claims: { exp: now() - 31 } })],
     ['not valid for another ten minutes', () => signed({ claims: { nbf: now() + 600 } })],
-    ['issued in ten minutes', () => signed({ claims: { iat: now() + 600 } })],
-  ])('%s', async (_name, token) => {
-    await expectRefused(`Bearer ${token()}`);
-  });
-
-  it.each<[string, () => string]>([
     ...['RS384', 'PS256', 'ES256', 'EdDSA'].map((alg): [string, () => string] => [
       `with the algorithm ${alg}`,
       () => signed({ header: { alg } }),
     ]),
     ['with the id of another key', () => signed({ header: { kid: 'ec-1' } })],
     ['of a stranger', () => signed({ by: stranger, header: { kid: 'rsa-1' } })],
-    ['of a stranger, without a key id', () => signed({ by: stranger, header: { kid: undefined } })],
-    [
-      'that brings its key',
-      () => signed({ by: stranger, header: { jwk: stranger.jwk, kid: 'rsa-1' } }),
-    ],
-    [
-      'that brings a certificate',
-      () => signed({ by: stranger, header: { x5c: ['MIIB'], kid: 'rsa-1' } }),
-    ],
     ['with a cut signature', () => signed().slice(0, -8)],
     ['with that of another token', () => `${contentOf({})}.${signed().split('.')[2]}`],
-  ])('%s: 503, until the keys were fetched since', async (_name, token) => {
+  ])('%s', async (_name, token) => {
+    await expectRefused(`Bearer ${token()}`);
+  });
+
+  it.each<[string, () => string]>([
+    ['under another key id', () => signed({ by: stranger })],
+    ['without a key id', () => signed({ by: stranger, header: { kid: undefined } })],
+  ])('of a stranger, %s: 503, until the keys may be fetched again', async (_name, token) => {
     expectProblem(await ask(`Bearer ${token()}`), 'cannot-verify-credentials');
   });
 
@@ -175,17 +176,17 @@ describe('an access token is refused', () => {
     (authorization) => expectRefused(authorization, ''),
   );
 
-  it('without a request to the addresses that a token names, and with one fetch for unknown key ids', () => {
+  it('without a request to the addresses that a token names, and without a fetch', () => {
     expect(elsewhere.hits.size).toBe(0);
-    const minutes = Math.ceil(performance.now() / 60_000); // the service itself asks once a minute
-    expect(world.issuer.jwksHits).toBeLessThanOrEqual(2 + minutes);
+    const minutes = Math.ceil(performance.now() / 55_000); // the service itself asks as often
+    expect(world.issuer.jwksHits).toBeLessThanOrEqual(1 + minutes);
   });
 });
 
 it('an issuer that is away at the start: nobody is refused, 503 until its keys are there', async () => {
   const { issuer } = world;
   issuer.fault = 'down';
-  const service = await world.start();
+  const service = await world.start({ NODE_OPTIONS: '' }); // with the clock of the machine
   const statusOf = async () => (await world.get(PATHS.orderUpdate, { service })).status;
   await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'keys');
   const reply = await world.get(PATHS.orderUpdate, { service });

@@ -10,7 +10,7 @@ import type { RunningService } from '../support/service.js';
 import { testWorld } from '../support/test-world.js';
 
 const COVERED: Record<string, readonly string[]> = {
-  'test/last-good/cold-start.e2e-spec.ts': ['DATABASE_URL', 'LAST_GOOD_FILE'],
+  'test/snapshots/cold-start.e2e-spec.ts': ['DATABASE_URL', 'LAST_GOOD_FOLDER'],
   'test/database/tls.e2e-spec.ts': ['DATABASE_URL_FILE'],
   'test/auth/settings.e2e-spec.ts': [
     'OAUTH_CLIENTS',

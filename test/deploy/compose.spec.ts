@@ -1,5 +1,4 @@
 // docker-compose.yml and deploy/swarm: that their parts fit the service, the image and each other.
-import { dirname } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -53,8 +52,8 @@ describe('docker-compose.yml', () => {
     expect([ISSUER_URL, ISSUER_AUDIENCE]).toEqual([OAUTH_ISSUER, OAUTH_AUDIENCE]);
   });
 
-  it('mounts a volume for LAST_GOOD_FILE at the folder that the image has for it', () => {
-    const target = dirname(compose['api']?.environment?.['LAST_GOOD_FILE'] ?? '');
+  it('mounts a volume for LAST_GOOD_FOLDER at the folder that the image has for it', () => {
+    const target = compose['api']?.environment?.['LAST_GOOD_FOLDER'] ?? '';
     expect(compose['api']?.volumes).toEqual([`last-good:${target}`]);
     expect(textOf('Dockerfile')).toContain(`-o node -g node -m 700 ${target}\n`);
     expect(stack['api']?.volumes).toContainEqual({ type: 'volume', source: 'last-good', target });

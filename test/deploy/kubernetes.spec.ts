@@ -71,7 +71,9 @@ it('deploy/kubernetes gives the service a complete configuration, and no Secret'
   const [mounts = []] = valuesOf<{ name: string; mountPath: string }[]>('volumeMounts', all);
   const [volumes = []] = valuesOf<{ name: string }[]>('volumes', deployment);
   const paths = variables.filter(({ value }) => value.startsWith('/'));
-  expect(paths.map(({ value }) => dirname(value))).toEqual(mounts.map((one) => one.mountPath));
+  expect(
+    paths.map(({ name, value }) => (name.endsWith('_FOLDER') ? value : dirname(value))),
+  ).toEqual(mounts.map((one) => one.mountPath));
   expect(mounts.map(({ name }) => name)).toEqual(volumes.map(({ name }) => name));
 });
 

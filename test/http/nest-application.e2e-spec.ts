@@ -54,6 +54,9 @@ class NotesController {
   @Get('query') query(@Query('x') x: string, @Query() all: object) {
     return { x, all };
   }
+  @Get('number/first') first() {
+    return { isFirst: true };
+  }
   @Get('number/:id') number(@Param('id', ParseIntPipe) id: number) {
     return { id };
   }
@@ -192,6 +195,7 @@ describe('is answered', () => {
     { path: '/notes/code', status: 202, text: '{"isAccepted":true}' },
     { path: '/notes/query?x=1&y=a+b', text: '{"x":"1","all":{"x":"1","y":"a b"}}' },
     { path: '/notes/number/7', text: '{"id":7}' },
+    { path: '/notes/number/first', text: '{"isFirst":true}' },
     { path: '/notes/response', status: 203, text: '{"isExpress":true}' },
     { path: '/notes/passed', status: 203, text: '{"isPassed":true}' },
     { path: '/notes/wrapped', text: '{"data":"inner"}' },

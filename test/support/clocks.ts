@@ -52,6 +52,9 @@ export const withoutLimits = (...milliseconds: number[]): { NODE_OPTIONS: string
 /** For which a request waits for the keys of an issuer, and a fetch for its answer. */
 const OF_ISSUERS = [800, 2_000];
 
+/** Environment of a service that waits for its issuer as long as it takes. */
+export const withoutLimitsOfIssuers = withoutLimits(...OF_ISSUERS);
+
 /**
  * Environment of a service that waits for its issuer as long as it takes, and whose monotonic clock runs a thousand
  * times slower than the machine's: what may happen once in so many seconds happens once, however long a test takes.

@@ -45,7 +45,8 @@ const FAULTS = {
   'empty set': (response: ServerResponse) => response.end('{"keys":[]}'),
   redirect: (response: ServerResponse) => response.writeHead(302, { Location: '/elsewhere' }).end(),
 };
-export type Fault = 'none' | keyof typeof FAULTS;
+/** `held`: it is answered, as it is now, when the test calls `release`. */
+export type Fault = 'none' | 'held' | keyof typeof FAULTS;
 
 interface TokenParts {
   /** Members of the header; undefined leaves one out. */
@@ -65,6 +66,10 @@ export class Issuer {
   published: JWK[];
   /** Members of the metadata that differ. */
   metadata: Record<string, string> = {};
+  private openRequests = 0;
+  /** Answers that wait for `release`. */
+  private readonly held: (() => void)[] = [];
+  private hasMoved = false;
   /** The key set that the old address still answers, after `move`. */
   private left: JWK[] | undefined;
 
@@ -74,7 +79,13 @@ export class Issuer {
     readonly keys: SigningKey[],
   ) {
     this.published = keys.map(({ jwk }) => jwk);
-    server.on('request', (request, response) => this.answer(request, response));
+    server.on('request', (request, response) => {
+      this.openRequests += 1;
+      response.once('close', () => {
+        this.openRequests -= 1;
+      });
+      this.answer(request, response);
+    });
   }
 
   static async start(): Promise<Issuer> {
@@ -94,6 +105,11 @@ export class Issuer {
   /** Fetches of the key set so far. */
   get jwksHits(): number {
     return this.hits.get('/jwks') ?? 0;
+  }
+
+  /** Whether a request waits for an answer that does not come. */
+  get isHoldingBack(): boolean {
+    return this.openRequests > 0 && ['slow', 'drip', 'held'].includes(this.fault);
   }
 
   get claims(): JWTPayload {
@@ -129,9 +145,15 @@ export class Issuer {
     return key;
   }
 
-  /** Publishes a key set at another address. The old one goes on to answer what it did. */
-  move(): void {
-    this.left = this.published;
+  /** Publishes a key set at another address. The old one goes on to answer what it did, or 404. */
+  move({ isOldLeft = true } = {}): void {
+    this.hasMoved = true;
+    this.left = isOldLeft ? this.published : undefined;
+  }
+
+  /** Gives the answers that were held. */
+  release(): void {
+    for (const answer of this.held.splice(0)) answer();
   }
 
   async close(): Promise<void> {
@@ -152,8 +174,11 @@ export class Issuer {
   }
 
   private answerKeySet(url: string, response: ServerResponse): void {
+    const keys = [...this.published];
     if (url === '/jwks' && this.left) sendJson(response, { keys: this.left });
-    else if (this.fault === 'none') sendJson(response, { keys: this.published });
+    else if (url === '/jwks' && this.hasMoved) response.writeHead(404).end();
+    else if (this.fault === 'none') sendJson(response, { keys });
+    else if (this.fault === 'held') this.held.push(() => sendJson(response, { keys }));
     else FAULTS[this.fault](response);
   }
 
@@ -163,7 +188,7 @@ export class Issuer {
   }
 
   private get allMetadata() {
-    const folder = this.left ? '/moved' : '';
+    const folder = this.hasMoved ? '/moved' : '';
     return {
       issuer: this.url,
       jwks_uri: `${this.url}${folder}/jwks`,

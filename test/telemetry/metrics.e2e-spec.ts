@@ -27,7 +27,6 @@ it.each([
   { series: 'database_up', value: 1 },
   { series: 'communication_codes', value: 5 },
   { series: 'next_moment_timestamp_seconds', value: 0 },
-  { series: 'trigger_faults', value: 0 },
   { series: 'served_from_file{what="codes"}', value: 0 },
   { series: 'served_from_file{what="keys"}', value: 0 },
   { series: 'served_from_file{what="signing-keys"}', value: 0 },

@@ -106,7 +106,7 @@ const kustomizations = {
     expect(hooks.map(({ kind }) => kind).toSorted()).toEqual(['Job', 'NetworkPolicy']);
   });
 
-  it('last-good keeps the file on the claim', () => {
+  it('last-good keeps the folder on the claim', () => {
     const all = JSON.stringify(render(kustomizations['last-good']));
     const claim = '"persistentVolumeClaim":{"claimName":"order-lookup-last-good"}';
     expect(all).toContain(`{"name":"last-good",${claim}}`);

@@ -2,7 +2,7 @@
 // moment is not needed. A transaction counts from its last recorded statement, since nobody got half of one.
 import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
 import { AreaProperty, CodeListValue, CommunicationCode } from '../../database/entities.js';
-import { type CodeRows, assertServable, recordOf } from '../../lookups/code-rows.js';
+import { type CodeRows, assertServable } from '../../lookups/code-rows.js';
 import { refuse } from '../frame/command.js';
 
 /** A part of the first transaction in the record may have been deleted, so the record counts from its end. */
@@ -20,19 +20,15 @@ export async function readPast(manager: EntityManager, momentMs: number): Promis
     refuse(
       `The record of changes begins at ${row.begin.toISOString()}, and what was answered before is not known.`,
     );
-  const properties = await rowsAt(manager.getRepository(AreaProperty), momentMs, 'area, position');
-  const values = await rowsAt(
-    manager.getRepository(CodeListValue),
-    momentMs,
-    'code_list, position',
-  );
-  const codes = await rowsAt(
-    manager.getRepository(CommunicationCode),
-    momentMs,
-    'code_type collate "C", code collate "C"',
-  );
-  const types = new Map<string, string>();
-  const rows = { properties, values, records: codes.map((code) => recordOf(code, types)) };
+  const rows = {
+    properties: await rowsAt(manager.getRepository(AreaProperty), momentMs, 'area, position'),
+    values: await rowsAt(manager.getRepository(CodeListValue), momentMs, 'code_list, position'),
+    records: await rowsAt(
+      manager.getRepository(CommunicationCode),
+      momentMs,
+      'code_type collate "C", code collate "C"',
+    ),
+  };
   assertServable(rows);
   return rows;
 }

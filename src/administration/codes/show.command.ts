@@ -1,8 +1,9 @@
 import type { EntityManager } from 'typeorm';
+import { CodeIndex } from '../../lookups/code-index.js';
 import { AREAS } from '../../lookups/code-rows.js';
 import { CodesSnapshot } from '../../lookups/codes-snapshot.js';
 import { lockTables, readCodes } from '../../lookups/read-codes.js';
-import { RefusedSnapshot } from '../../snapshots/source.js';
+import { RefusedSnapshot } from '../../snapshots/topic.js';
 import { TEXT, command, refuse } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 import { momentOf } from '../frame/time.js';
@@ -22,7 +23,7 @@ export const show = command({
     if (area !== undefined && !operation)
       refuse(`--area is "${area}": ${OPERATIONS.join(', ')} are known.`);
     const snapshot = await readSnapshot(momentMs, at ?? 'now');
-    const text = operation ? await bodyOf(snapshot, operation) : await allBodies(snapshot);
+    const text = operation ? bodyOf(snapshot, operation) : allBodies(snapshot);
     return { text, exact: true };
   },
 });
@@ -53,22 +54,18 @@ async function snapshotAt(
   const nowMs = Number(row?.now);
   const isPast = momentMs !== undefined && momentMs < nowMs;
   const rows = isPast ? await readPast(manager, momentMs) : await readCodes(manager);
-  return new CodesSnapshot(rows, momentMs ?? nowMs);
+  return new CodesSnapshot(new CodeIndex(rows), momentMs ?? nowMs);
 }
 
-async function allBodies(snapshot: CodesSnapshot): Promise<string> {
-  const parts: string[] = [];
-  for (const operation of OPERATIONS) {
-    const body = await bodyOf(snapshot, operation);
-    parts.push(`${operation}\n${body}\n`);
-  }
+function allBodies(snapshot: CodesSnapshot): string {
+  const parts = OPERATIONS.map((operation) => `${operation}\n${bodyOf(snapshot, operation)}\n`);
   return parts.join('\n');
 }
 
-async function bodyOf(snapshot: CodesSnapshot, operation: Operation): Promise<string> {
+function bodyOf(snapshot: CodesSnapshot, operation: Operation): string {
   const isScheduling = operation === 'order-scheduling';
   const answer = isScheduling
-    ? await snapshot.communicationCodes({})
+    ? snapshot.communicationCodes({})
     : snapshot.supportedValues(operation);
   return String(answer.body);
 }

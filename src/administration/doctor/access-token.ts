@@ -1,11 +1,12 @@
+import { type JSONWebKeySet, createLocalJWKSet } from 'jose';
 import {
   MAX_TOKEN_BYTES,
-  type UnverifiedToken,
+  type DecodedToken,
   decodeToken,
   faultOf,
   hasScope,
 } from '../../auth/access-tokens/token-faults.js';
-import { isSigned } from '../../auth/issuers/key-set.js';
+import { type TokenCheck, verifyToken } from '../../auth/issuers/verify-token.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { type Finding, fault, ok } from './finding.js';
 import { fetchKeysOf } from './issuer.js';
@@ -38,38 +39,40 @@ const SHOWN_MEMBERS = [
 const MAX_SHOWN_CHARACTERS = 500;
 
 export async function examineAccessToken(
-  token: string,
+  text: string,
   configuration: Configuration,
 ): Promise<Finding> {
-  const decoded = decodeToken(token);
-  if ('reason' in decoded) return fault(describeForm(token), REMEDY_OF_REASON[decoded.reason]);
-  const held = describeMembers(decoded);
-  const reason = faultOf(decoded, configuration);
+  const decoding = decodeToken(text);
+  if (!decoding.isDecoded) return fault(describeForm(text), REMEDY_OF_REASON[decoding.reason]);
+  const { token } = decoding;
+  const held = describeMembers(token);
+  const reason = faultOf(token, configuration);
   if (reason) return fault(`refused for the reason "${reason}": ${held}`, REMEDY_OF_REASON[reason]);
 
-  const { claims } = decoded;
-  const signature = await examineSignature(token, String(claims.iss), configuration);
-  if (signature === 'unknown')
+  const check = await checkSignature(text, String(token.claims.iss), configuration);
+  if (check === 'no-keys')
     return ok('its signature was not checked: there are no keys of its issuer');
-  if (signature === 'wrong') return fault(`no key of its issuer verifies its signature: ${held}`);
+  if (check === 'signature') return fault(`no key of its issuer verifies its signature: ${held}`);
+  if (check === 'claims') return fault(`a claim has a wrong form: ${held}`);
   const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
-  if (scope && !hasScope(claims, scope)) return fault(`it lacks the scope ${scope}: 403`);
-  const expiry = new Date(Number(claims.exp) * 1000);
+  if (scope && !hasScope(token.claims, scope)) return fault(`it lacks the scope ${scope}: 403`);
+  const expiry = new Date(Number(token.claims.exp) * 1000);
   return ok(`it passes until ${expiry.toISOString()}`);
 }
 
-async function examineSignature(
-  token: string,
+async function checkSignature(
+  text: string,
   issuer: string,
   configuration: Configuration,
-): Promise<'right' | 'wrong' | 'unknown'> {
-  let keys: Awaited<ReturnType<typeof fetchKeysOf>>;
+): Promise<TokenCheck | 'no-keys'> {
+  let keySet: JSONWebKeySet;
   try {
-    keys = await fetchKeysOf(issuer, configuration);
+    ({ keySet } = await fetchKeysOf(issuer, configuration));
   } catch {
-    return 'unknown'; // the examination of the issuer says why
+    return 'no-keys'; // the examination of the issuer says why
   }
-  return (await isSigned(token, keys.keySet)) ? 'right' : 'wrong';
+  const audiences = configuration.OAUTH_AUDIENCE;
+  return verifyToken(text, createLocalJWKSet(keySet), { issuer, audiences });
 }
 
 function describeForm(token: string): string {
@@ -80,7 +83,7 @@ function describeForm(token: string): string {
   );
 }
 
-function describeMembers({ header, claims }: UnverifiedToken): string {
+function describeMembers({ header, claims }: DecodedToken): string {
   const members = JSON.stringify({ ...claims, ...header }, SHOWN_MEMBERS);
   return `it holds ${members.slice(0, MAX_SHOWN_CHARACTERS)}`;
 }

@@ -1,5 +1,6 @@
+import type { JSONWebKeySet } from 'jose';
 import { discover } from '../../auth/issuers/discovery.js';
-import { fetchKeySet } from '../../auth/issuers/key-set.js';
+import { fetchJson } from '../../auth/issuers/fetch-json.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { type Finding, fault, ok } from './finding.js';
 
@@ -12,7 +13,7 @@ export async function fetchKeysOf(issuer: string, configuration: Configuration) 
   const index = configuration.OAUTH_ISSUER.indexOf(issuer);
   const address =
     configuration.OAUTH_JWKS_URI[index] || (await discover(issuer, configuration)).jwks_uri;
-  return { address, keySet: await fetchKeySet(address) };
+  return { address, keySet: (await fetchJson(address)) as JSONWebKeySet };
 }
 
 export async function examineIssuer(
@@ -20,7 +21,7 @@ export async function examineIssuer(
   configuration: Configuration,
 ): Promise<Finding> {
   const { address, keySet } = await fetchKeysOf(issuer, configuration);
-  const keyCount = keySet.jwks.keys.length;
+  const keyCount = keySet.keys.length;
   const text = `${issuer}: ${keyCount} signing keys at ${address}`;
   return keyCount > 0 ? ok(text) : fault(text, 'It has to publish keys (RFC 7517).');
 }

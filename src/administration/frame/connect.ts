@@ -1,7 +1,9 @@
 import type { Client } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import { type DatabaseAddress, connectionString } from '../../configuration/database-url.js';
-import { type Session, poolOptions, withSession } from '../../database/session.js';
+import { ConnectionSettings } from '../../database/connection-settings.js';
+import { DatabaseSessions } from '../../database/database-sessions.js';
+import { type Session, poolOptions } from '../../database/session.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { refuse } from './command.js';
 import { commit } from './commit.js';
@@ -43,10 +45,12 @@ export function withRollback<T>(work: Work<T>, address: DatabaseAddress = proces
 
 async function inTransaction<T>(options: TransactionOptions<T>): Promise<T> {
   const url = checkedConnectionString(options.address);
-  const source = dataSourceOf(options.address);
+  const connectionSettings = new ConnectionSettings(options.address);
+  const source = dataSourceOf(connectionSettings);
+  const sessions = new DatabaseSessions(source, connectionSettings);
   let hasBegun = false;
   try {
-    return await withSession(source, async (manager, session) => {
+    return await sessions.withSession(async (manager, session) => {
       await assertSupported(session);
       await session.query(options.begin);
       hasBegun = true;
@@ -71,8 +75,8 @@ export function checkedConnectionString(address: DatabaseAddress): string {
   }
 }
 
-function dataSourceOf(address: DatabaseAddress): DataSource {
-  const options = poolOptions(address);
+function dataSourceOf(connectionSettings: ConnectionSettings): DataSource {
+  const options = poolOptions(connectionSettings);
   return new DataSource({
     ...options,
     extra: { ...options.extra, connectionTimeoutMillis: CONNECTION_LIMIT_MS, query_timeout: 0 },

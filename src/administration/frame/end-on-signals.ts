@@ -1,7 +1,10 @@
-// Imported early by each program of the commands. Linux gives a signal to process 1 of a container only if it listens
-// for it. What was not committed is taken back by PostgreSQL, since the connection ends with the process.
+// Imported first by each command. As process 1 of a container a program gets no signal that it does not listen for, so
+// it could only be killed. PostgreSQL rolls back what is not committed.
 import { constants } from 'node:os';
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.once(signal, () => process.exit(128 + constants.signals[signal]));
+/** What a shell reports for a program that a signal ended is this and the number of the signal. */
+const SIGNALLED = 128;
+
+for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => process.exit(SIGNALLED + constants.signals[signal]));
 }

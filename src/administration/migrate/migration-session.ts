@@ -1,4 +1,5 @@
 import type { DatabaseAddress } from '../../configuration/database-url.js';
+import { ConnectionSettings } from '../../database/connection-settings.js';
 import { Session } from '../../database/session.js';
 import { UnknownCommit, commit } from '../frame/commit.js';
 import {
@@ -41,7 +42,7 @@ export async function withMigrationSession<T>(
 ): Promise<T> {
   const url = checkedConnectionString(address);
   const session = new MigrationSession({
-    address,
+    connectionSettings: new ConnectionSettings(address),
     application_name: APPLICATION,
     connectionTimeoutMillis: CONNECTION_LIMIT_MS,
   });

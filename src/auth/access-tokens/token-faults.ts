@@ -1,86 +1,121 @@
-// Faults of an access token that are found before its signature is verified (RFC 7519, RFC 8725, RFC 9068).
+// Faults of an access token that show before its signature is verified (RFC 7519, RFC 8725, RFC 9068). So they cost
+// little, and may be named to a caller whose API key is not valid.
 import { type JWTPayload, decodeJwt, decodeProtectedHeader } from 'jose';
 import type { Configuration } from '../../configuration/configuration.js';
-import type { Fault } from '../fault.js';
-import { ALGORITHMS } from '../issuers/key-set.js';
+import { ALGORITHMS, CLOCK_SKEW_SECONDS } from '../issuers/verify-token.js';
+
+type Header = ReturnType<typeof decodeProtectedHeader>;
 
 /** Members may be missing or of any type. */
-export interface UnverifiedToken {
-  readonly header: ReturnType<typeof decodeProtectedHeader>;
+export interface DecodedToken {
+  readonly header: Header;
   readonly claims: JWTPayload;
 }
 
 /** It leaves 4 KiB for the other headers. */
 export const MAX_TOKEN_BYTES = 12 * 1024;
-/** Tolerated difference between clocks (RFC 7519 section 4.1.4). */
-export const CLOCK_SKEW_SECONDS = 30;
 /** A JWS in its compact form (RFC 7515 section 7.1): three parts of base64url, none of them empty. */
-const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/;
-const END_OF_YEAR_9999 = 253_402_300_799;
+const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+const END_OF_YEAR_9999_SECONDS = 253_402_300_799;
+/** What Keycloak writes into `typ` and Amazon Cognito into `token_use`, in lower case. */
+const OTHER_KINDS = ['id', 'refresh', 'offline', 'logout'];
+/** An ID token has a hash of what it was issued with, a logout token has events. */
+const CLAIMS_OF_OTHER_KINDS = ['at_hash', 'c_hash', 's_hash', 'events'];
+/** The first that a token holds names its client. */
+const CLIENT_CLAIMS = ['client_id', 'azp', 'appid', 'cid'];
+const SCOPE_CLAIMS = ['scope', 'scp', 'roles', 'permissions'];
 
-export function decodeToken(token: string): UnverifiedToken | Fault {
-  if (token.length > MAX_TOKEN_BYTES) return { reason: 'too-long' };
+export type Decoding =
+  | { readonly isDecoded: true; readonly token: DecodedToken }
+  | { readonly isDecoded: false; readonly reason: 'too-long' | 'malformed' };
+
+export function decodeToken(text: string): Decoding {
+  if (text.length > MAX_TOKEN_BYTES) return { isDecoded: false, reason: 'too-long' };
+  if (!COMPACT_FORM.test(text)) return { isDecoded: false, reason: 'malformed' };
   try {
-    if (!COMPACT.test(token)) return { reason: 'malformed' };
-    return { header: decodeProtectedHeader(token), claims: decodeJwt(token) };
+    const token = { header: decodeProtectedHeader(text), claims: decodeJwt(text) };
+    return { isDecoded: true, token };
   } catch {
-    return { reason: 'malformed' };
+    return { isDecoded: false, reason: 'malformed' };
   }
 }
 
+/** The first fault, as one of the fixed words of metrics and log, or undefined. */
 export function faultOf(
-  { header, claims }: UnverifiedToken,
-  { OAUTH_TOKEN_TYPE, OAUTH_ISSUER, OAUTH_AUDIENCE, OAUTH_CLIENTS }: Configuration,
+  { header, claims }: DecodedToken,
+  configuration: Configuration,
 ): string | undefined {
+  return (
+    faultOfHeader(header, configuration) ??
+    faultOfOrigin(claims, configuration) ??
+    faultOfTimes(claims)
+  );
+}
+
+function faultOfHeader(header: Header, { OAUTH_TOKEN_TYPE }: Configuration): string | undefined {
   const { alg, kid, typ } = header;
-  const { iss, aud, exp, nbf = 0, iat = 0, client_id, azp, appid, cid } = claims;
-  const client = [client_id, azp, appid, cid].find((id) => id !== undefined);
-  const now = Date.now() / 1000;
-  const hasBegun = (at: unknown): boolean => isDate(at) && at <= now + CLOCK_SKEW_SECONDS;
-  const isSound: Readonly<Record<string, boolean>> = {
-    algorithm: isOneOf(ALGORITHMS, alg),
-    // Both change what is signed (RFC 7515 section 4.1.11, RFC 7797)
-    critical: !('crit' in header || 'b64' in header),
-    'key-id': kid === undefined || isText(kid),
-    type: isAccessTokenType(typ, OAUTH_TOKEN_TYPE),
-    issuer: isOneOf(OAUTH_ISSUER, iss),
-    audience:
-      OAUTH_AUDIENCE.length === 0 || [aud].flat().some((one) => isOneOf(OAUTH_AUDIENCE, one)),
-    client: OAUTH_CLIENTS.length === 0 || isOneOf(OAUTH_CLIENTS, client),
-    'no-expiry': isDate(exp),
-    expired: isDate(exp) && exp + CLOCK_SKEW_SECONDS > now,
-    'not-before': hasBegun(nbf),
-    'issued-at': hasBegun(iat),
-    'another-kind': !isAnotherKind(claims),
-  };
-  return Object.keys(isSound).find((fault) => !isSound[fault]);
+  if (!isOneOf(ALGORITHMS, alg)) return 'algorithm';
+  // Both change what is signed (RFC 7515 section 4.1.11, RFC 7797)
+  if ('crit' in header || 'b64' in header) return 'critical';
+  if (kid !== undefined && !isText(kid)) return 'key-id';
+  if (!isAccessTokenType(typ, OAUTH_TOKEN_TYPE)) return 'type';
+  return undefined;
+}
+
+/** Who issued it, for whom, and whether it is an access token at all. */
+function faultOfOrigin(claims: JWTPayload, configuration: Configuration): string | undefined {
+  const { OAUTH_ISSUER, OAUTH_AUDIENCE, OAUTH_CLIENTS } = configuration;
+  if (!isOneOf(OAUTH_ISSUER, claims.iss)) return 'issuer';
+  const isForUs = listOf(claims.aud).some((audience) => isOneOf(OAUTH_AUDIENCE, audience));
+  if (OAUTH_AUDIENCE.length > 0 && !isForUs) return 'audience';
+  const nameOfClient = CLIENT_CLAIMS.find((name) => claims[name] !== undefined) ?? '';
+  if (OAUTH_CLIENTS.length > 0 && !isOneOf(OAUTH_CLIENTS, claims[nameOfClient])) return 'client';
+  if (isOfAnotherKind(claims)) return 'another-kind';
+  return undefined;
+}
+
+/** `iat` is not looked at: no RFC asks for it, and clocks differ. */
+function faultOfTimes({ exp, nbf }: JWTPayload): string | undefined {
+  const nowSeconds = Date.now() / 1000;
+  if (!isDate(exp)) return 'no-expiry';
+  if (exp + CLOCK_SKEW_SECONDS <= nowSeconds) return 'expired';
+  if (nbf === undefined) return undefined;
+  const hasBegun = isDate(nbf) && nbf <= nowSeconds + CLOCK_SKEW_SECONDS;
+  return hasBegun ? undefined : 'not-before';
 }
 
 /** RFC 9068 section 2.1 requires at+jwt; common issuers send JWT or none. */
-function isAccessTokenType(typ: unknown, demanded: string): boolean {
-  if (typ === undefined) return demanded === '';
-  const type = isText(typ) ? typ.toLowerCase().replace(/^application\//, '') : '';
-  return type === 'at+jwt' || (type === 'jwt' && demanded === '');
+function isAccessTokenType(type: unknown, demanded: string): boolean {
+  if (type === undefined) return demanded === '';
+  if (!isText(type)) return false;
+  const name = type.toLowerCase().replace(/^application\//, '');
+  return name === 'at+jwt' || (name === 'jwt' && demanded === '');
 }
 
-/** An ID token has at_hash, c_hash, s_hash or a nonce, a logout token events. Keycloak names the kind in `typ`, Amazon Cognito in `token_use`. */
-function isAnotherKind(claims: JWTPayload): boolean {
-  const has = (...names: string[]): boolean => names.some((name) => name in claims);
-  const { typ, token_use } = claims;
-  const kinds = [typ, token_use].filter(isText).map((kind) => kind.toLowerCase());
-  if (kinds.some((kind) => ['id', 'refresh', 'offline', 'logout'].includes(kind))) return true;
-  if (has('at_hash', 'c_hash', 's_hash', 'events')) return true;
-  return has('nonce') && !has('scope', 'scp', 'client_id') && !kinds.includes('bearer');
+function isOfAnotherKind(claims: JWTPayload): boolean {
+  const { typ, token_use: use } = claims;
+  const kinds = [typ, use].filter(isText).map((kind) => kind.toLowerCase());
+  if (kinds.some((kind) => OTHER_KINDS.includes(kind))) return true;
+  if (CLAIMS_OF_OTHER_KINDS.some((name) => name in claims)) return true;
+  // Some access tokens have the nonce of the request, too, but ID tokens say nothing of scopes and clients
+  const isLikeAccessToken = kinds.includes('bearer') || hasAny(claims, 'scope', 'scp', 'client_id');
+  return 'nonce' in claims && !isLikeAccessToken;
 }
 
-/** Whether `wanted` was granted, as a scope (RFC 9068 section 2.2.3), role or permission. Each is a list, or a text with spaces. */
-export const hasScope = ({ scope, scp, roles, permissions }: JWTPayload, wanted: string): boolean =>
-  [scope, scp, roles, permissions].some((granted) =>
-    (isText(granted) ? granted.split(' ') : [granted].flat()).includes(wanted),
-  );
+/** Whether `wanted` was granted, as a scope (RFC 9068 section 2.2.3), a role or a permission. */
+export function hasScope(claims: JWTPayload, wanted: string): boolean {
+  return SCOPE_CLAIMS.some((name) => {
+    const granted = claims[name];
+    const names = isText(granted) ? granted.split(' ') : listOf(granted);
+    return names.includes(wanted);
+  });
+}
 
+const hasAny = (claims: JWTPayload, ...names: string[]): boolean =>
+  names.some((name) => name in claims);
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [value]);
 const isDate = (value: unknown): value is number =>
-  typeof value === 'number' && value >= 0 && value <= END_OF_YEAR_9999;
+  typeof value === 'number' && value >= 0 && value <= END_OF_YEAR_9999_SECONDS;
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isOneOf = (texts: readonly string[], value: unknown): boolean =>
   isText(value) && texts.includes(value);

@@ -1,50 +1,84 @@
 import { expect, it } from '@jest/globals';
 import { Configuration } from '../../configuration/configuration.js';
 import type { DatabaseClock } from '../../database/database-clock.js';
+import { PolledSnapshot } from '../../snapshots/polled-snapshot.js';
 import type { SnapshotsService } from '../../snapshots/snapshots.service.js';
 import { Metrics } from '../../telemetry/metrics.js';
 import { hashApiKey } from './api-key.js';
 import { ApiKeysService } from './api-keys.service.js';
+import { KeyExpiryMetric } from './key-expiry.metric.js';
+import type { KeyList, ListedKey } from './key-list.js';
 import type { KeyUse } from './key-use.js';
 
-const NOW = 1_000_000;
-const KEY = 'a key';
+const NOW_MS = 1_000_000;
 
-/** The service with one key list, in which each key ends so many milliseconds from now. */
-function begin(ends: readonly (readonly [expires: number, revoked: number])[]) {
-  const keys = ends.map(([expires, revoked], at) => [
-    hashApiKey(`${KEY}${at || ''}`),
-    { keyId: `${at}`, client: 'c', expiresAt: NOW + expires, revokedAt: NOW + revoked },
-  ]);
+interface Ends {
+  /** From now on. */
+  readonly expiresInMs?: number;
+  readonly revokedInMs?: number;
+}
+
+/** The service with a list of the keys `key 0`, `key 1` and so on. */
+function start(ends: readonly Ends[]) {
+  const keys = new Map<string, ListedKey>();
+  for (const [index, { expiresInMs = Infinity, revokedInMs = Infinity }] of ends.entries()) {
+    keys.set(hashApiKey(`key ${index}`), {
+      keyId: String(index),
+      client: 'c',
+      expiresAtMs: NOW_MS + expiresInMs,
+      revokedAtMs: NOW_MS + revokedInMs,
+    });
+  }
+  const polled = new PolledSnapshot<KeyList>();
+  const named = { stamp: 'A', askedAtMs: performance.now() };
+  polled.stampNamed(named);
+  polled.contentRead(keys, named);
   const metrics = new Metrics();
   const service = new ApiKeysService(
     new Configuration(),
-    { now: () => NOW } as DatabaseClock,
+    { now: () => NOW_MS } as DatabaseClock,
     { note: () => undefined } as unknown as KeyUse,
-    { poll: () => ({ current: new Map(keys as []), age: 0 }) } as unknown as SnapshotsService,
-    metrics,
+    { add: () => polled } as unknown as SnapshotsService,
   );
+  void new KeyExpiryMetric(service, metrics);
   return { service, metrics };
 }
 
 it.each([
-  [0, 1, 'expired'],
-  [1, 0, 'revoked'],
-  [1, 1, undefined],
-])('a key ends at the moment in its row: %i, %i', (expires, revoked, reason) => {
-  const verdict = begin([[expires, revoked]]).service.verify(KEY);
+  { expiresInMs: 0, revokedInMs: 1, reason: 'expired' },
+  { expiresInMs: 1, revokedInMs: 0, reason: 'revoked' },
+  { expiresInMs: 1, revokedInMs: 1, reason: undefined },
+])('a key ends at the moment in its row: %j', ({ reason, ...ends }) => {
+  const verdict = start([ends]).service.verify('key 0');
   expect(verdict.isAccepted ? undefined : verdict.fault.reason).toBe(reason);
 });
 
-const end = (expires: number, revoked = Infinity) => [expires, revoked] as const;
-
-it.each<[string, ReturnType<typeof end>[], number]>([
-  ['the first end of a key in force', [end(9_000), end(5_000), end(8_000, 6_000)], 5],
-  ['a rotation', [end(9_000), end(8_000, 2_000)], 2],
-  ['no key that has ended', [end(-1_000), end(9_000, -1), end(7_000)], 7],
-  ['nothing, where no key ends', [end(Infinity)], Infinity],
-])('the metric of the next expiry tells of %s', async (_, ends, seconds) => {
-  const text = await begin(ends).metrics.registry.metrics();
-  const value = seconds === Infinity ? '+Inf' : `${seconds}`;
-  expect(text).toContain(`\norder_lookup_next_key_expiry_seconds ${value}\n`);
+it.each([
+  {
+    what: 'the first end of a key in force',
+    ends: [
+      { expiresInMs: 9_000 },
+      { expiresInMs: 5_000 },
+      { expiresInMs: 8_000, revokedInMs: 6_000 },
+    ],
+    seconds: '5',
+  },
+  {
+    what: 'a rotation',
+    ends: [{ expiresInMs: 9_000 }, { expiresInMs: 8_000, revokedInMs: 2_000 }],
+    seconds: '2',
+  },
+  {
+    what: 'no key that has ended',
+    ends: [
+      { expiresInMs: -1_000 },
+      { expiresInMs: 9_000, revokedInMs: -1 },
+      { expiresInMs: 7_000 },
+    ],
+    seconds: '7',
+  },
+  { what: 'nothing, if no key ends', ends: [{}], seconds: '+Inf' },
+])('the metric of the next expiry tells of $what', async ({ ends, seconds }) => {
+  const text = await start(ends).metrics.registry.metrics();
+  expect(text).toContain(`\norder_lookup_next_key_expiry_seconds ${seconds}\n`);
 });

@@ -1,163 +1,336 @@
-// The signing keys of an issuer. jose selects them and verifies. Ours is:
-// - Keys are fetched each minute, and kept for a day after the last successful fetch. So no request with a known key waits for the issuer.
-// - The metadata is read again, so a key set that moved is found within ten minutes although its old address still answers.
-// - A token that no key verifies may be signed with a newer key. It is refused only after a fetch that succeeded since its key id was first seen,
-//   or the token itself if it names no key id or one that the set holds. Such tokens cause at most one fetch in 30 s.
-import { hash } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { JSONWebKeySet } from 'jose';
-import type { Configuration } from '../../configuration/configuration.js';
+import {
+  type JSONWebKeySet,
+  type JWKSCacheInput,
+  type ProtectedHeaderParameters,
+  createRemoteJWKSet,
+  customFetch,
+  jwksCache,
+} from 'jose';
+import type { LastGoodFile, LastGoodFolder } from '../../snapshots/last-good-folder.js';
+import { messageOf } from '../../telemetry/error-message.js';
 import { RepeatedFailure } from '../../telemetry/repeated-failure.js';
 import type { ServiceLogger } from '../../telemetry/service-logger.js';
-import type { Fault } from '../fault.js';
-import { type IssuerMetadata, discover } from './discovery.js';
-import { type KeySet, fetchKeySet, isSigned, keySetOf } from './key-set.js';
+import type { IssuerMetadata } from './discovery.js';
+import { fetchJson } from './fetch-json.js';
+import { MetadataReader } from './metadata-reader.js';
+import { mayBeOfNewKey } from './new-key.js';
+import { type SavedKeys, fileOf, isSavedKeys } from './saved-keys.js';
+import { verifyToken } from './verify-token.js';
 
-/** Interval of fetches: a withdrawn key is refused after at most this time. */
-const REFRESH_MS = 60_000;
-const RETRY_MS = 1_000;
-const MAX_AGE_SECONDS = 24 * 3_600;
-/** Metadata older than this is read before the next fetch of the keys. */
-const METADATA_MS = 8 * 60_000;
-/** Least time between two fetches that tokens cause. */
-const COOLDOWN_MS = 30_000;
-/** Ends the waiting of a request for such a fetch. */
-const limit = (): Promise<void> => pause(800, undefined, { ref: false });
-const MOST_UNVERIFIED = 1_000;
-/** What an issuer could use as a key id: visible ASCII, no path upwards, no quotes, semicolon or backslash. Others are refused without a fetch. */
-const KEY_ID = /^(?!.*\.\.)(?!.*["';\\])[!-~]{1,256}$/;
+/** Less than a minute, since a fetch is left out where a token caused one just before. */
+const REFRESH_INTERVAL_MS = 55_000;
+/** Least time between two fetches, whatever causes them and however the first one ends. */
+const FETCH_PAUSE_MS = 5_000;
+/** How old keys may be, while the issuer does not answer. */
+const MAX_AGE_MS = 24 * 3_600_000;
+/** How long a request waits for a fetch. So it is answered within a second, also where the issuer is slow. */
+const MAX_WAIT_MS = 800;
+/** Of the ids of withdrawn keys, the last ones are remembered. */
+const MAX_WITHDRAWN_IDS = 1_000;
+/** jose wants an address at once. The metadata tell it later, and it may change: `fetchKeySet` knows it. */
+const PLACEHOLDER_ADDRESS = new URL('https://issuer.invalid');
 
-export const NO_KEYS = 'No signing keys of the issuer are available.';
-const NOT_FETCHED = 'The signing keys of the issuer have to be fetched first.';
+export interface IssuerSettings {
+  /** Exactly the `iss` of its tokens. */
+  readonly name: string;
+  /** One of them has to be in a token. Empty if the audience does not matter. */
+  readonly audiences: readonly string[];
+  /** Of its keys, or undefined if its metadata tell it. */
+  readonly keySetAddress: string | undefined;
+  readonly OAUTH_ALLOW_HTTP: boolean;
+}
 
-/** One of the issuers in OAUTH_ISSUER. It shares nothing with the others. */
+/** They are never changed, only replaced. */
+interface Keys {
+  readonly keySet: JSONWebKeySet;
+  /** When they were fetched, in milliseconds of the monotonic clock. */
+  readonly fetchedAtMs: number;
+  /** Of keys that former sets held. Their tokens are refused, also where another fetch is not allowed yet. */
+  readonly withdrawnIds: readonly string[];
+}
+
+const NO_KEYS: Keys = { keySet: { keys: [] }, fetchedAtMs: -Infinity, withdrawnIds: [] };
+
+/**
+ * - `waiting`: nothing was fetched yet, and nothing restored.
+ * - `restored`: the keys that an earlier process fetched are used. The issuer has not answered since the start.
+ * - `current`: the keys of the last fetch are used.
+ * - `away`: the last fetch failed. The keys of the last one that succeeded are used.
+ *
+ * `waiting` becomes `restored` or `current`, `restored` becomes `current`, and `current` and `away` become each other.
+ * In all of them keys are used for a day after they were fetched.
+ */
+export type IssuerState =
+  | { readonly name: 'waiting' }
+  | { readonly name: 'restored' | 'current' | 'away'; readonly keys: Keys };
+
+export type IssuerVerdict =
+  /** While the issuer has the same key set, the token need not be verified again. */
+  | { readonly outcome: 'accepted'; readonly keySet: JSONWebKeySet }
+  | { readonly outcome: 'refused'; readonly reason: 'signature' | 'unknown-key' | 'claims' }
+  /** The token may be good: its caller has to come again. */
+  | { readonly outcome: 'undecided'; readonly reason: UndecidedReason };
+
+export type UndecidedReason = 'no-signing-keys' | 'signing-keys-not-fetched';
+
+/**
+ * The signing keys of one issuer. jose keeps them, selects those that fit a token, and verifies. Ours is when they are
+ * fetched: by a timer, so that no request with a known key waits for the issuer, and for a token that may be signed
+ * with a key that the issuer has just published. jose's rule for that is not used: it has no pause after a fetch that
+ * failed, and never fetches for a token without a key id.
+ *
+ * Issuers share nothing: an outage or a flood of tokens of one never touches those of another.
+ */
 export class Issuer {
-  metadata: IssuerMetadata | undefined;
-  isRestored = false;
-  /** Of the last fetch, however old. */
-  keySet: KeySet | undefined;
-  /** Begin of the last fetch that succeeded. */
-  private fetchedAt = -Infinity;
-  private describedAt = -Infinity;
-  private askedAt = -Infinity;
-  /** When key ids that the set lacks were first seen, or withdrawn, and tokens (by their hash) that no key verifies. */
-  private readonly unverified = new Map<string, number>();
+  private presentState: IssuerState = { name: 'waiting' };
+  private remoteKeys = this.createRemoteKeys({});
+  private readonly metadataReader: MetadataReader;
   private readonly failure: RepeatedFailure;
-  private refreshing: Promise<void> | undefined;
+  private readonly file: LastGoodFile;
+  private fetching: Promise<boolean> | undefined;
+  private fetchEndedAtMs = -Infinity;
   private timer: NodeJS.Timeout | undefined;
+  private life: 'created' | 'started' | 'stopped' = 'created';
 
-  /** @param name the exact `iss` of its tokens */
   constructor(
-    readonly name: string,
-    private readonly configuration: Configuration,
-    logger: ServiceLogger,
+    private readonly settings: IssuerSettings,
+    private readonly folder: LastGoodFolder,
+    private readonly logger: ServiceLogger,
   ) {
-    this.failure = new RepeatedFailure(logger, `issuer ${name}`);
+    this.metadataReader = new MetadataReader(settings.name, settings, logger);
+    this.failure = new RepeatedFailure(logger, `issuer ${settings.name}`);
+    this.file = fileOf(settings.name);
   }
 
-  get keys(): KeySet | undefined {
-    return this.secondsLeft > 0 ? this.keySet : undefined;
+  get name(): string {
+    return this.settings.name;
   }
 
-  /** Seconds since the keys were fetched; Infinity if they never were. */
-  get age(): number {
-    return (performance.now() - this.fetchedAt) / 1000;
+  get state(): IssuerState {
+    return this.presentState;
   }
 
-  get secondsLeft(): number {
-    return Math.max(0, MAX_AGE_SECONDS - this.age);
+  /** Undefined until they were read, and where the issuer publishes none. */
+  get metadata(): IssuerMetadata | undefined {
+    return this.metadataReader.metadata;
   }
 
-  /** Uses the keys of an earlier process until the first fetch. `age` is in seconds. */
-  restore(jwks: JSONWebKeySet, age: number): void {
-    if (this.keySet) return;
-    this.keySet = keySetOf(jwks);
-    this.fetchedAt = performance.now() - age * 1000;
-    this.isRestored = true;
+  /** The keys that tokens are verified with, or undefined if there are none or they are too old. */
+  get keySet(): JSONWebKeySet | undefined {
+    if (this.presentState.name === 'waiting' || this.secondsUntilRefusal === 0) return undefined;
+    return this.presentState.keys.keySet;
   }
 
-  /** The keys that verify the signature of a token, or its fault. Never throws. Waits for a fetch for 800 ms at most. */
-  async verify(token: string, kid: string | undefined): Promise<KeySet | Fault> {
-    const now = performance.now();
-    const former = this.keys;
-    if (!former) return { reason: 'no-signing-keys', undecided: NO_KEYS };
-    if (await isSigned(token, former)) return former;
-    const unknown = kid !== undefined && this.holds(kid) ? undefined : kid;
-    const fault = { reason: unknown === undefined ? 'signature' : 'unknown-key' };
-    if (unknown !== undefined && !KEY_ID.test(unknown)) return fault;
-    const seenAt = this.firstSeen(unknown ?? hash('sha256', token), now);
-    if (this.fetchedAt < seenAt) await Promise.race([this.fetchFor(seenAt, former), limit()]);
-    const isSettled = this.fetchedAt >= seenAt;
-    const { keys } = this;
-    if (keys && keys !== former && (await isSigned(token, keys))) return keys;
-    return isSettled ? fault : { reason: 'signing-keys-not-fetched', undecided: NOT_FETCHED };
+  /** Since the keys were fetched; Infinity if they never were. */
+  get ageSeconds(): number {
+    if (this.presentState.name === 'waiting') return Infinity;
+    return (performance.now() - this.presentState.keys.fetchedAtMs) / 1000;
   }
 
-  private holds(kid: string): boolean {
-    return this.keySet?.jwks.keys.some((key) => key.kid === kid) ?? false;
+  /** For how long the keys are used if the issuer does not answer; 0 if they are not. */
+  get secondsUntilRefusal(): number {
+    return Math.max(0, MAX_AGE_MS / 1000 - this.ageSeconds);
   }
 
-  private firstSeen(unverified: string, now: number): number {
-    const seenAt = this.unverified.get(unverified) ?? now;
-    this.unverified.set(unverified, seenAt);
-    if (this.unverified.size > MOST_UNVERIFIED)
-      this.unverified.delete(this.unverified.keys().next().value as string);
-    return seenAt;
-  }
-
-  private async fetchFor(seenAt: number, former: KeySet): Promise<void> {
-    await this.refreshing; // it may have begun before the token was seen
-    if (this.keys !== former || this.fetchedAt >= seenAt) return;
-    if (!this.refreshing) {
-      if (performance.now() < this.askedAt + COOLDOWN_MS) return;
-      this.askedAt = performance.now();
-    }
+  /** Restores what an earlier process saved, and fetches the keys now and again and again until `stop`. Once only. */
+  async start(): Promise<void> {
+    if (this.life !== 'created') return;
+    this.life = 'started';
+    const saved = await this.folder.load(this.file);
+    if (saved !== undefined) this.restore(saved);
     await this.refresh();
   }
 
-  refresh(): Promise<void> {
+  stop(): void {
+    this.life = 'stopped';
     clearTimeout(this.timer);
-    return (this.refreshing ??= this.fetch().finally(() => {
-      this.refreshing = undefined;
-      const { failures } = this.failure;
-      const pauseMs = failures > 0 ? RETRY_MS * 2 ** (failures - 1) : REFRESH_MS;
-      this.timer = setTimeout(() => void this.refresh(), Math.min(pauseMs, REFRESH_MS)).unref();
-    }));
   }
 
-  private async fetch(): Promise<void> {
+  /** Never throws. Waits for a fetch only if the token may be signed with a newer key. */
+  async verify(token: string, header: ProtectedHeaderParameters): Promise<IssuerVerdict> {
+    const { keySet } = this;
+    const keyId = header.kid;
+    if (!keySet) return { outcome: 'undecided', reason: 'no-signing-keys' };
+    const verdict = await this.verifyWith(keySet, token, keyId);
+    if (!isUnknownKey(verdict)) return verdict;
+    if (!mayBeOfNewKey(header, this.keySetAddress)) return verdict;
+
+    const isFetched = await this.fetchForToken();
+    const newKeySet = this.keySet;
+    if (newKeySet && newKeySet !== keySet) {
+      const newVerdict = await this.verifyWith(newKeySet, token, keyId);
+      if (!isUnknownKey(newVerdict)) return newVerdict;
+    }
+    if (isFetched || this.isWithdrawn(keyId)) return verdict;
+    return { outcome: 'undecided', reason: 'signing-keys-not-fetched' };
+  }
+
+  /**
+   * @param keySet noted before jose verifies. If a fetch ends meanwhile, jose may take a key of this set or of a newer
+   *   one, and a token that a withdrawn key verified must not count for the newer set
+   */
+  private async verifyWith(
+    keySet: JSONWebKeySet,
+    token: string,
+    keyId: string | undefined,
+  ): Promise<IssuerVerdict> {
+    const { name, audiences } = this.settings;
+    const result = await verifyToken(token, this.remoteKeys, { issuer: name, audiences });
+    if (result === 'accepted') return { outcome: 'accepted', keySet };
+    if (result === 'claims') return { outcome: 'refused', reason: 'claims' };
+    const isHeld = keyId !== undefined && keySet.keys.some(({ kid }) => kid === keyId);
+    return { outcome: 'refused', reason: isHeld ? 'signature' : 'unknown-key' };
+  }
+
+  private isWithdrawn(keyId: string | undefined): boolean {
+    const state = this.presentState;
+    if (keyId === undefined || state.name === 'waiting') return false;
+    return state.keys.withdrawnIds.includes(keyId);
+  }
+
+  /** Whether the keys were fetched after the call: only then a key that is still unknown does not exist. */
+  private async fetchForToken(): Promise<boolean> {
+    const isUnderWay = this.fetching !== undefined;
+    if (!isUnderWay && this.isPausing) return false;
+    const isFetched = await within(MAX_WAIT_MS, this.fetchKeys());
+    return isFetched === true && !isUnderWay;
+  }
+
+  private get isPausing(): boolean {
+    return performance.now() < this.fetchEndedAtMs + FETCH_PAUSE_MS;
+  }
+
+  private async refresh(): Promise<void> {
+    const updated = this.metadataReader.update();
+    if (this.settings.keySetAddress === undefined) await updated; // they tell the address
+    if (!this.isPausing) await this.fetchKeys();
+    if (this.life === 'stopped') return;
+    this.timer = setTimeout(() => void this.refresh(), this.refreshPauseMs);
+    this.timer.unref();
+  }
+
+  /** While the issuer does not answer, the pauses grow; not while its tokens cannot be verified. */
+  private get refreshPauseMs(): number {
+    const { failures } = this.failure;
+    if (failures === 0) return REFRESH_INTERVAL_MS;
+    if (!this.keySet) return FETCH_PAUSE_MS;
+    return Math.min(FETCH_PAUSE_MS * 2 ** (failures - 1), REFRESH_INTERVAL_MS);
+  }
+
+  /** Whether it succeeded. There is one fetch at a time: whoever comes meanwhile waits for the same. Never throws. */
+  private fetchKeys(): Promise<boolean> {
+    if (!this.fetching) this.fetching = this.fetchOnce();
+    return this.fetching;
+  }
+
+  private async fetchOnce(): Promise<boolean> {
+    const startedAtMs = performance.now();
     try {
-      const address = await this.locate();
-      const begunAt = performance.now();
-      const fetched = await fetchKeySet(address);
-      const formerKeys = this.keySet?.jwks.keys ?? [];
-      if (!isDeepStrictEqual(fetched.jwks, this.keySet?.jwks)) this.keySet = fetched;
-      for (const { kid } of formerKeys)
-        if (kid !== undefined && !this.holds(kid)) this.unverified.set(kid, begunAt); // withdrawn: no other fetch is needed
-      this.fetchedAt = begunAt;
-      this.isRestored = false;
-      this.failure.succeeded();
+      await this.remoteKeys.reload();
+      this.becomeCurrent(startedAtMs);
+      return true;
     } catch (error) {
-      this.describedAt = -Infinity; // the key set may have moved
-      this.failure.failed(error, this.keySet && new Date(Date.now() + this.secondsLeft * 1000));
+      this.becomeAway(error);
+      return false;
+    } finally {
+      this.fetchEndedAtMs = performance.now();
+      this.fetching = undefined;
     }
   }
 
-  /** The address of the key set. While the metadata cannot be read it stays as it was. With OAUTH_JWKS_URI only the documentation page needs the metadata. */
-  private async locate(): Promise<string> {
-    const { OAUTH_ISSUER, OAUTH_JWKS_URI } = this.configuration;
-    const address = OAUTH_JWKS_URI[OAUTH_ISSUER.indexOf(this.name)];
-    const described = this.describe().catch((error: unknown) => {
-      if (!address && !this.metadata) throw error;
-    });
-    if (!address) await described;
-    return address || (this.metadata?.jwks_uri ?? '');
+  /** `waiting` → `restored`. Before the first fetch. */
+  private restore(saved: unknown): void {
+    try {
+      if (!isSavedKeys(saved)) throw new Error('it holds no keys');
+      const ageMs = Date.now() - saved.fetchedAt;
+      if (ageMs < 0) throw new Error('its keys were fetched in the future: a clock was set back');
+      if (ageMs >= MAX_AGE_MS) throw new Error('its keys are older than 24 hours');
+      const { keySet, fetchedAt } = saved;
+      this.remoteKeys = this.createRemoteKeys({ jwks: keySet, uat: fetchedAt });
+      if (!this.remoteKeys.jwks()) throw new Error('its keys are no key set');
+      const fetchedAtMs = performance.now() - ageMs;
+      this.presentState = { name: 'restored', keys: { keySet, fetchedAtMs, withdrawnIds: [] } };
+      this.logger.log({
+        message: 'LAST_GOOD_FOLDER: signing keys are restored',
+        issuer: this.name,
+      });
+    } catch (error) {
+      this.folder.ignored(this.file, messageOf(error));
+    }
   }
 
-  private async describe(): Promise<void> {
-    if (performance.now() < this.describedAt + METADATA_MS) return;
-    this.metadata = await discover(this.name, this.configuration);
-    this.describedAt = performance.now();
+  /** `waiting`, `restored`, `current` or `away` → `current`. */
+  private becomeCurrent(fetchedAtMs: number): void {
+    const former = this.presentState.name === 'waiting' ? NO_KEYS : this.presentState.keys;
+    const fetched = this.remoteKeys.jwks() ?? former.keySet;
+    const isSame = isDeepStrictEqual(former.keySet, fetched);
+    // The same object where nothing changed: tokens that were verified with it stay so
+    const keySet = isSame ? former.keySet : fetched;
+    const withdrawnIds = withdrawnIdsOf(former, keySet);
+    this.presentState = { name: 'current', keys: { keySet, fetchedAtMs, withdrawnIds } };
+    this.failure.succeeded();
+    if (!isSame) this.logChange(keySet);
+    const fetchedAt = Date.now() - (performance.now() - fetchedAtMs);
+    void this.folder.save(this.file, { keySet, fetchedAt } satisfies SavedKeys);
+  }
+
+  /** `current` → `away`. Other states stay what they are. */
+  private becomeAway(error: unknown): void {
+    const state = this.presentState;
+    if (state.name === 'current') this.presentState = { name: 'away', keys: state.keys };
+    this.metadataReader.expire(); // the key set may have moved
+    const refusedAt = new Date(Date.now() + this.secondsUntilRefusal * 1000);
+    this.failure.failed(error, state.name === 'waiting' ? undefined : refusedAt);
+  }
+
+  private logChange({ keys }: JSONWebKeySet): void {
+    const keyIds = keys.map(({ kid }) => kid);
+    this.logger.log({ message: 'issuer: other signing keys', issuer: this.name, keyIds });
+  }
+
+  /** It never fetches on its own: only its `reload` does. */
+  private createRemoteKeys(cache: JWKSCacheInput) {
+    return createRemoteJWKSet(PLACEHOLDER_ADDRESS, {
+      cooldownDuration: Infinity,
+      cacheMaxAge: Infinity,
+      [jwksCache]: cache,
+      [customFetch]: () => this.fetchKeySet(),
+    });
+  }
+
+  private async fetchKeySet(): Promise<Response> {
+    const { keySetAddress, metadataReader } = this;
+    if (keySetAddress !== undefined) return Response.json(await fetchJson(keySetAddress));
+    const { error } = metadataReader;
+    throw new Error('the address of its keys is not known', { cause: error });
+  }
+
+  private get keySetAddress(): string | undefined {
+    return this.settings.keySetAddress ?? this.metadata?.jwks_uri;
+  }
+}
+
+function withdrawnIdsOf(former: Keys, present: JSONWebKeySet): readonly string[] {
+  const presentIds = new Set(present.keys.map(({ kid }) => kid));
+  const ids = new Set(former.withdrawnIds);
+  for (const { kid } of former.keySet.keys) if (kid !== undefined) ids.add(kid);
+  return [...ids].filter((id) => !presentIds.has(id)).slice(-MAX_WITHDRAWN_IDS);
+}
+
+function isUnknownKey(verdict: IssuerVerdict): boolean {
+  return verdict.outcome === 'refused' && verdict.reason === 'unknown-key';
+}
+
+/** The result of the work, or undefined if it takes longer. */
+async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), milliseconds);
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
   }
 }

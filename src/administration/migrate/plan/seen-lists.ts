@@ -41,10 +41,10 @@ function valueEntry({ value, validFrom, validUntil }: CodeRows['values'][number]
   return { name: value, validity: { validFrom, validUntil } };
 }
 
-function recordEntry({ codeType, code, json, validity }: CodeRows['records'][number]): Entry {
+function recordEntry(record: CodeRows['records'][number]): Entry {
+  const { codeType, code, description, validFrom, validUntil } = record;
   const name = `codeType ${JSON.stringify(codeType)}, code ${JSON.stringify(code)}`;
-  const { description } = JSON.parse(json) as { readonly description: string };
-  return { name, description, validity };
+  return { name, description, validity: { validFrom, validUntil } };
 }
 
 /** For people. Two lists never have the same title. */

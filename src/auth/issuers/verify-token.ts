@@ -1,0 +1,91 @@
+import { type JWTVerifyGetKey, type JWTVerifyOptions, errors, jwtVerify } from 'jose';
+
+/**
+ * Asymmetric algorithms only (RFC 8725 section 3.1). With a MAC the verifier could create signatures, and a public key
+ * could be used as the secret.
+ */
+export const ALGORITHMS: readonly string[] = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+
+/** Tolerated difference between clocks (RFC 7519 section 4.1.4). */
+export const CLOCK_SKEW_SECONDS = 30;
+
+/**
+ * - `accepted`: a key verified the signature, and the claims are as they have to be.
+ * - `claims`: a key verified the signature, and a claim is wrong.
+ * - `signature`: no key verified it.
+ */
+export type TokenCheck = 'accepted' | 'claims' | 'signature';
+
+export interface ExpectedClaims {
+  readonly issuer: string;
+  /** One of them has to be in the token. Empty if its audience does not matter. */
+  readonly audiences: readonly string[];
+}
+
+/**
+ * Verifies signature and claims of a token with each key that fits its header.
+ * @param keys jose's selector of a key set. It finds public keys for signatures, of the key id if the token has one
+ */
+export async function verifyToken(
+  token: string,
+  keys: JWTVerifyGetKey,
+  expected: ExpectedClaims,
+): Promise<TokenCheck> {
+  const options = optionsOf(expected);
+  try {
+    await jwtVerify(token, keys, options);
+    return 'accepted';
+  } catch (error) {
+    if (error instanceof errors.JWKSMultipleMatchingKeys)
+      return verifyWithEach(token, error, options);
+    return isFaultOfClaims(error) ? 'claims' : 'signature';
+  }
+}
+
+/** @param candidates jose's error, which gives the keys one after another. Keys that cannot be used are left out */
+async function verifyWithEach(
+  token: string,
+  candidates: errors.JWKSMultipleMatchingKeys,
+  options: JWTVerifyOptions,
+): Promise<TokenCheck> {
+  for await (const key of candidates) {
+    try {
+      await jwtVerify(token, key, options);
+      return 'accepted';
+    } catch (error) {
+      if (isFaultOfClaims(error)) return 'claims';
+    }
+  }
+  return 'signature';
+}
+
+function optionsOf({ issuer, audiences }: ExpectedClaims): JWTVerifyOptions {
+  return {
+    algorithms: [...ALGORITHMS],
+    issuer,
+    audience: audiences.length > 0 ? [...audiences] : undefined,
+    requiredClaims: ['exp'],
+    clockTolerance: CLOCK_SKEW_SECONDS,
+  };
+}
+
+/** jose looks at the claims after the signature. Whatever else it throws, also a TypeError, is about keys. */
+function isFaultOfClaims(error: unknown): boolean {
+  return (
+    error instanceof errors.JWTClaimValidationFailed ||
+    error instanceof errors.JWTExpired ||
+    error instanceof errors.JWTInvalid
+  );
+}

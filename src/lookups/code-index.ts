@@ -1,0 +1,43 @@
+import { groupBy } from '../collections/group-by.js';
+import type { CommunicationCode } from '../database/entities.js';
+import type { CodeRows } from './code-rows.js';
+import type { Filters } from './filters.js';
+
+/** The rows of all moments, with what answers are found by. */
+export class CodeIndex {
+  /** All moments at which a code begins or ends, in milliseconds since the epoch, in their order. */
+  readonly momentsMs: readonly number[];
+  private readonly recordsByType: ReadonlyMap<string, readonly CommunicationCode[]>;
+  private readonly recordsByCode: ReadonlyMap<string, readonly CommunicationCode[]>;
+
+  constructor(readonly rows: CodeRows) {
+    this.recordsByType = groupBy(rows.records, ({ codeType }) => codeType);
+    this.recordsByCode = groupBy(rows.records, ({ code }) => code);
+    this.momentsMs = momentsOf(rows);
+  }
+
+  /**
+   * The records of all moments that match, in the order of the answers. A match is exact and case-sensitive, and both
+   * filters together mean AND.
+   */
+  find({ codeType, code }: Filters): readonly CommunicationCode[] {
+    if (code === undefined) {
+      if (codeType === undefined) return this.rows.records;
+      return this.recordsByType.get(codeType) ?? [];
+    }
+    const records = this.recordsByCode.get(code) ?? [];
+    if (codeType === undefined) return records;
+    return records.filter((record) => record.codeType === codeType);
+  }
+}
+
+function momentsOf({ values, records }: CodeRows): number[] {
+  const moments = new Set<number>();
+  for (const rows of [values, records]) {
+    for (const { validFrom, validUntil } of rows) {
+      if (validFrom > -Infinity) moments.add(validFrom);
+      if (validUntil < Infinity) moments.add(validUntil);
+    }
+  }
+  return [...moments].sort((one, other) => one - other);
+}

@@ -1,0 +1,96 @@
+// What is remembered of access tokens, and tokens whose members have any JSON type.
+import { KeyObject, sign } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import * as fc from 'fast-check';
+import { Issuer, type SigningKey } from '../support/issuer.js';
+import { Verifier } from '../support/verifier.js';
+
+const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
+const LARGEST_TOKEN_BYTES = 12 * 1024;
+const ACCEPTED = { isAccepted: true };
+const EXPIRED = { isAccepted: false, fault: { reason: 'expired' } };
+
+let issuer: Issuer;
+let ecKey: SigningKey;
+let verifier: Verifier;
+
+beforeAll(async () => {
+  issuer = await Issuer.start();
+  const key = issuer.keys.find(({ alg }) => alg === 'ES256');
+  if (!key) throw new Error('the issuer has no key for ES256');
+  ecKey = key;
+});
+afterAll(() => issuer.close());
+beforeEach(async () => {
+  verifier = await new Verifier([issuer]).start();
+});
+
+/** How many signatures were checked. */
+async function verifiedCount(): Promise<number> {
+  const { values } = await verifier.metrics.tokensVerified.get();
+  return values[0]?.value ?? 0;
+}
+
+describe('a verified token', () => {
+  it('is not verified again', async () => {
+    const token = await issuer.token();
+    for (let time = 1; time <= 3; time++) expect(await verifier.verify(token)).toEqual(ACCEPTED);
+    expect(await verifiedCount()).toBe(1);
+  });
+
+  it('is one of those that were used last: 8 MiB of their text are remembered', async () => {
+    const claims = { padding: 'x'.repeat(8_500) };
+    const making = Array.from({ length: 800 }, () => issuer.token({ key: ecKey, claims }));
+    const tokens = await Promise.all(making);
+    for (const token of tokens) expect(await verifier.verify(token)).toEqual(ACCEPTED);
+    const before = await verifiedCount();
+    let bytes = 0;
+    for (const token of tokens.toReversed()) {
+      await verifier.verify(token);
+      if ((await verifiedCount()) > before) break; // it had to be verified again
+      bytes += token.length;
+    }
+    expect(bytes).toBeLessThanOrEqual(MAX_REMEMBERED_BYTES);
+    expect(bytes).toBeGreaterThan(MAX_REMEMBERED_BYTES - 2 * LARGEST_TOKEN_BYTES);
+  });
+
+  it('counts until it expires, with 30 s for clocks that differ, and never again', async () => {
+    const exp = Math.floor(Date.now() / 1000) + 60;
+    const token = await issuer.token({ claims: { exp } });
+    expect(await verifier.verify(token)).toEqual(ACCEPTED);
+    const clock = jest.spyOn(Date, 'now').mockReturnValue((exp + 30) * 1_000 - 1);
+    expect(await verifier.verify(token)).toEqual(ACCEPTED);
+    clock.mockReturnValue((exp + 30) * 1_000);
+    expect(await verifier.verify(token)).toEqual(EXPIRED);
+    expect(await verifier.verify(token)).toEqual(EXPIRED);
+    clock.mockRestore();
+    expect(await verifiedCount()).toBe(1);
+  });
+});
+
+it('members of any JSON type: each token is accepted or refused, and none is a fault of the service', async () => {
+  const names = 'alg kid typ crit iss aud client_id azp exp nbf iat scope roles token_use nonce';
+  const name = fc.constantFrom(...names.split(' '), '__proto__', 'toString', 'constructor');
+  const value = fc.oneof(fc.jsonValue(), fc.constant({ toString: 1 }), fc.constant(null));
+  const members = fc.dictionary(name, value, { maxKeys: 3 });
+  const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
+  const key = KeyObject.from(ecKey.privateKey);
+  const statuses = new Set<number>();
+  await fc.assert(
+    fc.asyncProperty(members, members, fc.boolean(), async (header, claims, isSigned) => {
+      const { kid } = ecKey;
+      const encodedHeader = encode({ alg: 'ES256', kid, ...header });
+      const content = `${encodedHeader}.${encode({ ...issuer.claims, ...claims })}`;
+      const signing = { key, dsaEncoding: 'ieee-p1363' } as const;
+      const signature = isSigned ? sign('sha256', Buffer.from(content), signing) : Buffer.alloc(64);
+      const token = `${content}.${signature.toString('base64url')}`;
+      verifier.tokens.inspect(token); // as for a caller without a key
+      const status = await verifier.statusOf(token);
+      statuses.add(status);
+      expect(status === 200 && !isSigned).toBe(false);
+    }),
+    { numRuns: 400, seed: 43 },
+  );
+  expect(statuses).toContain(200);
+  expect(statuses).toContain(401);
+});

@@ -1,0 +1,190 @@
+// The states of an issuer and their transitions: one test for each line of the table in docs/how-it-works.md.
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  jest,
+} from '@jest/globals';
+import { fileOf } from '../../src/auth/issuers/saved-keys.js';
+import { Issuer } from '../support/issuer.js';
+import { testFolder } from '../support/test-folder.js';
+import { Verifier } from '../support/verifier.js';
+
+const HOUR_MS = 3_600_000;
+const MINUTE_SECONDS = 60;
+
+const parent = testFolder();
+let source: Issuer;
+let folder: string;
+
+beforeAll(async () => {
+  source = await Issuer.start();
+});
+afterAll(() => source.close());
+beforeEach(async () => {
+  Verifier.turnClock();
+  source.fault = 'none';
+  folder = await mkdtemp(join(parent, 'last-good-'));
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  jest.useRealTimers();
+});
+
+const verifier = (): Verifier => new Verifier([source], { LAST_GOOD_FOLDER: folder });
+const stateOf = ({ issuer }: Verifier): string => issuer.state.name;
+
+/** As an earlier process would have saved it. */
+const save = (content: { keySet?: { keys: unknown[] }; fetchedAt: number }): Promise<boolean> =>
+  verifier().folder.save(fileOf(source.url), content);
+const now = (): number => Date.now();
+
+describe('waiting', () => {
+  it('is where it begins: no token can be judged', async () => {
+    const begun = verifier();
+    expect(stateOf(begun)).toBe('waiting');
+    expect(begun.issuer.ageSeconds).toBe(Infinity);
+    expect(begun.issuer.secondsUntilRefusal).toBe(0);
+    expect(await begun.statusOf(await source.token())).toBe(503);
+    expect(begun.issuers.obstacle).toBe('No signing keys of the issuer are available.');
+  });
+
+  it('a fetch that fails: stays, and tries again every 5 s', async () => {
+    source.fault = 'status 500';
+    const begun = await verifier().start();
+    expect(await begun.pass(21)).toEqual([5, 10, 15, 20]);
+    expect(stateOf(begun)).toBe('waiting');
+    expect(begun.warnings).toHaveLength(2); // no file yet, and no keys
+  });
+
+  it('a fetch that succeeds: current', async () => {
+    const begun = await verifier().start();
+    expect(stateOf(begun)).toBe('current');
+    expect(begun.issuer.ageSeconds).toBe(0);
+    expect(await begun.statusOf(await source.token())).toBe(200);
+    expect(begun.issuers.obstacle).toBeUndefined();
+    await begun.until(async () => (await begun.folder.load(fileOf(source.url))) !== undefined);
+    expect(await begun.folder.load(fileOf(source.url))).toEqual({
+      keySet: { keys: source.published },
+      fetchedAt: expect.any(Number),
+    });
+  });
+
+  it('a file of an earlier process: restored, with the age of its keys', async () => {
+    await save({ keySet: { keys: source.published }, fetchedAt: now() - 23 * HOUR_MS });
+    source.fault = 'down';
+    const begun = await verifier().start();
+    expect(stateOf(begun)).toBe('restored');
+    expect(begun.issuer.ageSeconds).toBeCloseTo(23 * 3_600, -1);
+    expect(await begun.statusOf(await source.token())).toBe(200);
+  });
+
+  it.each([
+    { what: 'is a day old', keys: [], ageMs: 24 * HOUR_MS, reason: 'are older than 24 hours' },
+    { what: 'is of the future', keys: [], ageMs: -HOUR_MS, reason: 'a clock was set back' },
+    { what: 'has no keys', keys: undefined, ageMs: 0, reason: 'it holds no keys' },
+    { what: 'has no key set', keys: [7], ageMs: 0, reason: 'its keys are no key set' },
+  ])('a file that $what: stays, with a line in the log', async ({ keys, ageMs, reason }) => {
+    await save({ ...(keys && { keySet: { keys } }), fetchedAt: now() - ageMs });
+    source.fault = 'down';
+    const begun = await verifier().start();
+    expect(stateOf(begun)).toBe('waiting');
+    const message = 'LAST_GOOD_FOLDER: a file is ignored';
+    expect(begun.warnings).toContainEqual(
+      expect.objectContaining({ message, reason: expect.stringContaining(reason) }),
+    );
+  });
+});
+
+describe('restored', () => {
+  it('a fetch that fails: stays, until the keys are a day old', async () => {
+    await save({ keySet: { keys: source.published }, fetchedAt: now() - 23 * HOUR_MS });
+    source.fault = 'down';
+    const begun = await verifier().start();
+    jest.advanceTimersByTime(HOUR_MS - 10_000);
+    await begun.settled();
+    expect(stateOf(begun)).toBe('restored');
+    expect(await begun.statusOf(await source.token())).toBe(200);
+    jest.advanceTimersByTime(10_000);
+    await begun.settled();
+    expect(begun.issuer.secondsUntilRefusal).toBe(0);
+    expect(await begun.statusOf(await source.token())).toBe(503);
+  });
+
+  it('a fetch that succeeds: current, and what the issuer says counts', async () => {
+    await save({ keySet: { keys: [] }, fetchedAt: now() });
+    const begun = await verifier().start();
+    expect(stateOf(begun)).toBe('current');
+    expect(await begun.statusOf(await source.token())).toBe(200);
+  });
+});
+
+describe('current', () => {
+  it('a fetch that succeeds: stays, and the keys are new again', async () => {
+    const begun = await verifier().start();
+    const { keySet } = begun.issuer;
+    await begun.pass(MINUTE_SECONDS);
+    expect(stateOf(begun)).toBe('current');
+    expect(begun.issuer.ageSeconds).toBeLessThan(10);
+    expect(begun.issuer.keySet).toBe(keySet); // so remembered tokens are not verified again
+  });
+
+  it('a fetch that fails: away, and the keys are used until they are a day old', async () => {
+    const begun = await verifier().start();
+    source.fault = 'down';
+    await begun.pass(MINUTE_SECONDS);
+    expect(stateOf(begun)).toBe('away');
+    expect(await begun.statusOf(await source.token())).toBe(200);
+    jest.advanceTimersByTime(24 * HOUR_MS - MINUTE_SECONDS * 1_000 - 1);
+    await begun.settled();
+    expect(await begun.statusOf(await source.token())).toBe(200);
+    jest.advanceTimersByTime(1);
+    expect(await begun.statusOf(await source.token())).toBe(503);
+    expect(begun.issuers.obstacle).toBe('No signing keys of the issuer are available.');
+  });
+});
+
+describe('away', () => {
+  it('a fetch that fails: stays, with pauses that grow to a minute', async () => {
+    const begun = await verifier().start();
+    source.fault = 'down';
+    const asked = await begun.pass(300);
+    expect(asked).toEqual([55, 60, 70, 90, 130, 185, 240, 295]);
+    expect(stateOf(begun)).toBe('away');
+  });
+
+  it('a fetch that succeeds: current, with a line in the log', async () => {
+    const begun = await verifier().start();
+    source.fault = 'down';
+    await begun.pass(MINUTE_SECONDS);
+    source.fault = 'none';
+    await begun.pass(MINUTE_SECONDS);
+    expect(stateOf(begun)).toBe('current');
+    expect(begun.issuer.ageSeconds).toBeLessThan(MINUTE_SECONDS);
+  });
+});
+
+describe('its life', () => {
+  it('a second start does nothing', async () => {
+    const begun = await verifier().start();
+    await begun.start();
+    expect(await begun.pass(MINUTE_SECONDS)).toEqual([55]);
+  });
+
+  it('an end during a fetch is an end', async () => {
+    const begun = await verifier().start();
+    source.fault = 'slow';
+    jest.advanceTimersByTime(55_000);
+    await begun.until(() => source.isHoldingBack);
+    begun.issuers.onApplicationShutdown();
+    await begun.pass(2); // the fetch ends
+    source.fault = 'none';
+    expect(await begun.pass(300)).toEqual([]);
+  });
+});

@@ -1,0 +1,242 @@
+// Starts while the database is away. How long they take is measured by `npm run faults -- sizes`.
+import { readFileSync } from 'node:fs';
+import { readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { fastClock, skewedClock } from '../support/clocks.js';
+import { type IssuedKey, issueKey } from '../support/keys.js';
+import { ALL_PATHS, PATHS } from '../support/paths.js';
+import { expectProblem } from '../support/problem.js';
+import { Proxy } from '../support/proxy.js';
+import { type LogLine, type RunningService, until } from '../support/service.js';
+import { testFolder } from '../support/test-folder.js';
+import { testWorld } from '../support/test-world.js';
+import { entityTagOf } from '../support/traffic.js';
+
+const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
+const HOUR_SECONDS = 3_600;
+/** When codes begin and end, after the start of the test. */
+const MOMENT_SECONDS = HOUR_SECONDS;
+const A_DAY = { API_KEY_MAX_AGE_SECONDS: String(24 * HOUR_SECONDS) };
+
+const world = testWorld();
+let proxy: Proxy;
+const folder = testFolder();
+let revoked: IssuedKey;
+/** Valid for longer than the clocks of the tests are ahead. */
+let token: string;
+/** The answers of the replica that wrote the files. */
+let before: unknown;
+const running: RunningService[] = [];
+
+async function start(environment: Record<string, string> = {}): Promise<RunningService> {
+  const service = await world.start({
+    DATABASE_URL: proxy.url,
+    LAST_GOOD_FOLDER: folder,
+    ...environment,
+  });
+  running.push(service);
+  return service;
+}
+
+const ask = (service: RunningService, path: string = UPDATE, headers = {}) =>
+  world.get(path, { service, headers: { Authorization: `Bearer ${token}`, ...headers } });
+
+const answers = (service: RunningService): Promise<unknown> =>
+  Promise.all(
+    [...ALL_PATHS, `${CODES}?code=S1`].map(async (path) => {
+      const { status, headers, text } = await ask(service, path);
+      return { path, status, etag: headers.get('etag'), text };
+    }),
+  );
+
+const isServed = ({ msg }: LogLine): boolean => msg === 'LAST_GOOD_FOLDER is served';
+const isIgnored = ({ msg }: LogLine): boolean => msg === 'LAST_GOOD_FOLDER: a file is ignored';
+
+/** Resolves when a file of each topic is served. */
+const bothAreServed = (service: RunningService): Promise<unknown> =>
+  Promise.all(
+    ['codes', 'keys'].map((topic) =>
+      service.waitForLog((line) => isServed(line) && line['topic'] === topic),
+    ),
+  );
+
+/** Waits until the service is ready and says just this beside. */
+const becomesReady = (service: RunningService, remarks = ''): Promise<void> =>
+  until(async () => {
+    const { status, text } = await service.readiness();
+    return status === 200 && text === `{"status":"ok"${remarks}}`;
+  });
+
+/** Resolves when the files of codes, keys and the issuer are there. */
+const allAreWritten = (service: RunningService): Promise<void> =>
+  until(async () => (await service.metric('order_lookup_last_good_writes_total')) >= 3);
+
+function takeDatabaseAway(): void {
+  proxy.mode = 'refuse';
+  proxy.cut();
+}
+
+beforeAll(async () => {
+  revoked = await issueKey(world.database, { revokedAt: new Date().toISOString() });
+  proxy = await Proxy.before(world.database.urlOf('order_lookup_service'));
+  const exp = Math.floor(Date.now() / 1000) + 48 * HOUR_SECONDS;
+  token = await world.issuer.token({ claims: { exp } });
+  const moment = `to_timestamp(${Date.now() / 1000 + MOMENT_SECONDS})`;
+  await world.database.query(
+    `insert into code_list_value (code_list, value, valid_from)
+       values ('orderType', 'After', ${moment});
+     insert into communication_code (code_type, code, description, valid_until)
+       values ('SAMPLE', 'Before', 'Sample', ${moment})`,
+  );
+  const writer = await start();
+  await becomesReady(writer);
+  await allAreWritten(writer);
+  before = await answers(writer);
+  await writer.kill();
+});
+beforeEach(takeDatabaseAway);
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((service) => service.kill()));
+});
+afterAll(() => proxy?.close());
+
+it('the files are for their owner only', async () => {
+  const names = await readdir(folder);
+  expect(names).toHaveLength(3);
+  for (const name of names) {
+    const { mode } = await stat(join(folder, name));
+    expect(mode & 0o777).toBe(0o600);
+  }
+});
+
+it('a start while the database is away serves the files, until it answers', async () => {
+  const service = await start();
+  await becomesReady(service, ',"fromFile":["codes","keys"]');
+  expect(await answers(service)).toEqual(before);
+  expect(await service.metric('order_lookup_served_from_file')).toBe(2);
+  expect((await ask(service, UPDATE, { 'Api-Key': revoked.key })).status).toBe(401);
+
+  await world.database.addValue('Returned');
+  proxy.mode = 'pass';
+  await until(async () => (await ask(service)).text.includes('"Returned"'));
+  await becomesReady(service);
+  expect(await service.metric('order_lookup_served_from_file')).toBe(0);
+});
+
+it('a start while the issuer is away, too, serves its file until it answers', async () => {
+  world.issuer.fault = 'down';
+  const service = await start();
+  await becomesReady(service, ',"fromFile":["codes","keys","signing-keys"]');
+  expect(await answers(service)).toEqual(before);
+  world.issuer.fault = 'none';
+  await becomesReady(service, ',"fromFile":["codes","keys"]');
+});
+
+it('a start while the database swallows everything serves the files, too', async () => {
+  proxy.mode = 'swallow';
+  const service = await start();
+  await becomesReady(service, ',"fromFile":["codes","keys"]');
+});
+
+it('a file whose stamp the database names counts while its tables are locked, and is confirmed', async () => {
+  proxy.mode = 'pass';
+  const writer = await start();
+  await becomesReady(writer);
+  await allAreWritten(writer);
+  await writer.kill();
+  const holder = await world.database.session();
+  await holder.query('begin; lock table api_key, communication_code in access exclusive mode');
+  const service = await start();
+  await bothAreServed(service);
+  expect((await ask(service)).status).toBe(200);
+  await becomesReady(service);
+  await holder.query('rollback');
+});
+
+it('a file counts no more if the database names another stamp, however long the reading takes', async () => {
+  proxy.mode = 'pass';
+  await world.database.addValue('Changed');
+  await world.database.query(`update api_key set client = client || '.'`);
+  const holder = await world.database.session();
+  await holder.query('begin; lock table api_key, communication_code in access exclusive mode');
+  const service = await start();
+  await service.waitForLog(({ msg }) => msg === 'database (codes): failed, trying on');
+  await service.waitForLog(({ msg }) => msg === 'database (keys): failed, trying on');
+  expect((await ask(service)).status).toBe(503);
+  expect(service.lines.filter(isServed)).toEqual([]);
+  await holder.query('rollback');
+  await becomesReady(service);
+});
+
+it('moments count in a file, and it may be used for almost as long as a running replica uses its keys', async () => {
+  const service = await start({ ...skewedClock((24 * HOUR_SECONDS - 600) * 1000), ...A_DAY });
+  await bothAreServed(service);
+  const reply = await ask(service);
+  expect(reply.status).toBe(200);
+  expect(reply.text).toContain('"After"');
+  const { text, headers } = await ask(service, CODES);
+  expect(text).not.toContain('"Before"');
+  expect(headers.get('etag')).toBe(entityTagOf(Buffer.from(text)));
+});
+
+it.each([
+  { what: 'is too old', aheadSeconds: 24 * HOUR_SECONDS + 1 },
+  { what: 'was confirmed in the future, since a clock was set back', aheadSeconds: -HOUR_SECONDS },
+])('a list of keys that $what is not used', async ({ aheadSeconds }) => {
+  const service = await start({ ...skewedClock(aheadSeconds * 1000), ...A_DAY });
+  await bothAreServed(service);
+  const { status, text } = await service.readiness();
+  expect(status).toBe(503);
+  expect(text).toContain('The list of API keys is too old.');
+  expectProblem(await ask(service), 'cannot-verify-credentials');
+});
+
+it('files of another database are ignored with a line each, and the start waits', async () => {
+  const service = await start({ DATABASE_URL: `${proxy.url}_other` });
+  const ofTopics = (): readonly LogLine[] =>
+    service.lines.filter((line) => isIgnored(line) && !String(line['path']).includes('issuer-'));
+  await until(async () => ofTopics().length === 2);
+  for (const { reason } of ofTopics()) {
+    expect(reason).toMatch(/^it was written for .*, not for .*_other$/);
+  }
+  expect(await service.readiness()).toMatchObject({ status: 503 });
+  expectProblem(await ask(service), 'cannot-verify-credentials');
+});
+
+it('the file of the keys says when the database last confirmed them, not when it was written', async () => {
+  proxy.mode = 'pass';
+  const ownFolder = join(folder, 'kept');
+  // A minute between two writes is a second
+  const service = await start({ ...fastClock(60), LAST_GOOD_FOLDER: ownFolder });
+  const writes = (): Promise<number> => service.metric('order_lookup_last_good_writes_total');
+  const confirmedAtMs = (): number =>
+    JSON.parse(readFileSync(join(ownFolder, 'keys.json'), 'utf8')).content.confirmedAtMs;
+  await service.ready();
+  await allAreWritten(service);
+  takeDatabaseAway();
+  await until(async () => (await service.metric('order_lookup_database_up')) === 0);
+  const nextConfirmedAtMs = async (): Promise<number> => {
+    const earlier = await writes();
+    await until(async () => (await writes()) > earlier);
+    return confirmedAtMs();
+  };
+  await nextConfirmedAtMs(); // it may have begun before
+  const first = await nextConfirmedAtMs();
+  expect(Math.abs((await nextConfirmedAtMs()) - first)).toBeLessThan(60_000); // the writes are further apart
+});
+
+it('a folder that cannot be written causes one line for each file, and nothing else', async () => {
+  proxy.mode = 'pass';
+  const noFolder = join(folder, 'no-folder');
+  await writeFile(noFolder, '');
+  const service = await start({ LAST_GOOD_FOLDER: noFolder });
+  await service.ready();
+  for (const name of ['codes', 'keys']) {
+    const message = `writing ${join(noFolder, `${name}.json`)}: failed, trying on`;
+    const { reason } = await service.waitForLog(({ msg }) => msg === message);
+    expect(reason).toMatch(/ENOTDIR|EEXIST/);
+  }
+  expect((await ask(service)).status).toBe(200);
+  expect(await service.metric('order_lookup_last_good_writes_total')).toBeGreaterThan(0);
+});

@@ -1,0 +1,121 @@
+import { jest } from '@jest/globals';
+import { AccessTokensService } from '../../src/auth/access-tokens/access-tokens.service.js';
+import type { TokenVerdict } from '../../src/auth/fault.js';
+import { Issuer as SigningIssuer } from '../../src/auth/issuers/issuer.js';
+import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
+import { Configuration } from '../../src/configuration/configuration.js';
+import { LastGoodFolder } from '../../src/snapshots/last-good-folder.js';
+import { Metrics } from '../../src/telemetry/metrics.js';
+import type { LogEntry, ServiceLogger } from '../../src/telemetry/service-logger.js';
+import { AUDIENCE, type Issuer } from './issuer.js';
+
+/** Lets the process go on. The clock of a test does not turn it. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Of which each fetch by the timer is a call. */
+type Refresh = (this: SigningIssuer) => Promise<void>;
+const prototype = SigningIssuer.prototype as unknown as { refresh: Refresh };
+const running = new Set<Promise<void>>();
+
+/**
+ * The part of the service that verifies access tokens, with real issuers over HTTP. Its clock is turned by the test:
+ * nobody waits, and the machine may be as slow as it likes.
+ */
+export class Verifier {
+  readonly metrics = new Metrics();
+  /** Lines of the log with the level warn or error. */
+  readonly warnings: LogEntry[] = [];
+  readonly folder: LastGoodFolder;
+  readonly issuers: IssuersService;
+  readonly tokens: AccessTokensService;
+  private readonly logger = {
+    log: () => undefined,
+    warn: (entry: LogEntry) => this.warnings.push(entry),
+    error: (entry: LogEntry) => this.warnings.push(entry),
+  } as unknown as ServiceLogger;
+
+  constructor(
+    private readonly sources: readonly Issuer[],
+    variables: Partial<Configuration> = {},
+  ) {
+    const OAUTH_ISSUER = sources.map(({ url }) => url);
+    const given = { OAUTH_ISSUER, OAUTH_AUDIENCE: [AUDIENCE], ...variables };
+    const configuration = Object.assign(new Configuration(), given);
+    this.folder = new LastGoodFolder(configuration, this.metrics, this.logger);
+    this.issuers = new IssuersService(configuration, this.folder, this.logger, this.metrics);
+    this.tokens = new AccessTokensService(configuration, this.issuers, this.metrics);
+  }
+
+  /** Call it before the first verifier is made. */
+  static turnClock(): void {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
+    // A fetch ends where the issuer gives no answer, not where the machine is slow
+    jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(new Error('the time is over')), 2_000);
+      return controller.signal;
+    });
+    const refresh = Object.getOwnPropertyDescriptor(prototype, 'refresh')?.value as Refresh;
+    jest.spyOn(prototype, 'refresh').mockImplementation(async function (this: SigningIssuer) {
+      const refreshing = refresh.call(this);
+      running.add(refreshing);
+      await refreshing;
+      running.delete(refreshing);
+    });
+  }
+
+  /** The first of its issuers. */
+  get issuer(): SigningIssuer {
+    const [issuer] = this.issuers.all;
+    if (!issuer) throw new Error('there is no issuer');
+    return issuer;
+  }
+
+  /** Has the keys fetched for the first time. */
+  async start(): Promise<this> {
+    await Promise.all(this.issuers.all.map((issuer) => issuer.start()));
+    return this;
+  }
+
+  async verify(token: string): Promise<TokenVerdict> {
+    return this.tokens.verify(`Bearer ${token}`);
+  }
+
+  async statusOf(token: string): Promise<number> {
+    const verdict = await this.verify(token);
+    if (verdict.isAccepted) return 200;
+    return verdict.fault.undecided === undefined ? 401 : 503;
+  }
+
+  /** Waits until the service waits for nothing but the clock. */
+  async settled(): Promise<void> {
+    do {
+      await turn();
+    } while (running.size > 0 && !this.sources.some(({ isHoldingBack }) => isHoldingBack));
+  }
+
+  /** Waits for something that a request under way does. */
+  async until(holds: () => boolean | Promise<boolean>): Promise<void> {
+    while (!(await holds())) await turn();
+  }
+
+  /** Lets seconds pass. Gives those in which the first issuer was asked for its keys. */
+  async pass(
+    seconds: number,
+    eachSecond?: (second: number) => Promise<unknown>,
+  ): Promise<number[]> {
+    const asked: number[] = [];
+    for (let second = 1; second <= seconds; second++) {
+      const before = this.keySetHits;
+      jest.advanceTimersByTime(1_000);
+      await this.settled();
+      await eachSecond?.(second);
+      if (this.keySetHits > before) asked.push(second);
+    }
+    return asked;
+  }
+
+  private get keySetHits(): number {
+    return this.sources[0]?.jwksHits ?? 0;
+  }
+}
