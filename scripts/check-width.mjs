@@ -6,14 +6,15 @@ import process from 'node:process';
 
 const MAX_COLUMNS = 120;
 const ROOMS = [
-  /^src\/(bootstrap|collections|demo|documentation|html|http|lookups|management|problems|snapshots|telemetry)\//,
+  /^src\/(bootstrap|collections|configuration|demo|documentation|html|http)\//,
+  /^src\/(lookups|management|problems|snapshots|telemetry)\//,
   /^src\/administration\/(codes|frame|keys|lists|migrate)\//,
   /^src\/database\/.*\.ts$/,
   /^src\/order-[a-z0-9-]+\//,
   /^src\/auth\//,
   /^src\/(app\.module|main|migrate)\.ts$/,
   /^scripts\//,
-  /^test\/(bench|black-box|demo|deploy|documentation|faults|http|management|support|telemetry)\//,
+  /^test\/(bench|black-box|configuration|demo|deploy|documentation|faults|http|management|support|telemetry)\//,
   /^test\/auth\/(access-tokens|issuer-states|issuers|providers|routes|settings|tokens)\./,
   /^test\/administration\/(keys|show|lists\/|migrate\/drift)/,
   /^test\/database\/(dump|objects)\./,
