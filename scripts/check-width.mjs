@@ -17,7 +17,7 @@ const ROOMS = [
   /^test\/(bench|black-box|demo|deploy|documentation|faults|http|support|telemetry)\//,
   /^test\/auth\/(access-tokens|issuer-states|issuers|providers|routes|settings|tokens)\./,
   /^test\/administration\/(doctor|keys|show|lists\/|migrate\/drift)/,
-  /^test\/database\/(dump|objects)\./,
+  /^test\/database\/(constraints|dump|history|objects)\./,
 ];
 
 const files = ['scripts', 'src', 'test'].flatMap((folder) =>
