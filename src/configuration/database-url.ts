@@ -45,8 +45,23 @@ function checked(subject: string, text: string): string {
   return url;
 }
 
+const SCHEME = /^postgres(?:ql)?:\/\//;
+
+/**
+ * Whether user and password may have been split wrongly: `@` stands once at most, and before each other sign. Else parts
+ * of a password would be taken for a host, a port or a database, and messages name those.
+ */
+function isSplitWrongly(text: string): boolean {
+  const address = text.replace(SCHEME, '');
+  const [authority = '', ...others] = address.split(/[/?#]/);
+  const isLater = others.some((part) => part.includes('@'));
+  return isLater || authority.split('@').length > 2;
+}
+
 function faultOf(text: string, url: string): string | undefined {
   if (text === '') return `is not set: ${FORM}`;
+  if (SCHEME.test(text) && isSplitWrongly(text))
+    return 'holds a sign of a password that ends it too early: write %40 for @, %2F for /, %23 for # and %3F for ?';
   if (SEVERAL_HOSTS.test(text))
     return 'names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer before Patroni';
   const address = text.replace(NO_HOST, '$1localhost');

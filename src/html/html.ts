@@ -31,6 +31,7 @@ function markupOf(part: Part): string {
 const STYLE = `
   html { color-scheme: light dark; background: Canvas; font: 16px/1.5 system-ui, sans-serif; }
   body { max-width: 44rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
+  th, td { padding: 0.2rem 1rem 0.2rem 0; text-align: left; vertical-align: top; }
 `;
 
 /** Allows the styles of a page and nothing else. */

@@ -1,7 +1,12 @@
 import { Module } from '@nestjs/common';
 import { LookupsModule } from '../lookups/lookups.module.js';
+import { HealthMetrics } from './health.metrics.js';
 import { HealthService } from './health.service.js';
 import { ManagementServer } from './management.server.js';
+import { StateService } from './state.service.js';
 
-@Module({ imports: [LookupsModule], providers: [HealthService, ManagementServer] })
+@Module({
+  imports: [LookupsModule],
+  providers: [HealthService, HealthMetrics, StateService, ManagementServer],
+})
 export class ManagementModule {}

@@ -1,55 +1,116 @@
-// The port for operators. It is separate from the API's port, is not subject to its limits, and needs no credentials.
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
+import { HTML_PAGE_POLICY } from '../html/html.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { HealthService } from './health.service.js';
+import { statePage } from './state-page.js';
+import { StateService } from './state.service.js';
 
-const PAGE = 'text/html; charset=utf-8';
+const RELOAD_SECONDS = 10;
 
+interface Resource {
+  readonly type: string;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * The port for operators. It has a server of its own, so that it has no limits of the API, needs no credentials, and
+ * answers until the service has ended.
+ */
 @Injectable()
 export class ManagementServer implements OnApplicationShutdown {
   readonly server: Server;
+  private readonly logger = new Logger(ManagementServer.name);
 
   constructor(
     private readonly health: HealthService,
+    private readonly state: StateService,
     private readonly configuration: Configuration,
     private readonly metrics: Metrics,
   ) {
     this.server = createServer((request, response) => void this.answer(request, response));
   }
 
-  /** Called last, so that health and metrics are available while the service ends. */
+  /** Nest calls it last, so that health and metrics are there while the service ends. */
   onApplicationShutdown(): void {
     this.server.close().closeAllConnections();
   }
 
   private async answer({ url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [path = ''] = url.split('?');
     try {
-      const [type, body] = await this.read(url.replace(/\?.*/, ''));
-      if (type === PAGE) response.setHeader('Refresh', '10'); // a browser asks again after ten seconds
-      response.setHeader('Content-Type', type).setHeader('Cache-Control', 'no-store').end(body);
+      const { type, body, headers } = await this.read(path);
+      const fields = { 'Content-Type': type, 'Cache-Control': 'no-store', ...headers };
+      response.writeHead(200, fields).end(body);
     } catch (error) {
-      const detail = 'The state cannot be collected.';
-      const problem = error instanceof Problem ? error : new Problem('internal-error', { detail });
-      const requestId = randomUUID();
-      const { status, headers, body } = problem.render(requestId, this.configuration.baseAddress);
-      response.writeHead(status, { 'X-Request-Id': requestId, ...headers }).end(body);
+      this.refuse(response, error);
     }
   }
 
-  private async read(path: string): Promise<[type: string, body: string]> {
-    const { obstacles, remarks } = this.health;
-    const { registry } = this.metrics;
-    if (path === '/') return [PAGE, await this.health.page()];
-    if (path === '/health/live') return ['application/json', '{"status":"ok"}'];
-    if (path === '/metrics') return [registry.contentType, await registry.metrics()];
-    const detail = 'There are /, /health/live, /health/ready and /metrics.';
-    if (path !== '/health/ready') throw new Problem('not-found', { detail });
+  /** @throws Problem */
+  private async read(path: string): Promise<Resource> {
+    switch (path) {
+      case '/':
+        return this.page();
+      case '/health/live':
+        return jsonOf({ status: 'ok' });
+      case '/health/ready':
+        return this.readiness();
+      case '/metrics': {
+        const { registry } = this.metrics;
+        return { type: registry.contentType, body: await registry.metrics() };
+      }
+      default:
+        throw new Problem('not-found', {
+          detail: 'There are /, /health/live, /health/ready and /metrics.',
+        });
+    }
+  }
+
+  private readiness(): Resource {
+    const { obstacles, restoredParts, refusals } = this.health;
     if (obstacles.length > 0)
       throw new Problem('not-ready', { detail: obstacles.join(' '), headers: retryAfter(1) });
-    return ['application/json', JSON.stringify({ status: 'ok', ...remarks })];
+    return jsonOf({
+      status: 'ok',
+      fromFile: restoredParts.length > 0 ? restoredParts : undefined,
+      refused: refusals.length > 0 ? refusals : undefined,
+    });
   }
+
+  private async page(): Promise<Resource> {
+    const { isReady, obstacles, refusals } = this.health;
+    const body = statePage({
+      isReady,
+      warnings: [...new Set([...obstacles, ...refusals])], // what is refused at the start is an obstacle, too
+      facts: await this.state.facts(),
+      parts: this.state.parts,
+    });
+    const headers = {
+      Refresh: String(RELOAD_SECONDS), // for a browser
+      'Content-Security-Policy': HTML_PAGE_POLICY,
+    };
+    return { type: 'text/html; charset=utf-8', body, headers };
+  }
+
+  private refuse(response: ServerResponse, error: unknown): void {
+    const problem = error instanceof Problem ? error : this.unexpected(error);
+    const requestId = randomUUID();
+    const { status, headers, body } = problem.render(requestId, this.configuration.baseAddress);
+    response.writeHead(status, { 'X-Request-Id': requestId, ...headers }).end(body);
+  }
+
+  private unexpected(error: unknown): Problem {
+    this.logger.error({ message: 'the state cannot be collected', error });
+    return new Problem('internal-error', { detail: 'The state cannot be collected.' });
+  }
+}
+
+/** Members that are undefined are left out. */
+function jsonOf(members: Readonly<Record<string, unknown>>): Resource {
+  return { type: 'application/json', body: JSON.stringify(members) };
 }

@@ -67,7 +67,7 @@ describe('a signal to end', () => {
     expect(await insist(service)).toBe(130);
   });
 
-  it('DRAIN_SECONDS is how long requests are answered; KEEP_ALIVE_SECONDS is how long a connection may be idle', async () => {
+  it('DRAIN_SECONDS is how long it answers on; KEEP_ALIVE_SECONDS how long a connection may be idle', async () => {
     const service = await world.replica({ DRAIN_SECONDS: '6', KEEP_ALIVE_SECONDS: '33' });
     const { headers } = await world.get(PATHS.orderUpdate, { service });
     expect(headers.get('keep-alive')).toBe('timeout=33');
@@ -95,7 +95,8 @@ describe('a signal to end', () => {
 
   it('cuts no answer that is being read before the closing time is over', async () => {
     await world.database.query(
-      "insert into communication_code select 'LONG', n::text, rpad('', 1000, 'x') from generate_series(1, 12000) as n",
+      `insert into communication_code
+         select 'LONG', n::text, rpad('', 1000, 'x') from generate_series(1, 12000) as n`,
     );
     // Without its limit the end waits for idle connections, too
     const environment = { ...withoutLimits(CLOSE_MS), KEEP_ALIVE_SECONDS: '5' };

@@ -1,7 +1,6 @@
-import { type JSONWebKeySet, createLocalJWKSet } from 'jose';
 import {
-  MAX_TOKEN_BYTES,
   type DecodedToken,
+  MAX_TOKEN_BYTES,
   decodeToken,
   faultOf,
   hasScope,
@@ -39,40 +38,41 @@ const SHOWN_MEMBERS = [
 const MAX_SHOWN_CHARACTERS = 500;
 
 export async function examineAccessToken(
-  text: string,
+  token: string,
   configuration: Configuration,
 ): Promise<Finding> {
-  const decoding = decodeToken(text);
-  if (!decoding.isDecoded) return fault(describeForm(text), REMEDY_OF_REASON[decoding.reason]);
-  const { token } = decoding;
-  const held = describeMembers(token);
-  const reason = faultOf(token, configuration);
+  const decoded = decodeToken(token);
+  if (!decoded.isDecoded) return fault(describeForm(token), REMEDY_OF_REASON[decoded.reason]);
+  const held = describeMembers(decoded.token);
+  const reason = faultOf(decoded.token, configuration);
   if (reason) return fault(`refused for the reason "${reason}": ${held}`, REMEDY_OF_REASON[reason]);
 
-  const check = await checkSignature(text, String(token.claims.iss), configuration);
-  if (check === 'no-keys')
+  const { claims } = decoded.token;
+  const check = await verify(token, String(claims.iss), configuration);
+  if (check === undefined)
     return ok('its signature was not checked: there are no keys of its issuer');
   if (check === 'signature') return fault(`no key of its issuer verifies its signature: ${held}`);
   if (check === 'claims') return fault(`a claim has a wrong form: ${held}`);
   const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
-  if (scope && !hasScope(token.claims, scope)) return fault(`it lacks the scope ${scope}: 403`);
-  const expiry = new Date(Number(token.claims.exp) * 1000);
+  if (scope && !hasScope(claims, scope)) return fault(`it lacks the scope ${scope}: 403`);
+  const expiry = new Date(Number(claims.exp) * 1000);
   return ok(`it passes until ${expiry.toISOString()}`);
 }
 
-async function checkSignature(
-  text: string,
+/** Undefined where its issuer gives no keys: the examination of the issuer says why. */
+async function verify(
+  token: string,
   issuer: string,
   configuration: Configuration,
-): Promise<TokenCheck | 'no-keys'> {
-  let keySet: JSONWebKeySet;
+): Promise<TokenCheck | undefined> {
+  const { OAUTH_AUDIENCE: audiences } = configuration;
+  let keys: Awaited<ReturnType<typeof fetchKeysOf>>;
   try {
-    ({ keySet } = await fetchKeysOf(issuer, configuration));
+    keys = await fetchKeysOf(issuer, configuration);
   } catch {
-    return 'no-keys'; // the examination of the issuer says why
+    return undefined;
   }
-  const audiences = configuration.OAUTH_AUDIENCE;
-  return verifyToken(text, createLocalJWKSet(keySet), { issuer, audiences });
+  return verifyToken(token, keys.select, { issuer, audiences });
 }
 
 function describeForm(token: string): string {

@@ -1,4 +1,4 @@
-import type { JSONWebKeySet } from 'jose';
+import { type JSONWebKeySet, createLocalJWKSet } from 'jose';
 import { discover } from '../../auth/issuers/discovery.js';
 import { fetchJson } from '../../auth/issuers/fetch-json.js';
 import type { Configuration } from '../../configuration/configuration.js';
@@ -13,7 +13,8 @@ export async function fetchKeysOf(issuer: string, configuration: Configuration) 
   const index = configuration.OAUTH_ISSUER.indexOf(issuer);
   const address =
     configuration.OAUTH_JWKS_URI[index] || (await discover(issuer, configuration)).jwks_uri;
-  return { address, keySet: (await fetchJson(address)) as JSONWebKeySet };
+  const keySet = (await fetchJson(address)) as JSONWebKeySet;
+  return { address, keySet, select: createLocalJWKSet(keySet) };
 }
 
 export async function examineIssuer(
