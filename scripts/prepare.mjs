@@ -1,5 +1,6 @@
-// What `npm start`, `npm test` and the administration commands need before they can run in a fresh clone: a Node.js that
-// is new enough, the dependencies of package-lock.json, and a build of src/. Does nothing where all are up to date.
+// What `npm start`, `npm test` and the administration commands need before they can run in a fresh clone: a Node.js
+// that is new enough, the dependencies of package-lock.json, and a build of src/. Does nothing where all are up to
+// date.
 //
 // `prepare.mjs FILE WORD…` runs a program afterwards, in this process, so that a signal that npm passes on reaches it.
 // Scripts such as `prestart` are not used: npm skips them if ignore-scripts is set.
@@ -33,7 +34,8 @@ function assertWritable(folder) {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch ({ code }) {
     end(
-      `${folder} cannot be written (${code}). If it belongs to another user, take the clone over: sudo chown -R "$(id -un)" .`,
+      `${folder} cannot be written (${code}). If it belongs to another user, take the clone over: ` +
+        'sudo chown -R "$(id -un)" .',
     );
   }
 }

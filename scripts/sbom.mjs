@@ -1,5 +1,6 @@
-// `npm run sbom`: a CycloneDX bill of the packages that the service runs with, made by `npm sbom` from package-lock.json. Its option
-// --omit=dev leaves out every package that a development dependency needs as well, so it gets a lock file without those.
+// `npm run sbom`: a CycloneDX bill of the packages that the service runs with, made by `npm sbom` from
+// package-lock.json. Its option --omit=dev leaves out every package that a development dependency needs as well, so it
+// gets a lock file without those.
 import { execSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Run by `npm version`: writes the version of package.json into the files that cannot read it themselves. With --check it writes nothing,
-// and fails where one differs.
+// Run by `npm version`: writes the version of package.json into the files that cannot read it themselves. With --check
+// it writes nothing, and fails where one differs.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';

@@ -1,5 +1,6 @@
-// `npm run test:kubernetes -- [--context NAME] [--image NAME] [--postgres NAME]`: what docs/kubernetes.md shows, on the cluster of the present
-// context, in a namespace of its own that denies all traffic. It removes what it made, also after a failure or Ctrl-C.
+// `npm run test:kubernetes -- [--context NAME] [--image NAME] [--postgres NAME]`: what docs/kubernetes.md shows, on the
+// cluster of the present context, in a namespace of its own that denies all traffic. It removes what it made, also
+// after a failure or Ctrl-C.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -34,7 +35,9 @@ const API = '-l app.kubernetes.io/component=api';
 const REPLICAS = 2; // as the autoscaler of the manifests has it
 
 console.log(
-  `Needs kubectl 1.27 or later, a cluster to try things on, and two images that its nodes have or can pull: ${given.image} (or --image NAME) and ${given.postgres} (or --postgres NAME). Makes the namespace ${NAME}, and takes about ten minutes.`,
+  'Needs kubectl 1.27 or later, a cluster to try things on, and two images that its nodes have or can pull: ' +
+    `${given.image} (or --image NAME) and ${given.postgres} (or --postgres NAME). ` +
+    `Makes the namespace ${NAME}, and takes about ten minutes.`,
 );
 const ask = (...words) => spawnSync('kubectl', words, { encoding: 'utf8' });
 const refuse = (sentence) => {
@@ -56,17 +59,26 @@ const { signal } = interruption;
 for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => interruption.abort());
 const pause = (seconds) => setTimeout(seconds * 1000, undefined, { signal });
 
+/** What a process has printed so far. */
+function collectOutput(child) {
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'])
+    child[name].on('data', (text) => {
+      output[name] += text;
+    });
+  return output;
+}
+
 /** Runs a command of the shell, and gives what it printed. Ctrl-C reaches it, too. */
 async function sh(command, input = '') {
   const child = spawn('bash', ['-euo', 'pipefail', '-c', command], { env, cwd: PROJECT });
-  let [printed, errors] = ['', ''];
-  child.stdout.on('data', (text) => (printed += text));
-  child.stderr.on('data', (text) => (errors += text));
+  const output = collectOutput(child);
   child.stdin.on('error', () => undefined).end(input);
   const [status] = await once(child, 'close');
   signal.throwIfAborted();
-  if (status !== 0) throw new Error(`${command}\nended with ${status}: ${printed}${errors}`);
-  return printed.trim();
+  const { stdout, stderr } = output;
+  if (status !== 0) throw new Error(`${command}\nended with ${status}: ${stdout}${stderr}`);
+  return stdout.trim();
 }
 const report = (line) => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
 
@@ -125,9 +137,7 @@ async function scale(count) {
 async function underTraffic(key, name, work, mayRepeat = false) {
   const words = ['exec', '-i', 'traffic', '--', ...PROGRAM.split(' '), key];
   const callers = spawn('kubectl', words, { env });
-  let [printed, errors] = ['', ''];
-  callers.stderr.on('data', (text) => (errors += text));
-  callers.stdout.on('data', (text) => (printed += text));
+  const output = collectOutput(callers);
   const ended = once(callers, 'close');
   await Promise.race([once(callers.stdout, 'data'), ended]);
   try {
@@ -137,8 +147,10 @@ async function underTraffic(key, name, work, mayRepeat = false) {
     callers.stdin.on('error', () => undefined).end();
     await ended;
   }
-  if (!printed.includes('{')) throw new Error(`${name}: the callers ended: ${printed}${errors}`);
-  const { asked, failed, repeated, longestMs, faults } = JSON.parse(printed.split('\n')[1]);
+  const { stdout, stderr } = output;
+  if (!stdout.includes('{')) throw new Error(`${name}: the callers ended: ${stdout}${stderr}`);
+  const [, reportLine] = stdout.split('\n');
+  const { asked, failed, repeated, longestMs, faults } = JSON.parse(reportLine);
   report(`${name}: ${failed} of ${asked} failed, ${repeated} repeated, longest ${longestMs} ms`);
   if (failed > 0 || (repeated > 0 && !mayRepeat)) throw new Error(`${name}:\n${faults.join('\n')}`);
 }
@@ -158,21 +170,32 @@ async function change(key, code) {
 }
 
 let cordoned = '';
-async function main() {
+
+async function createNamespace() {
   mkdirSync(FOLDER, { recursive: true });
   const view = ask('config', 'view', '--raw', '--minify', '--flatten', `--context=${context}`);
   writeFileSync(env.KUBECONFIG, view.stdout, { mode: 0o600 });
   await sh(`kubectl create namespace ${NAME}`);
   await sh(`kubectl config set-context --current --namespace=${NAME}`);
+}
+
+/** Host names of the nodes on which pods may run; none where this user may not list nodes. */
+async function usableNodes() {
   const list = await sh('kubectl get nodes -o json || echo "{\\"items\\":[]}"');
-  const nodes = JSON.parse(list)
-    .items.filter(
-      ({ spec }) => !spec.unschedulable && !spec.taints?.some(({ effect }) => /^No/.test(effect)),
-    )
-    .map(({ metadata }) => metadata.labels['kubernetes.io/hostname']);
+  const isUsable = ({ spec }) =>
+    !spec.unschedulable && !spec.taints?.some(({ effect }) => effect.startsWith('No'));
+  const nodes = JSON.parse(list).items.filter(isUsable);
+  return nodes.map(({ metadata }) => metadata.labels['kubernetes.io/hostname']);
+}
+
+/** Database, issuer and callers; with several nodes on one of them, so that the others can be drained. */
+async function startSurroundings(nodes) {
+  const place =
+    nodes.length > 1
+      ? { NODE_LABEL: 'hostname', NODE: nodes[0] }
+      : { NODE_LABEL: 'os', NODE: 'linux' };
   const images = { IMAGE: given.image, POSTGRES_IMAGE: given.postgres };
-  const [NODE_LABEL, NODE] = nodes[1] ? ['hostname', nodes[0]] : ['os', 'linux'];
-  const values = { ANY: random(), OWNER, SERVICE, NODE_LABEL, NODE, ...images };
+  const values = { ANY: random(), OWNER, SERVICE, ...place, ...images };
   await sh('kubectl create configmap roles --from-file=deploy/database');
   await sh('kubectl create configmap programs --from-file=scripts/kubernetes');
   await sh(
@@ -183,7 +206,10 @@ async function main() {
   // From now on: PostgreSQL's image begins as root
   await sh(`kubectl label namespace ${NAME} pod-security.kubernetes.io/enforce=restricted`);
   report('database, issuer and callers run');
+}
 
+/** What the page shows. Gives the API key that its command issued. */
+async function followPage() {
   writeOverlay('info');
   await sh(makeSecrets);
   await sh(rollOut);
@@ -193,6 +219,45 @@ async function main() {
     report('NOTE: this cluster does not enforce network policies');
   const [key] = (await sh(issueKey)).match(/ols_[\w-]+/) ?? [];
   if (!key) throw new Error('the command of the page printed no key');
+  return key;
+}
+
+async function killPod() {
+  await sh(
+    `kubectl delete --force --grace-period=0 $(kubectl get pods ${API} -o name | head -n 1)`,
+  );
+  await settled(REPLICAS);
+}
+
+async function takeDatabaseAway() {
+  await sh("kubectl exec db -- sh -c 'touch /away/now; (sleep 1; kill -INT 1) >/dev/null 2>&1 &'");
+  await pause(30);
+  await sh('kubectl exec db -- rm -f /away/now');
+  await sh('kubectl wait --for=condition=Ready --timeout=2m pod/db');
+}
+
+async function drainNode(key, nodes) {
+  const helpers = await sh('kubectl get pod db -o jsonpath={.spec.nodeName}');
+  const used = (await settled(REPLICAS)).map(({ spec }) => spec.nodeName);
+  const node = used.find((name) => name !== helpers);
+  const mayDrain = await sh('kubectl auth can-i patch nodes || true');
+  if (nodes.length < 2 || !node || mayDrain !== 'yes') {
+    report('SKIPPED: a drained node needs two nodes and the right to drain one');
+    return;
+  }
+  await underTraffic(key, 'a drained node', async () => {
+    cordoned = node;
+    const what = `--pod-selector=order-lookup-test=${NAME} --ignore-daemonsets --delete-emptydir-data`;
+    await sh(`kubectl drain ${node} ${what} --timeout=4m`);
+    await settled(REPLICAS);
+  });
+}
+
+async function main() {
+  await createNamespace();
+  const nodes = await usableNodes();
+  await startSurroundings(nodes);
+  const key = await followPage();
   await underTraffic(key, 'a key, and calls through the Service', () => pause(5));
   await change(key, 'ONE');
   writeOverlay('warn');
@@ -202,36 +267,10 @@ async function main() {
   });
   await underTraffic(key, 'scaled to 4', () => scale(4));
   await underTraffic(key, 'scaled to 2', () => scale(REPLICAS));
-  const kill = async () => {
-    await sh(
-      `kubectl delete --force --grace-period=0 $(kubectl get pods ${API} -o name | head -n 1)`,
-    );
-    await settled(REPLICAS);
-  };
-  await underTraffic(key, 'a killed pod', kill, true);
-  const away = async () => {
-    await sh(
-      "kubectl exec db -- sh -c 'touch /away/now; (sleep 1; kill -INT 1) >/dev/null 2>&1 &'",
-    );
-    await pause(30);
-    await sh('kubectl exec db -- rm -f /away/now');
-    await sh('kubectl wait --for=condition=Ready --timeout=2m pod/db');
-  };
-  await underTraffic(key, 'the database away for 30 s', away);
+  await underTraffic(key, 'a killed pod', killPod, true);
+  await underTraffic(key, 'the database away for 30 s', takeDatabaseAway);
   await change(key, 'TWO');
-  const helpers = await sh('kubectl get pod db -o jsonpath={.spec.nodeName}');
-  const used = (await settled(REPLICAS)).map(({ spec }) => spec.nodeName);
-  const node = nodes[1] && used.find((name) => name !== helpers);
-  const mayDrain = await sh('kubectl auth can-i patch nodes || true');
-  if (!node || mayDrain !== 'yes')
-    return report('SKIPPED: a drained node needs two nodes and the right to drain one');
-  const drain = async () => {
-    cordoned = node;
-    const what = `--pod-selector=order-lookup-test=${NAME} --ignore-daemonsets --delete-emptydir-data`;
-    await sh(`kubectl drain ${node} ${what} --timeout=4m`);
-    await settled(REPLICAS);
-  };
-  await underTraffic(key, 'a drained node', drain);
+  await drainNode(key, nodes);
 }
 
 /** Runs to its end whatever happens: a second Ctrl-C does not reach it. */

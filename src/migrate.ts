@@ -1,6 +1,6 @@
 import './configuration/supported-node.js';
 const { runProgram } = await import('./administration/frame/command.js');
-const { drift } = await import('./administration/migrate/drift.js');
+const { drift } = await import('./administration/migrate/drift/drift.js');
 const { plan } = await import('./administration/migrate/plan/plan.js');
 const { check, create, down, renumber, status, up } =
   await import('./administration/migrate/commands.js');

@@ -1,6 +1,6 @@
-// The callers of test-kubernetes.mjs, in a pod of the service's image: 50 requests a second through the Service until standard input ends, half
-// on kept connections, half on new ones. An attempt that fails is repeated, as gateways do, and counted. With a code and addresses of pods: waits
-// until each of these serves it.
+// The callers of test-kubernetes.mjs, in a pod of the service's image: 50 requests a second through the Service until
+// standard input ends, half on kept connections, half on new ones. An attempt that fails is repeated, as gateways do,
+// and counted. With a code and addresses of pods: waits until each of these serves it.
 import { once } from 'node:events';
 import http from 'node:http';
 import process from 'node:process';
@@ -18,7 +18,9 @@ const ask = (url, agent) =>
     const options = { agent, headers, signal: AbortSignal.timeout(2_000) };
     const request = http.get(url, options, (response) => {
       let body = '';
-      response.setEncoding('utf8').on('data', (text) => (body += text));
+      response.setEncoding('utf8').on('data', (text) => {
+        body += text;
+      });
       response.on('error', reject).on('end', () => {
         if (response.statusCode === 200 && body.endsWith('}')) resolve(body);
         else reject(new Error(`${response.statusCode}: ${body}`));

@@ -35,15 +35,16 @@ export class CredentialsGuard implements CanActivate {
     if (!keyVerdict.isAccepted) {
       // The 401 names the faults of both headers at once: those of the token that show without its signature
       const inspection = this.accessTokens.inspect(authorization);
-      throw this.refusals.problemFor(request, [keyVerdict, inspection]);
+      throw this.refusals.refuse(request, { key: keyVerdict, token: inspection });
     }
     // Log, metrics and rate limit name the owner of a valid key, whatever becomes of the token
     request.context.caller = keyVerdict.caller;
-    this.rateLimiter.countOrThrow(keyVerdict.caller, response);
+    this.rateLimiter.countOrThrow(keyVerdict.caller, request, response);
 
     const tokenVerdict = await this.accessTokens.verify(authorization);
-    if (!tokenVerdict.isAccepted)
-      throw this.refusals.problemFor(request, [keyVerdict, tokenVerdict]);
+    if (!tokenVerdict.isAccepted) {
+      throw this.refusals.refuse(request, { key: keyVerdict, token: tokenVerdict });
+    }
     return true;
   }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Response } from 'express';
+import type { Request, Response } from 'express';
 import { Configuration } from '../configuration/configuration.js';
 import type { Caller } from '../http/request-context.js';
 import { Problem } from '../problems/problem.js';
@@ -21,8 +21,12 @@ export class RateLimiter {
 
   constructor(private readonly configuration: Configuration) {}
 
-  /** @throws Problem 429 if the limit of the caller is used up */
-  countOrThrow({ keyId }: Caller, response: Response): void {
+  /**
+   * A 304 costs nothing: it is given back, and sent also where the limit is used up. So a request that may get one is
+   * not refused here: its context keeps the problem for whoever makes the answer.
+   * @throws Problem 429 if the limit of the caller is used up
+   */
+  countOrThrow({ keyId }: Caller, request: Request, response: Response): void {
     const { RATE_LIMIT_PER_MINUTE: limit } = this.configuration;
     if (limit === 0) return; // off
     const nowMs = performance.now();
@@ -34,13 +38,15 @@ export class RateLimiter {
     response.setHeader('RateLimit-Policy', `"key";q=${limit};w=${WINDOW_SECONDS}`);
     response.setHeader('RateLimit', `"key";r=${left};t=${seconds}`);
     response.once('close', () => {
-      if (response.statusCode === 304) window.count -= 1; // as openapi.yaml promises
+      if (response.statusCode === 304) window.count -= 1;
     });
     if (window.count <= limit) return;
-    throw new Problem('too-many-requests', {
+    const problem = new Problem('too-many-requests', {
       detail: `The limit of ${limit} requests a minute for this key is used up.`,
       headers: { 'Retry-After': String(seconds) },
     });
+    if (!mayBeNotModified(request)) throw problem;
+    request.context.rateLimitProblem = problem;
   }
 
   private windowOf(keyId: string, nowMs: number): Window {
@@ -50,4 +56,9 @@ export class RateLimiter {
     this.windows.set(keyId, window);
     return window;
   }
+}
+
+/** Only these methods have conditional answers without a body (RFC 9110 section 13.1.2). */
+function mayBeNotModified({ method, headers }: Request): boolean {
+  return ['GET', 'HEAD'].includes(method) && headers['if-none-match'] !== undefined;
 }

@@ -42,7 +42,7 @@ it.each([
 ])('names $name', ({ key, token, slug, fields }) => {
   const refusals = new Refusals(new Configuration(), new Metrics());
   const request = { context: {} } as Request;
-  const problem = refusals.problemFor(request, [key, token]);
+  const problem = refusals.refuse(request, { key, token });
   expect(problem.slug).toBe(slug);
   expect(problem.circumstances.issues?.map(({ field }) => field)).toEqual(fields);
 });

@@ -31,6 +31,12 @@ interface RefusedCredential {
   readonly fault: Fault;
 }
 
+/** At least one of the two is a refusal. */
+export interface Verdicts {
+  readonly key: KeyVerdict;
+  readonly token: TokenVerdict;
+}
+
 const REALM = 'realm="order-lookup-services"';
 const KEY_CHALLENGE = `ApiKey ${REALM}, header="Api-Key"`;
 const BEARER_CHALLENGE = `Bearer ${REALM}`;
@@ -43,47 +49,45 @@ export class Refusals {
     private readonly metrics: Metrics,
   ) {}
 
-  /**
-   * Also counts the refusals, and keeps them for the log line of the request.
-   * @param verdicts of which one at least is a refusal
-   */
-  problemFor(request: Request, verdicts: readonly [KeyVerdict, TokenVerdict]): Problem {
-    const [key, token] = verdicts;
-    const all: RefusedCredential[] = [];
-    if (!key.isAccepted) all.push({ credential: API_KEY, fault: key.fault });
-    if (!token.isAccepted) all.push({ credential: ACCESS_TOKEN, fault: token.fault });
-    const named = refusedToName(all);
-    for (const { credential, fault } of named)
+  /** Counts the refusals, keeps them for the log line of the request, and gives its answer. */
+  refuse(request: Request, verdicts: Verdicts): Problem {
+    const refused = refusedToName(verdicts);
+    for (const { credential, fault } of refused) {
       this.metrics.credentialsRefused.inc({ credential: credential.name, reason: fault.reason });
+    }
     request.context.refusal = {
-      credential: named.map(({ credential }) => credential.name).join(', '),
-      reason: named.map(({ fault }) => fault.reason).join(', '),
-      owner: key.isAccepted ? undefined : key.fault.owner,
+      credential: refused.map(({ credential }) => credential.name).join(', '),
+      reason: refused.map(({ fault }) => fault.reason).join(', '),
+      owner: verdicts.key.isAccepted ? undefined : verdicts.key.fault.owner,
     };
-    return this.problemOf(named);
+    return this.problemOf(refused);
   }
 
   private problemOf(refused: readonly RefusedCredential[]): Problem {
-    const undecided = refused[0]?.fault.undecided;
-    if (undecided !== undefined)
+    const undecided = refused.find(isUndecided);
+    if (undecided) {
       return new Problem('cannot-verify-credentials', {
-        detail: `${undecided} The credentials may be valid.`,
+        detail: `${undecided.fault.undecided} The credentials may be valid.`,
         headers: retryAfter(2),
       });
-    if (refused[0]?.fault.reason === 'scope') return this.insufficientScope();
-    const issues = refused.map(issueOf);
-    const headers = { 'WWW-Authenticate': [KEY_CHALLENGE, bearerChallenge(refused)] };
-    // Unknown, revoked and expired keys get the same answer, so that it does not help to guess
-    if (refused.some(({ fault }) => fault.reason !== 'missing'))
-      return new Problem('invalid-credentials', {
-        detail: 'The credentials of the request are not valid.',
-        issues,
-        headers,
+    }
+    const reasons = refused.map(({ fault }) => fault.reason);
+    if (reasons.includes('scope')) return this.insufficientScope();
+    const circumstances = {
+      issues: refused.map(issueOf),
+      headers: { 'WWW-Authenticate': [KEY_CHALLENGE, bearerChallenge(refused)] },
+    };
+    if (reasons.every((reason) => reason === 'missing')) {
+      return new Problem('missing-credentials', {
+        detail:
+          'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
+        ...circumstances,
       });
-    return new Problem('missing-credentials', {
-      detail: 'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
-      issues,
-      headers,
+    }
+    // Unknown, revoked and expired keys get the same answer, so that it does not help to guess
+    return new Problem('invalid-credentials', {
+      detail: 'The credentials of the request are not valid.',
+      ...circumstances,
     });
   }
 
@@ -110,11 +114,18 @@ export class Refusals {
  * - Otherwise, if a credential cannot be decided, that one alone: 503.
  * - Otherwise all: 401 or 403.
  */
-function refusedToName(refused: readonly RefusedCredential[]): readonly RefusedCredential[] {
-  const undecided = refused.filter(({ fault }) => fault.undecided !== undefined);
-  if (refused.some(({ fault }) => fault.reason === 'missing'))
-    return refused.filter(({ fault }) => fault.undecided === undefined);
+function refusedToName({ key, token }: Verdicts): readonly RefusedCredential[] {
+  const refused: RefusedCredential[] = [];
+  if (!key.isAccepted) refused.push({ credential: API_KEY, fault: key.fault });
+  if (!token.isAccepted) refused.push({ credential: ACCESS_TOKEN, fault: token.fault });
+  const undecided = refused.filter(isUndecided);
+  const isOneMissing = refused.some(({ fault }) => fault.reason === 'missing');
+  if (isOneMissing) return refused.filter((each) => !isUndecided(each));
   return undecided.length > 0 ? undecided : refused;
+}
+
+function isUndecided({ fault }: RefusedCredential): boolean {
+  return fault.undecided !== undefined;
 }
 
 /** `error` only where a token was sent (RFC 6750 section 3.1). */

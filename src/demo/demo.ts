@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { DEMO_APPLICATION, KEYS_APPLICATION } from '../administration/applications.js';
 import { withWriting } from '../administration/frame/connect.js';
-import { KEYS_APPLICATION } from '../administration/keys/keys.js';
-import { DEMO_APPLICATION } from '../administration/migrate/drift.js';
 import { runMigrations } from '../administration/migrate/run-migrations.js';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
 import { startService } from '../bootstrap/start-service.js';

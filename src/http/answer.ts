@@ -6,13 +6,12 @@ import type { Request, Response } from 'express';
 
 /** In bytes. Smaller bodies gain nothing by a content coding (RFC 9110 section 8.4). */
 export const CODED_FROM_BYTES = 16 * 1024;
+/** Of base64url: 132 bits, so that two contents never have the same tag. */
+const TAG_CHARACTERS = 22;
 /** From quality 7 on brotli takes more than twice the time of gzip. */
 const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
 /** Caches ask before each use (RFC 9111), and may use the answer for a day instead of our 5xx (RFC 5861). */
 const CACHE_CONTROL = 'private, max-age=0, stale-if-error=86400';
-
-/** One answer is compressed at a time, since access tokens are verified in the same threads. */
-let isCompressing = false;
 
 export interface AnswerOptions {
   readonly contentType?: string;
@@ -36,17 +35,20 @@ interface Representation {
  * HTTP adapter lets it send itself.
  */
 export class Answer {
+  /** One answer is compressed at a time, since access tokens are verified in the same threads. */
+  private static isCompressing = false;
+
   private readonly tag: string;
   private readonly contentType: string;
-  private readonly headers: readonly (readonly [name: string, value: string])[];
+  private readonly headers: Map<string, string>;
   private readonly isCoded: boolean;
   private readonly identity: Representation;
   private readonly coded = new Map<string, Representation>();
 
   constructor(body: Buffer, options: AnswerOptions = {}) {
-    this.tag = hash('sha256', body, 'base64url').slice(0, 22); // 128 bits
+    this.tag = hash('sha256', body, 'base64url').slice(0, TAG_CHARACTERS);
     this.contentType = options.contentType ?? 'application/json';
-    this.headers = Object.entries({ 'Cache-Control': CACHE_CONTROL, ...options.headers });
+    this.headers = new Map(Object.entries({ 'Cache-Control': CACHE_CONTROL, ...options.headers }));
     this.isCoded = options.isCoded ?? false;
     const isSmallText = body.length < CODED_FROM_BYTES && isUtf8(body);
     this.identity = {
@@ -76,15 +78,21 @@ export class Answer {
     return this.identity.content;
   }
 
-  /** Sends it, or 304 where the caller has it already. */
+  /**
+   * Sends it, or 304 where the caller has it already.
+   * @throws Problem 429 instead of a 200 where the rate limit of the caller is used up
+   */
   sendTo(response: Response): void {
     const { req: request } = response;
     const { coding, content, length, etag } = this.representationFor(request);
-    for (const [name, value] of this.headers) response.setHeader(name, value);
+    const isNotModified = isKnown(etag, request.headers['if-none-match']);
+    const { rateLimitProblem } = request.context;
+    if (rateLimitProblem && !isNotModified) throw rateLimitProblem;
+    response.setHeaders(this.headers);
     response.setHeader('ETag', etag);
     if (this.isCoded) response.vary('Accept-Encoding');
-    if (isKnown(etag, request.headers['if-none-match'])) {
-      // What costs nothing says nothing of the limit
+    if (isNotModified) {
+      // It costs nothing, so it says nothing of the limit
       response.removeHeader('RateLimit');
       response.removeHeader('RateLimit-Policy');
       response.status(304).end();
@@ -96,13 +104,15 @@ export class Answer {
     response.end(content);
   }
 
+  /** Express gives the coding that the caller prefers, or false where it accepts none of them. */
   private representationFor(request: Request): Representation {
     if (this.coded.size === 0) {
       this.makeCodings();
       return this.identity;
     }
     const coding = request.acceptsEncodings('gzip', 'br', 'identity');
-    return this.coded.get(coding || 'identity') ?? this.identity;
+    if (coding === false) return this.identity;
+    return this.coded.get(coding) ?? this.identity;
   }
 
   /**
@@ -111,20 +121,20 @@ export class Answer {
    * begins again.
    */
   private makeCodings(): void {
-    const { content, length } = this.identity;
-    if (!this.isCoded || length < CODED_FROM_BYTES || isCompressing) return;
-    isCompressing = true;
-    void this.compress(content).finally(() => {
-      isCompressing = false;
-    });
+    const isLarge = this.identity.length >= CODED_FROM_BYTES;
+    if (!this.isCoded || !isLarge || Answer.isCompressing) return;
+    void this.compress(this.identity.content);
   }
 
   private async compress(content: Buffer | string): Promise<void> {
+    Answer.isCompressing = true;
     try {
       this.addCoding('gzip', await promisify(gzip)(content));
       this.addCoding('br', await promisify(brotliCompress)(content, BROTLI_OPTIONS));
     } catch {
       // Without memory for a coding callers get the body as it is
+    } finally {
+      Answer.isCompressing = false;
     }
   }
 

@@ -1,10 +1,16 @@
 import type { Application, NextFunction, Request, Response } from 'express';
 import { Problem } from '../problems/problem.js';
 
-/** What Express's router keeps of each middleware and route. Only a route has `route`. */
+/** What Express's router keeps of a route: its pattern, and its methods in lower case. */
+interface Route {
+  readonly path: string;
+  readonly methods: Readonly<Record<string, boolean>>;
+}
+
+/** What Express's router keeps in its list. A middleware has no `route`. */
 interface Layer {
-  readonly route?: { readonly path: string; readonly methods: Readonly<Record<string, boolean>> };
-  match(path: string): unknown;
+  readonly route?: Route;
+  match(path: string): boolean;
 }
 
 /**
@@ -12,16 +18,13 @@ interface Layer {
  * itself would answer OPTIONS with 200 and a text, and other methods with 404.
  */
 export function otherMethods(request: Request, response: Response, next: NextFunction): void {
-  const { router } = request.app as Application;
-  const layers = router.stack as unknown as readonly Layer[];
-  const routes = layers.flatMap((layer) =>
-    layer.route && layer.match(request.path) ? [layer.route] : [],
-  );
-  if (routes.length === 0) {
+  const routes = routesAt(request);
+  const [firstRoute] = routes;
+  if (firstRoute === undefined) {
     next();
     return;
   }
-  request.route = routes[0]; // for the log and the metrics
+  request.route = firstRoute; // for the log and the metrics
   const methods = methodsOf(routes).join(', ');
   response.setHeader('Allow', methods);
   if (request.method === 'OPTIONS') {
@@ -32,9 +35,24 @@ export function otherMethods(request: Request, response: Response, next: NextFun
   next(new Problem('method-not-allowed', { detail }));
 }
 
-function methodsOf(routes: readonly Required<Layer>['route'][]): string[] {
-  const methods = routes.flatMap((route) => Object.keys(route.methods));
-  if (methods.includes('get')) methods.push('head');
-  methods.push('options');
-  return [...new Set(methods)].map((method) => method.toUpperCase());
+/** Express has no public list of its routes: this reads its router's, which package.json pins (docs/decisions.md). */
+function routesAt(request: Request): readonly Route[] {
+  const { router } = request.app as Application;
+  const layers = router.stack as unknown as readonly Layer[];
+  const routes: Route[] = [];
+  for (const layer of layers) {
+    if (layer.route && layer.match(request.path)) routes.push(layer.route);
+  }
+  return routes;
+}
+
+/** HEAD is answered wherever GET is, and OPTIONS here. */
+function methodsOf(routes: readonly Route[]): string[] {
+  const methods = new Set<string>();
+  for (const route of routes) {
+    for (const method of Object.keys(route.methods)) methods.add(method.toUpperCase());
+  }
+  if (methods.has('GET')) methods.add('HEAD');
+  methods.add('OPTIONS');
+  return [...methods];
 }

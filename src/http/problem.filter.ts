@@ -23,8 +23,8 @@ export class ProblemFilter implements ExceptionFilter {
   catch(exception: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
     const response = host.switchToHttp().getResponse<Response>();
-    const problem = problemOf(exception, request);
     const { context } = request;
+    const problem = problemOf(exception, request);
     context.problem = problem.slug;
     if (problem.getStatus() >= 500 && problem !== exception) context.error = exception;
     if (response.headersSent) {
@@ -40,19 +40,32 @@ export class ProblemFilter implements ExceptionFilter {
 }
 
 function problemOf(exception: unknown, request: Request): Problem {
-  if (exception instanceof Problem) return exception;
-  if (!(exception instanceof HttpException) || exception.getStatus() >= 500)
-    return new Problem('internal-error', {
-      detail: 'An unexpected condition was met. The log has it under the id of this occurrence.',
-    });
-  // The messages of these name what was sent, which may be a credential
-  if (exception instanceof NotFoundException && request.route === undefined)
+  if (!(exception instanceof HttpException)) return faultOfService();
+  const isProblem = exception instanceof Problem;
+  if (exception.getStatus() >= 500) return isProblem ? exception : faultOfService();
+  const { rateLimitProblem } = request.context;
+  if (rateLimitProblem) return rateLimitProblem;
+  return isProblem ? exception : problemOfCaller(exception, request);
+}
+
+/** What was thrown stays in the log: it may hold what no caller should see. */
+function faultOfService(): Problem {
+  return new Problem('internal-error', {
+    detail: 'An unexpected condition was met. The log has it under the id of this occurrence.',
+  });
+}
+
+function problemOfCaller(exception: HttpException, request: Request): Problem {
+  // The messages of these three name what was sent, which may be a credential
+  if (exception instanceof NotFoundException && request.route === undefined) {
     return new Problem('not-found', {
       detail:
         'There is nothing at this address. Paths are case-sensitive and have no trailing slash.',
     });
-  if (exception.cause instanceof URIError)
+  }
+  if (exception.cause instanceof URIError) {
     return malformed('The percent-encoding of the path is broken.');
+  }
   if (exception.cause instanceof SyntaxError) return malformed('The body is not valid JSON.');
   const status = exception.getStatus();
   const slug = SLUGS[status] ?? 'about:blank';

@@ -1,3 +1,4 @@
+import type { Problem } from '../problems/problem.js';
 import type { RequestSpan } from '../telemetry/request-span.js';
 
 export interface Caller {
@@ -21,6 +22,8 @@ export interface RequestContext {
   readonly span?: RequestSpan | undefined;
   caller?: Caller;
   refusal?: Refusal;
+  /** The rate limit of the caller is used up: any answer but a 304 is refused with this. */
+  rateLimitProblem?: Problem;
   /** The problem type of the answer. */
   problem?: string;
   /** What was thrown, if it is a fault of the service. */

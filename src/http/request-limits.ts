@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import { LIMITS, MAX_HEADER_BYTES, MAX_HEADERS, MAX_TARGET_BYTES } from '../problems/limits.js';
-import { Problem, malformed } from '../problems/problem.js';
+import { type Issue, Problem, malformed } from '../problems/problem.js';
 
 const CREDENTIAL_HEADERS = ['Api-Key', 'Authorization'];
 /** Their requests have no body here, and a body parser is not asked. */
@@ -9,8 +9,11 @@ const METHODS_WITHOUT_BODY = ['GET', 'HEAD', 'OPTIONS'];
 /** A name, an IPv4 address or an IPv6 address in brackets, with or without a port (RFC 9110 section 7.2). */
 const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
 
-/** Origin form, `*`, or absolute form of HTTP without user information (RFC 9112 section 3.2, RFC 9110 4.2.4). */
-const TARGET = /^(?:\/|\*$|https?:\/\/[^/?#@]+(?:[/?]|$))/i;
+/** Node.js 20.19.0 and 20.19.1 let other characters pass. */
+const TARGET_CHARACTERS = /^[\x21-\x7e]+$/;
+
+/** The absolute form of a target (RFC 9112 section 3.2.2). */
+const ABSOLUTE_TARGET = /^https?:\/\/(?<host>[^/?]+)/i;
 
 type Check = (request: Request) => Problem | undefined;
 
@@ -19,6 +22,7 @@ const CHECKS: readonly Check[] = [
   checkVersion,
   checkTarget,
   checkHeaderSize,
+  checkHeaderNames,
   checkHost,
   checkCredentialHeaders,
   checkTransferCoding,
@@ -50,18 +54,34 @@ function checkTarget({ url, originalUrl }: Request): Problem | undefined {
       detail: `The request target has more than ${LIMITS.target}.`,
     });
   // They differ where the server adapter replaced a target that Express cannot route
-  if (url === originalUrl && TARGET.test(originalUrl) && !originalUrl.includes('#'))
-    return undefined;
+  const isRoutable = url === originalUrl;
+  if (isRoutable && hasTargetForm(originalUrl)) return undefined;
   return malformed('The request target has to be in origin or absolute form, without a fragment.');
 }
 
+/** In absolute form without user information (RFC 9110 section 4.2.4). */
+function hasTargetForm(target: string): boolean {
+  if (!TARGET_CHARACTERS.test(target) || target.includes('#')) return false;
+  if (target.startsWith('/') || target === '*') return true;
+  const host = ABSOLUTE_TARGET.exec(target)?.groups?.['host'];
+  return host !== undefined && HOST.test(host);
+}
+
 function checkHeaderSize({ rawHeaders }: Request): Problem | undefined {
+  let bytes = 0;
   // Each name and each value is followed by two bytes: a colon and a space, or CRLF
-  const bytes = rawHeaders.reduce((sum, text) => sum + text.length + 2, 0);
+  for (const text of rawHeaders) bytes += text.length + 2;
+  // Names and values stand one behind the other in the same list
   if (rawHeaders.length <= 2 * MAX_HEADERS && bytes <= MAX_HEADER_BYTES) return undefined;
   return new Problem('headers-too-large', {
     detail: `The headers have more than ${LIMITS.headers} or ${LIMITS.headerLines}.`,
   });
+}
+
+/** Node.js 20.19.0 and 20.19.1 let a line without a name pass. */
+function checkHeaderNames({ headers }: Request): Problem | undefined {
+  if (headers[''] === undefined) return undefined;
+  return malformed('A header line has no name.');
 }
 
 function checkHost({ rawHeaders, headers, httpVersion }: Request): Problem | undefined {
@@ -73,19 +93,16 @@ function checkHost({ rawHeaders, headers, httpVersion }: Request): Problem | und
 
 /** Neither holds a comma: one line with a comma may be two lines that somebody joined (RFC 9110 section 5.3). */
 function checkCredentialHeaders({ rawHeaders, headers }: Request): Problem | undefined {
-  const repeated = CREDENTIAL_HEADERS.filter(
-    (name) =>
-      countLines(rawHeaders, name) > 1 || headers[name.toLowerCase()]?.includes(',') === true,
-  );
+  const repeated = CREDENTIAL_HEADERS.filter((name) => {
+    const holdsComma = headers[name.toLowerCase()]?.includes(',') ?? false;
+    return holdsComma || countLines(rawHeaders, name) > 1;
+  });
   if (repeated.length === 0) return undefined;
-  return malformed(
-    'A credential header was sent more than once.',
-    repeated.map((field) => ({
-      description: `${field} was sent more than once: send it once.`,
-      field,
-      location: 'header',
-    })),
-  );
+  const issues = repeated.map((field): Issue => {
+    const description = `${field} was sent more than once: send it once.`;
+    return { description, field, location: 'header' };
+  });
+  return malformed('A credential header was sent more than once.', issues);
 }
 
 /** With any other, an intermediary may see a request where Node.js sees a body (RFC 9112 section 6.1). */
@@ -120,10 +137,16 @@ function checkBody({ method, headers }: Request): Problem | undefined {
   ]);
 }
 
-/** Node.js keeps only the first of some repeated headers, so the lines as they came are looked at. */
+/**
+ * Node.js keeps only the first of some repeated headers, so the lines are counted as they came.
+ * @param rawHeaders names and values by turns
+ */
 function countLines(rawHeaders: readonly string[], name: string): number {
+  const wanted = name.toLowerCase();
   let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2)
-    if (rawHeaders[index]?.toLowerCase() === name.toLowerCase()) count += 1;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const sent = rawHeaders[index]?.toLowerCase();
+    if (sent === wanted) count += 1;
+  }
   return count;
 }

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { Tracing } from '../telemetry/tracing.js';
+import { clientAddress } from './client-address.js';
 import type { RequestContext } from './request-context.js';
 import { requestIdOf } from './request-id.js';
 
@@ -17,9 +17,20 @@ export interface ReceivedRequest {
 interface AnsweredRequest extends ReceivedRequest {
   readonly context: RequestContext;
   readonly route?: { readonly path: string };
+  /** Of X-Forwarded-For, as Express's setting `trust proxy` has it. */
   readonly ips?: readonly string[];
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
+
+/** How a request ended. */
+interface Outcome {
+  readonly operation: string;
+  readonly status: number;
+  readonly durationMs: number;
+}
+
+/** The levels of request lines, and the methods of Nest's loggers that write them. */
+const LOG_METHODS = { error: 'error', warn: 'warn', info: 'log', debug: 'debug' } as const;
 
 /**
  * Counts, traces and logs each request, in one line when its response has ended. A client that leaves before its answer
@@ -53,34 +64,32 @@ export class RequestLog {
       client: caller?.client,
     });
     span?.end({ operation, status, requestId });
+    this.writeLine(request, { operation, status, durationMs });
+  }
+
+  private writeLine(request: AnsweredRequest, outcome: Outcome): void {
+    const { operation, status, durationMs } = outcome;
     const level = levelOf(status);
-    if (!this.logger.isLevelEnabled(level === 'log' ? 'info' : level)) return;
-    this.logger[level]({
+    if (!this.logger.isLevelEnabled(level)) return; // nothing is put together that is not written
+    this.logger[LOG_METHODS[level]]({
       message: 'request',
-      requestId,
+      requestId: request.context.id,
       operation,
       method: request.method,
       statusCode: status,
       durationMs: Math.round(durationMs * 1000) / 1000,
-      address: this.addressOf(request),
-      ...outcomeOf(request.context),
+      address: clientAddress({
+        peer: request.socket.remoteAddress,
+        forwarded: request.ips ?? [],
+        hops: this.configuration.TRUSTED_PROXY_HOPS,
+      }),
+      ...callerFields(request.context),
     });
-  }
-
-  /** What the outermost of our own proxies wrote into X-Forwarded-For, or the peer's address. */
-  private addressOf({ ips = [], socket }: AnsweredRequest): string | undefined {
-    const { TRUSTED_PROXY_HOPS: hops } = this.configuration;
-    const peer = socket.remoteAddress?.replace(IPV4_IN_IPV6, '');
-    // With fewer entries than proxies the first entry may be free text of the client
-    const [entry] = ips.length === hops ? ips : [];
-    if (entry === undefined) return peer;
-    const address = withoutPort(entry).replace(IPV4_IN_IPV6, '');
-    return isIP(address) > 0 ? address : peer;
   }
 }
 
-/** Who asked, and what became of it. */
-function outcomeOf({ caller, refusal, problem, error, span }: RequestContext) {
+/** Who asked, why it was refused, and to which trace it belongs. */
+function callerFields({ caller, refusal, problem, error, span }: RequestContext) {
   const owner = caller ?? refusal?.owner;
   return {
     keyId: owner?.keyId,
@@ -94,20 +103,9 @@ function outcomeOf({ caller, refusal, problem, error, span }: RequestContext) {
   };
 }
 
-/** A socket of both families shows IPv4 addresses as IPv6 (RFC 4291 section 2.5.5.2). */
-const IPV4_IN_IPV6 = /^::ffff:(?=\d+\.)/i;
-
-/** Some gateways write `192.0.2.7:4711` or `[2001:db8::1]:80`. */
-function withoutPort(entry: string): string {
-  const [, ipv6] = /^\[(.+)\](?::\d+)?$/.exec(entry) ?? [];
-  if (ipv6 !== undefined) return ipv6;
-  const [, ipv4] = /^([\d.]+):\d+$/.exec(entry) ?? [];
-  return ipv4 ?? entry;
-}
-
 /** A 503 is only a warning, because its cause has a line of its own where it happened. */
-function levelOf(status: number): 'error' | 'warn' | 'log' | 'debug' {
+function levelOf(status: number): keyof typeof LOG_METHODS {
   if (status === 503) return 'warn';
   if (status >= 500) return 'error';
-  return status >= 400 ? 'log' : 'debug';
+  return status >= 400 ? 'info' : 'debug';
 }

@@ -1,13 +1,9 @@
-import {
-  type IncomingMessage,
-  type ServerOptions,
-  type ServerResponse,
-  createServer,
-} from 'node:http';
+import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { Answer } from './answer.js';
+import { ApiServer } from './api-server.js';
 import { otherMethods } from './other-methods.js';
 
 /** Nest's adapter for Express, on a server with options of our own. */
@@ -18,7 +14,8 @@ export class ServerAdapter extends ExpressAdapter {
   }
 
   override initHttpServer(): void {
-    this.httpServer = createServer(this.serverOptions, listenerOf(this.getInstance<Express>()));
+    const listener = listenerOf(this.getInstance<Express>());
+    this.httpServer = new ApiServer(this.serverOptions, listener);
   }
 
   /** Nest would answer only below the global prefix. */
@@ -29,9 +26,18 @@ export class ServerAdapter extends ExpressAdapter {
 
   override reply(response: Response, body: unknown, status?: number): unknown {
     if (body instanceof Answer) return body.sendTo(response);
+    throwIfLimited(response, body);
     if (body instanceof StreamableFile) body.setErrorHandler(passToFilter);
     return super.reply(response, body, status);
   }
+}
+
+/** @throws Problem 429 if the rate limit of the caller is used up: only an Answer may be a 304, which costs nothing */
+function throwIfLimited(response: Response, body: unknown): void {
+  const { rateLimitProblem } = response.req.context;
+  if (!rateLimitProblem) return;
+  if (body instanceof StreamableFile) body.getStream().destroy(); // it may hold an open file
+  throw rateLimitProblem;
 }
 
 /** Express calls back where it cannot route a target, instead of an HTML page: then requestLimits refuses it. */

@@ -3,6 +3,8 @@
 export const MAX_TARGET_BYTES = 8_000;
 /** Of all header lines together, with their separators. */
 export const MAX_HEADER_BYTES = 16 * 1024;
+/** Of target and headers together: Node.js's parser takes so much, so that both limits have answers of their own. */
+export const MAX_HEAD_BYTES = 48 * 1024;
 export const MAX_HEADERS = 100;
 /** Until the header section is there, and until the whole request is. */
 export const HEADERS_TIMEOUT_MS = 10_000;
@@ -18,6 +20,7 @@ export const MAX_SHOWN_CHARACTERS = 256;
 export const LIMITS = {
   target: `${MAX_TARGET_BYTES.toLocaleString('en')} bytes`,
   headers: `${MAX_HEADER_BYTES / 1024} KiB`,
+  head: `${MAX_HEAD_BYTES / 1024} KiB`,
   headerLines: `${MAX_HEADERS} lines`,
   filter: `${MAX_CODE_CHARACTERS} characters`,
 } as const;

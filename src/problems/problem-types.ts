@@ -97,8 +97,8 @@ export const problemTypes = {
     status: 431,
     title: 'The headers are too large',
     meaning:
-      `The headers of the request together are larger than ${LIMITS.headers}, or have more ` +
-      `than ${LIMITS.headerLines}.`,
+      `The headers of the request together are larger than ${LIMITS.headers}, have more than ` +
+      `${LIMITS.headerLines}, or are larger than ${LIMITS.head} together with the request target.`,
     remedy: ['Remove headers and cookies that this service does not need.'],
   },
   'too-many-requests': {

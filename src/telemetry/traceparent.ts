@@ -5,13 +5,14 @@ import type { IncomingHttpHeaders } from 'node:http';
  * equal by a test, because the log needs it where traces are off, and loading that package delays each start.
  */
 const TRACEPARENT =
-  /^\s?(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(-.*)?\s?$/;
+  /^\s?(?!ff)(?<version>[\da-f]{2})-(?!0{32})(?<traceId>[\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?<more>-.*)?\s?$/;
 
 /** The trace that a caller names. Anything else that it sends is free text, and stays out of the log. */
 export function traceIdOf(headers: IncomingHttpHeaders): string | undefined {
   const text = headers['traceparent'];
   if (typeof text !== 'string') return undefined;
-  const [, version, traceId, more] = TRACEPARENT.exec(text) ?? [];
-  const isMalformed = version === '00' && more !== undefined; // only later versions may have more parts
-  return isMalformed ? undefined : traceId;
+  const parts = TRACEPARENT.exec(text)?.groups;
+  if (!parts) return undefined;
+  const isMalformed = parts['version'] === '00' && parts['more'] !== undefined; // only later versions may have more
+  return isMalformed ? undefined : parts['traceId'];
 }

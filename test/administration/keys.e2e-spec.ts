@@ -67,9 +67,13 @@ it('keys issue says of a key without an end that it never ends', async () => {
 it.each([
   [['issue'], /--client is missing/],
   [['issue', '--client', ' padded'], /api_key_client_is_clean_text_of_128_characters/],
-  [['issue', '--client', 'c', '--expires-in', '0d'], /"0d" is no duration/],
-  [['issue', '--client', 'c', '--expires-in', '90'], /"90" is no duration/],
-  [['list', '--expiring', 'soon'], /"soon" is no duration/],
+  [['issue', '--client', 'Ac\u200bme'], /^--client holds U\+200B, which nobody sees or types\./],
+  [
+    ['issue', '--client', 'c', '--expires-in', '0d'],
+    /^--expires-in is "0d", no duration such as 90d \(m minutes, h hours, d days, w weeks, y years\)\.\n$/,
+  ],
+  [['issue', '--client', 'c', '--expires-in', '90'], /"90", no duration/],
+  [['list', '--expiring', 'soon'], /^--expiring is "soon", no duration/],
   [
     ['revoke', '00000000-0000-4000-8000-000000000000'],
     /^There is no key of this id\. To see the ids: node dist\/keys\.js list\n$/,
@@ -82,13 +86,19 @@ it.each([
   },
 );
 
-it('keys list shows each key with state, creation, end and last use, never a key or a hash; with --expiring those that end', async () => {
+it('keys list shows each key with its state and moments, never a key or a hash', async () => {
   const all: Issued[] = [];
   for (const letter of 'abcde') {
     const end = 'bce'.includes(letter) ? ['--expires-in', '9d'] : [];
     all.push(await issue(`list-${letter}`, ...end));
   }
-  const [active = '', ended = '', expired = '', ending = ''] = all.map(({ id }) => id);
+  const idOf = (letter: string) => all.find(({ client }) => client === `list-${letter}`)?.id ?? '';
+  const [active, ended, expired, ending] = ['a', 'b', 'c', 'd'].map(idOf) as [
+    string,
+    string,
+    string,
+    string,
+  ];
   await keys('revoke', ended);
   await set(expired, `created_at = now() - interval '2 d', expires_at = now() - interval '1 d'`);
   await set(ending, `revoked_at = now() + interval '20 d'`);
@@ -99,11 +109,17 @@ it('keys list shows each key with state, creation, end and last use, never a key
     (await jsonOf<Listed>('list', ...words))
       .filter(({ client }) => client.startsWith('list-'))
       .map(({ client, state, lastUsedAt }) => `${client.slice(5)} ${state} ${lastUsedAt}`);
-  const [a, ...others] = ['a in force 2026-11-21T08:00:00.000Z', 'b ended null', 'c expired null'];
-  const [d, e] = ['d ends null', 'e in force null'];
-  expect(await listed()).toEqual([a, ...others, d, e]);
-  expect(await listed('--expiring', '10d')).toEqual([e]);
-  expect(await listed('--expiring', '30d')).toEqual([d, e]);
+  const rotated = 'd ends null';
+  const temporary = 'e in force null';
+  expect(await listed()).toEqual([
+    'a in force 2026-11-21T08:00:00.000Z',
+    'b ended null',
+    'c expired null',
+    rotated,
+    temporary,
+  ]);
+  expect(await listed('--expiring', '10d')).toEqual([temporary]);
+  expect(await listed('--expiring', '30d')).toEqual([rotated, temporary]);
 
   const { stdout } = await keys('list');
   for (const { key } of all) expect(stdout).not.toMatch(new RegExp(`${key}|${hashApiKey(key)}`));
@@ -116,9 +132,19 @@ it('keys list shows each key with state, creation, end and last use, never a key
     `${ending}  ends {6}\\S+Z  \\S+Z  never {19}  list-d`,
   ])
     expect(stdout).toMatch(new RegExp(`^${line}$`, 'm'));
-  const { stdout: ofOne } = await keys('list', '--client', 'list-a');
-  expect(ofOne.split('\n').slice(0, -1)).toEqual([header, expect.stringContaining('list-a')]);
+});
+
+it('keys list shows the keys of one client', async () => {
+  await issue('of one');
+  const { stdout } = await keys('list', '--client', 'of one');
+  const header = expect.stringMatching(/^id /);
+  expect(stdout.split('\n')).toEqual([header, expect.stringMatching(/ of one$/), '']);
   expect((await keys('list', '--client', 'nobody')).stdout).toBe('There are none.\n');
+});
+
+it('the help of keys says the units of a duration', async () => {
+  const { stdout } = await keys('--help');
+  expect(stdout).toContain('(m minutes, h hours, d days, w weeks, y years)');
 });
 
 it('keys revoke ends a key now, also one whose end is set for later, and keeps the first time', async () => {
@@ -131,7 +157,7 @@ it('keys revoke ends a key now, also one whose end is set for later, and keeps t
   expect((await keys('revoke', id)).stdout).toBe(stdout);
 });
 
-it('keys rotate issues a second key with the lifetime of the first, and sets the end of the first; a second rotation is refused', async () => {
+it('keys rotate issues a second key of the same lifetime, ends the first, and is refused a second time', async () => {
   type Rotated = Issued & { former: { id: string; endsAt: string } };
   const begun = Date.now();
   const first = await issue('Acme TMS', '--expires-in', '90d');

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { show as command } from '../../src/administration/codes/codes.js';
+import { show as command } from '../../src/administration/codes/show.js';
 import { PATHS } from '../support/paths.js';
 import { type Outcome, run } from '../support/program.js';
 import { until } from '../support/service.js';
@@ -32,16 +32,24 @@ const poll = async () => ({ time: new Date().toISOString(), text: await answers(
 /** Changes of every kind, each followed by one that the answers tell. */
 const CHANGES = [
   `insert into code_list_value (code_list, value) values ('orderType', 'Added'), ('stopReason', 'Gone soon')`,
-  `insert into communication_code (code_type, code, description) select 'MANY', 'C' || n, 'Code ' || n from generate_series(1, 2500) as n`,
+  `insert into communication_code (code_type, code, description) select 'MANY', 'C' || n, 'Code ' || n
+     from generate_series(1, 2500) as n`,
   `update communication_code set description = description || ' "changed" é' where code like 'C1%'`,
-  `update communication_code set code = 'D' || code where code like 'C2%'; update communication_code set code_type = 'OTHER' where code = 'C300'`,
+  `update communication_code set code = 'D' || code where code like 'C2%';
+     update communication_code set code_type = 'OTHER' where code = 'C300'`,
   `delete from communication_code where code like 'C4%'; delete from code_list_value where value = 'Gone soon'`,
-  `insert into communication_code (code_type, code, description) values ('MANY', 'C4', 'Back'); insert into code_list_value (code_list, value, position) values ('stopReason', 'Gone soon', 90)`,
-  `update area_property set position = position + 100 where property = 'orderType'; update code_list_value set value = 'Renamed' where value = 'Added'`,
+  `insert into communication_code (code_type, code, description) values ('MANY', 'C4', 'Back');
+     insert into code_list_value (code_list, value, position) values ('stopReason', 'Gone soon', 90)`,
+  `update area_property set position = position + 100 where property = 'orderType';
+     update code_list_value set value = 'Renamed' where value = 'Added'`,
   `update code_list set name = 'reasons' where name = 'stopReason'`,
   `truncate communication_code`,
-  `insert into communication_code (code_type, code, description) values ('T', 'a', 'A'); update communication_code set code = 'b'; insert into communication_code (code_type, code, description) values ('T', 'a', 'Another')`,
-  `insert into communication_code (code_type, code, description, valid_from) values ('T', 'later', 'Later', now() + interval '1 hour'), ('T', 'earlier', 'Earlier', now() - interval '1 hour')`,
+  `insert into communication_code (code_type, code, description) values ('T', 'a', 'A');
+     update communication_code set code = 'b';
+     insert into communication_code (code_type, code, description) values ('T', 'a', 'Another')`,
+  `insert into communication_code (code_type, code, description, valid_from)
+     values ('T', 'later', 'Later', now() + interval '1 hour'),
+     ('T', 'earlier', 'Earlier', now() - interval '1 hour')`,
 ];
 
 /** Commits a change, and then a value that tells when the service has read both. */
@@ -104,18 +112,21 @@ it.each([
 it('codes show tells the same after a new column, other settings of the session, and dump and restore', async () => {
   const past = await poll();
   await commit(
-    `insert into communication_code (code_type, code, description, valid_from) values ('T', 'dated', 'D', '1991-07-06T05:04:03.21+01:00')`,
+    `insert into communication_code (code_type, code, description, valid_from)
+       values ('T', 'dated', 'D', '1991-07-06T05:04:03.21+01:00')`,
     'Mark of events',
   );
   const dated = await poll();
   await world.database.query('delete from communication_code');
   for (const event of [
     `alter table communication_code add column note text default 'N'; alter table history add column note text`,
-    `update communication_code set note = 'M'; insert into communication_code (code_type, code, description) values ('T', 'noted', 'N')`,
+    `update communication_code set note = 'M';
+       insert into communication_code (code_type, code, description) values ('T', 'noted', 'N')`,
     `alter table communication_code rename column note to remark; alter table communication_code drop column remark`,
-    `alter role order_lookup_owner in database ${world.database.name} set datestyle = 'German'; alter role order_lookup_owner in database ${world.database.name} set timezone = 'Asia/Kathmandu'`,
+    `alter role order_lookup_owner in database ${world.database.name} set datestyle = 'German';
+       alter role order_lookup_owner in database ${world.database.name} set timezone = 'Asia/Kathmandu'`,
   ]) {
-    for (const sql of event.split('; ')) await world.database.query(sql);
+    for (const sql of event.split(/;\s+/)) await world.database.query(sql);
     for (const { time, text } of [past, dated]) expect(await shown(time)).toBe(text);
   }
   // A dump and its restore: all rows are copied in another order, and no object keeps its number
@@ -126,28 +137,32 @@ it('codes show tells the same after a new column, other settings of the session,
   for (const { time, text } of [past, dated]) expect(await shown(time)).toBe(text);
 });
 
-it('codes show undoes the changes of one transaction, and of transactions that began in another order, as they were made', async () => {
+it('codes show undoes changes in the order in which they were made, whenever their transactions began', async () => {
   const early = await world.database.session();
   await early.query('begin; select now()');
   await world.database.query(
     `insert into communication_code (code_type, code, description) values ('ORDER', 'a', 'First')`,
   );
   await early.query(
-    `update communication_code set code = 'b', description = 'Second' where code_type = 'ORDER'; delete from communication_code where code_type = 'ORDER';
-     insert into communication_code (code_type, code, description) values ('ORDER', 'a', 'Third'), ('ORDER', 'b', 'Third'); commit`,
+    `update communication_code set code = 'b', description = 'Second' where code_type = 'ORDER';
+       delete from communication_code where code_type = 'ORDER';
+     insert into communication_code (code_type, code, description)
+     values ('ORDER', 'a', 'Third'), ('ORDER', 'b', 'Third'); commit`,
   );
   await commit('select', 'Mark of two');
   const then = await poll();
   expect(then.text).toContain('"Third"');
   // Keys change places, which no order but that of the statements undoes
   await world.database.query(
-    `begin; update communication_code set code = 'x' where (code_type, code) = ('ORDER', 'a'); update communication_code set code = 'a' where (code_type, code) = ('ORDER', 'b');
-     update communication_code set code = 'b' where (code_type, code) = ('ORDER', 'x'); delete from communication_code where code_type = 'ORDER'; commit`,
+    `begin; update communication_code set code = 'x' where (code_type, code) = ('ORDER', 'a');
+       update communication_code set code = 'a' where (code_type, code) = ('ORDER', 'b');
+     update communication_code set code = 'b' where (code_type, code) = ('ORDER', 'x');
+     delete from communication_code where code_type = 'ORDER'; commit`,
   );
   expect(await shown(then.time)).toBe(then.text);
 });
 
-it('codes show counts a transaction from its last statement, and says where the content could not be served', async () => {
+it('codes show counts a transaction from its last statement, and says what could not be served', async () => {
   const { database } = world;
   await commit(
     `insert into communication_code values ('HALF', 'a', 'Old'), ('HALF', 'b', 'Old')`,
@@ -169,7 +184,8 @@ it('codes show counts a transaction from its last statement, and says where the 
   );
   const refused = new Date(Date.now() + 1).toISOString();
   await database.query(
-    `select pg_sleep(0.01); insert into area_property select * from kept where area = 'order-update'; drop table kept`,
+    `select pg_sleep(0.01); insert into area_property select * from kept where area = 'order-update';
+       drop table kept`,
   );
   await expect(shown(refused)).rejects.toThrow(
     `The content of ${refused} could not be served: the area order-update has no property`,

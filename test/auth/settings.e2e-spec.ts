@@ -52,7 +52,7 @@ it('OAUTH_TOKEN_TYPE=at+jwt demands that type', async () => {
     expectProblem(await ask('Scopes', await token({}, { typ })), 'invalid-credentials');
 });
 
-it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, whatever its answer, except 304', async () => {
+it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, whatever its answer, but 304, also beyond it', async () => {
   const good = await token();
   const expectLeft = async (left: number | undefined, status: number, ...sent: unknown[]) => {
     const [authorization = good, headers, path] = sent as [string?, object?, string?];
@@ -75,7 +75,11 @@ it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, whatever its an
   for (let left = LIMIT - 5; left >= 0; left--) await expectLeft(left, 200);
   expect(Number((await expectLeft(0, 429)).get('retry-after'))).toBeGreaterThan(0);
   await expectLeft(0, 429, 'Bearer a.b.c');
-  await expectLeft(0, 429, ...same);
+  for (let poll = 0; poll < 3; poll++) await expectLeft(undefined, 304, ...same);
+  const other = { 'If-None-Match': '"other"' };
+  await expectLeft(0, 429, good, other);
+  await expectLeft(0, 429, 'Bearer a.b.c', other);
+  await expectLeft(0, 429, good, other, `${PATHS.communicationCodes}?x=1`);
   expect((await ask('Scopes', good)).status).toBe(200);
 });
 

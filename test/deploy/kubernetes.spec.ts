@@ -63,7 +63,7 @@ it('deploy/kubernetes names ports that exist, with the numbers that the service 
   expect(new Set(named)).toEqual(new Set(['http', 'management']));
 });
 
-it('deploy/kubernetes gives the service a complete configuration, and its database address by a Secret that is not here', () => {
+it('deploy/kubernetes gives the service a complete configuration, and no Secret', () => {
   const { OAUTH_ISSUER, OAUTH_AUDIENCE, ...others } = given;
   const lists = { OAUTH_ISSUER: [OAUTH_ISSUER], OAUTH_AUDIENCE: [OAUTH_AUDIENCE] };
   expect(configuration).toMatchObject({ ...others, ...lists });

@@ -5,24 +5,29 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types.js';
 import { issueKey } from '../support/keys.js';
 import { type Front, withLongLimits } from '../support/balancers.js';
+import { LocalService } from '../support/local-service.js';
 import { listen } from '../support/listen.js';
 import { hasNginx, startNginx } from '../support/nginx.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { freePort } from '../support/postgres-server.js';
 import { type Exchange, type Reply, exchange } from '../support/raw.js';
 import { requestTo } from '../support/reader.js';
-import { type RunningService, until } from '../support/service.js';
+import type { ReachableService } from '../support/reachable-service.js';
+import { until } from '../support/until.js';
 import { Traffic } from '../support/traffic.js';
-import { testWorld } from '../support/test-world.js';
+import { processWorld } from '../support/test-world.js';
 
 /** Enough for an answer of 500 kB, which is larger than nginx's buffers. */
 const CODES = 5_000;
 
-const world = testWorld({ DRAIN_SECONDS: '1' }, (database) => database.addCodes(CODES));
+const world = processWorld({
+  environment: { DRAIN_SECONDS: '1' },
+  prepare: (database) => database.addCodes(CODES),
+});
 let nginx: Front;
 let port: string;
-let restarted: RunningService;
-let neverReady: RunningService;
+let restarted: ReachableService;
+let neverReady: LocalService;
 let slowBody: Promise<Exchange>;
 
 if (!hasNginx)
@@ -36,7 +41,7 @@ const send = (text: string, { url }: Front = nginx, options = {}) =>
 
 const flood = (path: string, headers: Record<string, string>) =>
   send(requestTo(path, headers).repeat(1_000), nginx, { answers: 1_000 });
-const hostOf = ({ url }: RunningService): string => new URL(url).host;
+const hostOf = ({ url }: ReachableService): string => new URL(url).host;
 
 /** That one of the requests was refused in this way. */
 function expectRefusal(responses: readonly Reply[], slug: ProblemSlug): void {
@@ -57,13 +62,17 @@ describeWithNginx('strangers before deploy/nginx', () => {
   afterAll(() => nginx?.stop());
 
   const junk = { 'Api-Key': 'x', Authorization: 'Bearer x' };
-  it.each<[string, string, Record<string, string>]>([
-    ['without headers', '/nothing', {}],
-    ['with any text as credentials', PATHS.orderUpdate, junk],
-    ['with any text as credentials, for an open page', '/problems/not-found', junk],
-  ])('limits the requests of strangers %s, and not those of callers', async (_, path, headers) => {
+  it.each<{ what: string; path: string; headers: Record<string, string> }>([
+    { what: 'without headers', path: '/nothing', headers: {} },
+    { what: 'with any text as credentials', path: PATHS.orderUpdate, headers: junk },
+    {
+      what: 'with any text as credentials, for an open page',
+      path: '/problems/not-found',
+      headers: junk,
+    },
+  ])('limits the requests of strangers $what, and not those of callers', async (stranger) => {
     expect((await ask(PATHS.orderUpdate, {})).status).toBe(200);
-    const { responses } = await flood(path, headers);
+    const { responses } = await flood(stranger.path, stranger.headers);
     expectRefusal(responses, 'too-many-requests');
     const asked = Array.from({ length: 100 }, () => ask(PATHS.orderUpdate, {}));
     for (const { status } of await Promise.all(asked)) expect(status).toBe(200);
@@ -107,10 +116,14 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
   beforeAll(async () => {
     port = String(await freePort());
     restarted = await world.replica({ PORT: port });
-    neverReady = await world.start({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+    const without = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
+    neverReady = await LocalService.start(world.environmentWith(without));
     nginx = await startNginx([world.service, restarted, neverReady].map(hostOf), withLongLimits);
   });
-  afterAll(() => nginx?.stop());
+  afterAll(async () => {
+    await nginx?.stop();
+    await Promise.all([restarted, neverReady].map((service) => service.kill()));
+  });
 
   it.each(ALL_PATHS)(
     '%s: a compressed answer is whole, and its tag gives 304 from every replica',
@@ -129,23 +142,40 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
   it('no request fails while a replica is killed, started, and stopped in order', async () => {
     const traffic = new Traffic(() => nginx.url, world.credentials, { perSecond: 50 });
     await restarted.kill();
-    restarted = await world.replica({ PORT: port });
+    restarted = await LocalService.start(world.environmentWith({ PORT: port }));
+    await restarted.ready();
     world.service.signal('SIGTERM');
     await world.service.exited();
     await until(async () => traffic.asked > 50);
     expect((await traffic.stop()).failures).toEqual([]);
   });
 
-  it.each<[string, string, ProblemSlug]>([
-    ['no replica answers', `GET ${PATHS.orderUpdate} HTTP/1.1`, 'not-ready'],
-    ['it cannot read the request', 'GARBAGE', 'malformed-request'],
-    ['it does not know the version', 'GET / HTTP/2.0', 'malformed-request'],
-    ['it does not know the coding', 'GET / HTTP/1.1\r\nTransfer-Encoding: x', 'malformed-request'],
-    ['a target is its own', 'GET /.problem HTTP/1.1', 'not-found'],
-    ['it forbids the method', 'TRACE / HTTP/1.1', 'method-not-allowed'],
-    ['the target is too long', `GET /${'x'.repeat(40_000)} HTTP/1.1`, 'uri-too-long'],
-    ['a header is too long', `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`, 'headers-too-large'],
-  ])('answers with a problem document of the service where %s', async (_, lines, slug) => {
+  it.each<{ where: string; lines: string; slug: ProblemSlug }>([
+    {
+      where: 'no replica answers',
+      lines: `GET ${PATHS.orderUpdate} HTTP/1.1`,
+      slug: 'not-ready',
+    },
+    { where: 'it cannot read the request', lines: 'GARBAGE', slug: 'malformed-request' },
+    { where: 'it does not know the version', lines: 'GET / HTTP/2.0', slug: 'malformed-request' },
+    {
+      where: 'it does not know the coding',
+      lines: 'GET / HTTP/1.1\r\nTransfer-Encoding: x',
+      slug: 'malformed-request',
+    },
+    { where: 'a target is its own', lines: 'GET /.problem HTTP/1.1', slug: 'not-found' },
+    { where: 'it forbids the method', lines: 'TRACE / HTTP/1.1', slug: 'method-not-allowed' },
+    {
+      where: 'the target is too long',
+      lines: `GET /${'x'.repeat(40_000)} HTTP/1.1`,
+      slug: 'uri-too-long',
+    },
+    {
+      where: 'a header is too long',
+      lines: `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`,
+      slug: 'headers-too-large',
+    },
+  ])('answers with a problem document of the service where $where', async ({ lines, slug }) => {
     await Promise.all([restarted.kill(), neverReady.kill()]);
     const { responses } = await send(`${lines}\r\nHost: x\r\nConnection: close\r\n\r\n`);
     const [{ headers, text, ...answered }] = responses as [Reply];

@@ -83,6 +83,7 @@ it('openapi.yaml has the limits that the service keeps', () => {
   const limits = [
     `| ${LIMITS.target} | 414 |`,
     `| ${LIMITS.headers} and ${LIMITS.headerLines} | 431 |`,
+    `| ${LIMITS.head} | 431 |`,
     `| ${LIMITS.filter} (Unicode code points) | 400 |`,
     `| ${HEADERS_TIMEOUT_MS / 1000} s, ${REQUEST_TIMEOUT_MS / 1000} s | 408 |`,
     `communication codes of ${CODED_FROM_BYTES / 1024} KiB and more`,

@@ -1,4 +1,5 @@
-// What holds for all pages of the documentation, whatever they say. Their commands are run by the other files of this folder.
+// What holds for all pages of the documentation, whatever they say. Their commands are run by the other files of this
+// folder.
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
@@ -8,7 +9,10 @@ import { metricsOfService } from '../support/metrics.js';
 import { PROJECT, textOf } from '../support/program.js';
 
 let metrics: string[];
-beforeAll(async () => void (metrics = (await metricsOfService()).map(({ name }) => name)));
+beforeAll(async () => {
+  const all = await metricsOfService();
+  metrics = all.map(({ name }) => name);
+});
 
 const exists = (path: string): boolean => existsSync(join(PROJECT, path));
 const withoutBlocks = (page: string): string =>

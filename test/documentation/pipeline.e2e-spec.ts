@@ -1,10 +1,10 @@
-// The workflow of docs/pipeline.md: its commands are run as the page has them, step by step, with a `gh` that keeps what it is told.
+// The workflow of docs/pipeline.md: its commands are run as the page has them, step by step, with a `gh` that keeps
+// what it is told.
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { KEYS_APPLICATION } from '../../src/administration/keys/keys.js';
-import { DEMO_APPLICATION } from '../../src/administration/migrate/drift.js';
+import { DEMO_APPLICATION, KEYS_APPLICATION } from '../../src/administration/applications.js';
 import { blocksOf } from '../support/documentation.js';
 import { PageWalk } from '../support/page-walk.js';
 import { PROJECT, shell } from '../support/program.js';
@@ -26,7 +26,7 @@ while [ "$1" != --body-file ]; do shift; done
 cp "$2" comment.txt
 `;
 
-const walk = new PageWalk();
+const walk = new PageWalk({ replicas: 0 });
 beforeAll(async () => {
   cpSync(join(PROJECT, '.gitignore'), join(walk.folder, '.gitignore'));
   writeFileSync(join(walk.folder, 'gh'), GH, { mode: 0o755 });
@@ -45,7 +45,9 @@ async function commit(name: string, sql: string): Promise<void> {
   await git(`add migrations && git commit -qm ${name}`);
 }
 
-/** Runs the steps of a job up to the first that fails; what the last one printed, or the comment on the pull request. */
+/**
+ * Runs the steps of a job up to the first that fails; what the last one printed, or the comment on the pull request.
+ */
 async function run(job: Job, informed = false): Promise<{ status: number | null; said: string }> {
   const environment = JSON.parse(
     JSON.stringify(job.env)
@@ -66,7 +68,7 @@ async function run(job: Job, informed = false): Promise<{ status: number | null;
   return { status: outcome.status, said };
 }
 
-it('the workflow of docs/pipeline.md comments a plan, and stops where it breaks clients, until the callers are informed', async () => {
+it('the workflow of docs/pipeline.md comments a plan, and stops where it breaks clients', async () => {
   await commit('add_order_type', ADD);
   const added = expect.stringContaining('+ value orderType: Transfer added');
   expect(await run(jobs.plan)).toEqual({ status: 0, said: added });
@@ -88,7 +90,9 @@ it('the workflow of docs/pipeline.md finds at night what was changed by hand, an
   const { database } = walk.world;
   // Key and samples of this world were not made by a command and by the demo
   await database.query(
-    `update history set application = case table_name when 'api_key' then '${KEYS_APPLICATION}' else '${DEMO_APPLICATION}' end where migration is null`,
+    `update history
+       set application = case table_name when 'api_key' then '${KEYS_APPLICATION}' else '${DEMO_APPLICATION}' end
+       where migration is null`,
   );
   expect(await run(jobs.drift)).toMatchObject({ status: 0 });
   await database.query(`update code_list_value set value = 'Fridge' where value = 'Refrigerated'`);

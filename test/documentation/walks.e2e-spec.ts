@@ -15,7 +15,8 @@ const PAGES: Readonly<Record<string, () => void>> = {
     it('leaves the lists as they were after everything is undone, and who deleted a value on record', async () => {
       expect(await walk.run('npm run migrate -- down 2 --yes')).toMatchObject({ status: 0 });
       const [lists] = await walk.world.database.query(
-        `select string_agg(value, ' ' order by code_list, position) as values from code_list_value where code_list in ('orderType', 'phoneNumberType', 'transportationMode')`,
+        `select string_agg(value, ' ' order by code_list, position) as values from code_list_value
+           where code_list in ('orderType', 'phoneNumberType', 'transportationMode')`,
       );
       expect(lists?.['values']).toBe(
         'Standard Return Home Mobile Office Truck Rail Ocean LTL Parcel Best',

@@ -11,19 +11,25 @@ export async function flip(world: World, wanted = 1_000_000): Promise<string> {
   const found = await flipCodes(database, replicas, credentials, { wanted });
   const { flips, faults, seen, replies } = found;
   return [
-    `${replies} replies of ${replicas.length} replicas during ${flips} flips of every code: ${faults.length} mixed or with a wrong entity tag; ${seen[0]} of the one set, ${seen[1]} of the other`,
+    `${replies} replies of ${replicas.length} replicas during ${flips} flips of every code: ` +
+      `${faults.length} mixed or with a wrong entity tag; ` +
+      `${seen.plain} of the one set, ${seen.flipped} of the other`,
     ...faults.slice(0, 5),
   ].join('\n');
 }
 
-/** Three replicas whose clocks are minutes apart, at moments that come while the database is there, and while it is away. */
+/**
+ * Three replicas whose clocks are minutes apart, at moments that come while the database is there, and while it is
+ * away.
+ */
 export async function moment(world: World, count = 50): Promise<string> {
   for (const ahead of [-90_000, 0, 90_000])
     world.replicas.push(await world.replica(skewedClock(ahead)));
   const watched = await watchMoments(world, { count, apartMs: 500 }, () => world.postgres.stop());
   const { replies, spreads, late, mixed, early } = watched;
   return [
-    `${count} moments on ${world.replicas.length} replicas whose clocks are 90 s apart, the later half with PostgreSQL stopped; ${replies} replies`,
+    `${count} moments on ${world.replicas.length} replicas whose clocks are 90 s apart, ` +
+      `the later half with PostgreSQL stopped; ${replies} replies`,
     `between the first and the last replica: ${quantiles(spreads)}`,
     `after the moment: ${quantiles(late)}`,
     `${mixed.length} mixed, ${early.length} early`,

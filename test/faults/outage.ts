@@ -7,7 +7,8 @@ import { WITHIN_A_SECOND } from '../support/traffic.js';
 const OPTIONS = { ...WITHIN_A_SECOND, perSecond: 500 };
 
 /**
- * The real server is stopped, killed, restarted and paused under 500 requests a second. Gives what failed, and how soon changes were there again.
+ * The real server is stopped, killed, restarted and paused under 500 requests a second. Gives what failed, and how soon
+ * changes were there again.
  * @param only a part of the name of the fault that alone is tried
  */
 export async function outage(world: World, seconds = 60, only = ''): Promise<string> {
@@ -31,7 +32,9 @@ export async function outage(world: World, seconds = 60, only = ''): Promise<str
   for (const [name, fault] of Object.entries(faults).filter(([said]) => said.includes(only))) {
     const { traffic, readiness, fresh } = await outlive(world, fault, OPTIONS);
     lines.push(
-      `PostgreSQL ${name}: ${failuresIn(traffic)}; /health/ready was not 200 ${readiness.not200} of ${readiness.asked} times; a change right after its return was served after ${Math.round(fresh)} ms`,
+      `PostgreSQL ${name}: ${failuresIn(traffic)}; ` +
+        `/health/ready was not 200 ${readiness.not200} of ${readiness.asked} times; ` +
+        `a change right after its return was served after ${Math.round(fresh)} ms`,
       ...traffic.failures.slice(0, 3),
     );
   }

@@ -13,7 +13,10 @@ const CHANGES = 10;
 const SOON = { everyMs: 2 };
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 
-/** What a replica needs, how soon a change and a revoked key count, and how soon it starts while PostgreSQL and the issuer are away, with so many codes: the program in dist/ of the current folder. */
+/**
+ * What a replica needs, how soon a change and a revoked key count, and how soon it starts while PostgreSQL and the
+ * issuer are away, with so many codes: the program in dist/ of the current folder.
+ */
 export async function sizes(world: World, count?: number): Promise<string> {
   const lines: string[] = [];
   for (const codes of count === undefined ? [1_000, 20_000, 100_000] : [count]) {
@@ -33,7 +36,8 @@ async function ofSize(world: World, codes: number): Promise<string[]> {
   const service = await world.replica(environment);
   const ready = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
   const found = [
-    `ready after ${ready}, ${Math.round(residentMebibytes(service.pid))} MiB (at most ${Math.round(peakMebibytes(service.pid))})`,
+    `ready after ${ready}, ${Math.round(residentMebibytes(service.pid))} MiB ` +
+      `(at most ${Math.round(peakMebibytes(service.pid))})`,
   ];
   const ask = async (path: string, key = world.key.key): Promise<[number, string]> => {
     const response = await fetch(service.url + path, { headers: { ...headers, 'Api-Key': key } });

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { generate } from '../bench/generate.js';
-import { residentMebibytes } from '../support/linux-process.js';
+import { openDescriptors, residentMebibytes } from '../support/linux-process.js';
 import { startNginx } from '../support/nginx.js';
 import { PATHS } from '../support/paths.js';
 import { exchange } from '../support/raw.js';
@@ -19,14 +19,14 @@ const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
 const NEVER = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' });
 
 /**
- * The attacks of hardening.md ("Strangers"), each for so many seconds, and what a caller that was connected before, newcomers, the health check
- * and memory notice: directly, and behind the nginx of deploy/nginx.
+ * The attacks of hardening.md ("Strangers"), each for so many seconds, and what a caller that was connected before,
+ * newcomers, the health check and memory notice: directly, and behind the nginx of deploy/nginx.
  * @param only a part of the names of the attacks that are tried
  */
 export async function strangers(world: World, seconds = 12, only = ''): Promise<string> {
   const { issuer, credentials, database } = world;
   const environment = { TRUSTED_PROXY_HOPS: '1' };
-  const service = await world.start(environment, { descriptors: DESCRIPTORS });
+  const service = await world.process(environment, { descriptors: DESCRIPTORS });
   await service.ready();
   service.ignoreLog();
   const nginx = await startNginx([new URL(service.url).host]);
@@ -36,15 +36,12 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
   await database.addCodes(30_000);
 
   const sent =
-    (count: number, bytes: string, isReading: boolean) =>
+    (attack: Omit<Attack, 'port' | 'seconds'>) =>
     async (port: number): Promise<string> => {
-      const attack: Attack = { port, count, bytes, isReading, seconds };
-      const file = join(import.meta.dirname, 'attacker.js');
-      const [closed] = (await once(
-        new Worker(file, { workerData: attack }),
-        'message',
-      )) as number[];
-      return `${closed} of ${count} connections were closed`;
+      const workerData: Attack = { ...attack, port, seconds };
+      const worker = new Worker(join(import.meta.dirname, 'attacker.js'), { workerData });
+      const [closed] = (await once(worker, 'message')) as [number];
+      return `${closed} of ${attack.count} connections were closed`;
     };
   const [, claims] = credentials.token.split('.');
   const forged = (kid: string): string => {
@@ -66,26 +63,47 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
   };
   const attacks: Record<string, (port: number) => Promise<string>> = {
     nothing: () => pause(seconds * 1000, ''),
-    '100 connections with 2,000 requests each, read, with a key': sent(
-      100,
-      good.repeat(2_000),
-      true,
-    ),
-    'the same, unread': sent(100, good.repeat(2_000), false),
-    'the same, unread, large answers': sent(100, large.repeat(2_000), false),
-    'the same, without a key': sent(100, PAGE.repeat(2_000), true),
-    '300 connections with 100 requests for the largest open page each, unread': sent(
-      300,
-      PAGE.repeat(100),
-      false,
-    ),
-    'unread pages, then 40 MB of garbage on each of 4 connections': sent(
-      4,
-      PAGE.repeat(10) + 'garbage '.repeat(5_000_000),
-      false,
-    ),
-    '5,000 connections with a chunked request that never comes': sent(5_000, NEVER, true),
-    'more silent connections than descriptors': sent(7_000, '', true),
+    '100 connections with 2,000 lookups each, read': sent({
+      count: 100,
+      bytes: good.repeat(2_000),
+      isReading: true,
+    }),
+    '100 connections with 2,000 lookups each, unread': sent({
+      count: 100,
+      bytes: good.repeat(2_000),
+      isReading: false,
+    }),
+    '100 connections with 2,000 large lookups each, unread': sent({
+      count: 100,
+      bytes: large.repeat(2_000),
+      isReading: false,
+    }),
+    '100 connections with 2,000 requests for the largest open page each, read': sent({
+      count: 100,
+      bytes: PAGE.repeat(2_000),
+      isReading: true,
+    }),
+    '100 connections with 2,000 requests for the largest open page each, unread': sent({
+      count: 100,
+      bytes: PAGE.repeat(2_000),
+      isReading: false,
+    }),
+    '300 connections with 100 requests for the largest open page each, unread': sent({
+      count: 300,
+      bytes: PAGE.repeat(100),
+      isReading: false,
+    }),
+    'unread pages, then 40 MB of garbage on each of 4 connections': sent({
+      count: 4,
+      bytes: PAGE.repeat(10) + 'garbage '.repeat(5_000_000),
+      isReading: false,
+    }),
+    '5,000 connections with a chunked request that never comes': sent({
+      count: 5_000,
+      bytes: NEVER,
+      isReading: true,
+    }),
+    'more silent connections than descriptors': sent({ count: 7_000, bytes: '', isReading: true }),
   };
   const floods: typeof attacks = {
     [`${FORGED_PER_SECOND} forged tokens a second without a valid key`]: (port) =>
@@ -99,60 +117,110 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
       const headers = { 'Api-Key': credentials.key, Authorization: await issuer.token() };
       const { status } = await fetch(service.url + PATHS.orderUpdate, { headers });
       const took = Math.round(performance.now() - startedAt);
-      return `${await attack}; a token of the new key: ${status} after ${took} ms; ${issuer.jwksHits - hits} questions to the issuer`;
+      const tally = await attack;
+      const questions = issuer.jwksHits - hits;
+      return `${tally}; a token of the new key: ${status} after ${took} ms; ${questions} questions to the issuer`;
     },
   };
 
-  /** Does the work again and again, and gives how often, how often it failed, and the longest time, also of one that has not ended. */
-  const watch = (work: () => Promise<boolean>, everyMs: number): (() => string) => {
-    let [count, failed, longest, startedAt, isOver] = [0, 0, 0, 0, false];
-    const round = async (): Promise<void> => {
-      startedAt = performance.now();
-      const succeeded = await work().catch(() => false);
-      [count, failed] = [count + 1, failed + Number(!succeeded)];
-      longest = Math.max(longest, performance.now() - startedAt);
-      if (!isOver) setTimeout(() => void round(), everyMs);
-    };
-    void round();
-    return () => {
-      isOver = true;
-      return `${failed} of ${count} failed, longest ${Math.round(longest)} ms`;
-    };
-  };
   const lines: string[] = [];
   try {
+    const direct = Object.entries({ ...attacks, ...floods });
+    const behindNginx = Object.entries(attacks);
     const runs = [
-      ...Object.entries({ ...attacks, ...floods }).map(
-        (each) => ['directly', service.url, ...each] as const,
-      ),
-      ...Object.entries(attacks).map((each) => ['behind nginx', nginx.url, ...each] as const),
-    ].filter(([, , name]) => name.includes(only));
-    for (const [where, url, name, attack] of runs) {
+      ...direct.map(([name, attack]) => ({ where: 'directly', url: service.url, name, attack })),
+      ...behindNginx.map(([name, attack]) => ({
+        where: 'behind nginx',
+        url: nginx.url,
+        name,
+        attack,
+      })),
+    ];
+    for (const { where, url, name, attack } of runs.filter((run) => run.name.includes(only))) {
       const port = Number(new URL(url).port);
       const established = await Reader.to(url);
-      const stop = [
-        watch(async () => (await established.ask(good)).status === 200, 5),
-        watch(
-          async () => (await exchange(port, good, { answers: 1 })).responses[0]?.status === 200,
-          200,
-        ),
-        watch(async () => (await fetch(`${service.managementUrl}/health/live`)).ok, 200),
-      ];
+      const establishedWatch = new Watch(
+        async () => (await established.ask(good)).status === 200,
+        5,
+      );
+      const newcomer = new Watch(async () => {
+        const { responses } = await exchange(port, good, { answers: 1 });
+        return responses[0]?.status === 200;
+      }, 200);
+      const liveness = `${service.managementUrl}/health/live`;
+      const health = new Watch(async () => (await fetch(liveness)).ok, 200);
       await pause(500);
       const before = residentMebibytes(service.pid);
       let most = before;
-      const timer = setInterval(() => (most = Math.max(most, residentMebibytes(service.pid))), 50);
+      let descriptors = 0;
+      const timer = setInterval(() => {
+        most = Math.max(most, residentMebibytes(service.pid));
+        descriptors = Math.max(descriptors, openDescriptors(service.pid));
+      }, 50);
       const outcome = await attack(port).finally(() => clearInterval(timer));
-      const [former, newcomers, health] = stop.map((end) => end());
+      const said = [
+        `the established caller ${establishedWatch.end()}`,
+        `newcomers ${newcomer.end()}`,
+        `/health/live ${health.end()}`,
+        `memory ${Math.round(before)} MiB, at most ${Math.round(most)}`,
+        `at most ${descriptors} descriptors`,
+      ];
       established.close();
-      lines.push(
-        `${where}, ${name} (${outcome}): the established caller ${former}; newcomers ${newcomers}; /health/live ${health}; memory ${Math.round(before)} MiB, at most ${Math.round(most)}`,
-      );
+      lines.push(`${where}, ${name} (${outcome}): ${said.join('; ')}`);
       console.error(lines.at(-1)); // for a run that is broken off
       await pause(3_000);
     }
     return lines.join('\n');
   } finally {
     await nginx.stop();
+  }
+}
+
+/** Does the work again and again, and notes how it went. */
+class Watch {
+  private count = 0;
+  private failed = 0;
+  private longestMs = 0;
+  private startedAtMs = 0;
+  private isUnderWay = false;
+  private isOver = false;
+
+  constructor(
+    private readonly work: () => Promise<boolean>,
+    private readonly everyMs: number,
+  ) {
+    void this.run();
+  }
+
+  /** How often it was done, how often it failed, and the longest time, also of one that has not ended. */
+  end(): string {
+    this.isOver = true;
+    if (this.isUnderWay) this.noteTime();
+    return `${this.failed} of ${this.count} failed, longest ${Math.round(this.longestMs)} ms`;
+  }
+
+  private async run(): Promise<void> {
+    while (!this.isOver) {
+      this.startedAtMs = performance.now();
+      this.isUnderWay = true;
+      const hasSucceeded = await this.tryOnce();
+      this.isUnderWay = false;
+      this.noteTime();
+      this.count++;
+      if (!hasSucceeded) this.failed++;
+      await pause(this.everyMs);
+    }
+  }
+
+  private noteTime(): void {
+    this.longestMs = Math.max(this.longestMs, performance.now() - this.startedAtMs);
+  }
+
+  private async tryOnce(): Promise<boolean> {
+    try {
+      return await this.work();
+    } catch {
+      return false;
+    }
   }
 }

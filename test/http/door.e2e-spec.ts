@@ -63,14 +63,18 @@ async function expectRefusal(bytes: string, slug: ProblemSlug = 'malformed-reque
 }
 
 describe('what is no request is answered 400, and the connection closed', () => {
+  /** RFC 9112 section 2.2 allows it behind the first line. The parser of Node.js 20.19.0 does it, later ones do not. */
+  const takesLineFeed = process.versions['llhttp']?.startsWith('8.') ?? false;
+
   it.each([
     ...['garbage', ' / HTTP/1.1', 'get / HTTP/1.1', 'FETCH / HTTP/1.1', 'GET / ICE/1.0'],
     ...['GET / HTTP/1.2', 'GET / HTTP/11', 'GET / HTTP/1', 'GET / http/1.1', 'GET / HTTP/1.1x'],
     ...['GET / x HTTP/1.1', 'GET\t/ HTTP/1.1', 'GET /\x01 HTTP/1.1', 'GET /ü HTTP/1.1'],
     ...['GET nothing HTTP/1.1', 'GET x: HTTP/1.1', 'PRI * HTTP/2.0\r\n\r\nSM'],
     ...['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', '\0\0\0\0'],
+    ...['GET http://me:secret@x/x HTTP/1.1', 'GET http://x:y/x HTTP/1.1', 'GET ftp://x/ HTTP/1.1'],
     ...['GET http://[::1/x HTTP/1.1', 'GET http://a]b/x HTTP/1.1', `GET ${PATH}#x HTTP/1.1`],
-    ...['GET / HTTP/1.1\r\n Host: x', 'GET / HTTP/1.1\nA: b'],
+    ...['GET / HTTP/1.1\r\n Host: x', ...(takesLineFeed ? [] : ['GET / HTTP/1.1\nA: b'])],
   ])('%j', (line) => expectRefusal(`${line}\r\nHost: x\r\n\r\n`));
 
   it.each([
@@ -112,10 +116,12 @@ describe('what is no request is answered 400, and the connection closed', () => 
 const chunks = 'Transfer-Encoding: chunked\r\n';
 
 describe('the limits', () => {
+  const LONG = 'x'.repeat(32 * 1024);
   const line = (bytes: number): string => `A: ${'x'.repeat(bytes)}\r\n`;
   it.each<[string, ProblemSlug, string]>([
     ['a target of 8,001 bytes', 'uri-too-long', request(`GET /${'x'.repeat(8_000)}`)],
     ['a target of 20,000 bytes', 'uri-too-long', request(`GET /${'x'.repeat(20_000)}`)],
+    ['one of 32 KiB beside 15 KiB', 'uri-too-long', request(`GET /${LONG}`, line(15_000))],
     ['a target without an end', 'headers-too-large', `GET /${'x'.repeat(60_000)}`],
     ['a header over 16 KiB', 'headers-too-large', request('GET /', line(16_400))],
     ['a header of 80 KiB', 'headers-too-large', request('GET /', line(80_000))],
@@ -171,7 +177,6 @@ describe('a problem document is the answer to', () => {
     [request('GET http://elsewhere/'), 'not-found'],
     [request('GET http://elsewhere?x'), 'not-found'],
     [request('OPTIONS *'), 'not-found'],
-    [request('GET ftp://x/'), 'not-found'],
     [request(`GET ${BASE}/problems/%zz`), 'malformed-request'],
     [request(`GET ${BASE}/problems/%C3`), 'malformed-request'],
     ...['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'].map(

@@ -318,4 +318,7 @@ it('what is beyond the rate limit is never executed, and a 304 costs nothing', a
   expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(reply.headers.get('ratelimit-policy')).toBe(`"key";q=${LIMIT};w=60`);
   expect(reply.headers.get('ratelimit')).toMatch(/^"key";r=0;t=\d+$/);
+  expect((await ask({ path: '/notes/answer', headers: known })).status).toBe(304);
+  for (const path of ['/notes', '/notes/file', '/notes/missing'])
+    expectProblem(await ask({ path, headers: known }), 'too-many-requests');
 });

@@ -8,9 +8,9 @@ import { PATHS } from '../support/paths.js';
 import { freePort } from '../support/postgres-server.js';
 import { begin } from '../support/program.js';
 import { until } from '../support/service.js';
-import { testWorld } from '../support/test-world.js';
+import { processWorld } from '../support/test-world.js';
 
-const world = testWorld({}, undefined, 0);
+const world = processWorld({ replicas: 0, hasOwnPostgres: true });
 const hasPooler = spawnSync('pgbouncer', ['--version']).status === 0;
 
 /** Debian's PgBouncer, which gives its clients one session of the server, for one transaction at a time. All of them become the user of the address. */

@@ -4,15 +4,16 @@ import { join } from 'node:path';
 import { blocksOf } from './documentation.js';
 import { freePort } from './postgres-server.js';
 import { begin } from './program.js';
-import { until } from './service.js';
+import { until } from './until.js';
 
 const PROGRAMS = {
   haproxy: ['/usr/sbin/haproxy', '-db', '-f'],
   caddy: ['/usr/bin/caddy', 'run', '--adapter', 'caddyfile', '--config'],
 } as const;
-export type Balanced = keyof typeof PROGRAMS;
+export type BalancerName = keyof typeof PROGRAMS;
+export const BALANCERS = Object.keys(PROGRAMS) as BalancerName[];
 
-export const isInstalled = (name: Balanced): boolean => existsSync(PROGRAMS[name][0]);
+export const isInstalled = (name: BalancerName): boolean => existsSync(PROGRAMS[name][0]);
 
 export interface Front {
   readonly url: string;
@@ -21,13 +22,16 @@ export interface Front {
   stop(): Promise<void>;
 }
 
-/** Starts a program that listens on the port of the loopback address. That path nginx answers itself, the others from a replica. */
+/** Starts a program that listens on the port of the loopback address, and waits until it or a replica answers. */
 export async function serve(command: string[], folder: string, port: number): Promise<Front> {
   const { child, ended, output } = begin(command, folder, { HOME: folder });
   const url = `http://127.0.0.1:${port}`;
-  const failed = ended.then(() => Promise.reject(new Error(`${command[0]}: ${output.stderr}`)));
-  failed.catch(() => undefined);
-  await Promise.race([until(async () => (await fetch(`${url}/.problem`)).status < 500), failed]);
+  await until(async () => {
+    const hasEnded = child.exitCode !== null;
+    // nginx answers this path itself
+    return hasEnded || (await fetch(`${url}/.problem`)).status < 500;
+  });
+  if (child.exitCode !== null) throw new Error(`${command[0]}: ${output.stderr}`);
   const stop = async (): Promise<void> => {
     child.kill('SIGTERM');
     await ended;
@@ -36,7 +40,9 @@ export async function serve(command: string[], folder: string, port: number): Pr
   return { url, folder, stop };
 }
 
-/** Makes the limits of time in a configuration longer, for `npm test`: a replica on a slow machine would reach them, and count as dead. */
+/**
+ * Makes the limits of time in a configuration longer: a replica on a slow machine would reach them, and count as dead.
+ */
 export const withLongLimits = (configuration: string): string =>
   configuration
     .replaceAll(/((?:proxy_\w+|client_body)_timeout|dial_timeout|lb_try_duration) \w+/g, '$1 600s')
@@ -45,11 +51,11 @@ export const withLongLimits = (configuration: string): string =>
     .replace('health_interval 1s', 'health_interval 1s\n  health_timeout 600s');
 
 /**
- * HAProxy or Caddy with the block of docs/balancers.md. Its replica 10.0.0.1 is 127.0.0.1, and so on, with ports that are free.
+ * HAProxy or Caddy with the block of docs/balancers.md. Its replica 10.0.0.1 is 127.0.0.1, and so on, with these ports.
  * @param change of the configuration
  */
 export async function startBalancer(
-  name: Balanced,
+  name: BalancerName,
   { PORT, MANAGEMENT_PORT }: Record<'PORT' | 'MANAGEMENT_PORT', string>,
   change = (text: string): string => text,
 ): Promise<Front> {

@@ -31,15 +31,15 @@ export class CertificateAuthority {
    * @param subjects alternative names, such as `IP:127.0.0.1` or `DNS:localhost`; none for a client
    */
   issue(name: string, ...subjects: string[]): Certificate {
-    const issued = this.files(`${this.serial++}`);
-    const [request, extensions] = [this.file('request.pem'), this.file('extensions.cnf')];
+    this.serial++;
+    const issued = this.files(`${this.serial}`);
+    const request = this.file('request.pem');
+    const extensions = this.file('extensions.cnf');
     writeFileSync(extensions, subjects.length > 0 ? `subjectAltName=${subjects.join()}\n` : '');
     openssl('req', ...NEW_KEY, '-subj', `/CN=${name}`, '-keyout', issued.key, '-out', request);
-    openssl(
-      ...['x509', '-req', '-in', request, '-extfile', extensions, '-out', issued.cert],
-      ...['-CA', this.root.cert, '-CAkey', this.root.key, '-set_serial', `${this.serial}`],
-      ...['-days', '2'],
-    );
+    const signer = ['-CA', this.root.cert, '-CAkey', this.root.key];
+    const signed = ['-in', request, '-extfile', extensions, '-out', issued.cert];
+    openssl('x509', '-req', ...signed, ...signer, '-set_serial', `${this.serial}`, '-days', '2');
     return issued;
   }
 

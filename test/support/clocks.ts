@@ -8,8 +8,8 @@ export const skewedClock = (milliseconds: number): Record<string, string> =>
   preload(`
   const Real = Date;
   globalThis.Date = class extends Real {
-    constructor(...given) {
-      if (given.length > 0) super(...given);
+    constructor(...parameters) {
+      if (parameters.length > 0) super(...parameters);
       else super(Real.now() + ${milliseconds});
     }
     static now() {
@@ -17,10 +17,14 @@ export const skewedClock = (milliseconds: number): Record<string, string> =>
     }
   };`);
 
-/** Environment of a process whose monotonic clock runs so many times faster than the machine's, and with it its timers of a minute or more. */
+/**
+ * Environment of a process whose monotonic clock runs so many times faster than the machine's, and with it its timers
+ * of a minute or more.
+ */
 export const fastClock = (times: number): Record<string, string> => ({
   ...preload(`
-  const [now, timer] = [performance.now.bind(performance), setTimeout];
+  const now = performance.now.bind(performance);
+  const timer = setTimeout;
   Object.defineProperty(performance, 'now', { value: () => now() * ${times} });
   const faster = (work, ms, ...rest) => timer(work, ms >= 60_000 ? ms / ${times} : ms, ...rest);
   globalThis.setTimeout = Object.assign(faster, timer);`),
@@ -49,8 +53,8 @@ export const withoutLimits = (...milliseconds: number[]): { NODE_OPTIONS: string
 const OF_ISSUERS = [800, 2_000];
 
 /**
- * Environment of a service that waits for its issuer as long as it takes, and whose monotonic clock runs a thousand times slower than the
- * machine's: what may happen once in so many seconds happens once, however long a test takes.
+ * Environment of a service that waits for its issuer as long as it takes, and whose monotonic clock runs a thousand
+ * times slower than the machine's: what may happen once in so many seconds happens once, however long a test takes.
  */
 export const patient = preload(`${unlimited(OF_ISSUERS)}
   const now = performance.now.bind(performance);
@@ -69,7 +73,10 @@ export const drainsUntilTold = {
   syncBuiltinESMExports();`),
 };
 
-/** Environment of a process in which a time-out of sockets of so many milliseconds comes with each SIGUSR2, which it logs, and not before. */
+/**
+ * Environment of a process in which a time-out of sockets of so many milliseconds comes with each SIGUSR2, which it
+ * logs, and not before.
+ */
 export const socketTimeoutOnSignal = (milliseconds: number): { NODE_OPTIONS: string } =>
   preload(`
   const { Socket } = await import('node:net');

@@ -27,7 +27,10 @@ export async function withSession<T>(
 export const queryAt = async (url: string, sql: string): Promise<Record<string, unknown>[]> =>
   (await withSession(url, (client) => client.query<Record<string, unknown>>(sql))).rows;
 
-/** A copy of the migrated template, or an empty database, at the server of all test files or another one. PostgreSQL copies a template for one session at a time: the lock makes the workers take turns. */
+/**
+ * A copy of the migrated template, or an empty database, at the server of all test files or another one. PostgreSQL
+ * copies a template for one session at a time: the lock makes the workers take turns.
+ */
 export async function createDatabase({
   migrated = true,
   name = `test_${randomUUID().replaceAll('-', '')}`,
@@ -50,7 +53,10 @@ export async function createDatabase({
   return {
     url, // as a superuser, who may prepare anything
     name,
-    /** As one of the roles of production, or another one; the service works as order_lookup_service, which may only read. */
+    /**
+     * As one of the roles of production, or another one; the service works as order_lookup_service, which may only
+     * read.
+     */
     urlOf: (username: string) => Object.assign(new URL(url), { username, password: PASSWORD }).href,
     query: async <Row extends QueryResultRow = QueryResultRow>(
       sql: string,
@@ -69,7 +75,9 @@ export async function createDatabase({
     /** CODE-1 and so on, of the types TYPE-0 to TYPE-99. */
     addCodes: (count: number) =>
       pool.query(
-        `insert into communication_code select 'TYPE-' || n % 100, 'CODE-' || n, rpad('Description of code ' || n, 50, '.') from generate_series(1, ${count}) as n`,
+        `insert into communication_code
+           select 'TYPE-' || n % 100, 'CODE-' || n, rpad('Description of code ' || n, 50, '.')
+           from generate_series(1, ${count}) as n`,
       ),
     close,
     async drop() {

@@ -57,8 +57,9 @@ export const dialogue = (text: string): { command: string; printed: string }[] =
 const ID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 
 /**
- * Finds what a page shows in what was really printed: `…` stands for anything, ids, times and numbers of migrations differ, white space
- * does not count. Each id of the page is a group of its own, so that later commands can name the real one.
+ * Finds what a page shows in what was really printed: `…` stands for anything, ids, times and numbers of migrations
+ * differ, white space does not count. Each id of the page is a group of its own, so that later commands can name the
+ * real one.
  */
 export function asPrinted(shown: string): { readonly pattern: RegExp; readonly ids: string[] } {
   const ids: string[] = [];
@@ -66,8 +67,10 @@ export function asPrinted(shown: string): { readonly pattern: RegExp; readonly i
     .replaceAll(/\s/g, '')
     .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
     .replaceAll(new RegExp(ID, 'g'), (id) => {
-      const group = ids.indexOf(id) + 1 || -ids.push(id);
-      return group > 0 ? `\\${group}` : `(${ID})`;
+      const index = ids.indexOf(id);
+      if (index >= 0) return `\\${index + 1}`; // the same as that group found
+      ids.push(id);
+      return `(${ID})`;
     })
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\\\.\d{3}Z/g, String.raw`[\d-]{10}T[\d:.]{12}Z`)
     .replaceAll(/\d{4}(?=_[a-z])/g, String.raw`\d{4}`)

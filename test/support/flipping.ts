@@ -1,103 +1,184 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { TestDatabase } from './database.js';
-import { Reader, requestTo } from './reader.js';
-import { type RunningService, until } from './service.js';
-import { type Credentials, entityTagOf } from './traffic.js';
 import { ALL_PATHS, PATHS } from './paths.js';
+import type { ReachableService } from './reachable-service.js';
+import { type RawReply, Reader, requestTo } from './reader.js';
+import { type Credentials, entityTagOf } from './traffic.js';
+import { until } from './until.js';
 
 const TARGETS = [...ALL_PATHS, `${PATHS.communicationCodes}?codeType=T1`];
+const READERS = 8;
+/** More faults say no more. */
+const MAX_FAULTS = 100;
+
+const FLIPPED_COLUMNS = [
+  { table: 'code_list_value', column: 'value' },
+  { table: 'communication_code', column: 'code' },
+  { table: 'communication_code', column: 'description' },
+];
 /** Turns every code of one set into that of the other, in one transaction. */
-const FLIP = ['code_list_value.value', 'communication_code.code', 'communication_code.description']
-  .map((name) => name.split('.') as [string, string])
-  .map(
-    ([table, column]) =>
-      `update ${table} set ${column} = case when ${column} like '~%' then substr(${column}, 2) else '~' || ${column} end`,
-  )
-  .join('; ');
+const FLIP = FLIPPED_COLUMNS.map(
+  ({ table, column }) =>
+    `update ${table} set ${column} =
+       case when ${column} like '~%' then substr(${column}, 2) else '~' || ${column} end`,
+).join('; ');
+
 const DECODE: Readonly<Record<string, (body: Buffer) => Buffer>> = {
   '': (body) => body,
   gzip: gunzipSync,
   br: brotliDecompressSync,
 };
 
+export interface FlipOptions {
+  /** How many communication codes there are. */
+  readonly count?: number;
+  /** It ends when so many replies were read, and the codes were flipped so often. */
+  readonly wanted?: number;
+  readonly leastFlips?: number;
+  /** Accept-Encoding of the readers, in turn. */
+  readonly accepted?: readonly string[];
+  /** Content codings that have to be seen before it ends. */
+  readonly codings?: readonly string[];
+}
+
+type SetName = 'plain' | 'flipped';
+/** The answer of one target, for each set of codes. */
+type Answers = Readonly<Record<SetName, { readonly bytes: Buffer; readonly etag: string }>>;
+
+export interface FlipReport {
+  replies: number;
+  flips: number;
+  /** Replies with codes of each set. */
+  readonly seen: Record<SetName, number>;
+  /** Replies in each content coding. */
+  readonly coded: Record<string, number>;
+  /** In words; the first hundred. */
+  readonly faults: string[];
+}
+
 /**
- * A writer flips every code between two sets as fast as it can, while eight readers ask all replicas for all lists. Every body has to be wholly
- * the one or the other, the same on all replicas, with the entity tag that is made from it and of its content coding.
- * @param accepted Accept-Encoding of the readers, in turn
- * @param codings that have to be seen, as both sets twice, before it ends
+ * A writer flips every code between two sets as fast as it can, while eight readers ask all replicas for all lists.
+ * Every body has to be wholly the one or the other, the same on all replicas, with the entity tag that is made from it
+ * and of its content coding. Both sets have to be seen twice before it ends.
  */
 export async function flipCodes(
   database: TestDatabase,
-  replicas: readonly RunningService[],
-  { key, token }: Credentials,
-  { count = 200, wanted = 0, leastFlips = 2, accepted = [''], codings = [''] },
-) {
-  const requestsOf = (accept = ''): string[] =>
-    TARGETS.map((path) =>
-      requestTo(path, {
-        'Api-Key': key,
-        Authorization: `Bearer ${token}`,
-        ...(accept === '' ? {} : { 'Accept-Encoding': accept }),
-      }),
-    );
-  const requests = requestsOf();
+  replicas: readonly ReachableService[],
+  credentials: Credentials,
+  options: FlipOptions,
+): Promise<FlipReport> {
+  const { count = 200, wanted = 0, leastFlips = 2, accepted = [''], codings = [''] } = options;
   await database.query('delete from communication_code');
   await database.query(
-    `insert into communication_code select 'T' || n % 10, 'C' || n, 'Code ' || n from generate_series(1, ${count}) as n`,
+    `insert into communication_code
+       select 'T' || n % 10, 'C' || n, 'Code ' || n from generate_series(1, ${count}) as n`,
   );
-  const readers = await Promise.all(replicas.map(({ url }) => Reader.to(url)));
-  /** The bodies of all lists, when every replica serves this text. */
-  const bodies = async (text: string): Promise<Buffer[]> => {
-    for (const reader of readers)
-      await until(async () => (await reader.ask(requests[2] as string)).body.includes(text));
-    const found: Buffer[] = [];
-    for (const request of requests) found.push((await (readers[0] as Reader).ask(request)).body);
-    return found;
-  };
-  const plain = await bodies(`"Code ${count}"`);
-  await database.query(FLIP);
-  const flipped = await bodies(`"~Code ${count}"`);
-  for (const reader of readers) reader.close();
-  const expected = plain.map((body, at) =>
-    [body, flipped[at] as Buffer].map((bytes) => ({ bytes, etag: entityTagOf(bytes) })),
-  );
-
-  const state = {
+  const expected = await bothAnswers(database, replicas, credentials, `Code ${count}`);
+  const report: FlipReport = {
     replies: 0,
     flips: 0,
-    seen: [0, 0] as [number, number],
-    coded: {} as Record<string, number>,
-    faults: [] as string[], // in words; the first hundred
+    seen: { plain: 0, flipped: 0 },
+    coded: {},
+    faults: [],
   };
   const isOver = (): boolean => {
-    if (state.faults.length >= 100) return true;
-    const isSeen = Math.min(...state.seen) > 1 && codings.every((name) => state.coded[name]);
-    return state.replies >= wanted && state.flips >= leastFlips && isSeen;
+    if (report.faults.length >= MAX_FAULTS) return true;
+    const isSeen = report.seen.plain > 1 && report.seen.flipped > 1;
+    const areCodingsSeen = codings.every((name) => report.coded[name]);
+    const isEnough = report.replies >= wanted && report.flips >= leastFlips;
+    return isSeen && areCodingsSeen && isEnough;
   };
   const read = async (number: number): Promise<void> => {
-    const reader = await Reader.to((replicas[number % replicas.length] as RunningService).url);
-    const asked = requestsOf(accepted[number % accepted.length]);
-    for (let turn = number; !isOver(); turn++) {
-      const at = turn % asked.length;
-      const { status, etag, coding, body } = await reader.ask(asked[at] as string);
-      const decoded = DECODE[coding]?.(body);
-      const which = expected[at]?.findIndex(({ bytes }) => decoded?.equals(bytes)) ?? -1;
-      const tag = expected[at]?.[which]?.etag;
-      if (status !== 200 || tag === undefined)
-        state.faults.push(
-          `${TARGETS[at]}: status ${status}, coding ${coding}, a body of neither set: ${decoded?.toString().slice(0, 300)}`,
-        );
-      else if (etag !== (coding === '' ? tag : `${tag.slice(0, -1)}-${coding}"`))
-        state.faults.push(`${TARGETS[at]}: ${etag} is not the tag of the body, coding ${coding}`);
-      else state.seen[which as 0 | 1]++;
-      state.coded[coding] = (state.coded[coding] ?? 0) + 1;
-      state.replies++;
-    }
+    const reader = await Reader.to(at(replicas, number).url);
+    const requests = requestsOf(credentials, at(accepted, number));
+    for (let turn = number; !isOver(); turn++)
+      judge(report, {
+        target: at(TARGETS, turn),
+        answers: at(expected, turn),
+        reply: await reader.ask(at(requests, turn)),
+      });
     reader.close();
   };
   const write = async (): Promise<void> => {
-    for (; !isOver(); state.flips++) await database.query(FLIP);
+    for (; !isOver(); report.flips++) await database.query(FLIP);
   };
-  await Promise.all([write(), ...Array.from({ length: 8 }, (_, number) => read(number))]);
-  return state;
+  const readers = Array.from({ length: READERS }, (_, number) => read(number));
+  await Promise.all([write(), ...readers]);
+  return report;
+}
+
+/** The entry at the index, which starts again behind the last one. */
+function at<Entry>(list: readonly Entry[], index: number): Entry {
+  return list[index % list.length] as Entry;
+}
+
+function requestsOf({ key, token }: Credentials, accept: string): string[] {
+  const headers: Record<string, string> = { 'Api-Key': key, Authorization: `Bearer ${token}` };
+  if (accept !== '') headers['Accept-Encoding'] = accept;
+  return TARGETS.map((path) => requestTo(path, headers));
+}
+
+/** What is answered to each target before and after a flip, once all replicas serve it. */
+async function bothAnswers(
+  database: TestDatabase,
+  replicas: readonly ReachableService[],
+  credentials: Credentials,
+  lastDescription: string,
+): Promise<Answers[]> {
+  const requests = requestsOf(credentials, '');
+  const allCodes = at(requests, TARGETS.indexOf(PATHS.communicationCodes));
+  const readers = await Promise.all(replicas.map(({ url }) => Reader.to(url)));
+  const bodiesWith = async (text: string): Promise<Buffer[]> => {
+    for (const reader of readers)
+      await until(async () => (await reader.ask(allCodes)).body.includes(text));
+    const bodies: Buffer[] = [];
+    for (const request of requests) bodies.push((await at(readers, 0).ask(request)).body);
+    return bodies;
+  };
+  const plain = await bodiesWith(`"${lastDescription}"`);
+  await database.query(FLIP);
+  const flipped = await bodiesWith(`"~${lastDescription}"`);
+  for (const reader of readers) reader.close();
+  return TARGETS.map((_, index) => ({
+    plain: withTag(at(plain, index)),
+    flipped: withTag(at(flipped, index)),
+  }));
+}
+
+function withTag(bytes: Buffer) {
+  return { bytes, etag: entityTagOf(bytes) };
+}
+
+interface Exchange {
+  readonly target: string;
+  readonly answers: Answers;
+  readonly reply: RawReply;
+}
+
+function judge(report: FlipReport, { target, answers, reply }: Exchange): void {
+  const { status, etag, coding, body } = reply;
+  report.replies++;
+  report.coded[coding] = (report.coded[coding] ?? 0) + 1;
+  const decoded = DECODE[coding]?.(body);
+  const set = setOf(answers, decoded);
+  if (status !== 200 || !set) {
+    const start = decoded?.toString().slice(0, 300);
+    report.faults.push(
+      `${target}: status ${status}, coding ${coding}, a body of neither set: ${start}`,
+    );
+    return;
+  }
+  if (etag === tagInCoding(answers[set].etag, coding)) report.seen[set]++;
+  else report.faults.push(`${target}: ${etag} is not the tag of the body, coding ${coding}`);
+}
+
+function setOf(answers: Answers, body: Buffer | undefined): SetName | undefined {
+  if (body?.equals(answers.plain.bytes)) return 'plain';
+  if (body?.equals(answers.flipped.bytes)) return 'flipped';
+  return undefined;
+}
+
+/** `"tag"` is `"tag-gzip"` in that coding. */
+function tagInCoding(etag: string, coding: string): string {
+  return coding === '' ? etag : `${etag.slice(0, -1)}-${coding}"`;
 }

@@ -55,7 +55,10 @@ interface TokenParts {
   key?: SigningKey;
 }
 
-/** A stand-in for an OAuth 2.0 issuer: real HTTP, real keys, faults on demand. Tokens are valid by default; each test spoils one thing. */
+/**
+ * A stand-in for an OAuth 2.0 issuer: real HTTP, real keys, faults on demand. Tokens are valid by default; each test
+ * spoils one thing.
+ */
 export class Issuer {
   readonly hits = new Map<string, number>();
   fault: Fault = 'none';
@@ -139,28 +142,38 @@ export class Issuer {
 
   private answer({ url = '' }: IncomingMessage, response: ServerResponse): void {
     this.hits.set(url, (this.hits.get(url) ?? 0) + 1);
-    const json = (body: unknown): void =>
-      void response
-        .writeHead(200, { 'Content-Type': 'application/json' })
-        .end(JSON.stringify(body));
-    const isKeySet = url.endsWith('/jwks');
-    if (this.fault === 'down') return void FAULTS.down(response);
-    if (url === '/.well-known/openid-configuration')
-      return json({
-        issuer: this.url,
-        jwks_uri: `${this.url}${this.left ? '/moved' : ''}/jwks`,
-        authorization_endpoint: `${this.url}/auth`,
-        token_endpoint: `${this.url}/token`,
-        ...this.metadata,
-      });
-    if (url === '/token')
-      return void this.token().then((token) =>
-        json({ access_token: token, expires_in: 600, token_type: 'Bearer' }),
-      );
-    if (url === '/jwks' && this.left) return json({ keys: this.left });
-    if (url === '/elsewhere') return json({ keys: this.published }); // where a redirect leads
-    if (!isKeySet) return void response.writeHead(404).end();
-    if (this.fault === 'none') return json({ keys: this.published });
-    FAULTS[this.fault](response);
+    if (this.fault === 'down') FAULTS.down(response);
+    else if (url === '/.well-known/openid-configuration') sendJson(response, this.allMetadata);
+    else if (url === '/token') void this.answerToken(response);
+    else if (url === '/elsewhere')
+      sendJson(response, { keys: this.published }); // where a redirect leads
+    else if (url.endsWith('/jwks')) this.answerKeySet(url, response);
+    else response.writeHead(404).end();
   }
+
+  private answerKeySet(url: string, response: ServerResponse): void {
+    if (url === '/jwks' && this.left) sendJson(response, { keys: this.left });
+    else if (this.fault === 'none') sendJson(response, { keys: this.published });
+    else FAULTS[this.fault](response);
+  }
+
+  private async answerToken(response: ServerResponse): Promise<void> {
+    const token = await this.token();
+    sendJson(response, { access_token: token, expires_in: 600, token_type: 'Bearer' });
+  }
+
+  private get allMetadata() {
+    const folder = this.left ? '/moved' : '';
+    return {
+      issuer: this.url,
+      jwks_uri: `${this.url}${folder}/jwks`,
+      authorization_endpoint: `${this.url}/auth`,
+      token_endpoint: `${this.url}/token`,
+      ...this.metadata,
+    };
+  }
+}
+
+function sendJson(response: ServerResponse, body: unknown): void {
+  response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }

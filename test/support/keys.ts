@@ -17,7 +17,8 @@ export async function issueKey(
   } = {},
 ): Promise<IssuedKey> {
   const [row] = await database.query<{ id: string }>(
-    `insert into api_key (client, key_hash, created_at, expires_at, revoked_at) values ($1, decode($2, 'hex'), now() - interval '1 day', $3, $4) returning id`,
+    `insert into api_key (client, key_hash, created_at, expires_at, revoked_at)
+       values ($1, decode($2, 'hex'), now() - interval '1 day', $3, $4) returning id`,
     [client, hashApiKey(key), expiresAt, revokedAt],
   );
   return { id: row?.id ?? '', key };

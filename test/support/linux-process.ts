@@ -1,5 +1,5 @@
 // What Linux tells of a process, in /proc.
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 
 /** Clock ticks a second, in which CPU time is counted. */
 const TICKS = 100;
@@ -19,3 +19,6 @@ export function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / TICKS;
 }
+
+/** How many files and connections a process has open. */
+export const openDescriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;

@@ -1,87 +1,186 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { TestDatabase } from './database.js';
 import { ALL_PATHS, PATHS } from './paths.js';
-import { Reader, requestTo } from './reader.js';
-import { until } from './service.js';
-import type { World } from './world.js';
+import type { ReachableService } from './reachable-service.js';
+import { type RawReply, Reader, requestTo } from './reader.js';
 import { entityTagOf } from './traffic.js';
+import { until } from './until.js';
+import type { World } from './world.js';
 
 const TARGETS = [...ALL_PATHS, `${PATHS.communicationCodes}?codeType=MOMENT`];
-/** Codes that begin, and that end, at each moment. */
+/** Codes that begin, and that end, at each moment; each list has one value of the kind. */
 const CODES = 25;
+/** From the commit to the first moment. */
 const LEAD_MS = 4_000;
+/** The moments after the outage come so much later. */
+const OUTAGE_MS = 3_000;
+const MAX_FAULTS = 100;
+
+export interface MomentOptions {
+  readonly count: number;
+  readonly apartMs: number;
+  /** How often each replica is asked. */
+  readonly everyMs?: number;
+}
+
+export interface MomentReport {
+  replies: number;
+  /** Replies that mix two moments, or go back. */
+  readonly mixed: string[];
+  /** Replies that came before their moment. */
+  readonly early: string[];
+  /** For each moment, how much later the last replica switched than the first. */
+  readonly spreads: number[];
+  /** For each moment and replica, how late after the moment it switched. */
+  readonly late: number[];
+}
+
+/** Everything that begins at one moment has its number in its text, so an answer says from which moment it is. */
+interface Plan {
+  readonly count: number;
+  readonly middle: number;
+  /** When the moment with the number comes. */
+  readonly timeOf: (number: number) => number;
+}
 
 /**
- * Commits moments at which one value and 25 codes begin while others end, and asks all replicas for everything every few milliseconds. The
- * database's clock is that of this process.
- * @returns for each moment how much later the last replica switched than the first, for each replica too how late after it, replies that mix two times, and
- *   those that came too early
- * @param away called after the moment in the middle, when all replicas have read the moments; everything from then on is served without it
+ * Commits moments at which one value and 25 codes begin while others end, and asks all replicas for everything every
+ * few milliseconds. The database's clock is that of this process.
+ * @param away called after the moment in the middle, when all replicas have read the moments; everything from then on
+ *   is served without the database
  */
-export async function watchMoments(
-  { database, replicas, headers }: World,
-  { count, apartMs, everyMs = 5 }: { count: number; apartMs: number; everyMs?: number },
+export async function watchMoments<Service extends ReachableService>(
+  { database, replicas, headers }: World<Service>,
+  { count, apartMs, everyMs = 5 }: MomentOptions,
   away: () => Promise<unknown> = () => Promise.resolve(),
-) {
+): Promise<MomentReport> {
+  const plan = planOf(count, apartMs);
+  await commit(database, plan);
   const requests = TARGETS.map((path) => requestTo(path, headers));
-  const middle = count >> 1;
-  const outageMs = 3_000;
+  const watches = replicas.map(({ url }, index) => new Watch(`replica ${index}`, url, plan));
+  const outage = async (): Promise<void> => {
+    await until(async () => {
+      const haveAllRead = watches.every(({ switchedAt }) => switchedAt.size > 0);
+      return haveAllRead && Date.now() > plan.timeOf(plan.middle) + apartMs / 2;
+    });
+    await away();
+  };
+  await Promise.all([outage(), ...watches.map((watch) => watch.run(requests, everyMs))]);
+  return reportOf(plan, watches);
+}
+
+function planOf(count: number, apartMs: number): Plan {
+  const middle = Math.floor(count / 2);
   const base = Date.now() + LEAD_MS;
-  const momentOf = (number: number): number =>
-    base + number * apartMs + (number > middle ? outageMs : 0);
-  const ofNumber = (number: number): string =>
-    `Moment ${number}', ${number === 0 ? 'null' : `to_timestamp(${momentOf(number) / 1000})`}, ${
-      number === count ? 'null' : `to_timestamp(${momentOf(number + 1) / 1000})`
-    })`;
-  const numbers = Array.from({ length: count + 1 }, (_, number) => number);
-  const values = numbers.map((number) => `('orderType', '${ofNumber(number)}`);
-  const codes = numbers.flatMap((number) =>
-    Array.from({ length: CODES }, (_, at) => `('MOMENT', 'C${at}-${number}', '${ofNumber(number)}`),
-  );
+  const timeOf = (number: number): number => {
+    const afterOutage = number > middle ? OUTAGE_MS : 0;
+    return base + number * apartMs + afterOutage;
+  };
+  return { count, middle, timeOf };
+}
+
+/** What has the number 0 is there from the beginning, and the last one stays. */
+async function commit(database: TestDatabase, { count, timeOf }: Plan): Promise<void> {
+  const values: string[] = [];
+  const codes: string[] = [];
+  for (let number = 0; number <= count; number++) {
+    const begin = number === 0 ? 'null' : `to_timestamp(${timeOf(number) / 1000})`;
+    const end = number === count ? 'null' : `to_timestamp(${timeOf(number + 1) / 1000})`;
+    values.push(`('orderType', 'Moment ${number}', ${begin}, ${end})`);
+    for (let code = 0; code < CODES; code++)
+      codes.push(`('MOMENT', 'C${code}-${number}', 'Moment ${number}', ${begin}, ${end})`);
+  }
   await database.query(
-    `insert into code_list_value (code_list, value, valid_from, valid_until) values ${values.join()};
-     insert into communication_code (code_type, code, description, valid_from, valid_until) values ${codes.join()}`,
+    `insert into code_list_value (code_list, value, valid_from, valid_until)
+       values ${values.join()};
+     insert into communication_code (code_type, code, description, valid_from, valid_until)
+       values ${codes.join()}`,
   );
-  const seen = replicas.map(() => new Map<number, number>());
-  const state = { replies: 0, mixed: [] as string[], early: [] as string[] };
-  const watch = async (at: number): Promise<void> => {
-    const { url } = replicas[at] as (typeof replicas)[number];
-    const reader = await Reader.to(url);
-    let last = -1;
-    for (let turn = at; last < count && state.mixed.length < 100; turn++) {
-      const { status, etag, body } = await reader.ask(requests[turn % requests.length] as string);
-      const received = Date.now();
-      const text = body.toString();
-      const found = new Set(text.match(/(?<=Moment )\d+/g)?.map(Number));
-      const [number = -1] = found;
-      const isWhole =
-        found.size === 1 && [1, CODES].includes(text.match(/Moment \d/g)?.length ?? 0);
-      if (status !== 200 || !isWhole || number < last || etag !== entityTagOf(body)) {
-        if (last >= 0 || found.size > 1)
-          state.mixed.push(`replica ${at}, status ${status}, ${number} after ${last}: ${text}`);
-      } else {
-        if (number > 0 && received < momentOf(number))
-          state.early.push(`replica ${at}, moment ${number}: ${momentOf(number) - received} ms`);
-        for (let switched = last + 1; switched <= number; switched++)
-          seen[at]?.set(switched, received);
-        last = number;
-        state.replies++;
-      }
+}
+
+/** Asks one replica until it has switched to the last moment. */
+class Watch {
+  /** When the first reply of each moment came. */
+  readonly switchedAt = new Map<number, number>();
+  readonly mixed: string[] = [];
+  readonly early: string[] = [];
+  replies = 0;
+  /** The moment of the last reply; -1 before the replica has read the moments. */
+  private current = -1;
+
+  constructor(
+    private readonly name: string,
+    private readonly url: string,
+    private readonly plan: Plan,
+  ) {}
+
+  async run(requests: readonly string[], everyMs: number): Promise<void> {
+    const reader = await Reader.to(this.url);
+    for (let turn = 0; this.isUnderWay; turn++) {
+      const request = requests[turn % requests.length] as string;
+      const reply = await reader.ask(request);
+      this.judge(reply, Date.now());
       await pause(everyMs);
     }
     reader.close();
+  }
+
+  private get isUnderWay(): boolean {
+    return this.current < this.plan.count && this.mixed.length < MAX_FAULTS;
+  }
+
+  private judge(reply: RawReply, receivedAt: number): void {
+    const numbers = numbersIn(reply);
+    const [number = -1] = numbers;
+    const isRight = isWhole(reply, numbers) && number >= this.current;
+    const hasRead = this.current >= 0 || new Set(numbers).size > 1;
+    if (isRight) this.take(number, receivedAt);
+    else if (hasRead)
+      this.mixed.push(
+        `${this.name}, status ${reply.status}, ${number} after ${this.current}: ${reply.body.toString()}`,
+      );
+  }
+
+  private take(number: number, receivedAt: number): void {
+    const tooEarlyMs = this.plan.timeOf(number) - receivedAt;
+    if (number > 0 && tooEarlyMs > 0)
+      this.early.push(`${this.name}, moment ${number}: ${tooEarlyMs} ms`);
+    for (let switched = this.current + 1; switched <= number; switched++)
+      this.switchedAt.set(switched, receivedAt);
+    this.current = number;
+    this.replies++;
+  }
+}
+
+/** The moments of all that is in the answer. */
+function numbersIn({ body }: RawReply): number[] {
+  return (
+    body
+      .toString()
+      .match(/(?<=Moment )\d+/g)
+      ?.map(Number) ?? []
+  );
+}
+
+/** Whether it is an answer of one moment, with all that belongs to that. */
+function isWhole({ status, etag, body }: RawReply, numbers: readonly number[]): boolean {
+  const isOfOneMoment = new Set(numbers).size === 1;
+  const isComplete = [1, CODES].includes(numbers.length);
+  return status === 200 && isOfOneMoment && isComplete && etag === entityTagOf(body);
+}
+
+function reportOf({ count, timeOf }: Plan, watches: readonly Watch[]): MomentReport {
+  const report: MomentReport = {
+    replies: watches.reduce((sum, { replies }) => sum + replies, 0),
+    mixed: watches.flatMap(({ mixed }) => mixed),
+    early: watches.flatMap(({ early }) => early),
+    spreads: [],
+    late: [],
   };
-  const outage = async (): Promise<void> => {
-    const hasRead = (): boolean => seen.every(({ size }) => size > 0);
-    await until(async () => hasRead() && Date.now() > momentOf(middle) + apartMs / 2);
-    await away();
-  };
-  await Promise.all([outage(), ...replicas.map((_, at) => watch(at))]);
-  const times = numbers
-    .slice(1)
-    .map((number) => seen.map((ofReplica) => ofReplica.get(number) ?? NaN));
-  return {
-    ...state,
-    spreads: times.map((ofMoment) => Math.max(...ofMoment) - Math.min(...ofMoment)),
-    late: times.flatMap((ofMoment, at) => ofMoment.map((time) => time - momentOf(at + 1))),
-  };
+  for (let number = 1; number <= count; number++) {
+    const times = watches.map(({ switchedAt }) => switchedAt.get(number) ?? NaN);
+    report.spreads.push(Math.max(...times) - Math.min(...times));
+    report.late.push(...times.map((time) => time - timeOf(number)));
+  }
+  return report;
 }

@@ -4,7 +4,10 @@ import type { World } from './world.js';
 import { Traffic, type TrafficOptions } from './traffic.js';
 import { PATHS } from './paths.js';
 
-/** Has the replicas answer mixed traffic while `fault` takes the database away and gives it back. `fresh` is how long a change then takes, in milliseconds. */
+/**
+ * Has the replicas answer mixed traffic while `fault` takes the database away and gives it back. `fresh` is how long a
+ * change then takes, in milliseconds.
+ */
 export async function outlive(
   { replicas, credentials, database, headers }: World,
   fault: () => Promise<unknown>,

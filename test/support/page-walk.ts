@@ -1,33 +1,30 @@
-// Pages of the documentation as their readers use them: their commands are run as they stand there, in order, in a copy of the project, and
-// have to print what the page shows.
-import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
+// Pages of the documentation as their readers use them: their commands are run as they stand there, in order, in a copy
+// of the project, and have to print what the page shows.
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
-import { DEMO_APPLICATION } from '../../src/administration/migrate/drift.js';
+import { DEMO_APPLICATION } from '../../src/administration/applications.js';
+import { copyOfProject } from './clone.js';
 import { queryAt } from './database.js';
 import { type Block, asPrinted, dialogue, remarkOf } from './documentation.js';
 import { type Outcome, shell } from './program.js';
-import { ProgramCopy, copyOf } from './program-copy.js';
-import { testWorld } from './test-world.js';
+import { ProgramCopy } from './program-copy.js';
+import { processWorld } from './test-world.js';
+import type { World } from './world.js';
 
 /** As the demo loads them, so that they are no drift. */
-const SAMPLES = `begin; set local application_name = '${DEMO_APPLICATION}'; insert into communication_code (code_type, code, description) values
-  ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed'),
-  ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day'); commit`;
-
-/** A copy of the project, with nothing to install and nothing to build. */
-export function copyOfProject(): string {
-  const names = ['src', 'dist', 'migrations', 'scripts', 'deploy'];
-  const folder = copyOf(...names, 'package.json', 'package-lock.json');
-  utimesSync(join(folder, 'package-lock.json'), 0, 0);
-  utimesSync(join(folder, 'dist/built.tsbuildinfo'), new Date(), new Date());
-  return folder;
-}
+const SAMPLES = `
+  begin;
+  set local application_name = '${DEMO_APPLICATION}';
+  insert into communication_code (code_type, code, description) values
+    ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed'),
+    ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day');
+  commit`;
 
 export class PageWalk {
   readonly copy = new ProgramCopy(copyOfProject());
   readonly folder = this.copy.folder;
-  readonly world = testWorld({}, (database) => database.query(SAMPLES));
+  readonly world: World;
   /** Variables that a reader has set. */
   private readonly variables: Record<string, string> = {};
   /** Ids that a page shows, with the real ones. */
@@ -35,7 +32,9 @@ export class PageWalk {
   /** A migration that `migrate new` created, and that the next block of SQL fills. */
   private created: string | undefined;
 
-  constructor() {
+  /** @param options.replicas how many services the page needs: none where all commands use the database */
+  constructor({ replicas = 1 } = {}) {
+    this.world = processWorld({ replicas, prepare: (database) => database.query(SAMPLES) });
     afterAll(() => this.copy.remove());
   }
 
@@ -86,13 +85,18 @@ export class PageWalk {
 
   /** Runs a command as a reader types it; a variable that is set alone stays set. */
   async run(command: string, role = 'order_lookup_owner'): Promise<Outcome> {
-    const { service, key, token, issuer } = this.world;
-    let adapted = command.replaceAll('http://127.0.0.1:3001', service.managementUrl);
+    const { replicas, key, token, issuer } = this.world;
+    const [service] = replicas;
+    let adapted = command.replaceAll('http://127.0.0.1:3001', service?.managementUrl ?? '');
     for (const [shown, real] of this.realIds) adapted = adapted.replaceAll(shown, real);
     const [, name] = /^([A-Z_]+)=\$\(.*\)$/.exec(adapted) ?? [];
     const outcome = await shell(name ? `${adapted}\nprintf %s "$${name}"` : adapted, this.folder, {
-      ...{ API: service.url, KEY: key.key, TOKEN: token },
-      ...{ CLIENT_ID: 'tests', CLIENT_SECRET: 'tests', ...issuer.environment },
+      API: service?.url ?? '',
+      KEY: key.key,
+      TOKEN: token,
+      CLIENT_ID: 'tests',
+      CLIENT_SECRET: 'tests',
+      ...issuer.environment,
       ...this.variables,
       DATABASE_URL: this.urlOf(role),
     });

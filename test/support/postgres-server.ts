@@ -26,7 +26,10 @@ export interface PostgresServer {
   readonly remove: () => Promise<void>;
 }
 
-/** Where the search for the next free port begins: below the ports that the system gives to outgoing connections, apart for each process. */
+/**
+ * Where the search for the next free port begins: below the ports that the system gives to outgoing connections, apart
+ * for each process.
+ */
 let candidate = 10_000 + ((process.pid * 101) % 20_000);
 
 /** A port of the loopback address that nobody listens on. */

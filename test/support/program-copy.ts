@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runLocally } from './local-program.js';
 import { type Outcome, PROJECT, type Running, begin } from './program.js';
 
 /** The migrations of the project, without .sql. */
@@ -17,7 +18,10 @@ export const NAMES = readdirSync(join(PROJECT, 'migrations')).map((file) =>
 );
 
 export const PLAN_RUN = 'dist/administration/migrate/plan/rehearse.js';
-/** Limits of a plan that a slow machine would reach: for the whole, for a statement, between two statements, and for a look at who waits. */
+/**
+ * Limits of a plan that a slow machine would reach: for the whole, for a statement, between two statements, and for a
+ * look at who waits.
+ */
 const LONGER = [
   [/LIMIT_S = \d+/g, 'LIMIT_S = 3_600'],
   [/(?<=idle_in_transaction_session_timeout = )'\w+'/g, `'1h'`],
@@ -63,6 +67,12 @@ export class ProgramCopy {
 
   add(name: string, up: string, down = ''): void {
     this.write(name, `-- Up Migration\n${up}\n-- Down Migration\n${down}\n`);
+  }
+
+  /** Runs a program in the process of the test; `start` gives it one of its own. */
+  run(program: string, ...words: string[]): Promise<Outcome> {
+    const { environment, folder } = this;
+    return runLocally({ program: `dist/${program}.js`, words, environment, folder });
   }
 
   start = (program: string, ...words: string[]): Running =>

@@ -38,7 +38,9 @@ export function begin(
   const child = spawn(program, words, { env: cleanEnvironment(environment), cwd });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
-    child[name].setEncoding('utf8').on('data', (text: string) => (output[name] += text));
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+    });
   child.stdin.once('error', () => undefined).end(input); // it may end without reading
   const ended = new Promise<Outcome>((resolve, reject) => {
     child.once('error', reject);

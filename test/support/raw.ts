@@ -66,7 +66,10 @@ export function exchange(
   });
 }
 
-/** Answers one behind the other, each with a Content-Length; how many of them are whole; and what is left of one whose head is not. */
+/**
+ * Answers one behind the other, each with a Content-Length; how many of them are whole; and what is left of one whose
+ * head is not.
+ */
 function parse(bytes: Buffer): { responses: Reply[]; whole: number; rest: string } {
   const responses: Reply[] = [];
   let at = 0;

@@ -12,7 +12,9 @@ export interface RawReply {
 export const contentLengthOf = (head: string): number =>
   Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
 
-/** One keep-alive connection that asks and reads with as little work as can be: for tests that need very many replies. */
+/**
+ * One keep-alive connection that asks and reads with as little work as can be: for tests that need very many replies.
+ */
 export class Reader {
   private constructor(private readonly socket: Socket) {}
 

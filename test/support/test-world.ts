@@ -1,10 +1,32 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import { World } from './world.js';
+import type { TestDatabase } from './database.js';
+import type { ReachableService } from './reachable-service.js';
+import type { RunningService } from './service.js';
+import { World, type WorldOptions, startProcess } from './world.js';
 
-/** A world that is open from before the first to after the last test of a file or a `describe`. */
-export function testWorld(...given: ConstructorParameters<typeof World>): World {
-  const world = new World(...given);
+type Options = Omit<WorldOptions<RunningService>, 'launch'>;
+
+/** Open from before the first to after the last test of a file or a `describe`. */
+export function useWorld<Service extends ReachableService>(
+  options: WorldOptions<Service>,
+): World<Service> {
+  const world = new World(options);
   beforeAll(() => world.open());
   afterAll(() => world.close());
   return world;
+}
+
+/** A world whose replicas are processes: for tests of signals, the log, memory, or the variables of Node.js. */
+export function processWorld(options: Options = {}): World {
+  return useWorld({ ...options, launch: startProcess });
+}
+
+/** @param apart how many replicas on a PostgreSQL of their own; otherwise one, on that of all test files */
+export function testWorld(
+  environment: Record<string, string> = {},
+  prepare?: (database: TestDatabase) => Promise<unknown>,
+  apart?: number,
+): World {
+  const hasOwnPostgres = apart !== undefined;
+  return processWorld({ environment, prepare, replicas: apart ?? 1, hasOwnPostgres });
 }

@@ -29,7 +29,12 @@ export const WITHIN_A_SECOND = { limitMs: 1_000 };
 /** A request of a long run is given up after this time. */
 const GIVE_UP_MS = 60_000;
 const TICK_MS = 10;
-/** How many requests without a limit may be under way: where the machine is slow, more and more of them would make it slower. */
+/** Those that are told. */
+const MAX_FAILURES = 100;
+/**
+ * How many requests without a limit may be under way: where the machine is slow, more and more of them would make it
+ * slower.
+ */
 const MOST_UNDER_WAY = 100;
 
 export interface Credentials {
@@ -75,10 +80,9 @@ export class Traffic {
     this.timer = setInterval(() => {
       const due = ((performance.now() - this.startedAt) / 1000) * perSecond;
       while (this.asked < due && this.underWay.size < most) {
-        const answered = this.ask(MIX[this.asked++ % MIX.length] as Call).finally(() =>
-          this.underWay.delete(answered),
-        );
-        this.underWay.add(answered);
+        const call = MIX[this.asked % MIX.length] as Call;
+        this.asked++;
+        this.send(call);
       }
     }, TICK_MS);
   }
@@ -98,31 +102,43 @@ export class Traffic {
     return { asked, failed, failures, p99, largest: sorted.at(-1) ?? NaN };
   }
 
+  private send(call: Call): void {
+    const answered = this.ask(call).finally(() => this.underWay.delete(answered));
+    this.underWay.add(answered);
+  }
+
   private async ask(call: Call): Promise<void> {
-    const startedAt = performance.now();
-    const { path, method = 'GET', headers } = call;
-    const url = this.target() + path;
-    const { key, token } = this.credentials;
-    const fault = await fetch(url, {
-      method,
-      headers: {
-        'Api-Key': key,
-        Authorization: `Bearer ${token}`,
-        'Accept-Encoding': 'identity',
-        ...headers,
-      },
-      signal: this.limitMs === Infinity ? null : AbortSignal.timeout(GIVE_UP_MS),
-    })
-      .then((reply) => faultOf(call, reply))
-      .catch((error: Error) => messageOf(error));
-    const milliseconds = performance.now() - startedAt;
-    this.latencies.push(milliseconds);
-    if (fault === undefined && milliseconds <= this.limitMs) return;
+    const url = this.target() + call.path;
+    const startedAtMs = performance.now();
+    const fault = await this.faultAt(url, call);
+    const tookMs = performance.now() - startedAtMs;
+    this.latencies.push(tookMs);
+    const isLate = tookMs > this.limitMs;
+    if (fault === undefined && !isLate) return;
     this.failed++;
-    const what = fault ?? `answered after ${Math.round(milliseconds)} ms`;
-    const at = new Date().toISOString();
-    this.failures[fault ? 'unshift' : 'push'](`${at} ${method} ${url}: ${what}`);
-    this.failures.splice(100);
+    const line = `${new Date().toISOString()} ${call.method ?? 'GET'} ${url}`;
+    if (fault === undefined) this.failures.push(`${line}: answered after ${Math.round(tookMs)} ms`);
+    else this.failures.unshift(`${line}: ${fault}`);
+    this.failures.splice(MAX_FAILURES);
+  }
+
+  private async faultAt(url: string, call: Call): Promise<string | undefined> {
+    const { key, token } = this.credentials;
+    const headers = {
+      'Api-Key': key,
+      Authorization: `Bearer ${token}`,
+      'Accept-Encoding': 'identity',
+      ...call.headers,
+    };
+    const signal = this.limitMs === Infinity ? null : AbortSignal.timeout(GIVE_UP_MS);
+    try {
+      return await faultOf(
+        call,
+        await fetch(url, { method: call.method ?? 'GET', headers, signal }),
+      );
+    } catch (error) {
+      return messageOf(error);
+    }
   }
 }
 
@@ -139,7 +155,8 @@ async function faultOf(
     return `status ${reply.status} where ${status} was expected: ${body.toString().slice(0, 200)}`;
   if (problem !== undefined && !body.includes(`/problems/${problem}"`))
     return `another problem than ${problem}`;
-  return status === 200 && method !== 'HEAD' && reply.headers.get('etag') !== entityTagOf(body)
-    ? 'the entity tag does not fit the body'
-    : undefined;
+  const hasTag = status === 200 && method !== 'HEAD';
+  if (hasTag && reply.headers.get('etag') !== entityTagOf(body))
+    return 'the entity tag does not fit the body';
+  return undefined;
 }

@@ -1,47 +1,84 @@
-// What was served at a moment in the past: the present rows, with all later changes undone. So the record before that moment is not needed.
+// What was served at a moment in the past: the present rows, with all later changes undone. So the record before that
+// moment is not needed. A transaction counts from its last recorded statement, since nobody got half of one.
 import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
 import { AreaProperty, CodeListValue, CommunicationCode } from '../../database/entities.js';
 import { type CodeRows, assertServable } from '../../lookups/code-rows.js';
 import { refuse } from '../frame/command.js';
 
-/** Of the first transaction in the record a part may be deleted. */
-const BEGIN = `select coalesce(max(changed_at), now()) as begin from public.history
-  where (transaction_id, begun_at) = (select transaction_id, begun_at from public.history order by changed_at limit 1)`;
+/** A part of the first transaction in the record may have been deleted, so the record counts from its end. */
+const BEGIN_OF_RECORD = `
+  select coalesce(max(changed_at), now()) as begin
+  from public.history
+  where (transaction_id, begun_at) = (
+    select transaction_id, begun_at from public.history order by changed_at limit 1
+  )`;
 
-const BY_CODE = 'code_type collate "C", code collate "C"'; // as readCodes has them
-
-/** @param moment in milliseconds since the epoch; a transaction counts from its last recorded statement: nobody got half of one */
-export async function readPast(manager: EntityManager, moment: number): Promise<CodeRows> {
-  const [row] = await manager.query<{ begin: Date }[]>(BEGIN);
-  if (row && moment < row.begin.getTime())
+/** @throws RefusedSnapshot if the content could not be served */
+export async function readPast(manager: EntityManager, momentMs: number): Promise<CodeRows> {
+  const [row] = await manager.query<{ begin: Date }[]>(BEGIN_OF_RECORD);
+  if (row && momentMs < row.begin.getTime())
     refuse(
       `The record of changes begins at ${row.begin.toISOString()}, and what was answered before is not known.`,
     );
-  const rows = {
-    properties: await rowsAt(manager.getRepository(AreaProperty), moment, 'area, position'),
-    values: await rowsAt(manager.getRepository(CodeListValue), moment, 'code_list, position'),
-    records: await rowsAt(manager.getRepository(CommunicationCode), moment, BY_CODE),
-  };
+  const properties = await rowsAt(manager.getRepository(AreaProperty), momentMs, 'area, position');
+  const values = await rowsAt(
+    manager.getRepository(CodeListValue),
+    momentMs,
+    'code_list, position',
+  );
+  const records = await rowsAt(
+    manager.getRepository(CommunicationCode),
+    momentMs,
+    'code_type collate "C", code collate "C"',
+  );
+  const rows = { properties, values, records };
   assertServable(rows);
   return rows;
 }
 
-/** The rows whose keys no later change names, and of the other keys the rows before the first change that names them. */
-function rowsAt<Row extends ObjectLiteral>(rows: Repository<Row>, moment: number, order: string) {
-  const { tableName, primaryColumns } = rows.metadata;
-  const key = primaryColumns.map(({ databaseName }) => `whole ->> '${databaseName}'`).join(', ');
-  // A full join is never a nested loop, whatever the statistics say
-  const query = `with named as (
-      select distinct on (key) at, whole, array[${key}] as key from public.history, unnest(array[old_row, new_row]) with ordinality side (whole, at)
-      where table_name = '${tableName}' and whole is not null
-        and (transaction_id, begun_at) in (select transaction_id, begun_at from public.history where changed_at > '${new Date(moment).toISOString()}')
-      order by key, id, at),
-    present as (select array[${key}] as key, whole from public.${tableName} t, to_jsonb(t) whole)
-    select former.* from named full join present using (key), jsonb_populate_record(null::public.${tableName}, coalesce(named.whole, present.whole)) former
-    where at is distinct from 2`;
-  return rows
+/**
+ * The rows of a table at a moment, as entities. A common table expression that is called like the table stands for it,
+ * so the repository reads from it.
+ */
+function rowsAt<Row extends ObjectLiteral>(
+  repository: Repository<Row>,
+  momentMs: number,
+  order: string,
+): Promise<Row[]> {
+  const { tableName, primaryColumns } = repository.metadata;
+  const key = primaryColumns.map(({ databaseName }) => databaseName);
+  return repository
     .createQueryBuilder('t')
-    .addCommonTableExpression(query, tableName) // which stands for the table
+    .addCommonTableExpression(formerRows(tableName, key, momentMs), tableName)
     .orderBy(order)
     .getMany();
+}
+
+/**
+ * For each key that a later change names: the row as it was before the first of these changes, or none if that one made
+ * the row (side 2 is its new row). For all other keys: the present row. A full join is never a nested loop, whatever
+ * the statistics say.
+ */
+function formerRows(table: string, key: readonly string[], momentMs: number): string {
+  const keyOfRow = key.map((column) => `row_there ->> '${column}'`).join(', ');
+  const moment = new Date(momentMs).toISOString();
+  return `
+    with later_transaction as (
+      select transaction_id, begun_at from public.history where changed_at > '${moment}'
+    ),
+    first_change as (
+      select distinct on (key) array[${keyOfRow}] as key, row_there, side
+      from public.history, unnest(array[old_row, new_row]) with ordinality as sides (row_there, side)
+      where table_name = '${table}' and row_there is not null
+        and (transaction_id, begun_at) in (select transaction_id, begun_at from later_transaction)
+      order by key, id, side
+    ),
+    present as (
+      select array[${keyOfRow}] as key, row_there from public.${table} t, to_jsonb(t) as row_there
+    )
+    select former.*
+    from first_change
+    full join present using (key),
+    jsonb_populate_record(null::public.${table}, coalesce(first_change.row_there, present.row_there)) as former
+    where side is distinct from 2`;
 }

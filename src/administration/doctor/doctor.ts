@@ -2,7 +2,7 @@ import { text as readAll } from 'node:stream/consumers';
 import type { Client } from 'pg';
 import * as tokens from '../../auth/access-tokens/token-faults.js';
 import { hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
-import { KEY_STATE } from '../keys/keys.js';
+import { KEY_STATE } from '../keys/key-state.js';
 import { discover } from '../../auth/issuers/discovery.js';
 import { fetchKeySet, isSigned } from '../../auth/issuers/key-set.js';
 import { readCodes } from '../../lookups/read-codes.js';

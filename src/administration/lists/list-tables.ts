@@ -1,87 +1,72 @@
-import { type Client, escapeLiteral } from 'pg';
+import type { Client } from 'pg';
 
-/** A row as it stands in a file or in the record of changes: null is also empty. Moments are in UTC, those of a file as short as RFC 3339 permits. */
+/**
+ * A row as it stands in a file, in a table or in the record of changes, by column. Null and an empty text are the same.
+ * Moments are in UTC; those of files and tables are as short as RFC 3339 permits.
+ */
 export type Row = Readonly<Record<string, string | number | null>>;
 
 export interface Table {
-  readonly table: string;
+  readonly name: string;
   readonly key: readonly string[];
   /** All columns, those of the key first. */
   readonly columns: readonly string[];
-  /** Of the rows `t`; the key by default. A bare name would mean a text that is selected: as texts 10 comes before 2. */
-  readonly order?: string;
 }
 
-export const MOMENTS = ['valid_from', 'valid_until'];
-
-export const LISTS = {
-  'communication-codes': {
-    table: 'communication_code',
-    key: ['code_type', 'code'],
-    columns: ['code_type', 'code', 'description', ...MOMENTS],
-  },
-  'code-lists': {
-    table: 'code_list_value',
-    key: ['code_list', 'value'],
-    columns: ['code_list', 'value', 'position', ...MOMENTS],
-    // As the answers have them: those of order-update, those of order-capture-v2 alone, those of no area
-    order: `(select min(array[(p.area <> 'order-update')::int, p.position]) from public.area_property p where p.code_list = t.code_list), t.code_list, t.position`,
-  },
-} satisfies Record<string, Table>;
-
-type Changes = Readonly<{ table: Table; before: readonly Row[]; after: readonly Row[] }>;
-
-const joined = (row: Row, names: readonly string[]) => names.map((name) => row[name]).join('\0');
-export const keyOf = ({ key }: Table, row: Row): string => joined(row, key);
-
-/** The rows that differ from each of the others in these columns. */
-function without(rows: readonly Row[], others: readonly Row[], columns: readonly string[]): Row[] {
-  const known = new Set(others.map((row) => joined(row, columns)));
-  return rows.filter((row) => !known.has(joined(row, columns)));
+/** A table that is exported to a CSV file and read from one. */
+export interface List extends Table {
+  readonly fileColumns: readonly string[];
+  /** Of the rows `t`, as the answers have them. A name without `t.` would be that of a text in the result. */
+  readonly order: string;
 }
 
-export function compare(table: Table, before: readonly Row[], after: readonly Row[]): Changes {
-  const { columns } = table;
-  return { table, before: without(before, after, columns), after: without(after, before, columns) };
+export const MOMENTS: readonly string[] = ['valid_from', 'valid_until'];
+
+export const COMMUNICATION_CODES: List = {
+  name: 'communication_code',
+  key: ['code_type', 'code'],
+  columns: ['code_type', 'code', 'description', ...MOMENTS],
+  fileColumns: ['code_type', 'code', 'description', ...MOMENTS],
+  order: 't.code_type collate "C", t.code collate "C"',
+};
+
+/** A file has no positions: the order of its lines is the order of the values. */
+export const CODE_LISTS: List = {
+  name: 'code_list_value',
+  key: ['code_list', 'value'],
+  columns: ['code_list', 'value', 'position', ...MOMENTS],
+  fileColumns: ['code_list', 'value', ...MOMENTS],
+  // First the lists of order-update, then those of order-capture-v2 alone, then those of no area
+  order: `(
+      select min(array[(p.area <> 'order-update')::int, p.position])
+      from public.area_property p where p.code_list = t.code_list
+    ), t.code_list, t.position`,
+};
+
+/** By the words of the command line. */
+export const LISTS: Readonly<Record<string, List>> = {
+  'communication-codes': COMMUNICATION_CODES,
+  'code-lists': CODE_LISTS,
+};
+
+export function keyOf(table: Table, row: Row): string {
+  return textOf(row, table.key);
+}
+
+/** The fields of some columns as one text. No field holds U+0000. */
+export function textOf(row: Row, columns: readonly string[]): string {
+  return columns.map((column) => row[column] ?? '').join('\0');
 }
 
 /** All rows, in the order of the answers. */
-export async function readRows(client: Client, list: Table): Promise<Row[]> {
-  const columns = list.columns.map((name) =>
-    MOMENTS.includes(name)
-      ? `coalesce(to_jsonb(t.${name} at time zone 'UTC') #>> '{}' || 'Z', '') as ${name}`
-      : `t.${name}::text`,
-  );
-  const order = list.order ?? `t.${list.key.join(', t.')}`;
-  const query = `select ${columns.join(', ')} from public.${list.table} t order by ${order}`;
-  return (await client.query<Row>(query)).rows;
+export async function readRows(client: Client, list: List): Promise<Row[]> {
+  const columns = list.columns.map(columnAsText);
+  const query = `select ${columns.join(', ')} from public.${list.name} t order by ${list.order}`;
+  const { rows } = await client.query<Row>(query);
+  return rows;
 }
 
-/** A migration with its way back, or nothing if no row differs. Tables that others refer to come first. `isAgain`: it undoes the changes first. */
-export function migrationText(title: string, changes: readonly Changes[], isAgain = false): string {
-  const back = changes.map(({ table, before, after }) => ({ table, before: after, after: before }));
-  const [up = '', down = ''] = [changes, back].map((ways) => [...statements(ways)].join('\n'));
-  const first = isAgain ? `-- First as it was before\n${down}\n` : '';
-  return up && `-- ${title}\n\n-- Up Migration\n\n${first}${up}\n-- Down Migration\n\n${down}`;
-}
-
-function* statements(changes: readonly Changes[]) {
-  for (const { table, after } of changes) {
-    const { key, columns } = table;
-    const assigned = columns.slice(key.length).map((name) => `${name} = excluded.${name}`);
-    const action = assigned.length > 0 ? `update set ${assigned.join(', ')}` : 'nothing';
-    if (after.length > 0)
-      yield `insert into ${table.table} (${columns.join(', ')}) values\n${tuples(after, columns)}\non conflict (${key.join(', ')}) do ${action};\n`;
-  }
-  for (const { table, before, after } of changes.toReversed()) {
-    const gone = without(before, after, table.key);
-    if (gone.length > 0)
-      yield `delete from ${table.table} where (${table.key.join(', ')}) in (values\n${tuples(gone, table.key)});\n`;
-  }
-}
-
-function tuples(rows: readonly Row[], columns: readonly string[]): string {
-  const constant = (text: Row[string] = '') => (text ? escapeLiteral(String(text)) : 'null');
-  const lines = rows.map((row) => `  (${columns.map((name) => constant(row[name])).join(', ')})`);
-  return lines.join(',\n');
+function columnAsText(column: string): string {
+  if (!MOMENTS.includes(column)) return `t.${column}::text as ${column}`;
+  return `coalesce(to_jsonb(t.${column} at time zone 'UTC') #>> '{}' || 'Z', '') as ${column}`;
 }

@@ -9,8 +9,8 @@ import { messageOf } from '../../telemetry/error-message.js';
 import { FLAG, TEXT, command, refuse, typed } from '../frame/command.js';
 import { type Work, isOfDemo, withDatabase } from '../frame/connect.js';
 import { changesFrom } from '../lists/list-file.js';
-import { migrationText } from '../lists/list-tables.js';
-import { findDrift } from './drift.js';
+import { migrationText } from '../lists/migration-text.js';
+import { countAllDrift } from './drift/drift.js';
 import * as files from './migration-files.js';
 import { describeEffects, planMigrations } from './plan/plan.js';
 import { runMigrations } from './run-migrations.js';
@@ -26,9 +26,9 @@ export const up = command({
     const attempt = <T>(fault: string, work: Work<T>) =>
       withDatabase(work).catch((error) => void lines.push(`${fault}: ${messageOf(error)}.`));
     await attempt('The codes in the database cannot be served', (_, manager) => readCodes(manager));
-    const drift = await attempt('Drift could not be looked for', (client) => findDrift(client));
-    const what = `a change by hand, a row that the record lacks, or an object that is not what the migrations made. See: ${typed('migrate', 'drift')}`;
-    if (drift?.lines.length) lines.push(`There is drift (${drift.lines.length}): ${what}`);
+    const drift = await attempt('Drift could not be looked for', countAllDrift);
+    const what = `a change by hand, or an object that is not what the migrations made. See: ${typed('migrate', 'drift')}`;
+    if (drift) lines.push(`There is drift (${drift}): ${what}`);
     return { text: lines.join('\n') };
   },
 });
@@ -83,7 +83,8 @@ export const create = command({
     if (complete && from === undefined) refuse('--complete needs --from FILE.csv.');
     if (from === undefined) return files.createMigration(name);
     const changes = await withDatabase((client) => changesFrom(client, from, complete));
-    const text = migrationText(`Written from ${JSON.stringify(basename(from))}`, [changes]);
+    const title = `Written from ${JSON.stringify(basename(from))}`;
+    const text = migrationText({ title, changes: [changes] });
     if (text) return files.createMigration(name, text);
     return { text: `The database already holds what ${from} says. Nothing was written.` };
   },

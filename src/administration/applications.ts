@@ -1,0 +1,8 @@
+// What sessions call themselves (`application_name`) where the record of changes has to know them: these changes are no
+// drift.
+
+/** The key commands: keys come and go without migrations. */
+export const KEYS_APPLICATION = 'order-lookup-keys';
+
+/** The demo while it loads its samples. */
+export const DEMO_APPLICATION = 'order-lookup-demo';

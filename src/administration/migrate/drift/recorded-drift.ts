@@ -1,0 +1,109 @@
+import type { Client } from 'pg';
+import { DEMO_APPLICATION, KEYS_APPLICATION } from '../../applications.js';
+import { CODE_LISTS, COMMUNICATION_CODES, type Row, type Table } from '../../lists/list-tables.js';
+
+/** A change of the record that no migration made or has written again since. */
+export interface DriftingChange {
+  /** As people read it. */
+  readonly line: string;
+  /** The name of the table. */
+  readonly table: string;
+  readonly before: Row | null;
+  readonly after: Row | null;
+}
+
+/** The tables of codes, those that others refer to first. */
+export const CODE_TABLES: readonly Table[] = [
+  { name: 'code_list', key: ['name'], columns: ['name'] },
+  CODE_LISTS,
+  {
+    name: 'area_property',
+    key: ['area', 'property'],
+    columns: ['area', 'property', 'position', 'code_list'],
+  },
+  COMMUNICATION_CODES,
+];
+
+const RECORDED_TABLES = [...CODE_TABLES, { name: 'api_key', key: ['id'] }];
+const KEYS_OF_TABLES = RECORDED_TABLES.map(
+  ({ name, key }) => `('${name}', array['${key.join("', '")}'])`,
+);
+
+/**
+ * The changes that are drift, of the last 90 days or since $1. A migration is known by its row of pgmigrations in the
+ * same transaction, whatever a session claims. It settles every earlier change of a row that it writes.
+ */
+const DRIFT = `
+  with key_of (table_name, columns) as (values ${KEYS_OF_TABLES.join(', ')}),
+  migration as (
+    select transaction_id, begun_at from public.history where table_name = 'pgmigrations'
+  ),
+  -- One row for each key that a change names: two where it changed the key
+  named as (
+    select
+      history.id,
+      (transaction_id, begun_at) in (select transaction_id, begun_at from migration) as is_migration,
+      table_name,
+      array(select row_there ->> column_name from unnest(columns) as column_name) as key
+    from public.history
+    join key_of using (table_name),
+    unnest(array[old_row, new_row]) as row_there
+    where row_there is not null
+  ),
+  settled as (
+    select
+      id,
+      is_migration,
+      max(id) filter (where is_migration) over (partition by table_name, key) as last_migration
+    from named
+  ),
+  drift as (
+    select *
+    from public.history
+    where id in (select id from settled where not is_migration and id > coalesce(last_migration, 0))
+      and changed_at >= coalesce($1::timestamptz, now() - interval '90 days')
+      and not (application = '${KEYS_APPLICATION}' and table_name = 'api_key')
+      and not (application = '${DEMO_APPLICATION}' and operation = 'INSERT'
+        and table_name = 'communication_code' and new_row ->> 'code_type' like 'SAMPLE-%')
+  )`;
+
+const SHOW_DRIFT = `${DRIFT}
+  select
+    format('%s  %s (%s)  %s %s %s',
+      to_char(changed_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+      database_user,
+      concat_ws(', ', nullif(application, ''), 'says to be ' || person, 'claims the migration ' || migration),
+      operation,
+      table_name,
+      concat_ws(' → ', jsonb_strip_nulls(old_row), jsonb_strip_nulls(new_row))
+    ) as line,
+    table_name as table,
+    old_row as before,
+    new_row as after
+  from drift
+  order by id
+  limit $2`;
+
+const COUNT_DRIFT = `${DRIFT} select count(*)::int as count from drift`;
+
+interface ReadOptions {
+  readonly sinceTime: string | undefined;
+  readonly limit?: number;
+}
+
+/** The drifting changes, in the order in which they were made. */
+export async function readDrift(
+  client: Client,
+  { sinceTime, limit }: ReadOptions,
+): Promise<DriftingChange[]> {
+  const { rows } = await client.query<DriftingChange>(SHOW_DRIFT, [
+    sinceTime ?? null,
+    limit ?? null,
+  ]);
+  return rows;
+}
+
+export async function countDrift(client: Client, sinceTime?: string): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(COUNT_DRIFT, [sinceTime ?? null]);
+  return rows[0]?.count ?? 0;
+}

@@ -1,0 +1,97 @@
+// A database that was dumped and restored, by PostgreSQL's own programs. Debian's package postgresql-client has them;
+// TEST_POSTGRES_CLIENT names a folder with those of another version. A pg_dump that is older than the server refuses.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { type TestDatabase, createDatabase } from '../support/database.js';
+import { Issuer } from '../support/issuer.js';
+import { issueKey } from '../support/keys.js';
+import { run, textOf } from '../support/program.js';
+
+const CLIENT = process.env['TEST_POSTGRES_CLIENT'] ?? '';
+const program = (name: string): string => (CLIENT ? join(CLIENT, name) : name);
+
+const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
+const restored = new Set<TestDatabase>();
+afterAll(async () => {
+  for (const copy of [database, ...restored]) await copy.drop();
+  await issuer.close();
+});
+
+const [{ version } = { version: '' }] = await database.query<{ version: string }>(
+  `select current_setting('server_version') as version`,
+);
+
+/** The major version of pg_dump, or 0 where there is none. */
+function versionOfPgDump(): number {
+  const { stdout } = spawnSync(program('pg_dump'), ['--version'], { encoding: 'utf8' });
+  const [, major = '0'] = /\) (\d+)/.exec(stdout ?? '') ?? [];
+  return Number(major);
+}
+
+function runClient(name: string, words: readonly string[], input = ''): string {
+  const { status, stdout, stderr } = spawnSync(program(name), words, {
+    input,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 27,
+  });
+  // The rights on the schema `public` are there already, and are not the owner's to give
+  const faults = stderr.replaceAll(
+    /^WARNING: {2}no privileges (were granted|could be revoked) .*\n/gm,
+    '',
+  );
+  expect({ name, status, faults }).toEqual({ name, status: 0, faults: '' });
+  return stdout;
+}
+
+/** As docs/operators.md has it: the rights of the roles, but not the roles, which this server has already. */
+async function createEmpty(): Promise<TestDatabase> {
+  const empty = await createDatabase({ migrated: false });
+  const roles = textOf('deploy/database/1-roles.sql');
+  await empty.query(roles.replaceAll(/^(create role|grant order_lookup_\w+ to) .*$/gm, ''));
+  restored.add(empty);
+  return empty;
+}
+
+const isDumpable = versionOfPgDump() >= Number.parseInt(version, 10);
+const describeWhereDumpable = isDumpable ? describe : describe.skip;
+
+describeWhereDumpable('a database that its owner dumped and restored', () => {
+  const OWNER = 'order_lookup_owner';
+
+  it.each([[[]], [['--no-owner']]])(
+    'is served as before, without a finding: %j',
+    async (options) => {
+      await issueKey(database);
+      await database.query(
+        `insert into communication_code (code_type, code, description, valid_from)
+         values ('T', 'dumped', 'it''s "é"', '2027-01-01T00:00Z') on conflict do nothing;
+       update code_list_value set position = position + 10 where code_list = 'orderType';
+       delete from code_list_value where value = 'Best'`,
+      );
+      await database.query(
+        `update communication_code set description = 'changed' where code = 'dumped'`,
+      );
+      const shown = await run('codes.js', ['show'], { DATABASE_URL: database.urlOf(OWNER) });
+      const drift = await run('migrate.js', ['drift'], { DATABASE_URL: database.urlOf(OWNER) });
+
+      const dump = runClient('pg_dump', [...options, '--dbname', database.urlOf(OWNER)]);
+      const copy = await createEmpty();
+      runClient(
+        'psql',
+        ['-q', '-X', '-v', 'ON_ERROR_STOP=1', '-o', '/dev/null', copy.urlOf(OWNER)],
+        dump,
+      );
+
+      const environment = { DATABASE_URL: copy.urlOf(OWNER) };
+      expect(await run('codes.js', ['show'], environment)).toEqual(shown);
+      expect(await run('migrate.js', ['drift'], environment)).toEqual(drift); // changes by hand, and no object
+      const doctor = await run('doctor.js', [], {
+        ...issuer.environment,
+        DATABASE_URL: copy.urlOf('order_lookup_service'),
+      });
+      expect(doctor.stdout).toMatch(/^ok +objects/m);
+      expect(doctor).toMatchObject({ status: 0, stderr: '' });
+    },
+  );
+});

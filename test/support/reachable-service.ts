@@ -1,0 +1,55 @@
+import { type LogLine, ServiceLog } from './service-log.js';
+import { until } from './until.js';
+
+/** The port for operators closes an idle connection after seconds: a slow client would send its request just then. */
+const ONCE = { headers: { Connection: 'close' } };
+
+/** A service as its callers and operators see it, wherever it runs. */
+export abstract class ReachableService {
+  abstract get url(): string;
+  abstract get managementUrl(): string;
+  /** Ends it as soon as can be: its orderly end is a test of its own. */
+  abstract kill(): Promise<void>;
+
+  protected constructor(protected readonly log = new ServiceLog()) {}
+
+  get port(): number {
+    return Number(new URL(this.url).port);
+  }
+
+  /** The log so far. */
+  get lines(): readonly LogLine[] {
+    return this.log.lines;
+  }
+
+  /** Resolves with the first line, past or to come, that fits. */
+  waitForLog(fits: (line: LogLine) => boolean): Promise<LogLine> {
+    return this.log.waitFor(fits);
+  }
+
+  /** All that it has printed. */
+  get output(): string {
+    return this.lines.map((line) => JSON.stringify(line)).join('\n');
+  }
+
+  async readiness(): Promise<{ readonly status: number; readonly text: string }> {
+    const response = await fetch(`${this.managementUrl}/health/ready`, ONCE);
+    return { status: response.status, text: await response.text() };
+  }
+
+  /** Resolves when the service says that it is ready. */
+  async ready(): Promise<void> {
+    await until(async () => (await this.readiness()).status === 200);
+  }
+
+  /** @param name of a metric, for the sum of its series, or of one series with its labels */
+  async metric(name: string): Promise<number> {
+    const response = await fetch(`${this.managementUrl}/metrics`, ONCE);
+    const lines = (await response.text()).split('\n');
+    const series = lines.filter(
+      (line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`),
+    );
+    const values = series.map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
+    return values.reduce((sum, value) => sum + value, 0);
+  }
+}
