@@ -16,7 +16,7 @@ const files = ['scripts', 'src', 'test'].flatMap((folder) =>
 const isWritten = (name) => /(RESULTS\.md|promises\.md|\.svg|\.json)$/.test(name);
 
 /** Tests that are still to be wrapped. */
-const isPending = (name) => /^test\/(auth\/keys|database|lookups|snapshots|tools)/.test(name);
+const isPending = (name) => /^test\/(database|lookups|snapshots|tools)/.test(name);
 
 for (const file of files.filter((name) => !isWritten(name) && !isPending(name))) {
   const lines = readFileSync(file, 'utf8').split('\n');

@@ -34,8 +34,8 @@ export class CredentialsGuard implements CanActivate {
     const keyVerdict = this.apiKeys.verify(request.get('Api-Key'));
     if (!keyVerdict.isAccepted) {
       // The 401 names the faults of both headers at once: those of the token that show without its signature
-      const inspection = this.accessTokens.inspect(authorization);
-      throw this.refusals.refuse(request, { key: keyVerdict, token: inspection });
+      const tokenFault = this.accessTokens.visibleFault(authorization);
+      throw this.refusals.refuse(request, { key: keyVerdict.fault, token: tokenFault });
     }
     // Log, metrics and rate limit name the owner of a valid key, whatever becomes of the token
     request.context.caller = keyVerdict.caller;
@@ -43,7 +43,7 @@ export class CredentialsGuard implements CanActivate {
 
     const tokenVerdict = await this.accessTokens.verify(authorization);
     if (!tokenVerdict.isAccepted) {
-      throw this.refusals.refuse(request, { key: keyVerdict, token: tokenVerdict });
+      throw this.refusals.refuse(request, { token: tokenVerdict.fault });
     }
     return true;
   }

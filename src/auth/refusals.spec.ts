@@ -2,13 +2,12 @@ import { expect, it } from '@jest/globals';
 import type { Request } from 'express';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from '../telemetry/metrics.js';
-import { rejected } from './fault.js';
+import type { Fault } from './fault.js';
 import { Refusals } from './refusals.js';
 
-const ACCEPTED = { isAccepted: true, caller: { keyId: 'id', client: 'test' } } as const;
-const UNDECIDED = rejected({ reason: 'no-key-list', undecided: 'No list yet.' });
-const MISSING = rejected({ reason: 'missing' });
-const EXPIRED = rejected({ reason: 'expired' });
+const UNDECIDED: Fault = { reason: 'no-key-list', undecided: 'No list yet.' };
+const MISSING: Fault = { reason: 'missing' };
+const EXPIRED: Fault = { reason: 'expired' };
 
 it.each([
   {
@@ -27,7 +26,6 @@ it.each([
   },
   {
     name: 'a wrong token beside a good key',
-    key: ACCEPTED,
     token: EXPIRED,
     slug: 'invalid-credentials',
     fields: ['Authorization'],
@@ -42,7 +40,7 @@ it.each([
 ])('names $name', ({ key, token, slug, fields }) => {
   const refusals = new Refusals(new Configuration(), new Metrics());
   const request = { context: {} } as Request;
-  const problem = refusals.refuse(request, { key, token });
+  const problem = refusals.refuse(request, { ...(key && { key }), token });
   expect(problem.slug).toBe(slug);
   expect(problem.circumstances.issues?.map(({ field }) => field)).toEqual(fields);
 });

@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import { Configuration } from '../configuration/configuration.js';
 import { type Issue, Problem, retryAfter } from '../problems/problem.js';
 import { Metrics } from '../telemetry/metrics.js';
-import type { Fault, KeyVerdict, TokenVerdict } from './fault.js';
+import type { Fault } from './fault.js';
 
 interface Credential {
   /** In the log and the metrics. */
@@ -31,10 +31,10 @@ interface RefusedCredential {
   readonly fault: Fault;
 }
 
-/** At least one of the two is a refusal. */
-export interface Verdicts {
-  readonly key: KeyVerdict;
-  readonly token: TokenVerdict;
+/** At least one of the two is there. */
+export interface Faults {
+  readonly key?: Fault;
+  readonly token?: Fault | undefined;
 }
 
 const REALM = 'realm="order-lookup-services"';
@@ -50,15 +50,15 @@ export class Refusals {
   ) {}
 
   /** Counts the refusals, keeps them for the log line of the request, and gives its answer. */
-  refuse(request: Request, verdicts: Verdicts): Problem {
-    const refused = refusedToName(verdicts);
+  refuse(request: Request, faults: Faults): Problem {
+    const refused = refusedToName(faults);
     for (const { credential, fault } of refused) {
       this.metrics.credentialsRefused.inc({ credential: credential.name, reason: fault.reason });
     }
     request.context.refusal = {
       credential: refused.map(({ credential }) => credential.name).join(', '),
       reason: refused.map(({ fault }) => fault.reason).join(', '),
-      owner: verdicts.key.isAccepted ? undefined : verdicts.key.fault.owner,
+      owner: faults.key?.owner,
     };
     return this.problemOf(refused);
   }
@@ -114,10 +114,10 @@ export class Refusals {
  * - Otherwise, if a credential cannot be decided, that one alone: 503.
  * - Otherwise all: 401 or 403.
  */
-function refusedToName({ key, token }: Verdicts): readonly RefusedCredential[] {
+function refusedToName({ key, token }: Faults): readonly RefusedCredential[] {
   const refused: RefusedCredential[] = [];
-  if (!key.isAccepted) refused.push({ credential: API_KEY, fault: key.fault });
-  if (!token.isAccepted) refused.push({ credential: ACCESS_TOKEN, fault: token.fault });
+  if (key) refused.push({ credential: API_KEY, fault: key });
+  if (token) refused.push({ credential: ACCESS_TOKEN, fault: token });
   const undecided = refused.filter(isUndecided);
   const isOneMissing = refused.some(({ fault }) => fault.reason === 'missing');
   if (isOneMissing) return refused.filter((each) => !isUndecided(each));

@@ -25,15 +25,19 @@ export async function startService(
   const logger = app.get(ServiceLogger);
   logWarnings(logger, configuration);
   await app.init();
+  const management = app.get(ManagementServer);
   /** After a signal it answers on for a short time. Then it waits for the answers under way, and closes everything. */
   const stop = async (signal?: string): Promise<void> => {
-    await (app as unknown as NestApplicationContext).close(signal); // the interface lacks the parameter
-    await app.get(Tracing).stop();
+    try {
+      await (app as unknown as NestApplicationContext).close(signal); // the interface lacks the parameter
+      await app.get(Tracing).stop();
+    } finally {
+      management.close(); // at the very end: health and metrics are there while the service ends
+    }
   };
-  const { server } = app.get(ManagementServer);
   try {
     await beforeListening?.();
-    const managementUrl = await listen(server, 'MANAGEMENT_PORT', configuration);
+    const managementUrl = await listen(management.server, 'MANAGEMENT_PORT', configuration);
     const url = await listen(app.getHttpServer(), 'PORT', configuration);
     logger.log({ message: 'listening', url, managementUrl });
     return { logger, url, managementUrl, stop };

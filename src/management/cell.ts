@@ -1,3 +1,5 @@
+import { type Html, html } from '../html/html.js';
+
 /** A text of the page of the state. */
 export interface Cell {
   readonly text: string;
@@ -9,8 +11,12 @@ const MINUTE_SECONDS = 60;
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
 
-/** In the largest unit of which it has two at least, or `never` for Infinity. */
-export function durationOf(seconds: number): string {
+export function renderCell({ text, isWarning = false }: Cell): Html {
+  return isWarning ? html`<strong>${text}</strong>` : html`${text}`;
+}
+
+/** Uses the largest unit of which the duration has at least two; `never` stands for Infinity. */
+export function formatDuration(seconds: number): string {
   if (seconds === Infinity) return 'never';
   if (seconds >= 2 * DAY_SECONDS) return `${Math.round(seconds / DAY_SECONDS)} days`;
   if (seconds >= 2 * HOUR_SECONDS) return `${Math.round(seconds / HOUR_SECONDS)} h`;
@@ -18,9 +24,9 @@ export function durationOf(seconds: number): string {
   return `${Math.round(seconds)} s`;
 }
 
-/** `none` for Infinity. */
-export function momentOf(milliseconds: number): string {
-  if (milliseconds === Infinity) return 'none';
-  const [date, time = ''] = new Date(milliseconds).toISOString().split('T');
+/** @param epochMs milliseconds since the epoch; `none` stands for Infinity */
+export function formatMoment(epochMs: number): string {
+  if (epochMs === Infinity) return 'none';
+  const [date, time = ''] = new Date(epochMs).toISOString().split('T');
   return `${date} ${time.slice(0, 'hh:mm:ss'.length)} UTC`;
 }

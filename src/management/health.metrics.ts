@@ -23,18 +23,21 @@ export class HealthMetrics {
       help: '1 while codes, keys or signing-keys are served from LAST_GOOD_FOLDER',
       labelNames: ['what'],
       collect: (gauge) => {
-        const { restoredParts } = health;
-        for (const part of PARTS) gauge.set({ what: part }, restoredParts.includes(part) ? 1 : 0);
+        const { partsServedFromFile } = health;
+        for (const part of PARTS) {
+          gauge.set({ what: part }, partsServedFromFile.includes(part) ? 1 : 0);
+        }
       },
     });
     metrics.addGauge({
       name: 'seconds_until_refusal',
-      help: 'Until callers are refused because keys or signing-keys are too old to be used',
-      labelNames: ['what'],
+      help: 'How long keys, or signing-keys of an issuer, can be used without another answer; 0 if none can be now',
+      labelNames: ['what', 'issuer'],
       collect: (gauge) => {
         if (apiKeys.polled.value) gauge.set({ what: 'keys' }, apiKeys.secondsUntilRefusal);
-        const ofIssuers = issuers.all.map(({ secondsUntilRefusal }) => secondsUntilRefusal);
-        gauge.set({ what: 'signing-keys' }, Math.min(...ofIssuers));
+        for (const { name: issuer, signingKeys } of issuers.all) {
+          gauge.set({ what: 'signing-keys', issuer }, signingKeys.secondsUntilRefusal);
+        }
       },
     });
   }

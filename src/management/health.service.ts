@@ -22,29 +22,40 @@ export class HealthService {
   ) {}
 
   get isReady(): boolean {
-    return this.obstacles.length === 0;
+    return this.unavailableReasons.length === 0;
   }
 
   /** Why the service is not ready, in sentences. */
-  get obstacles(): readonly string[] {
-    const drain = this.draining.isDraining ? 'The service is shutting down.' : undefined;
-    const all = [drain, this.codes.obstacle, this.apiKeys.obstacle, this.issuers.obstacle];
-    return all.filter((obstacle) => obstacle !== undefined);
+  get unavailableReasons(): readonly string[] {
+    const reasons = [
+      this.draining.isDraining ? 'The service is shutting down.' : undefined,
+      this.codes.obstacle,
+      this.apiKeys.unavailableReason,
+      this.issuers.unavailableReason,
+    ];
+    return reasons.filter((reason) => reason !== undefined);
   }
 
-  /** What the database holds and the service does not serve, in sentences. The service may be ready nevertheless. */
-  get refusals(): readonly string[] {
+  /** What the database holds and cannot be served, in sentences. The service may be ready nevertheless. */
+  get unservableContent(): readonly string[] {
     const { refusal } = this.codes;
     return refusal === undefined ? [] : [refusal];
   }
 
+  /** Sentences for people about everything that is not as it should be. */
+  get warnings(): readonly string[] {
+    const { unavailableReasons, unservableContent, issuers } = this;
+    const warnings = [...unavailableReasons, ...unservableContent, ...issuers.warnings];
+    return [...new Set(warnings)]; // content that cannot be served at the start is a reason as well
+  }
+
   /** What is served from LAST_GOOD_FOLDER, since the database or an issuer has not answered yet. */
-  get restoredParts(): readonly Part[] {
-    const isIssuerRestored = this.issuers.all.some(({ state }) => state.name === 'restored');
+  get partsServedFromFile(): readonly Part[] {
+    const isIssuerOfFile = this.issuers.all.some(({ signingKeys }) => signingKeys.isServedFromFile);
     const parts: Part[] = [];
     if (this.codes.polled.isRestored) parts.push('codes');
-    if (this.apiKeys.polled.isRestored) parts.push('keys');
-    if (isIssuerRestored) parts.push('signing-keys');
+    if (this.apiKeys.isServedFromFile) parts.push('keys');
+    if (isIssuerOfFile) parts.push('signing-keys');
     return parts;
   }
 }

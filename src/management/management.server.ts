@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
-import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { HTML_PAGE_POLICY } from '../html/html.js';
 import { Problem, retryAfter } from '../problems/problem.js';
@@ -19,10 +19,10 @@ interface Resource {
 
 /**
  * The port for operators. It has a server of its own, so that it has no limits of the API, needs no credentials, and
- * answers until the service has ended.
+ * answers until the service has ended: `startService` opens it, and closes it after the application.
  */
 @Injectable()
-export class ManagementServer implements OnApplicationShutdown {
+export class ManagementServer {
   readonly server: Server;
   private readonly logger = new Logger(ManagementServer.name);
 
@@ -35,9 +35,10 @@ export class ManagementServer implements OnApplicationShutdown {
     this.server = createServer((request, response) => void this.answer(request, response));
   }
 
-  /** Nest calls it last, so that health and metrics are there while the service ends. */
-  onApplicationShutdown(): void {
-    this.server.close().closeAllConnections();
+  /** Not a hook of Nest: it would be called before the hooks of other modules, which may still have work to do. */
+  close(): void {
+    this.server.close();
+    this.server.closeAllConnections();
   }
 
   private async answer({ url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -72,24 +73,22 @@ export class ManagementServer implements OnApplicationShutdown {
   }
 
   private readiness(): Resource {
-    const { obstacles, restoredParts, refusals } = this.health;
-    if (obstacles.length > 0)
-      throw new Problem('not-ready', { detail: obstacles.join(' '), headers: retryAfter(1) });
+    const { unavailableReasons, partsServedFromFile, unservableContent } = this.health;
+    if (unavailableReasons.length > 0) {
+      const detail = unavailableReasons.join(' ');
+      throw new Problem('not-ready', { detail, headers: retryAfter(1) });
+    }
     return jsonOf({
       status: 'ok',
-      fromFile: restoredParts.length > 0 ? restoredParts : undefined,
-      refused: refusals.length > 0 ? refusals : undefined,
+      fromFile: partsServedFromFile.length > 0 ? partsServedFromFile : undefined,
+      refused: unservableContent.length > 0 ? unservableContent : undefined,
     });
   }
 
   private async page(): Promise<Resource> {
-    const { isReady, obstacles, refusals } = this.health;
-    const body = statePage({
-      isReady,
-      warnings: [...new Set([...obstacles, ...refusals])], // what is refused at the start is an obstacle, too
-      facts: await this.state.facts(),
-      parts: this.state.parts,
-    });
+    const { isReady, warnings } = this.health;
+    const facts = await this.state.facts();
+    const body = statePage({ isReady, warnings, facts, sources: this.state.sources });
     const headers = {
       Refresh: String(RELOAD_SECONDS), // for a browser
       'Content-Security-Policy': HTML_PAGE_POLICY,

@@ -5,12 +5,12 @@ import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { CodesService } from '../lookups/codes.service.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { version } from '../telemetry/version.js';
-import { type Cell, durationOf, momentOf } from './cell.js';
+import { type Cell, formatDuration, formatMoment } from './cell.js';
 
 /** An issuer is asked each minute, the database four times a second. An older answer is a warning. */
 const OLD_ANSWER_SECONDS = 150;
 const SOON_SECONDS = 14 * 86_400;
-/** Of the API keys that end soon. */
+/** So many of the API keys that end soon are named. */
 const MAX_NAMED_KEYS = 5;
 
 export interface Fact {
@@ -18,8 +18,8 @@ export interface Fact {
   readonly value: Cell;
 }
 
-/** Something that is read from elsewhere, as a row of the page. */
-export interface PartOfState {
+/** A row of the page about the codes, the API keys or an issuer, which all come from elsewhere. */
+export interface SourceRow {
   readonly name: string;
   readonly state: Cell;
   /** How much is served, and since when. */
@@ -28,11 +28,13 @@ export interface PartOfState {
   readonly untilRefusal: Cell;
 }
 
-interface PartFigures {
+interface SourceFigures {
   readonly name: string;
   readonly stateName: string;
-  /** How many entries can be served. */
   readonly count: number;
+  /** The entries that `count` counts. */
+  readonly entries: string;
+  /** In milliseconds since the epoch. */
   readonly servedSinceMs?: number | undefined;
   readonly ageSeconds: number;
   readonly secondsUntilRefusal: number;
@@ -48,10 +50,10 @@ export class StateService {
     private readonly metrics: Metrics,
   ) {}
 
-  get parts(): readonly PartOfState[] {
-    const figures = [this.figuresOfCodes(), this.figuresOfKeys()];
+  get sources(): readonly SourceRow[] {
+    const figures = [this.figuresOfCodes(), this.figuresOfApiKeys()];
     for (const issuer of this.issuers.all) figures.push(figuresOfIssuer(issuer));
-    return figures.map(partOf);
+    return figures.map(rowOf);
   }
 
   async facts(): Promise<readonly Fact[]> {
@@ -64,7 +66,7 @@ export class StateService {
         name: 'Database',
         value: { text: isDatabaseUp ? 'answers' : 'does not answer', isWarning: !isDatabaseUp },
       },
-      { name: 'Next moment of the codes', value: { text: momentOf(nextMomentMs) } },
+      { name: 'Next moment of the codes', value: { text: formatMoment(nextMomentMs) } },
       ...this.factsOfEndingKeys(),
     ];
   }
@@ -74,7 +76,7 @@ export class StateService {
     const soon = endingKeys.filter(({ secondsLeft }) => secondsLeft < SOON_SECONDS);
     const named = soon.slice(0, MAX_NAMED_KEYS).map(({ client, keyId, secondsLeft }) => ({
       name: `${client}, ${keyId}`,
-      value: { text: `ends in ${durationOf(secondsLeft)}`, isWarning: true },
+      value: { text: `ends in ${formatDuration(secondsLeft)}`, isWarning: true },
     }));
     return [
       { name: 'API keys that end within 14 days', value: { text: `${soon.length}` } },
@@ -82,24 +84,26 @@ export class StateService {
     ];
   }
 
-  private figuresOfCodes(): PartFigures {
+  private figuresOfCodes(): SourceFigures {
     const { polled, rows } = this.codes;
     return {
       name: 'Codes',
       stateName: polled.state.name,
       count: rows ? rows.values.length + rows.records.length : 0,
+      entries: 'rows of all moments',
       servedSinceMs: polled.servedSinceMs,
       ageSeconds: polled.ageSeconds,
       secondsUntilRefusal: polled.value ? Infinity : 0,
     };
   }
 
-  private figuresOfKeys(): PartFigures {
+  private figuresOfApiKeys(): SourceFigures {
     const { polled, secondsUntilRefusal } = this.apiKeys;
     return {
       name: 'API keys',
       stateName: polled.state.name,
       count: polled.value?.size ?? 0,
+      entries: 'keys, with those that have ended',
       servedSinceMs: polled.servedSinceMs,
       ageSeconds: polled.ageSeconds,
       secondsUntilRefusal,
@@ -107,37 +111,37 @@ export class StateService {
   }
 }
 
-function figuresOfIssuer({
-  name,
-  state,
-  keySet,
-  ageSeconds,
-  secondsUntilRefusal,
-}: Issuer): PartFigures {
+function figuresOfIssuer({ name, signingKeys }: Issuer): SourceFigures {
   return {
     name: `Signing keys of ${name}`,
-    stateName: state.name,
-    count: keySet?.keys.length ?? 0,
-    ageSeconds,
-    secondsUntilRefusal,
+    stateName: signingKeys.state.name,
+    count: signingKeys.verifyingKeyCount,
+    entries: 'keys',
+    ageSeconds: signingKeys.ageSeconds,
+    secondsUntilRefusal: signingKeys.secondsUntilRefusal,
   };
 }
 
-function partOf(figures: PartFigures): PartOfState {
-  const { name, stateName, count, servedSinceMs, ageSeconds, secondsUntilRefusal } = figures;
-  const since = servedSinceMs === undefined ? '' : `, since ${momentOf(servedSinceMs)}`;
-  const isRefused = count === 0 || secondsUntilRefusal <= 0;
+function rowOf(figures: SourceFigures): SourceRow {
+  const { name, stateName, ageSeconds, secondsUntilRefusal } = figures;
+  const isEmpty = figures.count === 0;
+  const isRefused = isEmpty || secondsUntilRefusal === 0;
   return {
     name,
     state: { text: stateName, isWarning: stateName !== 'current' },
-    content: { text: count === 0 ? 'none' : `${count}${since}`, isWarning: count === 0 },
+    content: { text: isEmpty ? 'none' : describeContent(figures), isWarning: isEmpty },
     lastAnswer: {
-      text: ageSeconds === Infinity ? 'never' : `${durationOf(ageSeconds)} ago`,
+      text: ageSeconds === Infinity ? 'never' : `${formatDuration(ageSeconds)} ago`,
       isWarning: ageSeconds > OLD_ANSWER_SECONDS,
     },
     untilRefusal: {
-      text: isRefused ? 'now' : durationOf(secondsUntilRefusal),
+      text: isRefused ? 'now' : formatDuration(secondsUntilRefusal),
       isWarning: isRefused,
     },
   };
+}
+
+function describeContent({ count, entries, servedSinceMs }: SourceFigures): string {
+  const content = `${count} ${entries}`;
+  return servedSinceMs === undefined ? content : `${content}; since ${formatMoment(servedSinceMs)}`;
 }

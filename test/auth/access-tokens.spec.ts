@@ -2,6 +2,7 @@
 import { KeyObject, sign } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
+import { usedHeap } from '../support/heap.js';
 import { Issuer, type SigningKey } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
 
@@ -54,6 +55,22 @@ describe('a verified token', () => {
     expect(bytes).toBeGreaterThan(MAX_REMEMBERED_BYTES - 2 * LARGEST_TOKEN_BYTES);
   });
 
+  it('is remembered without the header that it came in', async () => {
+    const tokens = await Promise.all(
+      Array.from({ length: 500 }, () => issuer.token({ key: ecKey })),
+    );
+    const blanks = ' '.repeat(14 * 1024);
+    const before = usedHeap();
+    for (const token of tokens) {
+      const header = Buffer.from(`Bearer${blanks}${token}`).toString('latin1'); // as Node.js makes it
+      expect(await verifier.tokens.verify(header)).toEqual(ACCEPTED);
+    }
+    expect(usedHeap() - before).toBeLessThan(4 * 1024 ** 2); // the headers have 7 MiB
+    expect(await verifiedCount()).toBe(500);
+    for (const token of tokens) expect(await verifier.verify(token)).toEqual(ACCEPTED);
+    expect(await verifiedCount()).toBe(500);
+  });
+
   it('counts until it expires, with 30 s for clocks that differ, and never again', async () => {
     const exp = Math.floor(Date.now() / 1000) + 60;
     const token = await issuer.token({ claims: { exp } });
@@ -84,7 +101,7 @@ it('members of any JSON type: each token is accepted or refused, and none is a f
       const signing = { key, dsaEncoding: 'ieee-p1363' } as const;
       const signature = isSigned ? sign('sha256', Buffer.from(content), signing) : Buffer.alloc(64);
       const token = `${content}.${signature.toString('base64url')}`;
-      verifier.tokens.inspect(token); // as for a caller without a key
+      verifier.tokens.visibleFault(`Bearer ${token}`); // as for a caller without a key
       const status = await verifier.statusOf(token);
       statuses.add(status);
       expect(status === 200 && !isSigned).toBe(false);

@@ -38,21 +38,23 @@ afterEach(async () => {
 });
 
 const verifier = (): Verifier => new Verifier([source], { LAST_GOOD_FOLDER: folder });
-const stateOf = ({ issuer }: Verifier): string => issuer.state.name;
+const stateOf = ({ issuer }: Verifier): string => issuer.signingKeys.state.name;
 
 /** As an earlier process would have saved it. */
-const save = (content: { keySet?: { keys: unknown[] }; fetchedAt: number }): Promise<boolean> =>
-  verifier().folder.save(fileOf(source.url), content);
+const save = (content: {
+  keySet?: { keys: unknown[] };
+  fetchedAtEpochMs: number;
+}): Promise<boolean> => verifier().folder.save(fileOf(source.url), content);
 const now = (): number => Date.now();
 
 describe('waiting', () => {
   it('is where it begins: no token can be judged', async () => {
     const begun = verifier();
     expect(stateOf(begun)).toBe('waiting');
-    expect(begun.issuer.ageSeconds).toBe(Infinity);
-    expect(begun.issuer.secondsUntilRefusal).toBe(0);
+    expect(begun.issuer.signingKeys.ageSeconds).toBe(Infinity);
+    expect(begun.issuer.signingKeys.secondsUntilRefusal).toBe(0);
     expect(await begun.statusOf(await source.token())).toBe(503);
-    expect(begun.issuers.obstacle).toBe('No signing keys of the issuer are available.');
+    expect(begun.issuers.unavailableReason).toBe('No signing keys of the issuer are available.');
   });
 
   it('a fetch that fails: stays, and tries again every 5 s', async () => {
@@ -66,32 +68,33 @@ describe('waiting', () => {
   it('a fetch that succeeds: current', async () => {
     const begun = await verifier().start();
     expect(stateOf(begun)).toBe('current');
-    expect(begun.issuer.ageSeconds).toBe(0);
+    expect(begun.issuer.signingKeys.ageSeconds).toBe(0);
     expect(await begun.statusOf(await source.token())).toBe(200);
-    expect(begun.issuers.obstacle).toBeUndefined();
+    expect(begun.issuers.unavailableReason).toBeUndefined();
     await begun.until(async () => (await begun.folder.load(fileOf(source.url))) !== undefined);
     expect(await begun.folder.load(fileOf(source.url))).toEqual({
       keySet: { keys: source.published },
-      fetchedAt: expect.any(Number),
+      fetchedAtEpochMs: expect.any(Number),
     });
   });
 
   it('a file of an earlier process: restored, with the age of its keys', async () => {
-    await save({ keySet: { keys: source.published }, fetchedAt: now() - 23 * HOUR_MS });
+    await save({ keySet: { keys: source.published }, fetchedAtEpochMs: now() - 23 * HOUR_MS });
     source.fault = 'down';
     const begun = await verifier().start();
     expect(stateOf(begun)).toBe('restored');
-    expect(begun.issuer.ageSeconds).toBeCloseTo(23 * 3_600, -1);
+    expect(begun.issuer.signingKeys.ageSeconds).toBeCloseTo(23 * 3_600, -1);
     expect(await begun.statusOf(await source.token())).toBe(200);
   });
 
   it.each([
     { what: 'is a day old', keys: [], ageMs: 24 * HOUR_MS, reason: 'are older than 24 hours' },
     { what: 'is of the future', keys: [], ageMs: -HOUR_MS, reason: 'a clock was set back' },
-    { what: 'has no keys', keys: undefined, ageMs: 0, reason: 'it holds no keys' },
+    { what: 'has no keys', keys: undefined, ageMs: 0, reason: 'its keys are no key set' },
+    { what: 'has no age', keys: [], ageMs: NaN, reason: 'how old its keys are' },
     { what: 'has no key set', keys: [7], ageMs: 0, reason: 'its keys are no key set' },
   ])('a file that $what: stays, with a line in the log', async ({ keys, ageMs, reason }) => {
-    await save({ ...(keys && { keySet: { keys } }), fetchedAt: now() - ageMs });
+    await save({ ...(keys && { keySet: { keys } }), fetchedAtEpochMs: now() - ageMs });
     source.fault = 'down';
     const begun = await verifier().start();
     expect(stateOf(begun)).toBe('waiting');
@@ -104,7 +107,7 @@ describe('waiting', () => {
 
 describe('restored', () => {
   it('a fetch that fails: stays, until the keys are a day old', async () => {
-    await save({ keySet: { keys: source.published }, fetchedAt: now() - 23 * HOUR_MS });
+    await save({ keySet: { keys: source.published }, fetchedAtEpochMs: now() - 23 * HOUR_MS });
     source.fault = 'down';
     const begun = await verifier().start();
     jest.advanceTimersByTime(HOUR_MS - 10_000);
@@ -113,12 +116,12 @@ describe('restored', () => {
     expect(await begun.statusOf(await source.token())).toBe(200);
     jest.advanceTimersByTime(10_000);
     await begun.settled();
-    expect(begun.issuer.secondsUntilRefusal).toBe(0);
+    expect(begun.issuer.signingKeys.secondsUntilRefusal).toBe(0);
     expect(await begun.statusOf(await source.token())).toBe(503);
   });
 
   it('a fetch that succeeds: current, and what the issuer says counts', async () => {
-    await save({ keySet: { keys: [] }, fetchedAt: now() });
+    await save({ keySet: { keys: [] }, fetchedAtEpochMs: now() });
     const begun = await verifier().start();
     expect(stateOf(begun)).toBe('current');
     expect(await begun.statusOf(await source.token())).toBe(200);
@@ -128,11 +131,11 @@ describe('restored', () => {
 describe('current', () => {
   it('a fetch that succeeds: stays, and the keys are new again', async () => {
     const begun = await verifier().start();
-    const { keySet } = begun.issuer;
+    const { keySet } = begun.issuer.signingKeys;
     await begun.pass(MINUTE_SECONDS);
     expect(stateOf(begun)).toBe('current');
-    expect(begun.issuer.ageSeconds).toBeLessThan(10);
-    expect(begun.issuer.keySet).toBe(keySet); // so remembered tokens are not verified again
+    expect(begun.issuer.signingKeys.ageSeconds).toBeLessThan(10);
+    expect(begun.issuer.signingKeys.keySet).toBe(keySet); // so remembered tokens are not verified again
   });
 
   it('a fetch that fails: away, and the keys are used until they are a day old', async () => {
@@ -146,7 +149,7 @@ describe('current', () => {
     expect(await begun.statusOf(await source.token())).toBe(200);
     jest.advanceTimersByTime(1);
     expect(await begun.statusOf(await source.token())).toBe(503);
-    expect(begun.issuers.obstacle).toBe('No signing keys of the issuer are available.');
+    expect(begun.issuers.unavailableReason).toBe('No signing keys of the issuer are available.');
   });
 });
 
@@ -159,6 +162,16 @@ describe('away', () => {
     expect(stateOf(begun)).toBe('away');
   });
 
+  it('a timer that fires early: the pause is held, and the fetch follows at its end', async () => {
+    const begun = await verifier().start();
+    source.fault = 'down';
+    const { setTimeout: start } = globalThis;
+    const startEarly = (run: () => void, delayMs = 0) =>
+      start(run, delayMs > 1_000 ? delayMs - 1 : delayMs);
+    jest.spyOn(globalThis, 'setTimeout').mockImplementation(startEarly);
+    expect(await begun.pass(100)).toEqual([55, 60, 70, 90]);
+  });
+
   it('a fetch that succeeds: current, with a line in the log', async () => {
     const begun = await verifier().start();
     source.fault = 'down';
@@ -166,7 +179,7 @@ describe('away', () => {
     source.fault = 'none';
     await begun.pass(MINUTE_SECONDS);
     expect(stateOf(begun)).toBe('current');
-    expect(begun.issuer.ageSeconds).toBeLessThan(MINUTE_SECONDS);
+    expect(begun.issuer.signingKeys.ageSeconds).toBeLessThan(MINUTE_SECONDS);
   });
 });
 
@@ -175,6 +188,29 @@ describe('its life', () => {
     const begun = await verifier().start();
     await begun.start();
     expect(await begun.pass(MINUTE_SECONDS)).toEqual([55]);
+  });
+
+  it('an end during the start is an end: nothing is restored, and nothing is fetched', async () => {
+    await save({ keySet: { keys: source.published }, fetchedAtEpochMs: now() });
+    const { jwksHits } = source;
+    const ended = verifier();
+    const starting = ended.start();
+    ended.issuers.onApplicationShutdown();
+    await starting;
+    expect(stateOf(ended)).toBe('waiting');
+    expect(source.jwksHits).toBe(jwksHits);
+  });
+
+  it('an end during the first fetch is an end: its keys are dropped', async () => {
+    source.fault = 'held';
+    const ended = verifier();
+    const starting = ended.start();
+    await ended.until(() => source.isHoldingBack);
+    ended.issuers.onApplicationShutdown();
+    source.release();
+    await starting;
+    expect(stateOf(ended)).toBe('waiting');
+    expect(await ended.pass(MINUTE_SECONDS)).toEqual([]);
   });
 
   it('an end during a fetch is an end', async () => {

@@ -11,6 +11,8 @@ import {
 } from '@jest/globals';
 import { type JWK, exportJWK } from 'jose';
 import { discover } from '../../src/auth/issuers/discovery.js';
+import { Configuration } from '../../src/configuration/configuration.js';
+import { openApiDocument } from '../../src/documentation/openapi-document.js';
 import { type Fault, Issuer, type SigningKey, signingKey } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
 
@@ -143,7 +145,7 @@ describe('a key set', () => {
     await issuer.rotate('new');
     await verifier.pass(MINUTE_SECONDS);
     expect(await statusOfNew()).toBe(200);
-    expect(verifier.issuer.state.name).toBe('current');
+    expect(verifier.issuer.signingKeys.state.name).toBe('current');
     expect(verifier.warnings.map(({ message }) => message)).toContain(
       `metadata of issuer ${issuer.url}: failed, trying on`,
     );
@@ -314,24 +316,46 @@ describe('an issuer', () => {
       issuer.published = [key.jwk];
       await verifier.pass(MINUTE_SECONDS);
       await verifier.pass(5);
-      expect(verifier.issuer.state.name).toBe('away');
+      expect(verifier.issuer.signingKeys.state.name).toBe('away');
       expect(await statusOf(known)).toBe(200);
     },
   );
 
   it.each([
-    { what: 'another issuer', members: { issuer: 'https://other' }, fault: 'names the issuer' },
+    { what: 'another issuer', members: { issuer: 'https://b' }, fault: 'names the issuer' },
     { what: 'no key set', members: { jwks_uri: '' }, fault: 'has no jwks_uri' },
+    { what: 'a list', members: { jwks_uri: ['https://a/jwks'] }, fault: 'has no jwks_uri' },
+    { what: 'a text as key set', members: { jwks_uri: 'data:,{}' }, fault: 'without https' },
+    { what: 'plain http', members: { jwks_uri: 'http://a/jwks' }, fault: 'without https' },
+    { what: 'loopback', members: { jwks_uri: 'http://127.0.0.1/jwks' }, fault: 'without https' },
+    { what: 'a user', members: { jwks_uri: 'https://u:p@a/jwks' }, fault: 'with a user' },
     {
-      what: 'a key set without https',
+      what: 'plain http, itself on loopback',
+      issuer: 'http://127.0.0.1',
       members: { jwks_uri: 'http://a/jwks' },
       fault: 'without https',
     },
-  ])('whose metadata name $what: they are refused', async ({ members, fault }) => {
-    const metadata = { issuer: 'https://a', jwks_uri: 'https://a/jwks', ...members };
-    jest.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.json(metadata));
-    const settings = { OAUTH_ALLOW_HTTP: false };
-    await expect(discover('https://a', settings)).rejects.toThrow(fault);
-    jest.mocked(globalThis.fetch).mockRestore();
+  ])('whose metadata name $what: they are refused', async (row) => {
+    const { issuer: name = 'https://a', members, fault } = row;
+    publish({ issuer: name, jwks_uri: `${name}/jwks`, ...members });
+    await expect(discover(name, { OAUTH_ALLOW_HTTP: false })).rejects.toThrow(fault);
+  });
+
+  it('whose metadata have members of other types: these are left out', async () => {
+    const needed = { issuer: 'https://a', jwks_uri: 'https://a/jwks' };
+    publish({
+      ...needed,
+      authorization_endpoint: 'javascript:alert(1)',
+      token_endpoint: 7,
+      scopes_supported: 7,
+    });
+    const metadata = await discover('https://a', { OAUTH_ALLOW_HTTP: false });
+    expect(metadata).toEqual({ ...needed, scopes_supported: [] });
+    expect(() => openApiDocument(new Configuration(), metadata)).not.toThrow();
   });
 });
+
+/** All addresses answer with it. */
+function publish(metadata: object): void {
+  jest.spyOn(globalThis, 'fetch').mockImplementation(async () => Response.json(metadata));
+}

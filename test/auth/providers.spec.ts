@@ -1,5 +1,5 @@
 // The shapes that identity providers send: their configuration, a token, and what comes of it. Key sets over real HTTP.
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { AUDIENCE, Issuer, signingKey } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
@@ -327,6 +327,20 @@ beforeAll(async () => {
   issuer.published.unshift({ ...encryption, use: 'enc' }, second.jwk);
 });
 afterAll(() => issuer.close());
+beforeEach(() => {
+  Verifier.turnClock();
+  const { fetch: ask } = globalThis;
+  // The metadata of real providers are not asked for
+  jest.spyOn(globalThis, 'fetch').mockImplementation(async (address, options) => {
+    const isOurs = typeof address === 'string' && address.startsWith(issuer.url);
+    if (!isOurs) throw new Error('only the issuer of the test is asked');
+    return ask(address, options);
+  });
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+  jest.useRealTimers();
+});
 
 it.each(SHAPES)('$provider: $outcome', async ({ outcome, variables, header, claims }) => {
   const name = claims['iss'];

@@ -194,7 +194,7 @@ it('an issuer that is away at the start: nobody is refused, 503 until its keys a
   expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(await service.readiness()).toMatchObject({ status: 503 });
   expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
-  const left = 'order_lookup_seconds_until_refusal{what="signing-keys"}';
+  const left = `order_lookup_seconds_until_refusal{what="signing-keys",issuer="${issuer.url}"}`;
   expect(await service.metric('order_lookup_jwks_keys')).toBe(0);
   expect(await service.metric(left)).toBe(0);
   issuer.fault = 'none';

@@ -1,7 +1,8 @@
 import { jest } from '@jest/globals';
 import { AccessTokensService } from '../../src/auth/access-tokens/access-tokens.service.js';
 import type { TokenVerdict } from '../../src/auth/fault.js';
-import { Issuer as SigningIssuer } from '../../src/auth/issuers/issuer.js';
+import { FetchSchedule } from '../../src/auth/issuers/fetch-schedule.js';
+import type { Issuer as SigningIssuer } from '../../src/auth/issuers/issuer.js';
 import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
 import { Configuration } from '../../src/configuration/configuration.js';
 import { LastGoodFolder } from '../../src/snapshots/last-good-folder.js';
@@ -13,8 +14,8 @@ import { AUDIENCE, type Issuer } from './issuer.js';
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Of which each fetch by the timer is a call. */
-type Refresh = (this: SigningIssuer) => Promise<void>;
-const prototype = SigningIssuer.prototype as unknown as { refresh: Refresh };
+type Refresh = (this: FetchSchedule) => Promise<void>;
+const prototype = FetchSchedule.prototype as unknown as { refresh: Refresh };
 const running = new Set<Promise<void>>();
 
 /**
@@ -56,7 +57,7 @@ export class Verifier {
       return controller.signal;
     });
     const refresh = Object.getOwnPropertyDescriptor(prototype, 'refresh')?.value as Refresh;
-    jest.spyOn(prototype, 'refresh').mockImplementation(async function (this: SigningIssuer) {
+    jest.spyOn(prototype, 'refresh').mockImplementation(async function (this: FetchSchedule) {
       const refreshing = refresh.call(this);
       running.add(refreshing);
       await refreshing;

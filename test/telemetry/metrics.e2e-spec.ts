@@ -55,7 +55,9 @@ it('a replica shows how old everything is, and how long it may be used', async (
   const keysLeft = valueOf('seconds_until_refusal{what="keys"}');
   expect(keysLeft).toBeGreaterThan(300);
   expect(keysLeft).toBeLessThan(900);
-  const signingKeysLeft = valueOf('seconds_until_refusal{what="signing-keys"}');
+  const signingKeysLeft = valueOf(
+    `seconds_until_refusal{what="signing-keys",issuer="${world.issuer.url}"}`,
+  );
   expect(signingKeysLeft).toBeGreaterThan(80_000);
   expect(signingKeysLeft).toBeLessThan(86_400);
 });

@@ -2,8 +2,8 @@ import {
   type DecodedToken,
   MAX_TOKEN_BYTES,
   decodeToken,
-  faultOf,
   hasScope,
+  visibleFaultOf,
 } from '../../auth/access-tokens/token-faults.js';
 import { type TokenCheck, verifyToken } from '../../auth/issuers/verify-token.js';
 import type { Configuration } from '../../configuration/configuration.js';
@@ -42,9 +42,9 @@ export async function examineAccessToken(
   configuration: Configuration,
 ): Promise<Finding> {
   const decoded = decodeToken(token);
-  if (!decoded.isDecoded) return fault(describeForm(token), REMEDY_OF_REASON[decoded.reason]);
+  if (!decoded.isDecoded) return fault(describeForm(token), REMEDY_OF_REASON[decoded.fault]);
   const held = describeMembers(decoded.token);
-  const reason = faultOf(decoded.token, configuration);
+  const reason = visibleFaultOf(decoded.token, configuration);
   if (reason) return fault(`refused for the reason "${reason}": ${held}`, REMEDY_OF_REASON[reason]);
 
   const { claims } = decoded.token;
@@ -72,7 +72,7 @@ async function verify(
   } catch {
     return undefined;
   }
-  return verifyToken(token, keys.select, { issuer, audiences });
+  return verifyToken(token, keys.keySet.select, { issuer, audiences });
 }
 
 function describeForm(token: string): string {

@@ -1,6 +1,6 @@
-import { type JSONWebKeySet, createLocalJWKSet } from 'jose';
 import { discover } from '../../auth/issuers/discovery.js';
 import { fetchJson } from '../../auth/issuers/fetch-json.js';
+import { KeySet } from '../../auth/issuers/key-set.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { type Finding, fault, ok } from './finding.js';
 
@@ -13,8 +13,7 @@ export async function fetchKeysOf(issuer: string, configuration: Configuration) 
   const index = configuration.OAUTH_ISSUER.indexOf(issuer);
   const address =
     configuration.OAUTH_JWKS_URI[index] || (await discover(issuer, configuration)).jwks_uri;
-  const keySet = (await fetchJson(address)) as JSONWebKeySet;
-  return { address, keySet, select: createLocalJWKSet(keySet) };
+  return { address, keySet: new KeySet(await fetchJson(address)) };
 }
 
 export async function examineIssuer(
@@ -22,7 +21,7 @@ export async function examineIssuer(
   configuration: Configuration,
 ): Promise<Finding> {
   const { address, keySet } = await fetchKeysOf(issuer, configuration);
-  const keyCount = keySet.keys.length;
-  const text = `${issuer}: ${keyCount} signing keys at ${address}`;
-  return keyCount > 0 ? ok(text) : fault(text, 'It has to publish keys (RFC 7517).');
+  const { verifyingKeyCount } = keySet;
+  const text = `${issuer}: ${verifyingKeyCount} signing keys at ${address}`;
+  return verifyingKeyCount > 0 ? ok(text) : fault(text, 'It has to publish keys (RFC 7517).');
 }

@@ -1,38 +1,46 @@
 import { Injectable } from '@nestjs/common';
-import type { JSONWebKeySet } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { Configuration } from '../../configuration/configuration.js';
 import { Metrics } from '../../telemetry/metrics.js';
-import { type TokenVerdict, rejected } from '../fault.js';
+import { type Fault, type TokenVerdict, rejected } from '../fault.js';
 import type { Issuer, UndecidedReason } from '../issuers/issuer.js';
 import { IssuersService } from '../issuers/issuers.service.js';
+import type { KeySet } from '../issuers/key-set.js';
 import { CLOCK_SKEW_SECONDS } from '../issuers/verify-token.js';
 import { readAuthorization } from './authorization.js';
-import { type DecodedToken, decodeToken, faultOf, hasScope } from './token-faults.js';
+import {
+  type DecodedToken,
+  type VisibleFault,
+  decodeToken,
+  hasScope,
+  visibleFaultOf,
+} from './token-faults.js';
 
-/** Of the text of remembered tokens, which is ASCII. A token has 12 KiB at most. */
+/** The limit counts the text of remembered tokens, which is ASCII. A token has 12 KiB at most. */
 const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
 
 const UNDECIDED: Readonly<Record<UndecidedReason, string>> = {
   'no-signing-keys': 'No signing keys of the issuer are available.',
   'signing-keys-not-fetched': 'The signing keys of the issuer have to be fetched first.',
 };
-const ACCEPTED = { isAccepted: true } as const;
+const ACCEPTED: TokenVerdict = { isAccepted: true };
 
 /** A token whose signature was verified. */
 interface VerifiedToken {
   readonly issuer: Issuer;
-  /** That verified it. When the issuer has another one, the token is verified again: its key may be withdrawn. */
-  readonly keySet: JSONWebKeySet;
+  /** When the issuer has another key set, the token is verified again: its key may be withdrawn. */
+  readonly verifiedWith: KeySet;
   readonly expiresAtSeconds: number;
   readonly isScopeMissing: boolean;
 }
 
-type Judgement =
+type Inspection =
   | { readonly isSound: true; readonly token: DecodedToken }
-  | { readonly isSound: false; readonly reason: string };
+  | { readonly isSound: false; readonly fault: VisibleFault };
 
-/** Checks access tokens. Verified ones are remembered: to verify a signature is most of the cost of a request. */
+/**
+ * Checks access tokens. Verified tokens are remembered, since to verify a signature is most of the cost of a request.
+ */
 @Injectable()
 export class AccessTokensService {
   private readonly remembered = new LRUCache<string, VerifiedToken>({
@@ -46,30 +54,33 @@ export class AccessTokensService {
     private readonly metrics: Metrics,
   ) {}
 
-  /** For a caller without a valid API key: only what shows without the signature is judged. */
-  inspect(header: string | undefined): TokenVerdict {
+  /**
+   * The fault that shows without checking the signature, for a caller without a valid API key. Without such a fault the
+   * token may still be forged.
+   */
+  visibleFault(header: string | undefined): Fault | undefined {
     const authorization = readAuthorization(header);
-    if (!authorization.isToken) return rejected({ reason: authorization.reason });
-    const judgement = this.judge(authorization.token);
-    return judgement.isSound ? ACCEPTED : rejected({ reason: judgement.reason });
+    if (!authorization.hasToken) return { reason: authorization.reason };
+    const inspection = this.inspect(authorization.token);
+    return inspection.isSound ? undefined : { reason: inspection.fault };
   }
 
   async verify(header: string | undefined): Promise<TokenVerdict> {
     const authorization = readAuthorization(header);
-    if (!authorization.isToken) return rejected({ reason: authorization.reason });
+    if (!authorization.hasToken) return rejected({ reason: authorization.reason });
     const text = authorization.token;
     const known = this.remembered.get(text);
-    if (known && known.keySet === known.issuer.keySet) return verdictOf(known);
-    const judgement = this.judge(text);
-    if (!judgement.isSound) return rejected({ reason: judgement.reason });
-    return this.verifySignature(text, judgement.token);
+    if (known && known.verifiedWith === known.issuer.signingKeys.keySet) return verdictOf(known);
+    const inspection = this.inspect(text);
+    if (!inspection.isSound) return rejected({ reason: inspection.fault });
+    return this.verifySignature(text, inspection.token);
   }
 
-  private judge(text: string): Judgement {
+  private inspect(text: string): Inspection {
     const decoding = decodeToken(text);
-    if (!decoding.isDecoded) return { isSound: false, reason: decoding.reason };
-    const reason = faultOf(decoding.token, this.configuration);
-    if (reason !== undefined) return { isSound: false, reason };
+    if (!decoding.isDecoded) return { isSound: false, fault: decoding.fault };
+    const fault = visibleFaultOf(decoding.token, this.configuration);
+    if (fault !== undefined) return { isSound: false, fault };
     return { isSound: true, token: decoding.token };
   }
 
@@ -81,17 +92,17 @@ export class AccessTokensService {
     if (!issuer) return rejected({ reason: 'issuer' });
     this.metrics.tokensVerified.inc();
     const verdict = await issuer.verify(text, header);
-    if (verdict.outcome === 'refused') return rejected({ reason: verdict.reason });
+    if (verdict.outcome === 'rejected') return rejected({ reason: verdict.reason });
     if (verdict.outcome === 'undecided')
       return rejected({ reason: verdict.reason, undecided: UNDECIDED[verdict.reason] });
     const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
     const token: VerifiedToken = {
       issuer,
-      keySet: verdict.keySet,
+      verifiedWith: verdict.keySet,
       expiresAtSeconds: claims.exp ?? 0,
       isScopeMissing: scope !== '' && !hasScope(claims, scope),
     };
-    this.remembered.set(text, token);
+    this.remembered.set(copyOf(text), token);
     return verdictOf(token);
   }
 }
@@ -100,4 +111,9 @@ function verdictOf({ expiresAtSeconds, isScopeMissing }: VerifiedToken): TokenVe
   const nowSeconds = Date.now() / 1000;
   if (nowSeconds >= expiresAtSeconds + CLOCK_SKEW_SECONDS) return rejected({ reason: 'expired' });
   return isScopeMissing ? rejected({ reason: 'scope' }) : ACCEPTED;
+}
+
+/** V8 keeps the whole header, which may be mostly blanks, as long as a text that was cut out of it. A copy is alone. */
+function copyOf(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
 }

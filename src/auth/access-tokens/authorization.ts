@@ -1,18 +1,24 @@
 export type Authorization =
-  | { readonly isToken: true; readonly token: string }
-  | { readonly isToken: false; readonly reason: 'missing' | 'scheme' };
+  | { readonly hasToken: true; readonly token: string }
+  | { readonly hasToken: false; readonly reason: 'missing' | 'scheme' };
 
 /**
- * The token of the header Authorization: `Bearer` and the token (RFC 6750 section 2.1, the scheme in any case), or the
- * bare token, since the interface document says "Sent as <ACCESS_TOKEN>".
+ * Finds the token in the header Authorization: `Bearer` and the token (RFC 6750 section 2.1, the scheme in any case),
+ * or the bare token, since the interface document says "Sent as <ACCESS_TOKEN>".
+ * @param header as Node.js gives it, without blanks and tabs at both ends
  */
 export function readAuthorization(header = ''): Authorization {
-  const words = header.split(' ').filter((word) => word !== '');
-  const [first = '', second] = words;
-  const isBearer = first.toLowerCase() === 'bearer';
-  if (words.length === 0 || (isBearer && second === undefined))
-    return { isToken: false, reason: 'missing' };
-  if (words.length === 1) return { isToken: true, token: first };
-  if (!isBearer) return { isToken: false, reason: 'scheme' };
-  return { isToken: true, token: words.slice(1).join(' ') }; // a blank inside is a fault of the token
+  const schemeLength = header.indexOf(' ');
+  if (schemeLength === -1) {
+    if (header === '' || isBearer(header)) return { hasToken: false, reason: 'missing' };
+    return { hasToken: true, token: header };
+  }
+  const scheme = header.slice(0, schemeLength);
+  if (!isBearer(scheme)) return { hasToken: false, reason: 'scheme' };
+  const token = header.slice(schemeLength).replace(/^ +/, ''); // RFC 9110 section 11.4 allows several blanks
+  return { hasToken: true, token };
+}
+
+function isBearer(scheme: string): boolean {
+  return scheme.toLowerCase() === 'bearer';
 }

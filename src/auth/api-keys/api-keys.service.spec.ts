@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { Configuration } from '../../configuration/configuration.js';
 import type { DatabaseClock } from '../../database/database-clock.js';
 import { PolledSnapshot } from '../../snapshots/polled-snapshot.js';
@@ -43,6 +43,19 @@ function start(ends: readonly Ends[]) {
   void new KeyExpiryMetric(service, metrics);
   return { service, metrics };
 }
+
+it.each([
+  { ageSeconds: 800, isServed: true, secondsLeft: 100, reason: undefined },
+  { ageSeconds: 1_000, isServed: false, secondsLeft: 0, reason: 'no-key-list' },
+])('a kept list that is $ageSeconds s old is served from its file: $isServed', (row) => {
+  const { service } = start([{}]);
+  jest.spyOn(service.polled, 'isRestored', 'get').mockReturnValue(true);
+  jest.spyOn(service.polled, 'ageSeconds', 'get').mockReturnValue(row.ageSeconds);
+  expect(service.isServedFromFile).toBe(row.isServed);
+  expect(service.secondsUntilRefusal).toBe(row.secondsLeft);
+  const verdict = service.verify('key 0');
+  expect(verdict.isAccepted ? undefined : verdict.fault.reason).toBe(row.reason);
+});
 
 it.each([
   { expiresInMs: 0, revokedInMs: 1, reason: 'expired' },

@@ -42,7 +42,7 @@ export class ApiKeysService {
     if (key === undefined || key === '') return rejected({ reason: 'missing' });
     const listed = this.polled.value?.get(hashApiKey(key));
     if (!listed && !hasValidChecksum(key)) return rejected({ reason: 'malformed' });
-    const undecided = this.obstacle;
+    const undecided = this.unavailableReason;
     if (undecided !== undefined) {
       return rejected({ reason: 'no-key-list', undecided, owner: listed });
     }
@@ -55,15 +55,20 @@ export class ApiKeysService {
   }
 
   /** Why keys cannot be checked now, or undefined. */
-  get obstacle(): string | undefined {
+  get unavailableReason(): string | undefined {
     if (!this.polled.value) return 'The list of API keys has not been read yet.';
-    if (this.secondsUntilRefusal < 0) return 'The list of API keys is too old.';
+    if (this.secondsUntilRefusal === 0) return 'The list of API keys is too old.';
     return undefined;
   }
 
-  /** For how long the list may be used if the database does not answer; negative if it is too old. */
+  /** How long keys can still be accepted if the database does not answer; 0 while none can be. */
   get secondsUntilRefusal(): number {
-    return this.maxAgeSeconds - this.polled.ageSeconds;
+    return Math.max(0, this.maxAgeSeconds - this.polled.ageSeconds);
+  }
+
+  /** Whether the list in use is one that an earlier process kept. */
+  get isServedFromFile(): boolean {
+    return this.polled.isRestored && this.unavailableReason === undefined;
   }
 
   /** The keys in force that will end, the first one first. */

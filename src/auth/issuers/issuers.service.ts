@@ -12,7 +12,7 @@ import { Issuer } from './issuer.js';
 /** The issuers whose tokens are accepted. The start does not wait for them, since they may be away. */
 @Injectable()
 export class IssuersService implements OnApplicationBootstrap, OnApplicationShutdown {
-  /** In the order of OAUTH_ISSUER. */
+  /** The order is that of OAUTH_ISSUER. */
   readonly all: readonly Issuer[];
 
   constructor(
@@ -23,7 +23,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
   ) {
     const { OAUTH_ISSUER, OAUTH_AUDIENCE, OAUTH_JWKS_URI, OAUTH_ALLOW_HTTP } = configuration;
     this.all = OAUTH_ISSUER.map((name, index) => {
-      const keySetAddress = OAUTH_JWKS_URI[index] || undefined; // empty for discovery
+      const keySetAddress = OAUTH_JWKS_URI[index] || undefined; // an empty entry means discovery
       const settings = { name, audiences: OAUTH_AUDIENCE, keySetAddress, OAUTH_ALLOW_HTTP };
       return new Issuer(settings, folder, logger);
     });
@@ -34,10 +34,23 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     return this.all.find((issuer) => issuer.name === name);
   }
 
-  /** Why no caller can be accepted now, or undefined. */
-  get obstacle(): string | undefined {
-    const canVerify = this.all.some(({ keySet }) => keySet !== undefined);
-    return canVerify ? undefined : 'No signing keys of the issuer are available.';
+  /**
+   * Why no token can be judged now, or undefined. A key set without keys counts: its tokens are rejected, which is a
+   * judgement.
+   */
+  get unavailableReason(): string | undefined {
+    const canJudge = this.all.some(({ signingKeys }) => signingKeys.keySet !== undefined);
+    return canJudge ? undefined : 'No signing keys of the issuer are available.';
+  }
+
+  /** Sentences about issuers whose tokens are all rejected, although the issuer has answered. */
+  get warnings(): readonly string[] {
+    return this.all
+      .filter(({ signingKeys }) => signingKeys.keySet?.verifyingKeyCount === 0)
+      .map(
+        ({ name }) =>
+          `The issuer ${name} has no key that can verify a token: every token of it gets 401.`,
+      );
   }
 
   onApplicationBootstrap(): void {
@@ -51,20 +64,21 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
   private addGauges(metrics: Metrics): void {
     metrics.addGauge({
       name: 'jwks_age_seconds',
-      help: 'Since the keys were fetched',
+      help: 'Seconds since the keys of an issuer were fetched',
       labelNames: ['issuer'],
       collect: (gauge) => {
-        for (const { name, state, ageSeconds } of this.all)
-          if (state.name !== 'waiting') gauge.set({ issuer: name }, ageSeconds);
+        for (const { name, signingKeys } of this.all)
+          if (signingKeys.state.name !== 'waiting')
+            gauge.set({ issuer: name }, signingKeys.ageSeconds);
       },
     });
     metrics.addGauge({
       name: 'jwks_keys',
-      help: 'Keys in the key set',
+      help: 'Keys of an issuer that can verify a token now',
       labelNames: ['issuer'],
       collect: (gauge) => {
-        for (const { name, keySet } of this.all)
-          gauge.set({ issuer: name }, keySet?.keys.length ?? 0);
+        for (const { name, signingKeys } of this.all)
+          gauge.set({ issuer: name }, signingKeys.verifyingKeyCount);
       },
     });
   }

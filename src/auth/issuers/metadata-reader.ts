@@ -2,14 +2,16 @@ import { RepeatedFailure } from '../../telemetry/repeated-failure.js';
 import type { ServiceLogger } from '../../telemetry/service-logger.js';
 import { type IssuerMetadata, discover } from './discovery.js';
 
-/** A key set that moved is found within ten minutes, although its old address still answers. */
+/** A key set that moved is found within ten minutes, although its former address still answers. */
 const INTERVAL_MS = 8 * 60_000;
+/** While known metadata cannot be read, few fetches of the keys wait for another try. */
+const RETRY_INTERVAL_MS = 60_000;
 
 /** Reads the metadata of an issuer again and again. While they cannot be read, the former ones stay. */
 export class MetadataReader {
-  /** Undefined until they were read, and where the issuer has none. */
+  /** Undefined until the metadata were read, and where the issuer publishes none. */
   metadata: IssuerMetadata | undefined;
-  /** Why they could not be read the last time. */
+  /** Why the last reading failed. */
   error: unknown;
   private dueAtMs = -Infinity;
   private readonly failure: RepeatedFailure;
@@ -22,12 +24,12 @@ export class MetadataReader {
     this.failure = new RepeatedFailure(logger, `metadata of issuer ${issuer}`);
   }
 
-  /** The next update reads them, however new they are. */
+  /** The next update reads the metadata, however new they are. */
   expire(): void {
     this.dueAtMs = -Infinity;
   }
 
-  /** Reads them if it is time. Never throws. */
+  /** Reads the metadata if it is time. Never throws. */
   async update(): Promise<void> {
     if (performance.now() < this.dueAtMs) return;
     try {
@@ -37,8 +39,9 @@ export class MetadataReader {
       this.failure.succeeded();
     } catch (error) {
       this.error = error;
-      // Without former metadata no keys can be fetched, whose failure is logged with this one as its cause
-      if (this.metadata) this.failure.failed(error);
+      if (!this.metadata) return; // no keys can be fetched either: that failure is logged, with this one as its cause
+      this.dueAtMs = performance.now() + RETRY_INTERVAL_MS;
+      this.failure.failed(error);
     }
   }
 }

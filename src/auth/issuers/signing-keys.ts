@@ -1,0 +1,112 @@
+import type { KeySet } from './key-set.js';
+
+/** Keys that were fetched longer ago are not used, even if the issuer does not answer. */
+export const MAX_AGE_MS = 24 * 3_600_000;
+/** Only the last ids of withdrawn keys are remembered. */
+const MAX_WITHDRAWN_IDS = 1_000;
+
+/** A key set with what is known of it. These objects are never changed, only replaced. */
+interface FetchedKeys {
+  readonly keySet: KeySet;
+  readonly fetchedAtMonotonicMs: number;
+  /** The ids that former key sets held and this one lacks. */
+  readonly withdrawnIds: readonly string[];
+}
+
+export type SigningKeysState =
+  | { readonly name: 'waiting' }
+  | { readonly name: 'restored' | 'current' | 'away'; readonly keys: FetchedKeys };
+
+/**
+ * The signing keys of one issuer. Whoever fetches or restores keys says so by one of the three methods at the end.
+ *
+ * | State      | Keys that verify tokens                       | Left by                              |
+ * |------------|-----------------------------------------------|--------------------------------------|
+ * | `waiting`  | none: nothing was restored or fetched yet     | `restore`, `fetched`                 |
+ * | `restored` | those that an earlier process fetched         | `fetched`                            |
+ * | `current`  | those of the last fetch                       | `fetchFailed`                        |
+ * | `away`     | those of the last fetch that succeeded        | `fetched`                            |
+ *
+ * In every state, keys that were fetched a day ago verify nothing any more.
+ */
+export class SigningKeys {
+  private currentState: SigningKeysState = { name: 'waiting' };
+
+  get state(): SigningKeysState {
+    return this.currentState;
+  }
+
+  /** The key set that verifies tokens, or undefined if there is none or it is too old. It may be empty. */
+  get keySet(): KeySet | undefined {
+    const { fetchedKeys } = this;
+    return fetchedKeys && this.ageSeconds < MAX_AGE_MS / 1000 ? fetchedKeys.keySet : undefined;
+  }
+
+  /** How many keys can verify a token now. */
+  get verifyingKeyCount(): number {
+    return this.keySet?.verifyingKeyCount ?? 0;
+  }
+
+  /** Seconds since the keys were fetched; Infinity if they never were. */
+  get ageSeconds(): number {
+    if (!this.fetchedKeys) return Infinity;
+    return (performance.now() - this.fetchedKeys.fetchedAtMonotonicMs) / 1000;
+  }
+
+  /** How long tokens can still be accepted if the issuer does not answer; 0 while none can be. */
+  get secondsUntilRefusal(): number {
+    if (this.verifyingKeyCount === 0) return 0;
+    return Math.max(0, MAX_AGE_MS / 1000 - this.ageSeconds);
+  }
+
+  /** Whether the tokens in use are verified with keys of an earlier process. */
+  get isServedFromFile(): boolean {
+    return this.currentState.name === 'restored' && this.keySet !== undefined;
+  }
+
+  /** Whether a former key set held this id, and the present one does not. */
+  isWithdrawn(keyId: string | undefined): boolean {
+    if (keyId === undefined || !this.fetchedKeys) return false;
+    return this.fetchedKeys.withdrawnIds.includes(keyId);
+  }
+
+  /** `waiting` → `restored`. Keys that were fetched by this process are never replaced by older ones. */
+  restore(keySet: KeySet, ageMs: number): void {
+    if (this.currentState.name !== 'waiting') return;
+    const fetchedAtMonotonicMs = performance.now() - ageMs;
+    this.currentState = {
+      name: 'restored',
+      keys: { keySet, fetchedAtMonotonicMs, withdrawnIds: [] },
+    };
+  }
+
+  /**
+   * Every state → `current`. Where nothing changed, the former key set stays, so that its tokens stay verified.
+   * @param fetchedAtMonotonicMs when the fetch began: the issuer may have changed the keys since
+   * @returns whether these are other keys than before
+   */
+  fetched(fetchedKeySet: KeySet, fetchedAtMonotonicMs: number): boolean {
+    const former = this.fetchedKeys;
+    const isSame = former !== undefined && fetchedKeySet.isEqualTo(former.keySet);
+    const keySet = isSame ? former.keySet : fetchedKeySet;
+    const withdrawnIds = withdrawnIdsAfter(former, keySet);
+    this.currentState = { name: 'current', keys: { keySet, fetchedAtMonotonicMs, withdrawnIds } };
+    return !isSame;
+  }
+
+  /** `current` → `away`. Other states stay as they are. */
+  fetchFailed(): void {
+    if (this.currentState.name !== 'current') return;
+    this.currentState = { name: 'away', keys: this.currentState.keys };
+  }
+
+  private get fetchedKeys(): FetchedKeys | undefined {
+    return this.currentState.name === 'waiting' ? undefined : this.currentState.keys;
+  }
+}
+
+function withdrawnIdsAfter(former: FetchedKeys | undefined, present: KeySet): readonly string[] {
+  if (!former) return [];
+  const formerIds = new Set([...former.withdrawnIds, ...former.keySet.keyIds]);
+  return [...formerIds].filter((id) => !present.holds(id)).slice(-MAX_WITHDRAWN_IDS);
+}

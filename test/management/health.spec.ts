@@ -1,0 +1,81 @@
+// One definition of "until callers are refused" for readiness, metrics and the page of the state, with real issuers.
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
+import type { ApiKeysService } from '../../src/auth/api-keys/api-keys.service.js';
+import { fileOf } from '../../src/auth/issuers/saved-keys.js';
+import type { Draining } from '../../src/http/draining.js';
+import type { CodesService } from '../../src/lookups/codes.service.js';
+import { HealthMetrics } from '../../src/management/health.metrics.js';
+import { HealthService } from '../../src/management/health.service.js';
+import { StateService } from '../../src/management/state.service.js';
+import { Issuer } from '../support/issuer.js';
+import { testFolder } from '../support/test-folder.js';
+import { Verifier } from '../support/verifier.js';
+
+const HOUR_MS = 3_600_000;
+const POLLED = { state: { name: 'current' }, value: new Map(), isRestored: false };
+const CODES = { polled: POLLED } as unknown as CodesService;
+const API_KEYS = { polled: POLLED, secondsUntilRefusal: 900 } as unknown as ApiKeysService;
+const folder = testFolder();
+
+let source: Issuer;
+let other: Issuer;
+beforeAll(async () => {
+  source = await Issuer.start();
+  other = await Issuer.start();
+});
+afterAll(() => Promise.all([source.close(), other.close()]));
+beforeEach(() => Verifier.turnClock());
+afterEach(() => {
+  source.fault = 'none';
+  other.fault = 'none';
+  jest.restoreAllMocks();
+  jest.useRealTimers();
+});
+
+async function observe(verifier: Verifier) {
+  const { issuers, metrics } = await verifier.start();
+  const health = new HealthService(CODES, API_KEYS, issuers, { isDraining: false } as Draining);
+  void new HealthMetrics(health, API_KEYS, issuers, metrics);
+  const state = new StateService(CODES, API_KEYS, issuers, metrics);
+  return { health, text: await metrics.registry.metrics(), rows: state.sources.slice(2) };
+}
+
+it('a key set without keys that verify: ready, and metrics and page say that its callers are refused', async () => {
+  source.fault = 'empty set';
+  const { health, text, rows } = await observe(new Verifier([source]));
+  expect(health.isReady).toBe(true);
+  expect(health.warnings).toEqual([
+    `The issuer ${source.url} has no key that can verify a token: every token of it gets 401.`,
+  ]);
+  expect(text).toContain(`refusal{what="signing-keys",issuer="${source.url}"} 0\n`);
+  expect(text).toContain(`jwks_keys{issuer="${source.url}"} 0\n`);
+  expect(rows).toMatchObject([
+    { state: { text: 'current' }, content: { text: 'none' }, untilRefusal: { text: 'now' } },
+  ]);
+});
+
+it('an issuer that was never reached: its own callers are refused, and those of others are not', async () => {
+  other.fault = 'down';
+  const { health, text, rows } = await observe(new Verifier([source, other]));
+  expect(health.isReady).toBe(true);
+  expect(text).toContain(`refusal{what="signing-keys",issuer="${source.url}"} 86400\n`);
+  expect(text).toContain(`refusal{what="signing-keys",issuer="${other.url}"} 0\n`);
+  expect(rows).toMatchObject([
+    { state: { text: 'current' }, untilRefusal: { text: '24 h', isWarning: false } },
+    { state: { text: 'waiting' }, untilRefusal: { text: 'now', isWarning: true } },
+  ]);
+});
+
+it('keys of a file are served from it until they are too old', async () => {
+  source.fault = 'down';
+  const verifier = new Verifier([source], { LAST_GOOD_FOLDER: folder });
+  const keySet = { keys: source.published };
+  const fetchedAtEpochMs = Date.now() - 23 * HOUR_MS;
+  await verifier.folder.save(fileOf(source.url), { keySet, fetchedAtEpochMs });
+  const { health } = await observe(verifier);
+  expect(health.partsServedFromFile).toEqual(['signing-keys']);
+  jest.advanceTimersByTime(HOUR_MS);
+  await verifier.settled();
+  expect(health.partsServedFromFile).toEqual([]);
+  expect(health.unavailableReasons).toEqual(['No signing keys of the issuer are available.']);
+});
