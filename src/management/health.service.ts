@@ -4,13 +4,13 @@ import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { Draining } from '../http/draining.js';
 import { CodesService } from '../lookups/codes.service.js';
 
-/** What is read from elsewhere, and kept in LAST_GOOD_FOLDER. */
+/** These parts are read from elsewhere, and kept in LAST_GOOD_FOLDER. */
 export const PARTS = ['codes', 'keys', 'signing-keys'] as const;
 export type Part = (typeof PARTS)[number];
 
 /**
- * Whether the process can answer callers. Neither the database nor an issuer is asked: their outage must not take out
- * all replicas at once.
+ * Knows whether the process can answer callers. It asks neither the database nor an issuer: their outage must not take
+ * out all replicas at once.
  */
 @Injectable()
 export class HealthService {
@@ -25,7 +25,7 @@ export class HealthService {
     return this.unavailableReasons.length === 0;
   }
 
-  /** Why the service is not ready, in sentences. */
+  /** Sentences that say why the service is not ready. */
   get unavailableReasons(): readonly string[] {
     const reasons = [
       this.draining.isDraining ? 'The service is shutting down.' : undefined,
@@ -36,7 +36,7 @@ export class HealthService {
     return reasons.filter((reason) => reason !== undefined);
   }
 
-  /** What the database holds and cannot be served, in sentences. The service may be ready nevertheless. */
+  /** Sentences about what the database holds and cannot be served. The service may be ready nevertheless. */
   get unservableContent(): readonly string[] {
     const { refusal } = this.codes;
     return refusal === undefined ? [] : [refusal];
@@ -49,7 +49,7 @@ export class HealthService {
     return [...new Set(warnings)]; // content that cannot be served at the start is a reason as well
   }
 
-  /** What is served from LAST_GOOD_FOLDER, since the database or an issuer has not answered yet. */
+  /** The parts that are served from LAST_GOOD_FOLDER, since the database or an issuer has not answered yet. */
   get partsServedFromFile(): readonly Part[] {
     const isIssuerOfFile = this.issuers.all.some(({ signingKeys }) => signingKeys.isServedFromFile);
     const parts: Part[] = [];

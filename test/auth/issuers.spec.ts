@@ -325,7 +325,12 @@ describe('an issuer', () => {
     { what: 'another issuer', members: { issuer: 'https://b' }, fault: 'names the issuer' },
     { what: 'no key set', members: { jwks_uri: '' }, fault: 'has no jwks_uri' },
     { what: 'a list', members: { jwks_uri: ['https://a/jwks'] }, fault: 'has no jwks_uri' },
-    { what: 'a text as key set', members: { jwks_uri: 'data:,{}' }, fault: 'without https' },
+    {
+      what: 'a key set in the address, itself on loopback',
+      issuer: 'http://127.0.0.1',
+      members: { jwks_uri: 'data:,{"keys":[]}' },
+      fault: 'without https',
+    },
     { what: 'plain http', members: { jwks_uri: 'http://a/jwks' }, fault: 'without https' },
     { what: 'loopback', members: { jwks_uri: 'http://127.0.0.1/jwks' }, fault: 'without https' },
     { what: 'a user', members: { jwks_uri: 'https://u:p@a/jwks' }, fault: 'with a user' },

@@ -45,7 +45,7 @@ it('a key set without keys that verify: ready, and metrics and page say that its
   const { health, text, rows } = await observe(new Verifier([source]));
   expect(health.isReady).toBe(true);
   expect(health.warnings).toEqual([
-    `The issuer ${source.url} has no key that can verify a token: every token of it gets 401.`,
+    `The issuer ${source.url} has no key that can verify a token: none of its tokens is accepted.`,
   ]);
   expect(text).toContain(`refusal{what="signing-keys",issuer="${source.url}"} 0\n`);
   expect(text).toContain(`jwks_keys{issuer="${source.url}"} 0\n`);

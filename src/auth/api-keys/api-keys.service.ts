@@ -54,7 +54,7 @@ export class ApiKeysService {
     return { isAccepted: true, caller: listed };
   }
 
-  /** Why keys cannot be checked now, or undefined. */
+  /** The sentence that says why keys cannot be checked now, or undefined. */
   get unavailableReason(): string | undefined {
     if (!this.polled.value) return 'The list of API keys has not been read yet.';
     if (this.secondsUntilRefusal === 0) return 'The list of API keys is too old.';
@@ -80,6 +80,6 @@ export class ApiKeysService {
       if (endsAtMs <= nowMs || endsAtMs === Infinity) continue;
       ending.push({ keyId, client, secondsLeft: (endsAtMs - nowMs) / 1000 });
     }
-    return ending.sort((one, other) => one.secondsLeft - other.secondsLeft);
+    return ending.sort((first, second) => first.secondsLeft - second.secondsLeft);
   }
 }

@@ -49,7 +49,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
       .filter(({ signingKeys }) => signingKeys.keySet?.verifyingKeyCount === 0)
       .map(
         ({ name }) =>
-          `The issuer ${name} has no key that can verify a token: every token of it gets 401.`,
+          `The issuer ${name} has no key that can verify a token: none of its tokens is accepted.`,
       );
   }
 

@@ -1,13 +1,13 @@
 import type { ProtectedHeaderParameters } from 'jose';
 
 const MAX_KEY_ID_LENGTH = 256;
-/** Of base64, URLs, DIDs and ARNs, which are what issuers use. */
+/** Issuers use base64, URLs, DIDs and ARNs as key ids. */
 const KEY_ID_CHARACTERS = /^[\w.~:/?#@!$&*+,=%()-]+$/;
 
 /**
- * Whether a token may be signed with a key that the issuer published since the last fetch. For others the issuer is not
- * asked: their key id is a path or SQL, or they bring a key of their own.
- * @param keySetAddress which some issuers name in their tokens
+ * Says whether a token may be signed with a key that the issuer published since the last fetch. The issuer is not asked
+ * for any other token: its key id is a path or SQL, or it brings a key of its own.
+ * @param keySetAddress the address that some issuers name in their tokens
  */
 export function mayBeOfNewKey(
   header: ProtectedHeaderParameters,

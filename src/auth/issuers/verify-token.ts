@@ -30,7 +30,7 @@ export type TokenCheck = 'accepted' | 'claims' | 'signature';
 
 export interface ExpectedClaims {
   readonly issuer: string;
-  /** One of them has to be in the token. Empty if its audience does not matter. */
+  /** A token has to be for one of these audiences. The list is empty if the audience does not matter. */
   readonly audiences: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export async function verifyToken(
   }
 }
 
-/** @param candidates jose's error, which gives the keys one after another. Keys that cannot be used are left out */
+/** @param candidates jose's error, which gives the keys one after another, without those that cannot be used */
 async function verifyWithEach(
   token: string,
   candidates: errors.JWKSMultipleMatchingKeys,
