@@ -1,7 +1,7 @@
 import './administration/frame/end-on-signals.js';
 const { runProgram } = await import('./administration/frame/run-program.js');
-const { exportCommand } = await import('./administration/codes/export.js');
-const { show } = await import('./administration/codes/show.js');
+const { exportCommand } = await import('./administration/codes/export.command.js');
+const { show } = await import('./administration/codes/show.command.js');
 
 await runProgram({
   name: 'codes',

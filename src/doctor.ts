@@ -2,7 +2,7 @@ import './administration/frame/end-on-signals.js';
 import 'reflect-metadata';
 const { typed } = await import('./administration/frame/command.js');
 const { runProgram } = await import('./administration/frame/run-program.js');
-const { doctor } = await import('./administration/doctor/doctor.js');
+const { doctor } = await import('./administration/doctor/doctor.command.js');
 
 await runProgram({
   name: 'doctor',

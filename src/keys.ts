@@ -1,9 +1,9 @@
 import './administration/frame/end-on-signals.js';
 const { runProgram } = await import('./administration/frame/run-program.js');
-const { issue } = await import('./administration/keys/issue.js');
-const { list } = await import('./administration/keys/list.js');
-const { revoke } = await import('./administration/keys/revoke.js');
-const { rotate } = await import('./administration/keys/rotate.js');
+const { issue } = await import('./administration/keys/issue.command.js');
+const { list } = await import('./administration/keys/list.command.js');
+const { revoke } = await import('./administration/keys/revoke.command.js');
+const { rotate } = await import('./administration/keys/rotate.command.js');
 
 await runProgram({
   name: 'keys',

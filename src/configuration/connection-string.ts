@@ -52,9 +52,11 @@ function hasLooseSign(text: string): boolean {
   const authority = untilFirstOf('/?#', rest);
   const afterwards = rest.slice(authority.length);
   const signs = authority.split('@').length - 1;
-  if (signs > 1) return true;
+  if (signs > 1 || afterwards.includes('#')) return true; // PostgreSQL has no fragments
   const path = untilFirstOf('?', afterwards);
-  if (path.includes('@')) return true;
+  const query = afterwards.slice(path.length + 1);
+  const optionNames = query.split('&').map((option) => untilFirstOf('=', option));
+  if ([path, ...optionNames].some((part) => part.includes('@'))) return true;
   // A host with a port that is no number is a user with the beginning of a password
   const isCredentials = signs === 0 && /:.*\D/.test(authority.replace(/^\[[^\]]*\]/, ''));
   return isCredentials && afterwards.includes('@');

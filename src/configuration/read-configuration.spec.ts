@@ -32,9 +32,10 @@ it('takes defaults for what is not set or empty, and converts numbers, lists and
   });
 });
 
-it('reads exactly the variables of .env.example', () => {
+it('reads exactly the variables of .env.example, but for those of the commands', () => {
   const documented = readFileSync('.env.example', 'utf8').matchAll(/^# ([A-Z_]+)=/gm);
-  expect([...documented].map(([, name]) => name)).toEqual(variableNames);
+  const names = Array.from(documented, ([, name]) => name);
+  expect(names.filter((name) => name !== 'ORDER_LOOKUP_PERSON')).toEqual(variableNames);
 });
 
 it('names everything that is missing or wrong at once', () => {
@@ -102,7 +103,10 @@ it('warns of other names that resemble a variable', () => {
   ]);
 });
 
-const LOOSE_SIGNS = ['p@ss', 'p/ss', 'p?ss', 'p#ss', 'p@ss/w', '1/ss', 'p,ss@/w,rd'];
+const LOOSE_SIGNS = [
+  ...['p@ss', 'p/ss', 'p?ss', 'p#ss', 'p@ss/w', 'p,ss@/w,rd'],
+  ...['12/ss', '12?ss', '12#ss', 'p@12/ss'],
+];
 const HOSTS = /^DATABASE_URL names several hosts: name one that leads to the primary/;
 const ignored = (option: string): [NodeJS.ProcessEnv, RegExp] => [
   { DATABASE_URL: `postgres://db/x?application_name=a&${option}` },

@@ -4,7 +4,7 @@ import { afterAll, expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { CertificateAuthority } from '../support/certificates.js';
 import { withoutLimits } from '../support/clocks.js';
-import { createDatabase } from '../support/database.js';
+import { createDatabase, queryAt } from '../support/database.js';
 import { Issuer, signingKey } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
 import { listen } from '../support/listen.js';
@@ -23,16 +23,35 @@ async function doctor(input = '', environment: Record<string, string> = {}) {
   const DATABASE_URL = database.urlOf('order_lookup_service');
   const all = { DATABASE_URL, ...issuer.environment, ...withoutLimits(...LIMITS), ...environment };
   const { status, stdout, stderr } = await run('doctor.js', [], all, input);
-  expect({ status, stderr }).toEqual({ status: /^fault/m.test(stdout) ? 2 : 0, stderr: '' });
+  const words = stderr.replace(/^Warning: Ignoring extra certs from .*\n/, ''); // of Node.js itself
+  expect({ status, words }).toEqual({ status: /^fault/m.test(stdout) ? 2 : 0, words: '' });
   return stdout;
+}
+
+/** The statements that the doctor prints for the owner. */
+function pastedFrom(stdout: string): string {
+  const [, statements = ''] = /As the owner:\n((?:.*;\n)+)/.exec(stdout) ?? [];
+  return statements;
 }
 
 it('finds no fault where there is none, and shows no byte of a credential', async () => {
   const token = await issuer.token();
   const stdout = await doctor(`${key.key}\nAuthorization: Bearer ${token}\n`);
-  expect(stdout.match(/^\w+ +\w+( \w+)?(?=  )/gm)?.join()).toBe(
-    'ok       configuration,ok       database,ok       migrations,ok       role,ok       contents,ok       objects,ok       API key,ok       issuer,ok       access token',
-  );
+  const subjects = stdout.match(/^ok {7}[\w.]+( \w+)?(?=  )/gm)?.map((line) => line.slice(9));
+  expect(subjects).toEqual([
+    ...[
+      'Node.js',
+      'configuration',
+      'database',
+      'migrations',
+      'role',
+      'contents',
+      'objects',
+      'sequences',
+    ],
+    ...['characters', 'API key', 'issuer', 'access token'],
+  ]);
+  expect(stdout).toMatch(/\n\nCalls are answered\.\n$/);
   for (const secret of [key.key, ...token.split('.'), 'tests-only'])
     expect(stdout).not.toContain(secret);
 });
@@ -41,7 +60,7 @@ it.each<[() => Record<string, string>, RegExp, RegExp]>([
   [
     () => ({ OAUTH_AUDIENCE: '', DATABASE_URL: 'postgres://a:b@127.0.0.1:9/x' }),
     /^fault {4}configuration .*OAUTH_AUDIENCE is not set/m,
-    /^fault {4}database .*ECONNREFUSED.* Start the server, or correct host and port[^]*\nCalls are not answered\. Correct configuration, database\.\n$/m,
+    /^fault {4}database .*ECONNREFUSED.* Start the server, or correct host[^]* Correct configuration, database\.\n$/m,
   ],
   [
     () => ({
@@ -101,7 +120,7 @@ it('tells of an https issuer whose keys would come over plain http', async () =>
   authority.remove();
 });
 
-it('names pending migrations, what the role may not read, and what the service would refuse or not notice', async () => {
+it('names pending migrations, what the role may not read, and what the service would not serve', async () => {
   const empty = await createDatabase({ migrated: false });
   expect(await doctor('', { DATABASE_URL: empty.url })).toMatch(
     /^fault {4}migrations {5}pending: 0001_create_code_tables, [^]*→ .*node dist\/migrate\.js up/m,
@@ -120,7 +139,7 @@ it('names pending migrations, what the role may not read, and what the service w
   expect(corrected).toMatch(/^ok {7}role/m);
   expect(corrected).toMatch(/^fault {4}contents .*the area order-update has no property/m);
   expect(corrected).toMatch(
-    /^fault {4}objects {6}.*record_delete of code_list is missing, trigger record_update of api_key is switched off\n *→ As the owner:\ndrop trigger/m,
+    /^fault {4}objects .*record_delete of code_list is missing, .*\n *→ As the owner:\ndrop trigger/m,
   );
   const twice = await after(
     `insert into area_property select 'order-update', property, position, code_list from area_property;
@@ -137,6 +156,70 @@ it('names pending migrations, what the role may not read, and what the service w
     /^fault {4}role .*permission denied for schema public\n *→ .*grant usage on schema public/m,
   );
   await Promise.all([empty.drop(), spoilt.drop()]);
+});
+
+it('names sequences that a move of the tables left behind, with the statement that mends them', async () => {
+  const moved = await createDatabase();
+  const owner = moved.urlOf('order_lookup_owner');
+  const examined = () => doctor('', { DATABASE_URL: moved.urlOf('order_lookup_service') });
+  await queryAt(
+    owner,
+    `select setval('history_id_seq', 1), setval('pgmigrations_id_seq', 1, false)`,
+  );
+  const stdout = await examined();
+  expect(stdout).toMatch(
+    /^fault {4}sequences {6}behind their tables: history_id_seq, pgmigrations_id_seq$/m,
+  );
+  expect(stdout).toMatch(/\nCalls are answered\.\n$/);
+  await queryAt(owner, pastedFrom(stdout));
+  expect(await examined()).toMatch(/^ok {7}sequences/m);
+  await moved.addValue('after the move');
+  await moved.drop();
+});
+
+it('names rows with characters that nobody sees, which were there before, and how to rename them', async () => {
+  const old = await createDatabase();
+  const examined = () => doctor('', { DATABASE_URL: old.urlOf('order_lookup_service') });
+  const constraints = await old.query<{ remove: string; add: string }>(
+    `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as remove,
+       format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as add
+     from pg_constraint where conname like '%_has_no_invisible_characters'`,
+  );
+  for (const { remove } of constraints) await old.query(remove);
+  await old.query(
+    `insert into communication_code values
+       ('T', 'A' || chr(8203) || '''B', 'x'), ('T' || chr(160) || 'X', 'C', 'x');
+     insert into code_list_value (code_list, value) values
+       ('orderType', 'Soft' || chr(173)), ('orderType', chr(12644));
+     insert into api_key (client, key_hash) values ('Acme' || chr(8288), sha256('1'));
+     insert into api_key (client, key_hash, revoked_at) values ('Gone' || chr(8288), sha256('2'), now())`,
+  );
+  for (const { add } of constraints) await old.query(add);
+  const stdout = await examined();
+  const names = [
+    'code_list_value.value "Soft\\u00ad"',
+    'code_list_value.value "\\u3164"',
+    'communication_code.code_type "T\\u00a0X"',
+    `communication_code.code "A\\u200b'B"`,
+    'api_key.client "Acme\\u2060"',
+  ];
+  expect(/^warning {2}characters .* all of (.*)$/m.exec(stdout)?.[1]).toBe(names.join(', '));
+  expect(stdout).toMatch(/\nCalls are answered\.\n$/);
+  await queryAt(old.urlOf('order_lookup_owner'), pastedFrom(stdout));
+  expect(await examined()).toMatch(/^ok {7}characters/m);
+  const renamed = await old.query('select code_type, code from communication_code order by 1, 2');
+  expect(renamed).toEqual([
+    { code_type: 'T', code: "A'B" },
+    { code_type: 'T X', code: 'C' },
+  ]);
+  await old.drop();
+});
+
+it('tells of variables of Node.js that cannot work', async () => {
+  const stdout = await doctor('', { NODE_EXTRA_CA_CERTS: '/no/ca.pem' });
+  expect(stdout).toMatch(
+    /^warning {2}Node\.js .*\n.*→ NODE_EXTRA_CA_CERTS names \/no\/ca\.pem, which cannot be read/m,
+  );
 });
 
 it('says in one sentence why a credential does not pass', async () => {

@@ -11,6 +11,7 @@ import { testWorld } from '../support/test-world.js';
 
 const COVERED: Record<string, readonly string[]> = {
   'test/snapshots/cold-start.e2e-spec.ts': ['DATABASE_URL', 'LAST_GOOD_FOLDER'],
+  'test/administration/migrate/up.e2e-spec.ts': ['ORDER_LOOKUP_PERSON'],
   'test/database/tls.e2e-spec.ts': ['DATABASE_URL_FILE'],
   'test/auth/settings.e2e-spec.ts': [
     'OAUTH_CLIENTS',

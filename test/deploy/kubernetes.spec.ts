@@ -1,11 +1,13 @@
-import { readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
+import { blocksOf } from '../support/documentation.js';
 import { ALL_PATHS } from '../support/paths.js';
-import { PROJECT, textOf } from '../support/program.js';
+import { PROJECT, shell, textOf } from '../support/program.js';
+import { testFolder } from '../support/test-folder.js';
 
 const read = (file: string): string => textOf(`deploy/kubernetes/${file}`);
 const files = readdirSync(join(PROJECT, 'deploy/kubernetes')).filter((name) =>
@@ -46,7 +48,10 @@ it('deploy/kubernetes selects pods by the labels that they have', () => {
   const services = all.filter(({ kind }) => kind === 'Service');
   const selectors = [...valuesOf('selector', services), ...valuesOf('matchLabels', all)];
   const ofPods = selectors.filter((one) => !JSON.stringify(one).includes('metadata.name'));
-  expect(labels).toEqual(expect.arrayContaining(ofPods));
+  const ofSomePod = ofPods.map(
+    (selector) => expect.objectContaining(selector as object) as unknown,
+  );
+  expect(labels).toEqual(expect.arrayContaining(ofSomePod));
   expect(ofPods.length).toBeGreaterThan(1);
   expect(labels[0]).not.toEqual(labels[1]);
 });
@@ -106,4 +111,25 @@ it('deploy/kubernetes routes every path that callers know', () => {
   const paths = valuesOf<{ value: string }>('path', parse(read('gateway/http-route.yaml')));
   for (const path of [...ALL_PATHS, '/docs', '/openapi.json', '/problems/not-found'])
     expect(paths.some(({ value }) => path.startsWith(value))).toBe(true);
+});
+
+const steps = testFolder();
+
+it.each([
+  ['nothing', 0, ['delete', 'apply', 'wait', 'apply', 'rollout status']],
+  ['rollout status', 1, ['delete', 'apply', 'wait', 'apply', 'rollout status', 'rollout undo']],
+  ['wait', 1, ['delete', 'apply', 'wait']],
+])('the roll-out of the page, where %s fails, ends with %i', async (failing, status, expected) => {
+  const list = join(steps, 'list');
+  writeFileSync(list, '');
+  const kubectl = `#!/bin/sh
+echo "$*" >> list
+case "$*" in "${failing} "*) exit 1 ;; esac
+`;
+  writeFileSync(join(steps, 'kubectl'), kubectl, { mode: 0o755 });
+  const blocks = blocksOf('docs/kubernetes.md');
+  const rollOut = blocks.find(({ text }) => text.includes('rollout status'));
+  expect(await shell(`PATH=$PWD:$PATH\n${rollOut?.text}`, steps, {})).toMatchObject({ status });
+  const lines = readFileSync(list, 'utf8').trim().split('\n');
+  expect(lines).toEqual(expected.map((step) => expect.stringMatching(`^${step} `) as unknown));
 });

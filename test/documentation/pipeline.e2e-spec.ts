@@ -1,6 +1,6 @@
 // The workflow of docs/pipeline.md: its commands are run as the page has them, step by step, with a `gh` that keeps
 // what it is told.
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -20,16 +20,46 @@ const { jobs } = parse(
 const INSTALLATION = 'npm ci && npm run build';
 const ADD = `insert into code_list_value (code_list, value) values ('orderType', 'Transfer')`;
 const RETIRE = `delete from code_list_value where code_list = 'partyType' and value = 'Solicitor'`;
-/** Keeps the comment that it is told to write. */
-const GH = `#!/bin/sh
-while [ "$1" != --body-file ]; do shift; done
-cp "$2" comment.txt
+const MANY = `insert into communication_code
+  select 'T', 'CODE-' || n, repeat('x', 500) from generate_series(1, 5000) n`;
+/** Keeps the comments in a file, and refuses a body of more than 65,536 characters, as GitHub does. */
+const GH = `#!/usr/bin/env node
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+const words = process.argv.slice(2);
+const comments = existsSync('comments.json') ? JSON.parse(readFileSync('comments.json', 'utf8')) : [];
+const option = (name) => words[words.indexOf(name) + 1];
+if (words.includes('--jq')) {
+  const [, marker] = /startswith\\("(.*)"\\)/.exec(option('--jq'));
+  for (const { id, user, body } of comments)
+    if (user === 'Bot' && body.startsWith(marker)) console.log(id);
+} else {
+  const body = readFileSync(option('-F').replace('body=@', ''), 'utf8');
+  if (Array.from(body).length > 65536) {
+    console.error('Body is too long (maximum is 65536 characters)');
+    process.exit(1);
+  }
+  const id = words.includes('PATCH') ? Number(/comments\\/(\\d+)/.exec(words.join(' '))[1]) : comments.length + 1;
+  comments[id - 1] = { id, user: 'Bot', body };
+  writeFileSync('comments.json', JSON.stringify(comments));
+}
 `;
+
+interface Comment {
+  readonly id: number;
+  readonly user: string;
+  readonly body: string;
+}
+
+/** Of a person who quotes the marker. */
+const FIRST_COMMENTS: Comment[] = [
+  { id: 1, user: 'User', body: '<!-- order-lookup plan --> is what the plan begins with' },
+];
 
 const walk = new PageWalk({ replicas: 0 });
 beforeAll(async () => {
   cpSync(join(PROJECT, '.gitignore'), join(walk.folder, '.gitignore'));
   writeFileSync(join(walk.folder, 'gh'), GH, { mode: 0o755 });
+  writeFileSync(join(walk.folder, 'comments.json'), JSON.stringify(FIRST_COMMENTS));
   await git('init -q -b main && git config user.name ada && git config user.email ada@example.com');
   await git('add migrations && git commit -qm first');
   await git('update-ref refs/remotes/origin/main main');
@@ -54,28 +84,57 @@ async function run(job: Job, informed = false): Promise<{ status: number | null;
       .replace('${{ secrets.DATABASE_URL }}', walk.world.database.urlOf('order_lookup_owner'))
       .replace('${{ github.base_ref }}', 'main')
       .replace('${{ github.actor }}', 'ada')
+      .replace('${{ github.repository }}', 'o/r')
+      .replace('${{ github.event.number }}', '7')
       .replace(/\$\{\{ contains.*?\}\}/, String(informed)),
   ) as Record<string, string>;
-  const comment = join(walk.folder, 'comment.txt');
-  rmSync(comment, { force: true });
   let outcome = { status: 0 as number | null, stdout: '', stderr: '' };
   for (const { run: command = INSTALLATION } of job.steps) {
     if (command === INSTALLATION || outcome.status !== 0) continue;
     writeFileSync(join(walk.folder, '.step.sh'), `PATH=$PWD:$PATH\n${command}`);
     outcome = await shell('bash -e .step.sh', walk.folder, environment);
   }
-  const said = existsSync(comment) ? readFileSync(comment, 'utf8') : outcome.stdout;
-  return { status: outcome.status, said };
+  return { status: outcome.status, said: outcome.stdout };
+}
+
+function comments(): Comment[] {
+  return JSON.parse(readFileSync(join(walk.folder, 'comments.json'), 'utf8')) as Comment[];
 }
 
 it('the workflow of docs/pipeline.md comments a plan, and stops where it breaks clients', async () => {
   await commit('add_order_type', ADD);
-  const added = expect.stringContaining('+ value orderType: Transfer added');
-  expect(await run(jobs.plan)).toEqual({ status: 0, said: added });
+  expect(await run(jobs.plan)).toMatchObject({ status: 0 });
+  expect(comments()[1]?.body).toContain('\n    + Transfer added\n');
   await commit('retire_solicitor', RETIRE);
-  const removed = expect.stringContaining('! - value partyType: Solicitor removed');
-  expect(await run(jobs.plan)).toEqual({ status: 2, said: removed });
+  expect(await run(jobs.plan)).toMatchObject({ status: 2 });
+  // Its own comment has the new plan, and that of a person stays
+  const [quoting, own, ...others] = comments();
+  expect(quoting).toEqual(FIRST_COMMENTS[0]);
+  expect(own?.body).toMatch(
+    /^<!-- order-lookup plan -->\n~+\n[^]*\n {2}! - Solicitor removed [^]*\n~+\n$/,
+  );
+  expect(others).toEqual([]);
   expect(await run(jobs.plan, true)).toMatchObject({ status: 0 });
+});
+
+it('the workflow of docs/pipeline.md posts what fits of a long plan, and keeps the whole', async () => {
+  await commit('add_many', MANY);
+  expect(await run(jobs.plan, true)).toMatchObject({ status: 0, said: '' });
+  const { body } = comments()[1] as Comment;
+  expect(body).toContain('\n    … and 4990 more (--full)\n');
+  const whole = readFileSync(join(walk.folder, 'plan-full.txt'), 'utf8');
+  expect(whole.match(/^ {4}\+ codeType "T", code "CODE-\d+": "x{500}" added$/gm)).toHaveLength(
+    5_000,
+  );
+});
+
+it('the workflow of docs/pipeline.md does not fail where the comment is refused', async () => {
+  const { folder } = walk;
+  writeFileSync(join(folder, 'gh'), '#!/bin/sh\nexit 1\n');
+  expect(await run(jobs.plan, true)).toMatchObject({
+    status: 0,
+    said: expect.stringMatching(/^::warning::The plan is not posted: /),
+  });
 });
 
 it('the workflow of docs/pipeline.md applies, and names the person in the record of changes', async () => {

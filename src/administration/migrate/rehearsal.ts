@@ -8,7 +8,7 @@ import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { AdministrationError } from '../frame/command.js';
 import { type Work, columnOf, withDatabase, withRollback } from '../frame/connect.js';
-import { MigrationFault } from './migration-fault.js';
+import { InterruptedFile, MigrationFault } from './migration-fault.js';
 import { assertFiles, readState } from './migration-state.js';
 import { runFiles } from './run-migrations.js';
 
@@ -118,7 +118,8 @@ function sentenceOf(error: unknown): unknown {
   if (error instanceof MigrationFault && error.code === ENUM_VALUE_TOO_NEW) {
     return new AdministrationError(`It cannot be told what callers would see: ${error.message}`);
   }
-  if (error instanceof AdministrationError) return error;
+  const isExplained = error instanceof AdministrationError && !(error instanceof InterruptedFile);
+  if (isExplained) return error;
   return new AdministrationError(
     `The rehearsal came to no end, and nothing was changed: ${messageOf(error)}. ` +
       'If others write meanwhile, choose a quieter time, or a copy of the database.',

@@ -2,7 +2,7 @@ import { readCodes } from '../../lookups/read-codes.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { command, typed } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
-import { countAllDrift } from './drift/drift.js';
+import { countAllDrift } from './drift/drift.command.js';
 import { describeMissing, readState } from './migration-state.js';
 import { applyPending } from './run-migrations.js';
 

@@ -23,22 +23,19 @@ export const drift = command({
   options: { since: TEXT, 'to-migration': TEXT },
   run: async ({ since, 'to-migration': migrationName }) => {
     const sinceTime = since === undefined ? undefined : momentOf('--since', since);
-    if (migrationName === undefined) {
-      return withDatabase((client) => describeDrift(client, sinceTime));
-    }
-    // The pending migrations count, so that the same command does not write the same rows twice
+    if (migrationName === undefined) return withDatabase((client) => showDrift(client, sinceTime));
+    // With the pending files, so that the same rows are not written twice
     const text = await withRehearsal((client) => driftMigration(client, sinceTime));
     return createMigration(migrationName, text);
   },
 });
 
-async function describeDrift(client: Client, sinceTime: string | undefined): Promise<Outcome> {
+async function showDrift(client: Client, sinceTime: string | undefined): Promise<Outcome> {
   const changes = await changeLines(client, sinceTime);
   const objects = await objectLines(client);
   const lines = [...changes, ...objects];
-  if (lines.length === 0) {
+  if (lines.length === 0)
     return { text: 'Only migrations and the key commands changed something.' };
-  }
   return { text: lines.join('\n'), status: 2 };
 }
 
