@@ -16,8 +16,8 @@ const RETRY_INTERVAL_MS = 100;
 const REST_MS = 6_000;
 
 /**
- * An issuer that fails in several ways, for so many seconds each, and that rotates its keys without a warning, under 500
- * requests a second of established callers.
+ * An issuer that fails in several ways, for so many seconds each, and that rotates its keys without a warning, under
+ * 500 requests a second of established callers.
  */
 export async function issuers(world: World, seconds = 20): Promise<string> {
   const { issuer, service, credentials } = world;
