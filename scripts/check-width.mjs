@@ -15,10 +15,7 @@ const files = ['scripts', 'src', 'test'].flatMap((folder) =>
 /** Written by programs: the benchmark, PostgreSQL's print of objects, the lock file of test/tools. */
 const isWritten = (name) => /(RESULTS\.md|promises\.md|\.svg|\.json)$/.test(name);
 
-/** Tests that are still to be wrapped. */
-const isPending = (name) => /^test\/(database|lookups|snapshots|tools)/.test(name);
-
-for (const file of files.filter((name) => !isWritten(name) && !isPending(name))) {
+for (const file of files.filter((name) => !isWritten(name))) {
   const lines = readFileSync(file, 'utf8').split('\n');
   for (const [index, line] of lines.entries()) {
     const columns = Array.from(line).length;

@@ -16,9 +16,12 @@ const LIMIT_SECONDS = 20;
 const LOOK_INTERVAL_MS = 50;
 const LOOK_LIMIT_MS = 5_000;
 
-/** The server ends what the client does not reach: a lost connection, a statement that never ends. */
+/**
+ * The server ends what the client does not reach: a lost connection, a statement that never ends. A lock is waited for
+ * longer than `deadlock_timeout` (1 s), after which autovacuum gives way. Who waits behind us is looked for meanwhile.
+ */
 export const REHEARSAL_LIMITS = [
-  `set local lock_timeout = '500ms'`,
+  `set local lock_timeout = '3s'`,
   `set local statement_timeout = '${LIMIT_SECONDS}s'`,
   `set local idle_in_transaction_session_timeout = '1s'`,
 ].join('; ');

@@ -6,7 +6,7 @@ import { KeySet } from './key-set.js';
 import { MAX_AGE_MS } from './signing-keys.js';
 
 /** The content of the file, as JSON. */
-interface SavedContent {
+export interface SavedContent {
   readonly keySet: JSONWebKeySet;
   readonly fetchedAtEpochMs: number;
 }
