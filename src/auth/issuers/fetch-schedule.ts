@@ -43,7 +43,7 @@ export class FetchSchedule {
    */
   async fetchForToken(): Promise<boolean> {
     const isJoining = this.runningFetch !== undefined;
-    if (!isJoining && this.pauseLeftMs > 0) return false;
+    if (!isJoining && this.isPausing) return false;
     const isFetched = await within(MAX_WAIT_MS, this.fetch());
     return isFetched === true && !isJoining;
   }
@@ -51,22 +51,25 @@ export class FetchSchedule {
   private async refresh(): Promise<void> {
     if (this.isStopped) return;
     await this.fetch();
-    if (!this.isStopped) this.refreshAfter(this.intervalMs);
+    if (!this.isStopped) this.planRefresh();
   }
 
-  private refreshAfter(milliseconds: number): void {
-    this.timer = setTimeout(() => this.refreshWhenAllowed(), milliseconds);
+  /** The next refresh is due an interval after the last fetch, whatever caused that one. */
+  private planRefresh(): void {
+    const dueAtMs = this.fetchEndedAtMs + this.intervalMs;
+    this.timer = setTimeout(() => this.refreshIfDue(), Math.ceil(dueAtMs - performance.now()));
     this.timer.unref();
   }
 
-  /** A timer may fire a fraction early, and a token may have caused a fetch meanwhile: the pause is held in full. */
-  private refreshWhenAllowed(): void {
-    if (this.pauseLeftMs > 0) this.refreshAfter(Math.ceil(this.pauseLeftMs));
-    else void this.refresh();
+  /** It may not be due: a timer may fire a fraction early, and a token may have caused a fetch meanwhile. */
+  private refreshIfDue(): void {
+    const isDue = performance.now() >= this.fetchEndedAtMs + this.intervalMs;
+    if (isDue) void this.refresh();
+    else this.planRefresh();
   }
 
-  private get pauseLeftMs(): number {
-    return this.fetchEndedAtMs + PAUSE_MS - performance.now();
+  private get isPausing(): boolean {
+    return performance.now() < this.fetchEndedAtMs + PAUSE_MS;
   }
 
   /** After each failure the interval doubles, up to the usual one. Without keys it stays short. */
