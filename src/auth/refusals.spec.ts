@@ -2,13 +2,13 @@ import { expect, it } from '@jest/globals';
 import type { Request } from 'express';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from '../telemetry/metrics.js';
-import { rejected } from './fault.js';
 import { Refusals } from './refusals.js';
+import { refused, undecided } from './verdict.js';
 
 const ACCEPTED = { isAccepted: true, caller: { keyId: 'id', client: 'test' } } as const;
-const UNDECIDED = rejected({ reason: 'no-key-list', undecided: 'No list yet.' });
-const MISSING = rejected({ reason: 'missing' });
-const EXPIRED = rejected({ reason: 'expired' });
+const UNDECIDED = undecided('no-key-list', 'No list yet.');
+const MISSING = refused('missing');
+const EXPIRED = refused('expired');
 
 it.each([
   {

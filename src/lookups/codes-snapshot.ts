@@ -39,6 +39,7 @@ export class CodesSnapshot {
     this.untilMs = momentsMs.find((each) => each > momentMs) ?? Infinity;
     for (const area of AREAS) this.supportedValuesByArea.set(area, this.makeSupportedValues(area));
     this.allCodes = this.makeCommunicationCodes({});
+    this.allCodes.compress();
   }
 
   /** Whether its answers are those of a moment, in milliseconds since the epoch. */
@@ -81,6 +82,6 @@ export class CodesSnapshot {
       .filter((record) => isInForce(record, this.momentMs))
       .map(({ codeType, code, description }) => ({ codeType, code, description }));
     const body = Buffer.from(JSON.stringify({ communicationRecords }));
-    return new Answer(body, { isCoded: true });
+    return new Answer(body, { isCompressible: true });
   }
 }

@@ -94,7 +94,10 @@ export class CodesService {
   private presentOrThrow(): CodesSnapshot {
     const snapshot = this.present();
     if (snapshot) return snapshot;
-    throw new Problem('not-ready', { detail: this.obstacle ?? '', headers: retryAfter(2) });
+    throw new Problem('not-ready', {
+      detail: this.obstacle ?? '',
+      headers: { 'Retry-After': retryAfter(2) },
+    });
   }
 
   /** Requests have their turn between the steps, each of which takes long where codes are many. */

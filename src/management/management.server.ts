@@ -74,7 +74,10 @@ export class ManagementServer implements OnApplicationShutdown {
   private readiness(): Resource {
     const { obstacles, restoredParts, refusals } = this.health;
     if (obstacles.length > 0)
-      throw new Problem('not-ready', { detail: obstacles.join(' '), headers: retryAfter(1) });
+      throw new Problem('not-ready', {
+        detail: obstacles.join(' '),
+        headers: { 'Retry-After': retryAfter(1) },
+      });
     return jsonOf({
       status: 'ok',
       fromFile: restoredParts.length > 0 ? restoredParts : undefined,

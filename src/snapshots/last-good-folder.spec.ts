@@ -115,7 +115,7 @@ it('keeps the former file when a write fails, says so once, and counts each', as
   await kept.save(FILE, endless);
   expect(await kept.load(FILE)).toEqual(CONTENT);
   expect(warnings).toHaveLength(1);
-  expect(warnings[0]?.message).toBe(`writing ${path}: failed, trying on`);
+  expect(warnings[0]?.message).toBe(`writing ${path}: failed, retrying`);
   const text = await metrics.registry.metrics();
   expect(text).toContain('order_lookup_last_good_writes_total{result="written"} 1');
   expect(text).toContain('order_lookup_last_good_writes_total{result="failed"} 2');

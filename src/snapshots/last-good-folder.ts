@@ -68,7 +68,7 @@ export class LastGoodFolder {
       return true;
     } catch (error) {
       this.metrics.lastGoodWrites.inc({ result: 'failed' });
-      failure.failed(error);
+      failure.failed(error, { name: 'none' });
       return false;
     }
   }

@@ -4,7 +4,7 @@ import type { DatabaseClock } from '../database/database-clock.js';
 import { type DatabaseSessions, readTransaction } from '../database/database-sessions.js';
 import type { Session } from '../database/session.js';
 import type { Metrics } from '../telemetry/metrics.js';
-import { RepeatedFailure } from '../telemetry/repeated-failure.js';
+import { type CallerImpact, RepeatedFailure, refusedIn } from '../telemetry/repeated-failure.js';
 import type { ServiceLogger } from '../telemetry/service-logger.js';
 import { type LastGoodTopic, SAVE_INTERVAL_MS } from './last-good-topic.js';
 import type { NamedStamp, PolledSnapshot, Refusal } from './polled-snapshot.js';
@@ -75,8 +75,8 @@ export class SnapshotFollower<T> {
   }
 
   private get lookIntervalMs(): number {
-    const { failures } = this.failure;
-    return Math.min(MAX_LOOK_INTERVAL_MS, LOOK_INTERVAL_MS * 2 ** failures);
+    const { failuresInARow } = this.failure;
+    return Math.min(MAX_LOOK_INTERVAL_MS, LOOK_INTERVAL_MS * 2 ** failuresInARow);
   }
 
   private async attempt(signal: AbortSignal): Promise<void> {
@@ -88,15 +88,16 @@ export class SnapshotFollower<T> {
       if (signal.aborted) return;
       metrics.databaseUp.set(0);
       snapshot.databaseFailed();
-      this.failure.failed(error, this.callersRefusedAt);
+      this.failure.failed(error, this.impactOfFailure);
     }
   }
 
-  /** If the database stays away. Undefined if nothing is served, or it may be served without an end. */
-  private get callersRefusedAt(): Date | undefined {
+  /** What it means for callers if the database stays away. */
+  private get impactOfFailure(): CallerImpact {
     const { snapshot, topic } = this.options;
-    const secondsLeft = topic.maxAgeSeconds - snapshot.ageSeconds;
-    return Number.isFinite(secondsLeft) ? new Date(Date.now() + secondsLeft * 1000) : undefined;
+    if (snapshot.value === undefined) return { name: 'refused' };
+    if (topic.maxAgeSeconds === Infinity) return { name: 'none' };
+    return refusedIn(topic.maxAgeSeconds - snapshot.ageSeconds);
   }
 
   private async look(manager: EntityManager, session: Session): Promise<void> {

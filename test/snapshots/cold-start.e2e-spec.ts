@@ -161,8 +161,8 @@ it('a file counts no more if the database names another stamp, however long the 
   const holder = await world.database.session();
   await holder.query('begin; lock table api_key, communication_code in access exclusive mode');
   const service = await start();
-  await service.waitForLog(({ msg }) => msg === 'database (codes): failed, trying on');
-  await service.waitForLog(({ msg }) => msg === 'database (keys): failed, trying on');
+  await service.waitForLog(({ msg }) => msg === 'database (codes): failed, callers are refused');
+  await service.waitForLog(({ msg }) => msg === 'database (keys): failed, callers are refused');
   expect((await ask(service)).status).toBe(503);
   expect(service.lines.filter(isServed)).toEqual([]);
   await holder.query('rollback');
@@ -233,7 +233,7 @@ it('a folder that cannot be written causes one line for each file, and nothing e
   const service = await start({ LAST_GOOD_FOLDER: noFolder });
   await service.ready();
   for (const name of ['codes', 'keys']) {
-    const message = `writing ${join(noFolder, `${name}.json`)}: failed, trying on`;
+    const message = `writing ${join(noFolder, `${name}.json`)}: failed, retrying`;
     const { reason } = await service.waitForLog(({ msg }) => msg === message);
     expect(reason).toMatch(/ENOTDIR|EEXIST/);
   }

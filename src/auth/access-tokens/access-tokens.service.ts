@@ -3,17 +3,17 @@ import type { JSONWebKeySet } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { Configuration } from '../../configuration/configuration.js';
 import { Metrics } from '../../telemetry/metrics.js';
-import { type TokenVerdict, rejected } from '../fault.js';
 import type { Issuer, UndecidedReason } from '../issuers/issuer.js';
 import { IssuersService } from '../issuers/issuers.service.js';
 import { CLOCK_SKEW_SECONDS } from '../issuers/verify-token.js';
+import { type RefusalReason, type TokenVerdict, refused, undecided } from '../verdict.js';
 import { readAuthorization } from './authorization.js';
 import { type DecodedToken, decodeToken, faultOf, hasScope } from './token-faults.js';
 
 /** Of the text of remembered tokens, which is ASCII. A token has 12 KiB at most. */
 const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
 
-const UNDECIDED: Readonly<Record<UndecidedReason, string>> = {
+const EXPLANATIONS: Readonly<Record<UndecidedReason, string>> = {
   'no-signing-keys': 'No signing keys of the issuer are available.',
   'signing-keys-not-fetched': 'The signing keys of the issuer have to be fetched first.',
 };
@@ -30,7 +30,7 @@ interface VerifiedToken {
 
 type Judgement =
   | { readonly isSound: true; readonly token: DecodedToken }
-  | { readonly isSound: false; readonly reason: string };
+  | { readonly isSound: false; readonly reason: RefusalReason };
 
 /** Checks access tokens. Verified ones are remembered: to verify a signature is most of the cost of a request. */
 @Injectable()
@@ -49,19 +49,19 @@ export class AccessTokensService {
   /** For a caller without a valid API key: only what shows without the signature is judged. */
   inspect(header: string | undefined): TokenVerdict {
     const authorization = readAuthorization(header);
-    if (!authorization.isToken) return rejected({ reason: authorization.reason });
+    if (!authorization.isToken) return refused(authorization.reason);
     const judgement = this.judge(authorization.token);
-    return judgement.isSound ? ACCEPTED : rejected({ reason: judgement.reason });
+    return judgement.isSound ? ACCEPTED : refused(judgement.reason);
   }
 
   async verify(header: string | undefined): Promise<TokenVerdict> {
     const authorization = readAuthorization(header);
-    if (!authorization.isToken) return rejected({ reason: authorization.reason });
+    if (!authorization.isToken) return refused(authorization.reason);
     const text = authorization.token;
     const known = this.remembered.get(text);
     if (known && known.keySet === known.issuer.keySet) return verdictOf(known);
     const judgement = this.judge(text);
-    if (!judgement.isSound) return rejected({ reason: judgement.reason });
+    if (!judgement.isSound) return refused(judgement.reason);
     return this.verifySignature(text, judgement.token);
   }
 
@@ -78,12 +78,12 @@ export class AccessTokensService {
     { header, claims }: DecodedToken,
   ): Promise<TokenVerdict> {
     const issuer = this.issuers.get(claims.iss);
-    if (!issuer) return rejected({ reason: 'issuer' });
+    if (!issuer) return refused('issuer');
     this.metrics.tokensVerified.inc();
     const verdict = await issuer.verify(text, header);
-    if (verdict.outcome === 'refused') return rejected({ reason: verdict.reason });
+    if (verdict.outcome === 'refused') return refused(verdict.reason);
     if (verdict.outcome === 'undecided')
-      return rejected({ reason: verdict.reason, undecided: UNDECIDED[verdict.reason] });
+      return undecided(verdict.reason, EXPLANATIONS[verdict.reason]);
     const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
     const token: VerifiedToken = {
       issuer,
@@ -98,6 +98,6 @@ export class AccessTokensService {
 
 function verdictOf({ expiresAtSeconds, isScopeMissing }: VerifiedToken): TokenVerdict {
   const nowSeconds = Date.now() / 1000;
-  if (nowSeconds >= expiresAtSeconds + CLOCK_SKEW_SECONDS) return rejected({ reason: 'expired' });
-  return isScopeMissing ? rejected({ reason: 'scope' }) : ACCEPTED;
+  if (nowSeconds >= expiresAtSeconds + CLOCK_SKEW_SECONDS) return refused('expired');
+  return isScopeMissing ? refused('scope') : ACCEPTED;
 }

@@ -3,6 +3,7 @@
 import { type JWTPayload, decodeJwt, decodeProtectedHeader } from 'jose';
 import type { Configuration } from '../../configuration/configuration.js';
 import { ALGORITHMS, CLOCK_SKEW_SECONDS } from '../issuers/verify-token.js';
+import type { RefusalReason } from '../verdict.js';
 
 type Header = ReturnType<typeof decodeProtectedHeader>;
 
@@ -44,7 +45,7 @@ export function decodeToken(text: string): Decoding {
 export function faultOf(
   { header, claims }: DecodedToken,
   configuration: Configuration,
-): string | undefined {
+): RefusalReason | undefined {
   return (
     faultOfHeader(header, configuration) ??
     faultOfOrigin(claims, configuration) ??
@@ -52,7 +53,10 @@ export function faultOf(
   );
 }
 
-function faultOfHeader(header: Header, { OAUTH_TOKEN_TYPE }: Configuration): string | undefined {
+function faultOfHeader(
+  header: Header,
+  { OAUTH_TOKEN_TYPE }: Configuration,
+): RefusalReason | undefined {
   const { alg, kid, typ } = header;
   if (!isOneOf(ALGORITHMS, alg)) return 'algorithm';
   // Both change what is signed (RFC 7515 section 4.1.11, RFC 7797)
@@ -63,7 +67,10 @@ function faultOfHeader(header: Header, { OAUTH_TOKEN_TYPE }: Configuration): str
 }
 
 /** Who issued it, for whom, and whether it is an access token at all. */
-function faultOfOrigin(claims: JWTPayload, configuration: Configuration): string | undefined {
+function faultOfOrigin(
+  claims: JWTPayload,
+  configuration: Configuration,
+): RefusalReason | undefined {
   const { OAUTH_ISSUER, OAUTH_AUDIENCE, OAUTH_CLIENTS } = configuration;
   if (!isOneOf(OAUTH_ISSUER, claims.iss)) return 'issuer';
   const isForUs = listOf(claims.aud).some((audience) => isOneOf(OAUTH_AUDIENCE, audience));
@@ -75,7 +82,7 @@ function faultOfOrigin(claims: JWTPayload, configuration: Configuration): string
 }
 
 /** `iat` is not looked at: no RFC asks for it, and clocks differ. */
-function faultOfTimes({ exp, nbf }: JWTPayload): string | undefined {
+function faultOfTimes({ exp, nbf }: JWTPayload): RefusalReason | undefined {
   const nowSeconds = Date.now() / 1000;
   if (!isDate(exp)) return 'no-expiry';
   if (exp + CLOCK_SKEW_SECONDS <= nowSeconds) return 'expired';

@@ -50,7 +50,7 @@ it.each([
   { expiresInMs: 1, revokedInMs: 1, reason: undefined },
 ])('a key ends at the moment in its row: %j', ({ reason, ...ends }) => {
   const verdict = start([ends]).service.verify('key 0');
-  expect(verdict.isAccepted ? undefined : verdict.fault.reason).toBe(reason);
+  expect(verdict.isAccepted ? undefined : verdict.reason).toBe(reason);
 });
 
 it.each([

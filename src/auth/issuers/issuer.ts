@@ -9,7 +9,7 @@ import {
 } from 'jose';
 import type { LastGoodFile, LastGoodFolder } from '../../snapshots/last-good-folder.js';
 import { messageOf } from '../../telemetry/error-message.js';
-import { RepeatedFailure } from '../../telemetry/repeated-failure.js';
+import { type CallerImpact, RepeatedFailure, refusedIn } from '../../telemetry/repeated-failure.js';
 import type { ServiceLogger } from '../../telemetry/service-logger.js';
 import type { IssuerMetadata } from './discovery.js';
 import { fetchJson } from './fetch-json.js';
@@ -212,10 +212,10 @@ export class Issuer {
 
   /** While the issuer does not answer, the pauses grow; not while its tokens cannot be verified. */
   private get refreshPauseMs(): number {
-    const { failures } = this.failure;
-    if (failures === 0) return REFRESH_INTERVAL_MS;
+    const { failuresInARow } = this.failure;
+    if (failuresInARow === 0) return REFRESH_INTERVAL_MS;
     if (!this.keySet) return FETCH_PAUSE_MS;
-    return Math.min(FETCH_PAUSE_MS * 2 ** (failures - 1), REFRESH_INTERVAL_MS);
+    return Math.min(FETCH_PAUSE_MS * 2 ** (failuresInARow - 1), REFRESH_INTERVAL_MS);
   }
 
   /** Whether it succeeded. There is one fetch at a time: whoever comes meanwhile waits for the same. Never throws. */
@@ -280,8 +280,13 @@ export class Issuer {
     const state = this.presentState;
     if (state.name === 'current') this.presentState = { name: 'away', keys: state.keys };
     this.metadataReader.expire(); // the key set may have moved
-    const refusedAt = new Date(Date.now() + this.secondsUntilRefusal * 1000);
-    this.failure.failed(error, state.name === 'waiting' ? undefined : refusedAt);
+    this.failure.failed(error, this.impactOfFailure);
+  }
+
+  /** What it means for callers if the issuer stays away. */
+  private get impactOfFailure(): CallerImpact {
+    if (this.presentState.name === 'waiting') return { name: 'refused' };
+    return refusedIn(this.secondsUntilRefusal);
   }
 
   private logChange({ keys }: JSONWebKeySet): void {

@@ -38,7 +38,7 @@ export class MetadataReader {
     } catch (error) {
       this.error = error;
       // Without former metadata no keys can be fetched, whose failure is logged with this one as its cause
-      if (this.metadata) this.failure.failed(error);
+      if (this.metadata) this.failure.failed(error, { name: 'none' });
     }
   }
 }
