@@ -47,10 +47,24 @@ const newest = (folder) =>
     0,
   );
 
+/** Those that package.json names, as `^MAJOR.MINOR.0 || …`: each is tested with its lowest patch. */
+function supportedVersions() {
+  const { engines } = JSON.parse(readFileSync('package.json', 'utf8'));
+  return engines.node.split(' || ').map((range) => {
+    const [major, minor] = range.slice(1).split('.').map(Number);
+    return { major, minor };
+  });
+}
+
 const { node: version } = process.versions;
 const [major, minor] = version.split('.').map(Number);
-if (major < 20 || (major === 20 && minor < 19))
-  end(`Node.js ${version} is too old: version 20.19 or later is needed.`);
+const supported = supportedVersions();
+if (!supported.some((lowest) => lowest.major === major && minor >= lowest.minor)) {
+  const names = supported.map((lowest) => `${lowest.major}.${lowest.minor}`);
+  end(
+    `Node.js ${version} is not supported: ${names.join(', ')}, or a later minor version of these.`,
+  );
+}
 if (['start', 'test'].includes(process.env.npm_lifecycle_event)) {
   const [, image] = /^FROM node:([\d.]+)/m.exec(readFileSync('Dockerfile', 'utf8'));
   console.error(`Node.js ${version} is supported (the image has ${image}).`);

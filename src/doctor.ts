@@ -1,4 +1,3 @@
-import './configuration/supported-node.js';
 import './administration/frame/end-on-signals.js';
 import 'reflect-metadata';
 const { typed } = await import('./administration/frame/command.js');

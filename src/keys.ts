@@ -1,4 +1,3 @@
-import './configuration/supported-node.js';
 import './administration/frame/end-on-signals.js';
 const { runProgram } = await import('./administration/frame/run-program.js');
 const { issue } = await import('./administration/keys/issue.command.js');

@@ -1,5 +1,4 @@
 // The service in production: `node dist/main.js`.
-import './configuration/supported-node.js';
 import { setFlagsFromString } from 'node:v8';
 import { ProcessEnd } from './bootstrap/process-end.js';
 

@@ -3,6 +3,7 @@ import type { AddressInfo, Server } from 'node:net';
 import type { NestApplicationContext } from '@nestjs/core';
 import type { Configuration } from '../configuration/configuration.js';
 import { transportWarning } from '../configuration/database-url.js';
+import { nodeEnvironmentWarnings } from '../configuration/node-environment.js';
 import { StartError } from '../configuration/start-error.js';
 import { ManagementServer } from '../management/management.server.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
@@ -44,9 +45,13 @@ export async function startService(
 }
 
 function logWarnings(logger: ServiceLogger, configuration: Configuration): void {
-  for (const warning of configuration.warnings ?? []) logger.warn({ message: warning });
-  const warning = transportWarning(configuration);
-  if (warning !== undefined) logger.warn({ message: warning });
+  const warnings = [
+    ...(configuration.warnings ?? []),
+    ...nodeEnvironmentWarnings(process.env, process.versions.node),
+  ];
+  const ofTransport = transportWarning(configuration);
+  if (ofTransport !== undefined) warnings.push(ofTransport);
+  for (const message of warnings) logger.warn({ message });
 }
 
 /** Opens a port. Gives the address of the server. */

@@ -3,9 +3,12 @@ import { databaseAddressFault } from './database-url.js';
 import { isIssuerAddress, isKeyAddress } from './key-address.js';
 import { Rule, WholeNumber, needed } from './rules.js';
 
-const LOG_LEVELS = 'fatal, error, warn, info, debug, trace, silent';
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
-/** All environment variables that the service reads, with their defaults, whose types are theirs. `.env.example` explains each. */
+/**
+ * All environment variables that the service reads, with their defaults: the type of a variable is that of its default.
+ * `.env.example` explains each.
+ */
 export class Configuration {
   /** Empty for every address of both families. */
   @Matches(/^[A-Za-z0-9.:_-]*$/, needed('a host name or an IP address to listen on'))
@@ -24,9 +27,7 @@ export class Configuration {
   BASE_PATH = '';
 
   @Rule(
-    (url: string) =>
-      url === '' ||
-      (/^https?:\/\/[\w.~!$&'()*+,;=:%[\]/-]+(?<!\/)$/i.test(url) && URL.canParse(url)),
+    isPublicAddress,
     needed('an address in ASCII such as https://orders.example.com, no slash at its end,'),
   )
   PUBLIC_BASE_URL = '';
@@ -39,10 +40,10 @@ export class Configuration {
   LAST_GOOD_FOLDER = '';
 
   @Rule(
-    (issuers: string[], all: Configuration) =>
-      issuers.every((name, at) => name && (all.OAUTH_JWKS_URI[at] || isIssuerAddress(name, all))),
+    areIssuers,
     needed(
-      'an https address without user, query and fragment (http: on this machine, or with OAUTH_ALLOW_HTTP=true on a test network), or a name with a key set in OAUTH_JWKS_URI,',
+      'an https address without user, query and fragment (http: on this machine, or with OAUTH_ALLOW_HTTP=true ' +
+        'on a test network), or a name with a key set in OAUTH_JWKS_URI,',
     ),
   )
   @ArrayUnique(needed('a list that names each issuer once'))
@@ -50,8 +51,7 @@ export class Configuration {
   OAUTH_ISSUER: string[] = [];
 
   @Rule(
-    (audiences: string[], { OAUTH_CLIENTS }: Configuration) =>
-      audiences.every((one) => /^\S+$/.test(one)) && audiences.length + OAUTH_CLIENTS.length > 0,
+    areAudiences,
     needed('the aud of access tokens for this service, several with commas, or OAUTH_CLIENTS,'),
   )
   OAUTH_AUDIENCE: string[] = [];
@@ -60,9 +60,7 @@ export class Configuration {
   OAUTH_CLIENTS: string[] = [];
 
   @Rule(
-    (addresses: string[], all: Configuration) =>
-      [0, all.OAUTH_ISSUER.length].includes(addresses.length) &&
-      addresses.every((address) => !address || isKeyAddress(address, all)),
+    areKeyAddresses,
     needed('for each OAUTH_ISSUER an https address (http: as there), or nothing between commas,'),
   )
   OAUTH_JWKS_URI: string[] = [];
@@ -99,13 +97,16 @@ export class Configuration {
   OTEL_TRACES_SAMPLER = 'parentbased_always_on';
   OTEL_TRACES_SAMPLER_ARG = '';
 
-  @Matches(RegExp(`^(${LOG_LEVELS.replaceAll(', ', '|')})$`, 'i'), needed(`one of ${LOG_LEVELS}`))
+  @Rule(
+    (level: string) => LOG_LEVELS.includes(level.toLowerCase()),
+    needed(`one of ${LOG_LEVELS.join(', ')}`),
+  )
   LOG_LEVEL = 'info';
 
-  /** About names in the environment that resemble ours. */
+  /** Sentences about names in the environment that resemble ours. It is no variable, so it has no default. */
   declare readonly warnings?: readonly string[];
 
-  /** The address to which paths that begin with BASE_PATH are appended, without a trailing slash; empty if it is not known. */
+  /** To which paths that begin with BASE_PATH are appended, without a trailing slash; empty if it is not known. */
   get serverAddress(): string {
     const { PUBLIC_BASE_URL: url, BASE_PATH: path } = this;
     const holdsPath = path !== '' && url !== '' && new URL(url).pathname.endsWith(path);
@@ -116,4 +117,28 @@ export class Configuration {
   get baseAddress(): string {
     return this.serverAddress + this.BASE_PATH;
   }
+}
+
+function isPublicAddress(url: string): boolean {
+  if (url === '') return true;
+  return /^https?:\/\/[\w.~!$&'()*+,;=:%[\]/-]+(?<!\/)$/i.test(url) && URL.canParse(url);
+}
+
+function areIssuers(names: readonly string[], configuration: Configuration): boolean {
+  return names.every((name, index) => {
+    const hasKeyAddress = Boolean(configuration.OAUTH_JWKS_URI[index]);
+    return name !== '' && (hasKeyAddress || isIssuerAddress(name, configuration));
+  });
+}
+
+function areAudiences(names: readonly string[], { OAUTH_CLIENTS }: Configuration): boolean {
+  const isNeeded = OAUTH_CLIENTS.length === 0;
+  if (isNeeded && names.length === 0) return false;
+  return names.every((name) => /^\S+$/.test(name));
+}
+
+function areKeyAddresses(addresses: readonly string[], configuration: Configuration): boolean {
+  const { OAUTH_ISSUER: issuers } = configuration;
+  if (addresses.length > 0 && addresses.length !== issuers.length) return false;
+  return addresses.every((address) => address === '' || isKeyAddress(address, configuration));
 }

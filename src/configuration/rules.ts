@@ -2,21 +2,25 @@
 import { applyDecorators } from '@nestjs/common';
 import { Max, Min, ValidateBy, type ValidationOptions } from 'class-validator';
 
-/** What was found, without possible secrets: the part before an `@`, and a query. */
-export const found = (text: string): string =>
-  text === ''
-    ? 'not set'
-    : `"${text
-        .replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1***@')
-        .replace(/[?#].*$/s, (rest) => `${rest[0]}***`)}"`;
+/** What was found, to be shown. */
+function shown(text: string): string {
+  return text === '' ? 'not set' : `"${withoutSecrets(text)}"`;
+}
+
+/** The parts of an address that may hold a password are the one before `@`, and a query or fragment. */
+function withoutSecrets(text: string): string {
+  const withoutUser = text.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1***@');
+  return withoutUser.replace(/([?#]).*$/s, '$1***');
+}
 
 export const needed = (what: string): ValidationOptions => ({
-  message: ({ property, value }) => `${property} is ${found(String(value))}: ${what} is needed`,
+  message: ({ property, value }) => `${property} is ${shown(String(value))}: ${what} is needed`,
 });
 
 /** A rule of our own, which may look at the other properties. */
 export function Rule(holds: (value: never, all: never) => boolean, options: ValidationOptions) {
-  const validate = (value: never, args?: { object: object }) => holds(value, args?.object as never);
+  const validate = (value: never, context?: { object: object }) =>
+    holds(value, context?.object as never);
   return ValidateBy({ name: 'rule', validator: { validate } }, options);
 }
 

@@ -13,6 +13,7 @@ const EVENTS = {
   'A is refused': (snapshot: Snapshot) => snapshot.contentRefused({ stamp: 'A', reason: 'A!' }),
   'B is refused': (snapshot: Snapshot) => snapshot.contentRefused({ stamp: 'B', reason: 'B!' }),
   'A is restored': (snapshot: Snapshot) => void snapshot.restore(KEPT),
+  'B is restored': (snapshot: Snapshot) => void snapshot.restore({ ...KEPT, stamp: 'B' }),
 } as const;
 
 type Snapshot = PolledSnapshot<string>;
@@ -62,6 +63,7 @@ const TRANSITIONS: readonly Transition[] = [
   transition('unread', 'A is read', 'current', 'a'),
   transition('unread', 'A is refused', 'refused', undefined),
   transition('unread', 'A is restored', 'current', 'kept a'),
+  transition('unread', 'B is restored', 'unread', undefined),
 
   transition('restored', 'the database fails', 'restored', 'kept a'),
   transition('restored', 'names A', 'current', 'kept a'),

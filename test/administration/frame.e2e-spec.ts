@@ -34,9 +34,11 @@ it('every command says and does the same whatever the database is set to', async
   const databases = [await createDatabase(), await createDatabase()];
   for (const each of databases)
     await each.query(
-      `create schema other; create table other.api_key (like public.api_key including all); create table other.communication_code (like public.communication_code);
+      `create schema other; create table other.api_key (like public.api_key including all);
+       create table other.communication_code (like public.communication_code);
        insert into communication_code values ('T', 'C', 'x', '2027-01-02T03:04:05Z', '2999-01-01Z');
-       insert into api_key (id, client, key_hash, created_at, expires_at) values ('3f0c2a1e-8f57-4d0e-9a55-0c9f6a0c7d11', 'Acme', sha256('x'), '2020-01-01Z', '2999-01-01Z')`,
+       insert into api_key (id, client, key_hash, created_at, expires_at)
+         values ('3f0c2a1e-8f57-4d0e-9a55-0c9f6a0c7d11', 'Acme', sha256('x'), '2020-01-01Z', '2999-01-01Z')`,
     );
   const spoilt = databases[1] as (typeof databases)[0];
   for (const setting of [
@@ -62,7 +64,8 @@ it('every command says and does the same whatever the database is set to', async
     expect(other).toEqual(plain);
     expect(plain).toMatchObject({ status: line === 'migrate drift' ? 2 : 0, stderr: '' });
   }
-  const ends = `select expires_at - created_at = interval '1 day' as is_right from public.api_key where expires_at < '2900-01-01'`;
+  const ends = `select expires_at - created_at = interval '1 day' as is_right
+    from public.api_key where expires_at < '2900-01-01'`;
   expect(await spoilt.query(ends)).toEqual([{ is_right: true }]);
   expect(await spoilt.query('select from other.api_key')).toEqual([]);
   copy.remove();

@@ -50,6 +50,16 @@ const CHANGES = [
   `insert into communication_code (code_type, code, description, valid_from)
      values ('T', 'later', 'Later', now() + interval '1 hour'),
      ('T', 'earlier', 'Earlier', now() - interval '1 hour')`,
+  `delete from communication_code; insert into code_list (name) values ('empty')`,
+  `insert into communication_code select 'LOT', 'L' || n, 'Lot ' || n from generate_series(1, 50) as n`,
+  `begin; update communication_code set code = 'M' || code;
+   delete from communication_code where code like 'ML2%'; commit`,
+  `update code_list_value set value = 'Back again' where value = 'Renamed'`,
+  `update code_list_value set position = 100 - position where code_list = 'orderType'`,
+  `update area_property set position = 200 - position where area = 'order-capture-v2'`,
+  `delete from communication_code where code = 'ML3'; insert into communication_code values ('LOT', 'ML3', 'Restored')`,
+  `update communication_code set valid_until = now() - interval '1 second' where code = 'ML4'`,
+  `truncate communication_code; insert into communication_code values ('LOT', 'ML5', 'Alone')`,
 ];
 
 /** Commits a change, and then a value that tells when the service has read both. */
@@ -65,7 +75,8 @@ it('codes show prints for each moment what the service answered then, byte for b
     await commit(change, `Mark ${number}`);
     polled.push(await poll());
   }
-  expect(new Set(polled.map(({ text }) => text)).size).toBe(CHANGES.length + 1);
+  expect(polled.length).toBeGreaterThanOrEqual(20);
+  expect(new Set(polled.map(({ text }) => text)).size).toBe(polled.length);
   for (const { time, text } of polled) expect(await shown(time)).toBe(text);
   const { time, text } = polled.at(-2) as Awaited<ReturnType<typeof poll>>;
   expect(await show('--at', time)).toEqual({ status: 0, stdout: text, stderr: '' });

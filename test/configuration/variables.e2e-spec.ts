@@ -1,5 +1,5 @@
-// Promises that no variable of .env.example is without effect: each has a row here, whose check fails if the service ignores the variable,
-// or stands beside the file whose test does.
+// Promises that no variable of .env.example is without effect: each has a row here, whose check fails if the service
+// ignores the variable, or stands beside the file whose test does.
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';
@@ -45,8 +45,10 @@ async function ask(path: string, claims: Record<string, string> = {}): Promise<R
   const headers = { 'Api-Key': world.key.key, Authorization: await tokenFor(claims) };
   return fetch(service.url + path, { headers });
 }
-const status = async (...asked: Parameters<typeof ask>): Promise<number> =>
-  (await ask(...asked)).status;
+async function statusOf(path: string, claims: Record<string, string> = {}): Promise<number> {
+  const { status } = await ask(path, claims);
+  return status;
+}
 
 /** The ratio 0 leaves out requests without a parent, those of the rows above among them. */
 async function onlyParentsAreTraced(): Promise<void> {
@@ -58,59 +60,100 @@ async function resourceHolds(name: string, value: string): Promise<void> {
   expect(collector.spans[0]?.resource).toHaveProperty([name], value);
 }
 
-type Value = string | (() => string | Promise<string>);
-type Check = (value: string) => void | Promise<void>;
+interface Row {
+  readonly variable: string;
+  readonly value: () => string | Promise<string>;
+  /** Fails if the service ignores the value. */
+  readonly check: (value: string) => void | Promise<void>;
+}
+
 const port = async (): Promise<string> => String(await freePort());
-const ROWS: Record<string, [Value, Check]> = {
-  HOST: ['127.0.0.2', (host) => expect(new URL(service.url).hostname).toBe(host)],
-  PORT: [port, (value) => expect(new URL(service.url).port).toBe(value)],
-  MANAGEMENT_PORT: [port, (value) => expect(new URL(service.managementUrl).port).toBe(value)],
-  BASE_PATH: ['/base', async () => expect(await status(PATHS.orderUpdate)).toBe(404)],
-  PUBLIC_BASE_URL: [
-    'https://public.example',
-    async (url) => {
+
+const ROWS: readonly Row[] = [
+  {
+    variable: 'HOST',
+    value: () => '127.0.0.2',
+    check: (host) => expect(new URL(service.url).hostname).toBe(host),
+  },
+  {
+    variable: 'PORT',
+    value: port,
+    check: (value) => expect(new URL(service.url).port).toBe(value),
+  },
+  {
+    variable: 'MANAGEMENT_PORT',
+    value: port,
+    check: (value) => expect(new URL(service.managementUrl).port).toBe(value),
+  },
+  {
+    variable: 'BASE_PATH',
+    value: () => '/base',
+    check: async () => expect(await statusOf(PATHS.orderUpdate)).toBe(404),
+  },
+  {
+    variable: 'PUBLIC_BASE_URL',
+    value: () => 'https://public.example',
+    check: async (url) => {
       const problem = await (await ask('/base/nothing')).json();
       expect(problem).toMatchObject({ type: `${url}/base/problems/not-found` });
     },
-  ],
-  OAUTH_ISSUER: [
-    ISSUER,
-    async () => expect(await status(LOOKUP, { iss: world.issuer.url })).toBe(401),
-  ],
-  OAUTH_AUDIENCE: [
-    AUDIENCE,
-    async () => expect(await status(LOOKUP, { aud: 'https://orders.example' })).toBe(401),
-  ],
-  OAUTH_JWKS_URI: [
-    () => `${world.issuer.url}/jwks`,
-    async () => expect(await status(LOOKUP)).toBe(200),
-  ],
-  DOCUMENTATION: [
-    'off',
-    async () => {
-      for (const path of ['/base/docs', '/base/openapi.json']) expect(await status(path)).toBe(404);
+  },
+  {
+    variable: 'OAUTH_ISSUER',
+    value: () => ISSUER,
+    check: async () => expect(await statusOf(LOOKUP, { iss: world.issuer.url })).toBe(401),
+  },
+  {
+    variable: 'OAUTH_AUDIENCE',
+    value: () => AUDIENCE,
+    check: async () => expect(await statusOf(LOOKUP, { aud: 'https://orders.example' })).toBe(401),
+  },
+  {
+    variable: 'OAUTH_JWKS_URI',
+    value: () => `${world.issuer.url}/jwks`,
+    check: async () => expect(await statusOf(LOOKUP)).toBe(200),
+  },
+  {
+    variable: 'DOCUMENTATION',
+    value: () => 'off',
+    check: async () => {
+      expect(await statusOf('/base/docs')).toBe(404);
+      expect(await statusOf('/base/openapi.json')).toBe(404);
     },
-  ],
-  OTEL_EXPORTER_OTLP_ENDPOINT: [
-    () => collector.environment['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? '',
-    onlyParentsAreTraced,
-  ],
-  OTEL_EXPORTER_OTLP_HEADERS: [
-    'x-sample=of-the-row',
-    async () => {
+  },
+  {
+    variable: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    value: () => collector.environment['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? '',
+    check: onlyParentsAreTraced,
+  },
+  {
+    variable: 'OTEL_EXPORTER_OTLP_HEADERS',
+    value: () => 'x-sample=of-the-row',
+    check: async () => {
       await onlyParentsAreTraced();
       expect(collector.headers[0]).toMatchObject({ 'x-sample': 'of-the-row' });
     },
-  ],
-  OTEL_SERVICE_NAME: ['rows', (name) => resourceHolds('service.name', name)],
-  OTEL_RESOURCE_ATTRIBUTES: ['row=1', () => resourceHolds('row', '1')],
-  OTEL_TRACES_SAMPLER: ['parentbased_traceidratio', onlyParentsAreTraced],
-  OTEL_TRACES_SAMPLER_ARG: ['0', onlyParentsAreTraced],
-};
+  },
+  {
+    variable: 'OTEL_SERVICE_NAME',
+    value: () => 'rows',
+    check: (name) => resourceHolds('service.name', name),
+  },
+  {
+    variable: 'OTEL_RESOURCE_ATTRIBUTES',
+    value: () => 'row=1',
+    check: () => resourceHolds('row', '1'),
+  },
+  {
+    variable: 'OTEL_TRACES_SAMPLER',
+    value: () => 'parentbased_traceidratio',
+    check: onlyParentsAreTraced,
+  },
+  { variable: 'OTEL_TRACES_SAMPLER_ARG', value: () => '0', check: onlyParentsAreTraced },
+];
 
 beforeAll(async () => {
-  for (const [name, [value]] of Object.entries(ROWS))
-    valueOf[name] = typeof value === 'string' ? value : await value();
+  for (const { variable, value } of ROWS) valueOf[variable] = await value();
   service = await world.replica({ ...collector.environment, ...valueOf });
   for (const traceId of [undefined, ...TRACES]) {
     const traceparent = traceId && `00-${traceId}-00f067aa0ba902b7-01`;
@@ -122,13 +165,21 @@ afterAll(() => collector.close());
 it('each variable of .env.example has a row, or a test elsewhere that names it', () => {
   const rows = textOf('.env.example').matchAll(/^# ([A-Z_]+)=/gm);
   const names = Array.from(rows, ([, name]) => name);
-  const known = [...Object.values(COVERED).flat(), ...Object.keys(ROWS)];
+  const known = [...Object.values(COVERED).flat(), ...ROWS.map(({ variable }) => variable)];
   expect(new Set(names)).toEqual(new Set(known));
   for (const [file, covered] of Object.entries(COVERED)) {
     for (const name of covered) expect(textOf(file)).toMatch(new RegExp(`\\b${name}\\b`));
   }
 });
 
-it.each(Object.entries(ROWS))('the variable %s has an effect', (name, [, check]) =>
-  check(valueOf[name] ?? ''),
+it.each(ROWS)('the variable $variable has an effect', ({ variable, check }) =>
+  check(valueOf[variable] ?? ''),
 );
+
+it('the log says of what is set for Node.js itself that it cannot work', async () => {
+  const other = await world.start({ NODE_EXTRA_CA_CERTS: '/no/ca.pem' });
+  const { level } = await other.waitForLog(({ msg }) =>
+    msg.startsWith('NODE_EXTRA_CA_CERTS names /no/ca.pem, which cannot be read'),
+  );
+  expect(level).toBe('warn');
+});

@@ -22,7 +22,8 @@ const ALWAYS = { valid_from: null, valid_until: null };
 const code = (name: string, description: string) => {
   return { code_type: 'T', code: name, description, ...ALWAYS };
 };
-const INSERT = `insert into communication_code (code_type, code, description) values ('T', 'a', '1'), ('T', 'b', '2')`;
+const INSERT = `insert into communication_code (code_type, code, description)
+   values ('T', 'a', '1'), ('T', 'b', '2')`;
 
 describe('change_history', () => {
   it('records every row of every statement, old and new', async () => {
@@ -68,7 +69,8 @@ describe('change_history', () => {
 
   it('records who changed it and when: the login beside what the session says of itself', async () => {
     await database.query(
-      `begin; set local order_lookup.migration = '0042_add_codes'; set local order_lookup.person = 'Ada'; ${INSERT}; select pg_sleep(0.1); delete from communication_code where code = 'a'; commit`,
+      `begin; set local order_lookup.migration = '0042_add_codes'; set local order_lookup.person = 'Ada';
+         ${INSERT}; select pg_sleep(0.1); delete from communication_code where code = 'a'; commit`,
     );
     await database.query(`delete from communication_code`);
     const who = { database_user: 'postgres', application: 'tests' };
@@ -77,15 +79,18 @@ describe('change_history', () => {
       { ...who, migration: null, person: null },
     ]);
     const [row] = await history(
-      `count(distinct transaction_id) as transactions, count(distinct begun_at) as begins, extract(epoch from min(changed_at) filter (where operation = 'DELETE') - min(begun_at)) >= 0.1 as later`,
+      `count(distinct transaction_id) as transactions, count(distinct begun_at) as begins,
+       extract(epoch from min(changed_at) filter (where operation = 'DELETE') - min(begun_at)) >= 0.1 as later`,
     );
     expect(row).toEqual({ transactions: '2', begins: '2', later: true });
   });
 
   it('records rows in the same form whatever the session has set', async () => {
-    const insert = `insert into public.communication_code values ('T', 'a', '1', '2030-01-01T00:00:00z', '2031-01-01T00:00:00z')`;
+    const insert = `insert into public.communication_code
+       values ('T', 'a', '1', '2030-01-01T00:00:00z', '2031-01-01T00:00:00z')`;
     await database.query(
-      `begin; set local timezone = 'Asia/Tokyo'; set local datestyle = 'German'; set local search_path = pg_temp; ${insert}; commit`,
+      `begin; set local timezone = 'Asia/Tokyo'; set local datestyle = 'German';
+         set local search_path = pg_temp; ${insert}; commit`,
     );
     const bounds = {
       valid_from: '2030-01-01T00:00:00+00:00',
@@ -104,16 +109,18 @@ describe('change_history', () => {
       expect(Object.keys(row ?? {})).not.toContain('key_hash');
   });
 
-  it('records a change of 2,000 rows after single rows in the same session, by a plan that compares not each with each', async () => {
+  it('records 2,000 changed rows after single ones by a plan that does not compare each with each', async () => {
     const session = await database.session();
     const plans: string[] = [];
     session.on('notice', ({ message = '' }) => plans.push(message));
     await session.query(
-      `load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on; set client_min_messages = log`,
+      `load 'auto_explain'; set auto_explain.log_min_duration = 0;
+       set auto_explain.log_nested_statements = on; set client_min_messages = log`,
     );
     const one = `update communication_code set description = description || '.' where code = '1'; `;
     await session.query(
-      `insert into communication_code (code_type, code, description) select 'T', n::text, 'D' from generate_series(1, 2000) n;
+      `insert into communication_code (code_type, code, description) select 'T', n::text, 'D'
+         from generate_series(1, 2000) n;
        ${one.repeat(10)} update communication_code set description = 'all'`,
     );
     const joins = plans.filter((text) => text.includes('old_rows') && text.includes('new_rows'));
@@ -141,7 +148,8 @@ describe('the stamp', () => {
         `delete from code_list where name = 'extra'`,
         `${addCode}; truncate communication_code`,
         `set session_replication_role = replica; ${addCode}; reset session_replication_role`,
-        `begin; ${addCode} on conflict do nothing; savepoint s; delete from communication_code; rollback to s; update communication_code set description = 'X'; commit`,
+        `begin; ${addCode} on conflict do nothing; savepoint s; delete from communication_code; rollback to s;
+           update communication_code set description = 'X'; commit`,
       ],
     ],
     [
@@ -186,7 +194,8 @@ describe('the stamp', () => {
     'causes no deadlock of four writers at the level %s that take rows in the same order',
     async (level) => {
       await database.query(
-        `insert into communication_code (code_type, code, description) select 'T', 'R' || n, 'D' from generate_series(0, 9) n on conflict do nothing`,
+        `insert into communication_code (code_type, code, description) select 'T', 'R' || n, 'D'
+           from generate_series(0, 9) n on conflict do nothing`,
       );
       const found: Record<string, number> = {};
       const write = async (writer: number): Promise<void> => {
@@ -219,14 +228,19 @@ describe('the functions', () => {
   it('call none of a foreign role that is named like one of PostgreSQL', async () => {
     // A better match than that of pg_catalog, which the search path of a session may put first
     await database.query(
-      `create function public.to_jsonb(public.communication_code) returns jsonb language sql as $$ select '"foreign"'::jsonb $$;
+      `create function public.to_jsonb(public.communication_code) returns jsonb language sql
+         as $$ select '"foreign"'::jsonb $$;
        create function public.length(text) returns int language plpgsql as $$ begin raise exception 'foreign'; end $$;
-       create function public.hashtextextended(text, int) returns bigint language plpgsql as $$ begin raise exception 'foreign'; end $$;
-       create function public.clock_timestamp() returns timestamptz language plpgsql as $$ begin raise exception 'foreign'; end $$;
-       create function public.gen_random_uuid() returns uuid language plpgsql as $$ begin raise exception 'foreign'; end $$`,
+       create function public.hashtextextended(text, int) returns bigint language plpgsql
+       as $$ begin raise exception 'foreign'; end $$;
+       create function public.clock_timestamp() returns timestamptz language plpgsql
+       as $$ begin raise exception 'foreign'; end $$;
+       create function public.gen_random_uuid() returns uuid language plpgsql
+       as $$ begin raise exception 'foreign'; end $$`,
     );
     await other.query(
-      `set search_path = public, pg_catalog; ${INSERT}; insert into code_list_value (code_list, value) values ('orderType', 'New'); truncate communication_code`,
+      `set search_path = public, pg_catalog; ${INSERT};
+         insert into code_list_value (code_list, value) values ('orderType', 'New'); truncate communication_code`,
     );
     expect(await history(`coalesce(new_row, old_row) ->> 'code' as code`)).toHaveLength(5);
     expect(JSON.stringify(await history())).not.toContain('foreign');

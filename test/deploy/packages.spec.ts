@@ -17,21 +17,38 @@ const lock = JSON.parse(textOf('package-lock.json')) as {
   version: string;
   packages: Record<string, LockedPackage>;
 };
-const [, major = '', minor = ''] = /^>=(\d+)\.(\d+)$/.exec(engines?.['node'] ?? '') ?? [];
+/** The lowest version of each major one of Node.js that is supported, such as 20.19.0. */
+const lowestVersions = (engines?.['node'] ?? '')
+  .split(' || ')
+  .map((range) => range.replace('^', ''));
+const lowestNames = lowestVersions.map((lowest) => lowest.replace(/\.0$/, ''));
 
 it('the version of Node.js is the same in every stage of the image and for version managers', () => {
   const images = [...textOf('Dockerfile').matchAll(/^FROM node:(\d+\.\d+)\S+/gm)];
   expect(new Set(images.map(([image]) => image)).size).toBe(1);
   expect(images[0]?.[1]).toBe(textOf('.nvmrc').trim());
-  expect(devDependencies['@types/node']?.split('.')[0]).toBe(major); // so that nothing newer is used
+  const [oldest = ''] = lowestVersions;
+  const typesMajor = devDependencies['@types/node']?.split('.')[0];
+  expect(typesMajor).toBe(oldest.split('.')[0]); // so that nothing newer is used
 });
 
-it('an older Node.js ends with one sentence', async () => {
-  const older = `Object.defineProperty(process.versions,"node",{value:"18.20.8"})`;
-  const command = `node --import 'data:text/javascript,${older}' scripts/prepare.mjs`;
-  const stderr = `Node.js 18.20.8 is too old: version ${major}.${minor} or later is needed.\n`;
-  expect(await shell(command, PROJECT, {})).toEqual({ status: 1, stdout: '', stderr });
+it('the versions of Node.js are the same in package.json, the pages and CI', () => {
+  const sentence = `${lowestNames.slice(0, -1).join(', ')} or ${lowestNames.at(-1)}`;
+  expect(sentence).toMatch(/^\d+\.\d+(, \d+\.\d+)+ or \d+\.\d+$/);
+  for (const page of ['README.md', 'docs/upgrade.md']) expect(textOf(page)).toContain(sentence);
+  expect(textOf('.ci/run')).toContain(`test:node -- ${lowestVersions.join(' ')} `);
 });
+
+it.each(['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1', '25.2.0', '27.0.0'])(
+  'Node.js %s ends with one sentence',
+  async (unsupported) => {
+    const other = `Object.defineProperty(process.versions,"node",{value:"${unsupported}"})`;
+    const command = `node --import 'data:text/javascript,${other}' scripts/prepare.mjs`;
+    const names = lowestNames.join(', ');
+    const stderr = `Node.js ${unsupported} is not supported: ${names}, or a later minor version of these.\n`;
+    expect(await shell(command, PROJECT, {})).toEqual({ status: 1, stdout: '', stderr });
+  },
+);
 
 it('each install script of the lock file is allowed or refused, and that of every PostgreSQL is allowed', () => {
   const withScript = Object.entries(lock.packages).filter(

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { Client } from 'pg';
 import { fastClock, skewedClock } from '../support/clocks.js';
 import { type IssuedKey, issueKey } from '../support/keys.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
@@ -21,6 +22,8 @@ const A_DAY = { API_KEY_MAX_AGE_SECONDS: String(24 * HOUR_SECONDS) };
 
 const world = testWorld();
 let proxy: Proxy;
+/** A session of another client, which may hold locks. */
+let holder: Client;
 const folder = testFolder();
 let revoked: IssuedKey;
 /** Valid for longer than the clocks of the tests are ahead. */
@@ -68,9 +71,20 @@ const becomesReady = (service: RunningService, remarks = ''): Promise<void> =>
     return status === 200 && text === `{"status":"ok"${remarks}}`;
   });
 
-/** Resolves when the files of codes, keys and the issuer are there. */
-const allAreWritten = (service: RunningService): Promise<void> =>
-  until(async () => (await service.metric('order_lookup_last_good_writes_total')) >= 3);
+/** The content that a file holds. */
+const contentIn = (topic: string, inFolder = folder): { stamp: string; confirmedAtMs: number } =>
+  JSON.parse(readFileSync(join(inFolder, `${topic}.json`), 'utf8')).content;
+
+/** Waits until the files of both topics hold what the database holds, and the issuer has a file. */
+const allAreWritten = (inFolder = folder): Promise<void> =>
+  until(async () => {
+    const stamps = await world.database.query<{ topic: string; stamp: string }>(
+      'select topic, stamp from revision',
+    );
+    const names = await readdir(inFolder);
+    if (!names.some((name) => name.startsWith('issuer'))) return false;
+    return stamps.every(({ topic, stamp }) => contentIn(topic, inFolder).stamp === stamp);
+  });
 
 function takeDatabaseAway(): void {
   proxy.mode = 'refuse';
@@ -79,6 +93,7 @@ function takeDatabaseAway(): void {
 
 beforeAll(async () => {
   revoked = await issueKey(world.database, { revokedAt: new Date().toISOString() });
+  holder = await world.database.session();
   proxy = await Proxy.before(world.database.urlOf('order_lookup_service'));
   const exp = Math.floor(Date.now() / 1000) + 48 * HOUR_SECONDS;
   token = await world.issuer.token({ claims: { exp } });
@@ -91,12 +106,13 @@ beforeAll(async () => {
   );
   const writer = await start();
   await becomesReady(writer);
-  await allAreWritten(writer);
+  await allAreWritten();
   before = await answers(writer);
   await writer.kill();
 });
 beforeEach(takeDatabaseAway);
 afterEach(async () => {
+  await holder.query('rollback');
   await Promise.all(running.splice(0).map((service) => service.kill()));
 });
 afterAll(() => proxy?.close());
@@ -143,22 +159,19 @@ it('a file whose stamp the database names counts while its tables are locked, an
   proxy.mode = 'pass';
   const writer = await start();
   await becomesReady(writer);
-  await allAreWritten(writer);
+  await allAreWritten();
   await writer.kill();
-  const holder = await world.database.session();
   await holder.query('begin; lock table api_key, communication_code in access exclusive mode');
   const service = await start();
   await bothAreServed(service);
   expect((await ask(service)).status).toBe(200);
   await becomesReady(service);
-  await holder.query('rollback');
 });
 
 it('a file counts no more if the database names another stamp, however long the reading takes', async () => {
   proxy.mode = 'pass';
   await world.database.addValue('Changed');
   await world.database.query(`update api_key set client = client || '.'`);
-  const holder = await world.database.session();
   await holder.query('begin; lock table api_key, communication_code in access exclusive mode');
   const service = await start();
   await service.waitForLog(({ msg }) => msg === 'database (codes): failed, callers are refused');
@@ -210,16 +223,14 @@ it('the file of the keys says when the database last confirmed them, not when it
   // A minute between two writes is a second
   const service = await start({ ...fastClock(60), LAST_GOOD_FOLDER: ownFolder });
   const writes = (): Promise<number> => service.metric('order_lookup_last_good_writes_total');
-  const confirmedAtMs = (): number =>
-    JSON.parse(readFileSync(join(ownFolder, 'keys.json'), 'utf8')).content.confirmedAtMs;
   await service.ready();
-  await allAreWritten(service);
+  await allAreWritten(ownFolder);
   takeDatabaseAway();
   await until(async () => (await service.metric('order_lookup_database_up')) === 0);
   const nextConfirmedAtMs = async (): Promise<number> => {
     const earlier = await writes();
     await until(async () => (await writes()) > earlier);
-    return confirmedAtMs();
+    return contentIn('keys', ownFolder).confirmedAtMs;
   };
   await nextConfirmedAtMs(); // it may have begun before
   const first = await nextConfirmedAtMs();

@@ -15,7 +15,8 @@ await database.query(`create procedure commits() language plpgsql as $$ begin co
 
 const contents = () =>
   database.query(
-    `select value from code_list_value union all select name from pgmigrations union all select relname from pg_class where relnamespace = 'public'::regnamespace order by 1`,
+    `select value from code_list_value union all select name from pgmigrations
+     union all select relname from pg_class where relnamespace = 'public'::regnamespace order by 1`,
   );
 const DELETE = 'delete from code_list_value;';
 const TRANSACTION =
@@ -55,7 +56,8 @@ describe('a file that PostgreSQL refuses changes nothing, in plan and in up', ()
     ['nothing but a comment', '-- nothing', /^0100_x\.sql has no statement on the way up/],
     [
       'a wrong row',
-      `insert into code_list (name) values ('good');\ninsert into code_list_value (code_list, value) values ('good', ' padded');`,
+      `insert into code_list (name) values ('good');
+       insert into code_list_value (code_list, value) values ('good', ' padded');`,
       /^0100_x\.sql: .*"code_list_value_is_clean_text_of_256_characters"\n {2}Failing row .*$/,
     ],
     [

@@ -46,9 +46,11 @@ describe('migrate plan shows', () => {
     ],
     [
       'a value in the middle, and any other order',
-      `${TRANSFER} update code_list_value set position = case value when 'Transfer' then 2 else 3 end where code_list = 'orderType' and value in ('Transfer', 'Return');
+      `${TRANSFER} update code_list_value set position = case value when 'Transfer' then 2 else 3 end
+         where code_list = 'orderType' and value in ('Transfer', 'Return');
        update code_list_value set position = 9 where value = 'DryVan';`,
-      `delete from code_list_value where value = 'Transfer'; update code_list_value set position = 2 where code_list = 'orderType' and value = 'Return';
+      `delete from code_list_value where value = 'Transfer';
+       update code_list_value set position = 2 where code_list = 'orderType' and value = 'Return';
        update code_list_value set position = 1 where value = 'DryVan';`,
       '\nCallers see 6 changes: 2 added, 4 order changed; 4 can break clients.\n' +
         ['order-update', 'order-capture-v2']
@@ -88,14 +90,18 @@ order-scheduling
       `update area_property set position = 99 where area = 'order-update' and property = 'commentType';`,
       `update area_property set position = 1 where area = 'order-update' and property = 'commentType';`,
       expect.stringMatching(
-        /^\nCallers see 1 change: 1 order changed\.\n\norder-update, properties\n {4}↕ order changed: preferredContactMethod, stopReason, .{100,}…\n$/,
+        /1 change: 1 order changed\.\n\norder-update, properties\n {4}↕ order changed: preferred.{100,}…\n$/,
       ) as unknown as string,
     ],
     [
       'a way back that leaves something behind',
       `${TRANSFER} create table more (x int);`,
       'drop table more;',
-      `\nCallers see 2 changes: 2 added.\n${both('orderType', '    + Transfer added')}\nThe way back of 0100_x does not restore the codes.\n`,
+      `
+Callers see 2 changes: 2 added.
+${both('orderType', '    + Transfer added')}
+The way back of 0100_x does not restore the codes.
+`,
     ],
     [
       'a way back that fails',
@@ -122,15 +128,18 @@ order-scheduling
       `date_trunc('day', now(), 'UTC') + interval '${days} days'`;
     copy.add(
       '0100_schedule',
-      `update code_list_value set valid_until = ${inDays(5)} where value = 'Best'; update code_list_value set valid_until = ${inDays(40)} where value = 'Rail';
+      `update code_list_value set valid_until = ${inDays(5)} where value = 'Best';
+       update code_list_value set valid_until = ${inDays(40)} where value = 'Rail';
        insert into code_list_value (code_list, value, valid_from) values ('orderType', 'Late', ${inDays(40)});
        insert into communication_code values ('A', 'B', 'First', null, ${inDays(40)});`,
-      `update code_list_value set valid_until = null where valid_until is not null; delete from code_list_value where value = 'Late'; delete from communication_code;`,
+      `update code_list_value set valid_until = null where valid_until is not null;
+       delete from code_list_value where value = 'Late'; delete from communication_code;`,
     );
     const { text } = await planned();
     const at = String.raw`at \d{4}-\d\d-\d\dT00:00:00\.000Z`;
     for (const said of [
-      String.raw`\norder-update, transportationMode\n {2}! - Best removed ${at} \(orders .*\n {4}- Rail removed ${at}\n`,
+      String.raw`\norder-update, transportationMode\n {2}! - Best removed ${at} \(orders .*\n`,
+      String.raw`\(orders .*\n {4}- Rail removed ${at}\n`,
       String.raw`\norder-update, orderType\n {4}\+ Late added ${at}\n`,
       String.raw`\norder-scheduling\n.*added\n {4}- codeType "A", code "B": "First" removed ${at}\n`,
     ])
@@ -151,7 +160,8 @@ order-scheduling
   it('everything, from an empty database', async () => {
     const empty = await createDatabase({ migrated: false });
     await empty.query(
-      `grant usage, create on schema public to order_lookup_owner; alter default privileges for role order_lookup_owner grant select on tables to order_lookup_service`,
+      `grant usage, create on schema public to order_lookup_owner;
+       alter default privileges for role order_lookup_owner grant select on tables to order_lookup_service`,
     );
     copy.environment = { DATABASE_URL: empty.urlOf('order_lookup_owner') };
     const { status, stdout } = await plan();
@@ -173,10 +183,12 @@ order-scheduling
 describe('a plan that is long', () => {
   it('has totals and the first lines, fits into a comment, and has the rest with --full and --json', async () => {
     const value = (n: string) => `('T', 'CODE-' || ${n}, rpad('', 1000, 'x'))`;
-    const moments = `insert into code_list_value (code_list, value, valid_from) select 'orderType', 'V' || n, now() + n * interval '1 hour' from generate_series(1, 1000) n;`;
+    const moments = `insert into code_list_value (code_list, value, valid_from)
+      select 'orderType', 'V' || n, now() + n * interval '1 hour' from generate_series(1, 1000) n;`;
     copy.add(
       '0100_many',
-      `insert into communication_code select t.* from generate_series(1, 4000) n, lateral (values ${value('n')}) t; ${moments}`,
+      `insert into communication_code select t.* from generate_series(1, 4000) n, lateral (values ${value('n')}) t;
+       ${moments}`,
       `delete from communication_code; delete from code_list_value where value like 'V%';`,
     );
     const { stdout, status } = await plan();
@@ -209,7 +221,8 @@ describe('a plan that is long', () => {
     copy.add(
       '0100_many',
       `insert into code_list select 'list' || n from generate_series(1, 800) n;
-       insert into code_list_value (code_list, value) select 'list' || n, repeat('é', 256) from generate_series(1, 800) n;
+       insert into code_list_value (code_list, value)
+         select 'list' || n, repeat('é', 256) from generate_series(1, 800) n;
        insert into area_property (area, property, code_list) select area, 'list' || n, 'list' || n
          from generate_series(1, 800) n, unnest(array['order-update', 'order-capture-v2']) area;
        delete from api_key where client like 'Client %';`,
@@ -261,7 +274,7 @@ describe('migrate plan warns of', () => {
   it('what nobody sees, which it shows', async () => {
     copy.add(
       '0100_x',
-      `alter table communication_code drop constraint communication_code_is_clean_text_of_256_characters;
+      `alter table communication_code drop constraint communication_code_has_no_invisible_characters;
        insert into communication_code values ('Typ', U&'LEFT\\200b', 'x');`,
       'select 1;',
     );
@@ -361,7 +374,8 @@ describe('a plan beside others', () => {
   it('run by a role of a person gives way to a writer who waits', async () => {
     const username = `ada_${database.name.slice(-12)}`;
     await database.query(
-      `create role ${username} login password '${PASSWORD}' in role order_lookup_owner; alter role ${username} set role = 'order_lookup_owner'`,
+      `create role ${username} login password '${PASSWORD}' in role order_lookup_owner;
+       alter role ${username} set role = 'order_lookup_owner'`,
     );
     copy.environment = { DATABASE_URL: database.urlOf(username) };
     copy.add('0100_slow', 'lock table communication_code; select pg_sleep(3600);');
@@ -399,7 +413,8 @@ describe('a plan beside others', () => {
       const proxy = await Proxy.before(database.urlOf('order_lookup_owner'));
       copy.environment = { DATABASE_URL: proxy.url };
       copy.add('0100_slow', 'lock table communication_code; select pg_sleep(3600);');
-      const sessions = `from pg_stat_activity where datname = current_database() and application_name = 'order-lookup-administration'`;
+      const sessions = `from pg_stat_activity where datname = current_database()
+        and application_name = 'order-lookup-administration'`;
       const isAsleep = `select ${sessions} and wait_event = 'PgSleep'`;
       const { child, ended } = copy.start('migrate', 'plan');
       await until(async () => (await database.query(isAsleep)).length > 0);
@@ -408,7 +423,7 @@ describe('a plan beside others', () => {
       else await database.query(`select pg_terminate_backend(pid) ${sessions}`);
       const { stderr } = await ended;
       expect(stderr).toMatch(
-        how === 'killed' ? /^$/ : /^(The rehearsal came to no end|.*terminating connection).*\n$/,
+        how === 'killed' ? /^$/ : /^The rehearsal came to no end, and nothing was changed: .*\n$/,
       );
       await until(async () => (await database.query(`select ${sessions}`)).length === 0);
       proxy.close();
