@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Injectable } from '@nestjs/common';
+import {
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { messageOf } from '../telemetry/error-message.js';
 import { Metrics } from '../telemetry/metrics.js';
@@ -15,6 +19,10 @@ const MAX_BYTES = 256 * 1024 ** 2;
 /** Signing keys and hashes of API keys concern nobody else. */
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
+/** `codes.json.` and a UUID: what `replaceFile` writes before it takes the name of the file. */
+const TEMPORARY_NAME = /\.json\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+/** A temporary file lives for seconds, unless its process was killed. Clocks of a shared folder may differ. */
+const ABANDONED_AFTER_MS = 3_600_000;
 
 export interface LastGoodFile {
   /** Of the file, without its ending: letters, digits, dots and dashes. */
@@ -24,8 +32,9 @@ export interface LastGoodFile {
 }
 
 /** What a file holds, as JSON. */
-interface Document extends Pick<LastGoodFile, 'source'> {
+interface Document {
   readonly version: number;
+  readonly source: string;
   readonly content: unknown;
 }
 
@@ -37,8 +46,10 @@ interface Document extends Pick<LastGoodFile, 'source'> {
  * write to the same folder. Whoever loads a content checks its form, and decides whether it may be served.
  */
 @Injectable()
-export class LastGoodFolder {
+export class LastGoodFolder implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly failures = new Map<string, RepeatedFailure>();
+  /** The last save of each file, by its path. */
+  private readonly lastSaves = new Map<string, Promise<boolean>>();
 
   constructor(
     private readonly configuration: Configuration,
@@ -51,12 +62,48 @@ export class LastGoodFolder {
     return this.configuration.LAST_GOOD_FOLDER !== '';
   }
 
+  /** The start does not wait for it: the folder may be on a server that does not answer. */
+  onApplicationBootstrap(): void {
+    void this.removeAbandonedFiles();
+  }
+
+  /** What has begun is written to its end. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all(this.lastSaves.values());
+  }
+
+  /** Removes the temporary files of processes that were killed while they wrote. Never throws. */
+  async removeAbandonedFiles(): Promise<void> {
+    if (!this.isOn) return;
+    const folder = this.configuration.LAST_GOOD_FOLDER;
+    try {
+      const names = await readdir(folder);
+      for (const name of names) {
+        if (TEMPORARY_NAME.test(name)) await removeIfAbandoned(join(folder, name));
+      }
+    } catch {
+      // There is no folder yet, or it cannot be used, which the first save says
+    }
+  }
+
   /**
-   * Replaces the file. Never throws: a failure is logged, and the former file stays.
+   * Replaces the file, after the saves of it that were called before. Never throws: a failure is logged, and the former
+   * file stays.
    * @returns whether it was replaced
    */
-  async save(file: LastGoodFile, content: unknown): Promise<boolean> {
-    if (!this.isOn) return false;
+  save(file: LastGoodFile, content: unknown): Promise<boolean> {
+    if (!this.isOn) return Promise.resolve(false);
+    const path = this.pathOf(file);
+    const save = this.saveAfter(this.lastSaves.get(path), { file, content });
+    this.lastSaves.set(path, save);
+    return save;
+  }
+
+  private async saveAfter(
+    former: Promise<boolean> | undefined,
+    { file, content }: { file: LastGoodFile; content: unknown },
+  ): Promise<boolean> {
+    await former;
     const path = this.pathOf(file);
     const failure = this.failureOf(path);
     try {
@@ -122,6 +169,12 @@ async function replaceFile(path: string, text: string): Promise<void> {
     await rm(temporaryPath, { force: true });
     throw error;
   }
+}
+
+async function removeIfAbandoned(path: string): Promise<void> {
+  const { mtimeMs } = await stat(path);
+  const isAbandoned = Date.now() - mtimeMs > ABANDONED_AFTER_MS;
+  if (isAbandoned) await rm(path, { force: true });
 }
 
 /** @throws Error with the reason why the file cannot be used */

@@ -42,7 +42,7 @@ export class ApiKeysService {
     if (key === undefined || key === '') return rejected({ reason: 'missing' });
     const listed = this.polled.value?.get(hashApiKey(key));
     if (!listed && !hasValidChecksum(key)) return rejected({ reason: 'malformed' });
-    const undecided = this.obstacle;
+    const undecided = this.unavailableReason;
     if (undecided !== undefined) {
       return rejected({ reason: 'no-key-list', undecided, owner: listed });
     }
@@ -55,7 +55,7 @@ export class ApiKeysService {
   }
 
   /** Why keys cannot be checked now, or undefined. */
-  get obstacle(): string | undefined {
+  get unavailableReason(): string | undefined {
     if (!this.polled.value) return 'The list of API keys has not been read yet.';
     if (this.secondsUntilRefusal < 0) return 'The list of API keys is too old.';
     return undefined;
