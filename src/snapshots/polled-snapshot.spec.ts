@@ -17,6 +17,7 @@ const EVENTS = {
   'B is unservable': (snapshot: Snapshot) =>
     snapshot.contentUnservable({ stamp: 'B', reason: 'B!' }),
   'A is restored': (snapshot: Snapshot) => void snapshot.restore(KEPT),
+  'B is restored': (snapshot: Snapshot) => void snapshot.restore({ ...KEPT, stamp: 'B' }),
 } as const;
 
 type Snapshot = PolledSnapshot<string>;
@@ -71,6 +72,7 @@ const TRANSITIONS: readonly Transition[] = [
   transition('unread', 'A is read', 'current', 'a'),
   transition('unread', 'A is unservable', 'unservable', undefined),
   transition('unread', 'A is restored', 'current', 'kept a'),
+  transition('unread', 'B is restored', 'unread', undefined),
 
   transition('restored', 'the database fails', 'restored', 'kept a'),
   transition('restored', 'names A', 'current', 'kept a'),

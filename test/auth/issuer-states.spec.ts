@@ -11,7 +11,7 @@ import {
   it,
   jest,
 } from '@jest/globals';
-import { fileOf } from '../../src/auth/issuers/saved-keys.js';
+import { type SavedKeys, fileOf } from '../../src/auth/issuers/saved-keys.js';
 import { Issuer } from '../support/issuer.js';
 import { testFolder } from '../support/test-folder.js';
 import { Verifier } from '../support/verifier.js';
@@ -63,17 +63,18 @@ describe('waiting', () => {
     expect(begun.warnings).toHaveLength(2); // no file yet, and no keys
   });
 
-  it('a fetch that succeeds: current', async () => {
+  it('a fetch that succeeds: current, and its file says when', async () => {
+    const before = now();
     const begun = await verifier().start();
     expect(stateOf(begun)).toBe('current');
     expect(begun.issuer.ageSeconds).toBe(0);
     expect(await begun.statusOf(await source.token())).toBe(200);
     expect(begun.issuers.obstacle).toBeUndefined();
     await begun.until(async () => (await begun.folder.load(fileOf(source.url))) !== undefined);
-    expect(await begun.folder.load(fileOf(source.url))).toEqual({
-      keySet: { keys: source.published },
-      fetchedAt: expect.any(Number),
-    });
+    const saved = (await begun.folder.load(fileOf(source.url))) as SavedKeys;
+    expect(saved.keySet).toEqual({ keys: source.published });
+    expect(saved.fetchedAt).toBeGreaterThanOrEqual(before - 1);
+    expect(saved.fetchedAt).toBeLessThanOrEqual(now());
   });
 
   it('a file of an earlier process: restored, with the age of its keys', async () => {
@@ -103,8 +104,9 @@ describe('waiting', () => {
 });
 
 describe('restored', () => {
-  it('a fetch that fails: stays, until the keys are a day old', async () => {
-    await save({ keySet: { keys: source.published }, fetchedAt: now() - 23 * HOUR_MS });
+  it('a fetch that fails: stays, until the keys are a day old; its file is not written anew', async () => {
+    const saved = { keySet: { keys: source.published }, fetchedAt: now() - 23 * HOUR_MS };
+    await save(saved);
     source.fault = 'down';
     const begun = await verifier().start();
     jest.advanceTimersByTime(HOUR_MS - 10_000);
@@ -115,6 +117,7 @@ describe('restored', () => {
     await begun.settled();
     expect(begun.issuer.secondsUntilRefusal).toBe(0);
     expect(await begun.statusOf(await source.token())).toBe(503);
+    expect(await begun.folder.load(fileOf(source.url))).toEqual(saved);
   });
 
   it('a fetch that succeeds: current, and what the issuer says counts', async () => {

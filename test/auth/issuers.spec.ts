@@ -120,6 +120,12 @@ describe('a key set', () => {
     expect(await verifier.pass(300)).toEqual([55, 110, 165, 220, 275]);
   });
 
+  it('is not fetched by the timer within 5 s of a fetch that a token caused', async () => {
+    await verifier.pass(52);
+    expect(await statusOfHeader({ kid: 'x' })).toBe(401);
+    expect(await verifier.pass(60)).toEqual([58]);
+  });
+
   it('that moved is found within ten minutes, although its old address still answers', async () => {
     issuer.move();
     await issuer.rotate('moved');
@@ -173,6 +179,21 @@ describe('a token that no key verifies', () => {
   ])('is refused at once, without a fetch, where no issuer has such a key id: %j', async (kid) => {
     expect(await statusOfHeader({ kid })).toBe(401);
     expect(issuer.jwksHits).toBe(1);
+  });
+
+  it.each(['jwk', 'x5c', 'x5u', 'jku'])(
+    'is refused at once, without a fetch, where it brings a key by the header %s',
+    async (name) => {
+      await verifier.pass(5);
+      expect(await statusOfHeader({ kid: 'x', [name]: `${other.url}/jwks` })).toBe(401);
+      expect(issuer.jwksHits).toBe(1);
+    },
+  );
+
+  it('causes a fetch where its header jku is the address of the key set, as SAP sends it', async () => {
+    await verifier.pass(5);
+    await issuer.rotate('new');
+    expect(await statusOfHeader({ jku: `${issuer.url}/jwks` })).toBe(200);
   });
 
   it.each([

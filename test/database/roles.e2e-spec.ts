@@ -40,7 +40,8 @@ beforeAll(async () => {
   const up = await run('migrate.js', ['up'], { DATABASE_URL: url('order_lookup_owner') });
   expect(up).toMatchObject({ status: 0, stderr: '' });
   await as.superuser.query(
-    `grant select, insert, update, delete, truncate on ${TABLES.join(', ')} to writer; grant select on change_history to writer`,
+    `grant select, insert, update, delete, truncate on ${TABLES.join(', ')} to writer;
+     grant select on change_history to writer`,
   );
   as.service = await connect(url('order_lookup_service'));
   as.writer = await connect(url('writer'));
@@ -72,10 +73,13 @@ describe('a role that may write the five tables', () => {
   it('sets the stamp and is recorded by its own name, whatever its search_path', async () => {
     await as.superuser.query('grant temporary on database orders to writer');
     await as.writer.query(
-      'create temporary table code_list_value (x int); create temporary table revision (x int); create temporary table history (x int)',
+      `create temporary table code_list_value (x int);
+       create temporary table revision (x int);
+       create temporary table history (x int)`,
     );
     await as.writer.query(
-      `set search_path = pg_temp; insert into public.code_list_value (code_list, value) values ('orderType', 'Transfer')`,
+      `set search_path = pg_temp;
+       insert into public.code_list_value (code_list, value) values ('orderType', 'Transfer')`,
     );
     await as.writer.query('set search_path = public');
     const { rows } = await as.writer.query(

@@ -4,6 +4,7 @@ import { saveResult } from '../bench/results.js';
 import { World } from '../support/world.js';
 import { flip, moment } from './contents.js';
 import { gateway } from './gateway.js';
+import { issuers } from './issuers.js';
 import { memory } from './memory.js';
 import { outage } from './outage.js';
 import { sizes } from './sizes.js';
@@ -21,6 +22,7 @@ const runs: Record<string, Run> = {
   flip: { replicas: 3, usage: 'replies', run: flip },
   moment: { replicas: 0, usage: 'moments', run: moment },
   outage: { replicas: 2, usage: 'seconds; PART of a fault', run: outage },
+  issuers: { replicas: 1, usage: 'seconds of each fault', run: issuers },
   gateway: {
     replicas: 0,
     usage: 'restarts of each replica; PART is one DRAIN_SECONDS',

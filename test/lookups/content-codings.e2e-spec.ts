@@ -40,7 +40,8 @@ function recordsOf(bytes: number): string {
 
 const world = testWorld({}, (database) =>
   database.query(
-    `insert into communication_code select 'LARGE', 'C' || n, 'Sample: code number ' || n from generate_series(1, 1000) as n;
+    `insert into communication_code
+       select 'LARGE', 'C' || n, 'Sample: code number ' || n from generate_series(1, 1000) as n;
      insert into communication_code values ${recordsOf(16_384)}, ${recordsOf(16_383)}`,
   ),
 );

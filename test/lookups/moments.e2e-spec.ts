@@ -27,7 +27,8 @@ describe('a moment', () => {
     `clock_timestamp() + interval '${milliseconds} ms'`;
   const addValue = (name: string, from: string, end = 'null'): Promise<unknown> =>
     world.database.query(
-      `insert into code_list_value (code_list, value, valid_from, valid_until) values ('orderType', '${name}', ${from}, ${end})`,
+      `insert into code_list_value (code_list, value, valid_from, valid_until)
+       values ('orderType', '${name}', ${from}, ${end})`,
     );
 
   const metric = (name: string): Promise<number> => world.service.metric(`order_lookup_${name}`);
@@ -57,7 +58,8 @@ describe('a moment', () => {
     }
     for (const [name, , , , change = 'valid_from = valid_from'] of rows)
       await world.database.query(
-        `update code_list_value set ${change} where value = '${name}'; update communication_code set ${change} where code = '${name}'`,
+        `update code_list_value set ${change} where value = '${name}';
+         update communication_code set ${change} where code = '${name}'`,
       );
     await world.database.addValue('Test is read');
     await until(async () => {
@@ -79,7 +81,8 @@ describe('a moment', () => {
     do {
       moment = Date.now() + 500;
       await world.database.query(
-        `update code_list_value set valid_from = ${at(moment)}, valid_until = ${at(moment + 86_400_000)} where value = 'Test'`,
+        `update code_list_value
+         set valid_from = ${at(moment)}, valid_until = ${at(moment + 86_400_000)} where value = 'Test'`,
       );
       await nextMoment(moment + 86_400_000);
       await orderTypes(); // the first request after a moment counts it
@@ -105,11 +108,15 @@ describe('a moment', () => {
     } while (seen < 0); // the machine was away until they had ended
   });
 
-  /** Adds a thousand codes, one for each millisecond from `base` on, and looks until all have ended. Gives the number of the last one that was served. */
+  /**
+   * Adds a thousand codes, one for each millisecond from `base` on, and looks until all have ended.
+   * @returns the number of the last one that was served
+   */
   async function lastServed(base: number, lastsMs: number): Promise<number> {
     await world.database.query(
       `insert into communication_code (code_type, code, description, valid_from, valid_until)
-       select 'TEST', 'C' || lpad(n::text, 4, '0'), 'Test', to_timestamp(($1::float8 + n) / 1000), to_timestamp(($1::float8 + n + ${lastsMs}) / 1000)
+       select 'TEST', 'C' || lpad(n::text, 4, '0'), 'Test',
+         to_timestamp(($1::float8 + n) / 1000), to_timestamp(($1::float8 + n + ${lastsMs}) / 1000)
        from generate_series(0, 999) as n`,
       [base],
     );

@@ -15,13 +15,23 @@ const ends: (() => Promise<unknown>)[] = [];
 
 const sql = (text: string): Promise<unknown> => world.database.query(text);
 const setCode = (code: string, description: string): string =>
-  `insert into communication_code values ('T', '${code}', '${description}') on conflict (code_type, code) do update set description = excluded.description`;
+  `insert into communication_code values ('T', '${code}', '${description}')
+   on conflict (code_type, code) do update set description = excluded.description`;
 const setDescription = (code: string, description: string): string =>
   `update communication_code set description = '${description}' where code = '${code}'`;
 const TRIGGERS_OFF = ['communication_code', 'code_list_value']
   .map((table) => `alter table ${table} disable trigger all`)
   .join('; ');
-const TRIGGERS_ON = `do $$ begin execute (select coalesce(string_agg(format('alter table %s enable always trigger %I', tgrelid::regclass, tgname), ';'), 'select') from pg_trigger where not tgisinternal and tgenabled <> 'A'); end $$`;
+const TRIGGERS_ON = `do $$
+  declare statement text;
+  begin
+    for statement in
+      select format('alter table %s enable always trigger %I', tgrelid::regclass, tgname)
+      from pg_trigger where not tgisinternal and tgenabled <> 'A'
+    loop
+      execute statement;
+    end loop;
+  end $$`;
 const OURS = `from pg_stat_activity where application_name = 'order-lookup-services' and datname = current_database()`;
 const endSessions = (): Promise<unknown> => sql(`select pg_terminate_backend(pid, 600000) ${OURS}`);
 
@@ -30,10 +40,14 @@ const IN_FORCE = 'coalesce(valid_from <= now(), true) and coalesce(valid_until >
 async function answersByQuery(): Promise<string[]> {
   const { query } = world.database;
   const communicationRecords = await query(
-    `select code_type as "codeType", code, description from communication_code where ${IN_FORCE} order by code_type collate "C", code collate "C"`,
+    `select code_type as "codeType", code, description from communication_code
+     where ${IN_FORCE} order by code_type collate "C", code collate "C"`,
   );
   const properties = await query<{ area: string; property: string; values: string[] }>(
-    `select area, property, array(select value from code_list_value v where v.code_list = p.code_list and ${IN_FORCE} order by position) as values
+    `select area, property, array(
+         select value from code_list_value v
+         where v.code_list = p.code_list and ${IN_FORCE} order by position
+       ) as values
      from area_property p order by area, position`,
   );
   const supportedValues = (area: string) => {
@@ -71,7 +85,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-it('a copy that lost the last commits takes the place of the database, and gets as many others: the lost content is not served', async () => {
+it('a copy without the last commits replaces the database: the lost content is not served', async () => {
   const { name } = world.database;
   const keys = [await issueKey(world.database), await issueKey(world.database)] as const;
   const closed = async (...work: string[]): Promise<void> => {
@@ -176,7 +190,9 @@ it('a session lives five minutes at most', async () => {
 it.each([
   [
     'columns of another collation',
-    `alter table communication_code alter code_type type text collate "und-x-icu", alter code type text collate "und-x-icu"; ${setCode('b', 'B')}; ${setCode('B', 'B')}; ${setCode('a', 'A')}`,
+    `alter table communication_code alter code_type type text collate "und-x-icu",
+       alter code type text collate "und-x-icu";
+     ${setCode('b', 'B')}; ${setCode('B', 'B')}; ${setCode('a', 'A')}`,
   ],
   ['VACUUM FULL', 'vacuum full communication_code'],
   ['a column', `alter table communication_code add column note text default 'N'`],
@@ -198,7 +214,10 @@ it.each([
 
 it('a migration changes content by DDL: it is served', async () => {
   await sql(
-    `begin; alter table communication_code alter description type text using upper(description); insert into pgmigrations (name, run_on) values ('0098_upper', now()); commit`,
+    `begin;
+     alter table communication_code alter description type text using upper(description);
+     insert into pgmigrations (name, run_on) values ('0098_upper', now());
+     commit`,
   );
   await expectServed();
 });
@@ -226,7 +245,10 @@ it('the role has other settings: all the same', async () => {
     await sql(`${role} set ${name} = '${value}'`);
   await endSessions();
   await sql(
-    `begin; insert into communication_code values ('T', 's', '\\ "Ä"', now() - interval '1 day', now() + interval '1 day'), ('T', 'ended', 'E', null, now() - interval '1 s');
+    `begin;
+     insert into communication_code values
+       ('T', 's', '\\ "Ä"', now() - interval '1 day', now() + interval '1 day'),
+       ('T', 'ended', 'E', null, now() - interval '1 s');
      ${setCode('C1', 'Set')}; commit`,
   );
   await expectServed();

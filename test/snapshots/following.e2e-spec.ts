@@ -57,12 +57,13 @@ async function underTraffic({ url }: RunningService, work: () => Promise<unknown
   }
 }
 
-it('a reading waits for the locks of its tables, and sees no older state of a table that was truncated meanwhile', async () => {
+it('a reading waits for the locks of its tables, and sees no truncated one as empty', async () => {
   await holder.query(
     `begin; truncate communication_code; insert into communication_code values ('T', 'loaded', 'D')`,
   );
   const service = await world.start();
-  const waiting = `select from pg_locks where not granted and relation = any (array['area_property', 'communication_code']::regclass[])`;
+  const waiting = `select from pg_locks where not granted
+    and relation = any (array['area_property', 'communication_code']::regclass[])`;
   await until(async () => (await sql(waiting)).length > 0);
   await holder.query('commit');
   const { stamp } = await service.waitForLog(
@@ -83,7 +84,8 @@ describe('a committed change', () => {
     expect(await reloads('loaded')).toBe(before + 3);
   });
 
-  it('is seen wholly or not at all, in equal bytes with equal entity tags, by eight readers of three replicas, in every content coding, while a writer flips every code', async () => {
+  // In equal bytes with equal entity tags, by eight readers of three replicas
+  it('is seen wholly or not at all, in every content coding, while a writer flips every code', async () => {
     const codings = ['', 'gzip', 'br'];
     const options = { count: 400, wanted: 1_000, accepted: [...codings, '*;q=0'], codings };
     const found = await flipCodes(world.database, services, world.credentials, options);
@@ -111,7 +113,9 @@ describe('a committed change', () => {
     ],
     [
       'a code twice',
-      `alter table communication_code drop constraint communication_code_is_unique; drop index communication_code_by_code; insert into communication_code select 'T', 'twice', 'D' from generate_series(1, 2)`,
+      `alter table communication_code drop constraint communication_code_is_unique;
+       drop index communication_code_by_code;
+       insert into communication_code select 'T', 'twice', 'D' from generate_series(1, 2)`,
       `delete from communication_code`,
     ],
   ])('that cannot be served, %s, is refused, and the former one stays', async (_, bad, good) => {
@@ -124,7 +128,9 @@ describe('a committed change', () => {
     expect((await world.get(UPDATE)).text).toBe(before[0]);
     expect(await world.service.readiness()).toMatchObject({ status: 200 });
     await sql(
-      `begin; ${good}; update revision set stamp = former.stamp from former where revision.topic = 'codes'; drop table former; commit`,
+      `begin; ${good};
+       update revision set stamp = former.stamp from former where revision.topic = 'codes';
+       drop table former; commit`,
     );
     await until(async () => !(await world.service.readiness()).text.includes('refused'));
     const next = await commitValue();
@@ -138,7 +144,8 @@ it('a revoked key is refused while other sessions hold locks on the tables of us
   await holder.query('begin; lock table api_key_use in access exclusive mode');
   const { key } = await issueKey(world.database, { client: 'revoked' });
   await until(async () => (await statusOf(key)) === 200);
-  const waiting = `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%note_key_use%' and datname = current_database()`;
+  const waiting = `select from pg_stat_activity
+    where wait_event_type = 'Lock' and query like '%note_key_use%' and datname = current_database()`;
   await until(async () => {
     // A use is noted once a minute for each key, and waits for a second
     const another = await issueKey(world.database);
@@ -166,7 +173,7 @@ describe('the database', () => {
     await service.kill();
   });
 
-  it('whose connections the network swallows, also in the middle of a reading: it is noticed, no request fails, and it is fresh after its return', () =>
+  it('whose connections the network swallows during a reading: no request fails, and it is fresh on return', () =>
     underTraffic(behind, async () => {
       await holder.query('begin; lock table communication_code in access exclusive mode');
       const value = await commitValue();
@@ -183,7 +190,8 @@ describe('the database', () => {
 
   it('that ends all our sessions again and again is connected to again, with three sessions at most', () =>
     underTraffic(world.service, async () => {
-      const ours = `from pg_stat_activity where application_name = 'order-lookup-services' and datname = current_database()`;
+      const ours = `from pg_stat_activity
+        where application_name = 'order-lookup-services' and datname = current_database()`;
       for (let round = 0; round < 3; round++) {
         const ended = await sql(`select pid, pg_terminate_backend(pid) ${ours}`);
         const pids = ended.map((row) => (row as { pid: number }).pid);

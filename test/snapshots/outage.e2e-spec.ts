@@ -1,4 +1,5 @@
-// The real server stopped, killed, restarted and paused under traffic; `npm run faults -- outage` does it for as long as you like.
+// The real server stopped, killed, restarted and paused under traffic. `npm run faults -- outage` does it for as
+// long as you like.
 import { expect, it } from '@jest/globals';
 import { outlive } from '../support/outage.js';
 import { until } from '../support/service.js';

@@ -13,7 +13,10 @@ import { processWorld } from '../support/test-world.js';
 const world = processWorld({ replicas: 0, hasOwnPostgres: true });
 const hasPooler = spawnSync('pgbouncer', ['--version']).status === 0;
 
-/** Debian's PgBouncer, which gives its clients one session of the server, for one transaction at a time. All of them become the user of the address. */
+/**
+ * Debian's PgBouncer, which gives its clients one session of the server, for one transaction at a time. All of them
+ * become the user of the address.
+ */
 async function startPooler(url: string) {
   const { hostname, port, pathname, username } = new URL(url);
   const [folder, listenPort] = [mkdtempSync(join(tmpdir(), 'pooler-')), await freePort()];
@@ -72,7 +75,7 @@ it('on a hot standby the changes of its primary are served', async () => {
 });
 
 (hasPooler ? it : it.skip)(
-  'behind PgBouncer, where a session of the server serves many clients, changes are served, and no setting is left for the next client',
+  'behind PgBouncer changes are served, and no setting is left for the next client of a session',
   async () => {
     const pooler = await startPooler(world.database.urlOf('order_lookup_service'));
     await expectServed(pooler.url, async () =>
@@ -80,7 +83,10 @@ it('on a hot standby the changes of its primary are served', async () => {
         await queryAt(
           pooler.url,
           `select name, setting from pg_settings where setting is distinct from reset_val and source = 'session'
-             and name not in ('application_name', 'client_encoding', 'DateStyle', 'TimeZone', 'standard_conforming_strings')
+             and name not in (
+               'application_name', 'client_encoding', 'DateStyle', 'TimeZone',
+               'standard_conforming_strings'
+             )
            union all select 'TimeZone', setting from pg_settings where name = 'TimeZone' and setting <> reset_val`,
         ),
       ).toEqual([]),

@@ -107,6 +107,9 @@ export class Issuer {
     return this.hits.get('/jwks') ?? 0;
   }
 
+  /** When the key set was asked for, in milliseconds of the monotonic clock. */
+  readonly keySetHitsMs: number[] = [];
+
   /** Whether a request waits for an answer that does not come. */
   get isHoldingBack(): boolean {
     return this.openRequests > 0 && ['slow', 'drip', 'held'].includes(this.fault);
@@ -174,6 +177,7 @@ export class Issuer {
   }
 
   private answerKeySet(url: string, response: ServerResponse): void {
+    this.keySetHitsMs.push(performance.now());
     const keys = [...this.published];
     if (url === '/jwks' && this.left) sendJson(response, { keys: this.left });
     else if (url === '/jwks' && this.hasMoved) response.writeHead(404).end();

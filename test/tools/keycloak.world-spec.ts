@@ -1,5 +1,5 @@
-// `npm run test:world`: the service with a real Keycloak, programs, and a person who signs in at /docs in Debian's Chromium. It needs
-// Java 17 or later, Maven (which fetches Keycloak into .data), bash and /usr/bin/chromium.
+// `npm run test:world`: the service with a real Keycloak, programs, and a person who signs in at /docs in Debian's
+// Chromium. It needs Java 17 or later, Maven (which fetches Keycloak into .data), bash and /usr/bin/chromium.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Each kustomization as kubectl renders it, against the schemas and the types of Kubernetes, the Gateway API and the Prometheus operator. The
-// types refuse what the schemas let pass: fields that do not exist.
+// Each kustomization as kubectl renders it, against the schemas and the types of Kubernetes, the Gateway API and the
+// Prometheus operator. The types refuse what the schemas let pass: fields that do not exist.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -45,10 +45,10 @@ function homeOf({ apiVersion, kind }: Manifest): string {
 
 /** What the compiler says of the manifests as literals of their types. */
 function typeErrors(manifests: readonly Manifest[]): string {
-  const statements = manifests.map(
-    (one, at) =>
-      `import type { I${one.kind} as T${at} } from '${homeOf(one)}';\nexport const v${at}: T${at} = ${JSON.stringify(one)};\n`,
-  );
+  const statements = manifests.flatMap((manifest, index) => [
+    `import type { I${manifest.kind} as T${index} } from '${homeOf(manifest)}';\n`,
+    `export const v${index}: T${index} = ${JSON.stringify(manifest)};\n`,
+  ]);
   writeFileSync(types, statements.join(''));
   const options = '--noEmit --skipLibCheck --ignoreConfig --strict --target es2022'.split(' ');
   const module = ['--module', 'preserve', '--moduleResolution', 'bundler'];

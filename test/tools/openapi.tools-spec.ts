@@ -20,7 +20,7 @@ it.each([
   expect(problems.map(({ message, location }) => [message, location[0]?.pointer])).toEqual([]);
 });
 
-it('the clients of docs/integrators.md, typed in an empty folder, print the codes, and tell what is wrong', async () => {
+it('the clients of docs/integrators.md, typed in an empty folder, print the codes and the faults', async () => {
   const blocks = blocksOf('docs/integrators.md').filter(
     ({ heading }) => heading === 'A typed client',
   );

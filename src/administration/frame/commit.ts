@@ -28,7 +28,7 @@ export class UnknownCommit extends AdministrationError {
   }
 }
 
-/** PostgreSQL answered, and rolled back. Where it ended the session instead (FATAL), the transaction may count. */
-function isRefusal(error: unknown): boolean {
+/** PostgreSQL answered, and rolls back. Where it ended the session instead (FATAL), it is as if it had not answered. */
+export function isRefusal(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && error.severity === 'ERROR';
 }

@@ -1,6 +1,7 @@
-import { DatabaseError } from 'pg';
+import type { DatabaseError } from 'pg';
 import { messageOf } from '../../telemetry/error-message.js';
 import { AdministrationError } from '../frame/command.js';
+import { isRefusal } from '../frame/commit.js';
 import type { FileUnderWay } from './run-progress.js';
 
 /** A row of a table may be long, and stands in the detail. */
@@ -24,12 +25,15 @@ export class MigrationFault extends AdministrationError {
   }
 }
 
+/** The connection ended while a file ran, which is no fault of the file. Nothing of the file remains. */
+export class InterruptedFile extends AdministrationError {}
+
 /** What stopped a file, with the line of the file where PostgreSQL names one. */
 export function faultOf(error: unknown, { name, script }: FileUnderWay): AdministrationError {
   if (error instanceof AdministrationError) return error;
-  if (!(error instanceof DatabaseError)) {
+  if (!isRefusal(error)) {
     const [message] = messageOf(error).split('\n'); // node-pg-migrate adds a stack to some errors
-    return new MigrationFault(`${name}.sql: ${message}`);
+    return new InterruptedFile(`${name}.sql: ${message}`);
   }
   const hint = isAboutTransactions(error) ? ONE_TRANSACTION : error.hint;
   const parts = [`${name}.sql${placeOf(error, script)}: ${error.message}`, error.detail, hint];

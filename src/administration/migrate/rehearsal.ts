@@ -8,7 +8,7 @@ import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { AdministrationError } from '../frame/command.js';
 import { type Work, columnOf, withDatabase, withRollback } from '../frame/connect.js';
-import { MigrationFault } from './migration-fault.js';
+import { InterruptedFile, MigrationFault } from './migration-fault.js';
 import { assertFiles, readState } from './migration-state.js';
 import { runFiles } from './run-migrations.js';
 
@@ -16,9 +16,12 @@ const LIMIT_SECONDS = 20;
 const LOOK_INTERVAL_MS = 50;
 const LOOK_LIMIT_MS = 5_000;
 
-/** The server ends what the client does not reach: a lost connection, a statement that never ends. */
+/**
+ * The server ends what the client does not reach: a lost connection, a statement that never ends. A lock is waited for
+ * longer than `deadlock_timeout` (1 s), after which autovacuum gives way. Who waits behind us is looked for meanwhile.
+ */
 export const REHEARSAL_LIMITS = [
-  `set local lock_timeout = '500ms'`,
+  `set local lock_timeout = '3s'`,
   `set local statement_timeout = '${LIMIT_SECONDS}s'`,
   `set local idle_in_transaction_session_timeout = '1s'`,
 ].join('; ');
@@ -118,7 +121,8 @@ function sentenceOf(error: unknown): unknown {
   if (error instanceof MigrationFault && error.code === ENUM_VALUE_TOO_NEW) {
     return new AdministrationError(`It cannot be told what callers would see: ${error.message}`);
   }
-  if (error instanceof AdministrationError) return error;
+  const isExplained = error instanceof AdministrationError && !(error instanceof InterruptedFile);
+  if (isExplained) return error;
   return new AdministrationError(
     `The rehearsal came to no end, and nothing was changed: ${messageOf(error)}. ` +
       'If others write meanwhile, choose a quieter time, or a copy of the database.',

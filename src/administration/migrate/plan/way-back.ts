@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { AdministrationError } from '../../frame/command.js';
+import { MigrationFault } from '../migration-fault.js';
 import { REHEARSAL_LIMITS } from '../rehearsal.js';
 import { runFiles } from '../run-migrations.js';
 
@@ -55,7 +55,7 @@ export class WayBack {
     try {
       await this.run('down', name);
     } catch (error) {
-      if (!(error instanceof AdministrationError)) throw error;
+      if (!(error instanceof MigrationFault)) throw error;
       const [firstLine = ''] = error.message.split('\n');
       return `fails: ${firstLine.replace(/\.$/, '')}`;
     }

@@ -1,0 +1,94 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Fault, type SigningKey, signingKey } from '../support/issuer.js';
+import { PATHS } from '../support/paths.js';
+import { until } from '../support/service.js';
+import { Traffic, WITHIN_A_SECOND } from '../support/traffic.js';
+import type { World } from '../support/world.js';
+import { failuresIn } from './figures.js';
+
+const OPTIONS = { ...WITHIN_A_SECOND, perSecond: 500 };
+const FAULTS: readonly Fault[] = ['down', 'slow', 'status 500', 'html', 'redirect', 'bomb'];
+/** Of forged tokens beside a valid API key. */
+const FLOOD_INTERVAL_MS = 5;
+/** How often a caller with a token of a new key tries. */
+const RETRY_INTERVAL_MS = 100;
+/** Longer than the pause between two fetches. */
+const REST_MS = 6_000;
+
+/**
+ * An issuer that fails in several ways, for so many seconds each, and that rotates its keys without a warning, under
+ * 500 requests a second of established callers.
+ */
+export async function issuers(world: World, seconds = 20): Promise<string> {
+  const { issuer, service, credentials } = world;
+  service.ignoreLog();
+  const stranger = await signingKey('ES256', 'stranger');
+  const lines: string[] = [];
+  const statusOf = async (token: string): Promise<number> => {
+    const headers = { 'Api-Key': credentials.key, Authorization: `Bearer ${token}` };
+    const { status } = await fetch(service.url + PATHS.orderUpdate, { headers });
+    return status;
+  };
+
+  const under = async (name: string, work: () => Promise<string>): Promise<void> => {
+    const traffic = new Traffic(() => service.url, credentials, OPTIONS);
+    const found = await work();
+    const report = await traffic.stop();
+    lines.push(`${name}: ${found}${failuresIn(report)}`, ...report.failures.slice(0, 3));
+  };
+
+  /** How long it takes until a token of a new key is accepted, and what its caller got before. */
+  const rotate = async (kid: string): Promise<string> => {
+    await issuer.rotate(kid);
+    const token = await issuer.token();
+    const startedAtMs = performance.now();
+    const refused: number[] = [];
+    for (;;) {
+      const status = await statusOf(token);
+      if (status === 200) break;
+      refused.push(status);
+      await pause(RETRY_INTERVAL_MS);
+    }
+    const tookMs = Math.round(performance.now() - startedAtMs);
+    const before = refused.length > 0 ? ` (before: ${[...new Set(refused)].join(', ')})` : '';
+    return `a token of the new key got 200 after ${tookMs} ms${before}; `;
+  };
+
+  /** Tokens of a stranger with unknown key ids, or none, sent with a valid API key while `work` goes on. */
+  const beside = async (key: SigningKey, work: () => Promise<string>): Promise<string> => {
+    const sent: Promise<number>[] = [];
+    const timer = setInterval(() => {
+      const kid = sent.length % 3 === 0 ? undefined : `forged-${sent.length}`;
+      sent.push(issuer.token({ key, header: { kid } }).then(statusOf));
+    }, FLOOD_INTERVAL_MS);
+    await pause(seconds * 500);
+    const found = await work();
+    await pause(seconds * 500);
+    clearInterval(timer);
+    const counts = new Map<number, number>();
+    for (const status of await Promise.all(sent)) {
+      counts.set(status, (counts.get(status) ?? 0) + 1);
+    }
+    const forged = Array.from(counts, ([status, count]) => `${count} times ${status}`).join(', ');
+    return `${found}forged tokens: ${forged}; `;
+  };
+
+  for (const fault of FAULTS) {
+    issuer.fault = fault;
+    await under(`issuer ${fault} for ${seconds} s`, () => pause(seconds * 1000, ''));
+  }
+  issuer.fault = 'none';
+  await until(async () => (await statusOf(await issuer.token())) === 200);
+  await pause(REST_MS);
+  await under('rotation without a warning', () => rotate('unannounced'));
+  await pause(REST_MS);
+  const fetchedAtMs = issuer.keySetHitsMs.length;
+  await under('rotation beside 200 forged tokens a second with a valid key', () =>
+    beside(stranger, () => rotate('beside-a-flood')),
+  );
+  const times = issuer.keySetHitsMs.slice(fetchedAtMs);
+  const pauses = times.slice(1).map((timeMs, index) => timeMs - (times[index] ?? 0));
+  const least = (Math.min(...pauses) / 1000).toFixed(1);
+  lines.push(`fetches of the key set meanwhile: ${times.length}, ${least} s apart at least`);
+  return lines.join('\n');
+}
