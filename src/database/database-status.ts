@@ -2,13 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { Metrics } from '../telemetry/metrics.js';
 
 /**
- * Whether the database answers. Several parts of the service ask it, each in a session of its own. It answers as long as
- * one of them got an answer to its last question. A question that it answered with content that cannot be read or
- * served was answered.
+ * Whether the database answers. Several parts of the service poll it, each in a session of its own. It answers as long
+ * as one of them got an answer to its last poll. Whether the content can then be read and served does not matter.
  */
 @Injectable()
 export class DatabaseStatus {
-  /** Whether the last question was answered, by the name of the part that asked. */
+  /** Whether the last poll was answered, by the name of the part that polled. */
   private readonly isAnsweredByPart = new Map<string, boolean>();
 
   constructor(metrics: Metrics) {

@@ -25,8 +25,8 @@ export const momentOrAlways = momentOr(-Infinity);
 export const momentOrNever = momentOr(Infinity);
 
 /**
- * When a code is in force: from `validFromMs` until just before `validUntilMs`, in milliseconds since the epoch, infinite
- * where there is no bound.
+ * When a code is in force: from `validFromMs` until just before `validUntilMs`, in milliseconds since the epoch. Where
+ * there is no bound they are infinite.
  */
 export interface Validity {
   readonly validFromMs: number;

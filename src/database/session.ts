@@ -50,8 +50,8 @@ interface SessionOptions extends ClientConfig {
 }
 
 /**
- * A connection to PostgreSQL, with the settings of the moment at which the pool makes it. The connection string may have
- * any parameter of pg. Those by which we notice that the database is away are ours.
+ * A connection to PostgreSQL, with the settings of the moment at which the pool makes it. The connection string may
+ * hold any parameter of pg. But the limit of a query and keep-alive are ours: they tell that the database is away.
  */
 export class Session extends Client {
   constructor({ connectionSettings, ...options }: SessionOptions) {

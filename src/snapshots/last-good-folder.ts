@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   Injectable,
   type OnApplicationBootstrap,
@@ -23,6 +24,8 @@ const FOLDER_MODE = 0o700;
 const TEMPORARY_NAME = /\.json\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 /** A temporary file lives for seconds, unless its process was killed. Clocks of a shared folder may differ. */
 const ABANDONED_AFTER_MS = 3_600_000;
+/** How long the end of the service waits for saves. */
+const LAST_SAVES_LIMIT_MS = 2_000;
 
 export interface LastGoodFile {
   /** Of the file, without its ending: letters, digits, dots and dashes. */
@@ -67,9 +70,10 @@ export class LastGoodFolder implements OnApplicationBootstrap, OnApplicationShut
     void this.removeAbandonedFiles();
   }
 
-  /** What has begun is written to its end. */
+  /** What has begun is written to its end, unless the folder does not answer. */
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all(this.lastSaves.values());
+    const saves = Promise.all(this.lastSaves.values());
+    await Promise.race([saves, pause(LAST_SAVES_LIMIT_MS, undefined, { ref: false })]);
   }
 
   /** Removes the temporary files of processes that were killed while they wrote. Never throws. */
@@ -94,21 +98,22 @@ export class LastGoodFolder implements OnApplicationBootstrap, OnApplicationShut
   save(file: LastGoodFile, content: unknown): Promise<boolean> {
     if (!this.isOn) return Promise.resolve(false);
     const path = this.pathOf(file);
-    const save = this.saveAfter(this.lastSaves.get(path), { file, content });
+    const document: Document = { version: VERSION, source: file.source, content };
+    const formerSave = this.lastSaves.get(path);
+    const save = this.writeAfter(formerSave, path, document);
     this.lastSaves.set(path, save);
     return save;
   }
 
-  private async saveAfter(
-    former: Promise<boolean> | undefined,
-    { file, content }: { file: LastGoodFile; content: unknown },
+  private async writeAfter(
+    formerSave: Promise<boolean> | undefined,
+    path: string,
+    document: Document,
   ): Promise<boolean> {
-    await former;
-    const path = this.pathOf(file);
+    await formerSave;
     const failure = this.failureOf(path);
     try {
       await mkdir(this.configuration.LAST_GOOD_FOLDER, { recursive: true, mode: FOLDER_MODE });
-      const document: Document = { version: VERSION, source: file.source, content };
       await replaceFile(path, JSON.stringify(document));
       this.metrics.lastGoodWrites.inc({ result: 'written' });
       failure.succeeded();

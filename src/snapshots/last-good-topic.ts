@@ -2,9 +2,8 @@ import type { DatabaseClock } from '../database/database-clock.js';
 import type { DatabaseSessions } from '../database/database-sessions.js';
 import { messageOf } from '../telemetry/error-message.js';
 import { BackOff } from '../timers/back-off.js';
-import { wait } from '../timers/wait.js';
 import type { LastGoodFile, LastGoodFolder } from './last-good-folder.js';
-import type { Content, PolledSnapshot } from './polled-snapshot.js';
+import type { Content } from './polled-snapshot.js';
 import type { Topic } from './topic.js';
 
 /** How soon a change is written, and the least time between two writes. */
@@ -46,15 +45,6 @@ export class LastGoodTopic<T> {
   /** How long to wait until content is offered again. */
   get pauseMs(): number {
     return this.backOff.pauseMs;
-  }
-
-  /** Keeps in the file what the database has confirmed, until `signal` is aborted. */
-  async persist(snapshot: PolledSnapshot<T>, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      const { state } = snapshot;
-      if (state.name === 'current') await this.saveIfDue(state.content);
-      await wait(this.pauseMs, signal);
-    }
   }
 
   /** Writes the content if it is another one than that of the file, or was confirmed long after. */

@@ -39,12 +39,12 @@ export type SnapshotState<T> =
     };
 
 /**
- * The value of a topic that is served, and what is known of the database's content. SnapshotFollower asks the database,
- * and calls a method for each thing that came of it. The snapshot is always in one of these states:
+ * The value of a topic that is served, and what is known of the database's content. SnapshotFollower asks the
+ * database, and calls a method for each thing that came of it. The snapshot is always in one of these states:
  *
  * | State | What is served | What it means | What ends it |
  * |---|---|---|---|
- * | never-asked | nothing | no question had an outcome yet | a failure, a stamp, a kept value |
+ * | never-asked | nothing | no poll had an outcome yet | a failure, a stamp, a kept value |
  * | unreachable | nothing | the database did not answer | a stamp, a kept value |
  * | unread | nothing | it has named a stamp; the content was not read yet | a reading, a kept value with that stamp |
  * | restored | a kept value | the database has not answered yet | a stamp |
@@ -53,12 +53,12 @@ export type SnapshotState<T> =
  * | unservable | nothing | its content was read, and cannot be served | another stamp, a servable reading |
  * | unservable-former-served | the former content | the same | another stamp, a servable reading |
  *
- * While the database is away the state stays what it was: `ageSeconds` says how old its last word is. A value is served
- * wholly or not at all. It is given up for another one only, or when the database disowns what an earlier process kept.
+ * While the database is away the state stays what it was: `ageSeconds` says how old its last word is. A value is
+ * served wholly or not at all. It is given up for another one only, or when the database disowns a kept one.
  *
  * In `outdated` a key that was revoked still passes. Reading the list takes milliseconds. It takes longer only while
- * another session holds an exclusive lock on the table (ALTER TABLE), or where the reading fails, which is in the log:
- * then until `ageSeconds` has reached the greatest age of the topic, and nobody passes.
+ * another session holds an exclusive lock on the table (ALTER TABLE), or where the reading fails, which is in the log.
+ * It ends at the latest when `ageSeconds` has reached the greatest age of the topic: then every key is refused.
  */
 export class PolledSnapshot<T> {
   private currentState: SnapshotState<T> = { name: 'never-asked' };

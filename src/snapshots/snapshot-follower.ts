@@ -45,8 +45,8 @@ interface Reading<T> {
 }
 
 /**
- * Keeps a snapshot equal to the database. A poll asks for the stamp, four times a second. If it is another one, a reload
- * reads everything. A failure leaves the snapshot as it is, and nothing is waited for longer than a few seconds.
+ * Keeps a snapshot equal to the database. A poll asks for the stamp, four times a second. If it is another one, a
+ * reload reads everything. A failure leaves the snapshot as it is, and nothing is awaited longer than a few seconds.
  */
 export class SnapshotFollower<T> {
   private readonly backOff = new BackOff({
@@ -67,6 +67,16 @@ export class SnapshotFollower<T> {
       const startedAtMs = performance.now();
       await this.tryToPoll(signal);
       await wait(startedAtMs + this.backOff.pauseMs - performance.now(), signal);
+    }
+  }
+
+  /** Keeps in LAST_GOOD_FOLDER what the database has confirmed, until `signal` is aborted. */
+  async persist(signal: AbortSignal): Promise<void> {
+    const { snapshot, lastGood } = this.options;
+    while (!signal.aborted) {
+      const { state } = snapshot;
+      if (state.name === 'current') await lastGood.saveIfDue(state.content);
+      await wait(lastGood.pauseMs, signal);
     }
   }
 

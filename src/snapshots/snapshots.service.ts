@@ -14,9 +14,6 @@ import { PolledSnapshot } from './polled-snapshot.js';
 import { SnapshotFollower } from './snapshot-follower.js';
 import type { Topic, TopicName } from './topic.js';
 
-/** Works until `signal` is aborted. */
-type Loop = (signal: AbortSignal) => Promise<void>;
-
 /**
  * Follows the database, each topic in a session of its own, so that a revoked key never waits for codes. The start does
  * not wait for it, since the database may be away.
@@ -24,7 +21,7 @@ type Loop = (signal: AbortSignal) => Promise<void>;
 @Injectable()
 export class SnapshotsService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly snapshots = new Map<TopicName, PolledSnapshot<unknown>>();
-  private readonly loops: Loop[] = [];
+  private readonly followers: Pick<SnapshotFollower<unknown>, 'run' | 'persist'>[] = [];
   private running: readonly Promise<void>[] = [];
   private readonly stopping = new AbortController();
 
@@ -75,17 +72,18 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
       logger,
     });
     this.snapshots.set(topic.name, snapshot);
-    this.loops.push((signal) => follower.run(signal));
-    if (folder.isOn) this.loops.push((signal) => lastGood.persist(snapshot, signal));
+    this.followers.push(follower);
     return snapshot;
   }
 
   onApplicationBootstrap(): void {
     const { signal } = this.stopping;
-    this.running = this.loops.map((loop) => loop(signal));
+    this.running = this.followers.map((follower) => follower.run(signal));
+    if (!this.folder.isOn) return;
+    for (const follower of this.followers) void follower.persist(signal);
   }
 
-  /** Not before: while it drains, a replica still serves committed changes. */
+  /** While it drains, a replica still serves committed changes. So they are followed until Nest has closed the port. */
   async onApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await Promise.all(this.running);

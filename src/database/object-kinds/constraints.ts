@@ -1,6 +1,6 @@
 /**
- * All constraints of tables, with the statements that make them. Whether PostgreSQL has checked the rows that were there
- * (`not valid`) is not compared, since somebody may check them later.
+ * All constraints of tables, with the statements that make them. Whether PostgreSQL has checked the rows that were
+ * there (`not valid`) is not compared, since somebody may have them checked later.
  */
 const DESCRIBED_CONSTRAINTS = `
   select
