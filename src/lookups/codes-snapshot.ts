@@ -34,9 +34,8 @@ export class CodesSnapshot {
     private readonly index: CodeIndex,
     private readonly momentMs: number,
   ) {
-    const { momentsMs } = index;
-    this.sinceMs = momentsMs.findLast((each) => each <= momentMs) ?? -Infinity;
-    this.untilMs = momentsMs.find((each) => each > momentMs) ?? Infinity;
+    this.sinceMs = index.momentsMs.findLast((each) => each <= momentMs) ?? -Infinity;
+    this.untilMs = index.nextMomentMs(momentMs);
     for (const area of AREAS) this.supportedValuesByArea.set(area, this.makeSupportedValues(area));
     this.allCodes = this.makeCommunicationCodes({});
     this.allCodes.compress();

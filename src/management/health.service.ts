@@ -28,14 +28,19 @@ export class HealthService {
   /** Why the service is not ready, in sentences. */
   get obstacles(): readonly string[] {
     const drain = this.draining.isDraining ? 'The service is shutting down.' : undefined;
-    const all = [drain, this.codes.obstacle, this.apiKeys.obstacle, this.issuers.obstacle];
+    const all = [
+      drain,
+      this.codes.unavailableReason,
+      this.apiKeys.unavailableReason,
+      this.issuers.obstacle,
+    ];
     return all.filter((obstacle) => obstacle !== undefined);
   }
 
   /** What the database holds and the service does not serve, in sentences. The service may be ready nevertheless. */
   get refusals(): readonly string[] {
-    const { refusal } = this.codes;
-    return refusal === undefined ? [] : [refusal];
+    const { unservableReason } = this.codes;
+    return unservableReason === undefined ? [] : [unservableReason];
   }
 
   /** What is served from LAST_GOOD_FOLDER, since the database or an issuer has not answered yet. */

@@ -85,12 +85,12 @@ export class ManagementServer implements OnApplicationShutdown {
     });
   }
 
-  private async page(): Promise<Resource> {
+  private page(): Resource {
     const { isReady, obstacles, refusals } = this.health;
     const body = statePage({
       isReady,
       warnings: [...new Set([...obstacles, ...refusals])], // what is refused at the start is an obstacle, too
-      facts: await this.state.facts(),
+      facts: this.state.facts(),
       parts: this.state.parts,
     });
     const headers = {

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import type { Issuer } from '../auth/issuers/issuer.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
+import { DatabaseStatus } from '../database/database-status.js';
 import { CodesService } from '../lookups/codes.service.js';
-import { Metrics } from '../telemetry/metrics.js';
 import { version } from '../telemetry/version.js';
 import { type Cell, durationOf, momentOf } from './cell.js';
 
@@ -45,7 +45,7 @@ export class StateService {
     private readonly codes: CodesService,
     private readonly apiKeys: ApiKeysService,
     private readonly issuers: IssuersService,
-    private readonly metrics: Metrics,
+    private readonly databaseStatus: DatabaseStatus,
   ) {}
 
   get parts(): readonly PartOfState[] {
@@ -54,10 +54,9 @@ export class StateService {
     return figures.map(partOf);
   }
 
-  async facts(): Promise<readonly Fact[]> {
-    const { values } = await this.metrics.databaseUp.get();
-    const isDatabaseUp = values[0]?.value === 1;
-    const nextMomentMs = this.codes.present()?.untilMs ?? Infinity;
+  facts(): readonly Fact[] {
+    const isDatabaseUp = this.databaseStatus.isUp;
+    const { nextMomentMs } = this.codes;
     return [
       { name: 'Version', value: { text: version } },
       {
@@ -88,7 +87,7 @@ export class StateService {
       name: 'Codes',
       stateName: polled.state.name,
       count: rows ? rows.values.length + rows.records.length : 0,
-      servedSinceMs: polled.servedSinceMs,
+      servedSinceMs: polled.servedSinceEpochMs,
       ageSeconds: polled.ageSeconds,
       secondsUntilRefusal: polled.value ? Infinity : 0,
     };
@@ -100,7 +99,7 @@ export class StateService {
       name: 'API keys',
       stateName: polled.state.name,
       count: polled.value?.size ?? 0,
-      servedSinceMs: polled.servedSinceMs,
+      servedSinceMs: polled.servedSinceEpochMs,
       ageSeconds: polled.ageSeconds,
       secondsUntilRefusal,
     };

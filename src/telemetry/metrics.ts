@@ -84,7 +84,7 @@ export class Metrics implements OnModuleInit {
   });
   readonly momentsSwitched = this.counter({
     name: 'moments_switched_total',
-    help: 'Moments at which codes began or ended',
+    help: 'Moments at which codes began or ended, counted by the first request after each',
   });
   readonly tokensVerified = this.counter({
     name: 'tokens_verified_total',
@@ -93,10 +93,6 @@ export class Metrics implements OnModuleInit {
   readonly logLinesDropped = this.counter({
     name: 'log_lines_dropped_total',
     help: 'Log lines that the reader of standard output did not take',
-  });
-  readonly databaseUp = this.gauge({
-    name: 'database_up',
-    help: '1 while the database answers',
   });
   private readonly buildInfo = this.gauge({
     name: 'build_info',

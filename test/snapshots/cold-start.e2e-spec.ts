@@ -72,7 +72,10 @@ const becomesReady = (service: RunningService, remarks = ''): Promise<void> =>
   });
 
 /** The content that a file holds. */
-const contentIn = (topic: string, inFolder = folder): { stamp: string; confirmedAtMs: number } =>
+const contentIn = (
+  topic: string,
+  inFolder = folder,
+): { stamp: string; confirmedAtEpochMs: number } =>
   JSON.parse(readFileSync(join(inFolder, `${topic}.json`), 'utf8')).content;
 
 /** Waits until the files of both topics hold what the database holds, and the issuer has a file. */
@@ -230,7 +233,7 @@ it('the file of the keys says when the database last confirmed them, not when it
   const nextConfirmedAtMs = async (): Promise<number> => {
     const earlier = await writes();
     await until(async () => (await writes()) > earlier);
-    return contentIn('keys', ownFolder).confirmedAtMs;
+    return contentIn('keys', ownFolder).confirmedAtEpochMs;
   };
   await nextConfirmedAtMs(); // it may have begun before
   const first = await nextConfirmedAtMs();

@@ -30,7 +30,7 @@ function start(ends: readonly Ends[]) {
     });
   }
   const polled = new PolledSnapshot<KeyList>();
-  const named = { stamp: 'A', askedAtMs: performance.now() };
+  const named = { stamp: 'A', askedAtMonotonicMs: performance.now() };
   polled.stampNamed(named);
   polled.contentRead(keys, named);
   const metrics = new Metrics();

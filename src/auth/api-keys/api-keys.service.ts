@@ -42,8 +42,8 @@ export class ApiKeysService {
     if (key === undefined || key === '') return refused('missing');
     const listed = this.polled.value?.get(hashApiKey(key));
     if (!listed && !hasValidChecksum(key)) return refused('malformed');
-    const { obstacle } = this;
-    if (obstacle !== undefined) return undecided('no-key-list', obstacle, listed);
+    const { unavailableReason } = this;
+    if (unavailableReason !== undefined) return undecided('no-key-list', unavailableReason, listed);
     if (!listed) return refused('unknown');
     const nowMs = this.clock.now();
     if (listed.revokedAtMs <= nowMs) return refused('revoked', listed);
@@ -53,7 +53,7 @@ export class ApiKeysService {
   }
 
   /** Why keys cannot be checked now, or undefined. */
-  get obstacle(): string | undefined {
+  get unavailableReason(): string | undefined {
     if (!this.polled.value) return 'The list of API keys has not been read yet.';
     if (this.secondsUntilRefusal < 0) return 'The list of API keys is too old.';
     return undefined;
