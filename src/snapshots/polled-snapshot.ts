@@ -49,7 +49,7 @@ export type SnapshotState<T> =
  * | unread | nothing | it has named a stamp; the content was not read yet | a reading, a kept value with that stamp |
  * | restored | a kept value | the database has not answered yet | a stamp |
  * | current | the content | the database named its stamp last | another stamp, an unservable reading |
- * | outdated | the former content | it named another stamp; the content was not read yet | a reading, the former stamp |
+ * | outdated | the former content | it named another stamp; nothing was read since | a reading, the former stamp |
  * | unservable | nothing | its content was read, and cannot be served | another stamp, a servable reading |
  * | unservable-former-served | the former content | the same | another stamp, a servable reading |
  *
