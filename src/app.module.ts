@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AuthModule } from './auth/auth.module.js';
-import { Configuration } from './configuration/configuration.js';
+import type { Configuration } from './configuration/configuration.js';
+import { ConfigurationModule } from './configuration/configuration.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { DocumentationModule } from './documentation/documentation.module.js';
 import { HttpModule } from './http/http.module.js';
@@ -15,10 +16,8 @@ export class AppModule {
   static forRoot(configuration: Configuration): DynamicModule {
     return {
       module: AppModule,
-      global: true, // for the configuration, which all modules may inject
-      providers: [{ provide: Configuration, useValue: configuration }],
-      exports: [Configuration],
       imports: [
+        ConfigurationModule.forRoot(configuration),
         TelemetryModule,
         HttpModule,
         DatabaseModule,

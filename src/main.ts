@@ -9,6 +9,6 @@ setFlagsFromString('--heap-growing-percent=33');
 const processEnd = new ProcessEnd();
 processEnd.listen();
 
-// Imported afterwards, because signals count while everything is loaded
+// Imported after `listen`, because a signal counts also while the service is being loaded
 const { run } = await import('./bootstrap/run.js');
 await run(processEnd);

@@ -33,22 +33,22 @@ export class CredentialsGuard implements CanActivate {
 
     const keyVerdict = this.apiKeys.verify(request.get('Api-Key'));
     if (!keyVerdict.isAccepted) {
-      // The 401 names the faults of both headers at once: those of the token that show without its signature
-      const tokenFault = this.accessTokens.visibleFault(authorization);
-      throw this.refusals.refuse(request, { key: keyVerdict.fault, token: tokenFault });
+      // The 401 names both headers, so the token is judged by what can be seen without its signature
+      const visibleFault = this.accessTokens.visibleFault(authorization);
+      throw this.refusals.refuse(request, { key: keyVerdict, token: visibleFault });
     }
     // Log, metrics and rate limit name the owner of a valid key, whatever becomes of the token
     request.context.caller = keyVerdict.caller;
-    this.rateLimiter.countOrThrow(keyVerdict.caller, request, response);
+    this.rateLimiter.admit(keyVerdict.caller, request, response);
 
     const tokenVerdict = await this.accessTokens.verify(authorization);
     if (!tokenVerdict.isAccepted) {
-      throw this.refusals.refuse(request, { token: tokenVerdict.fault });
+      throw this.refusals.refuse(request, { token: tokenVerdict });
     }
     return true;
   }
 
-  /** What stands at a method counts more than what stands at its class. */
+  /** Whether the route is marked `@Public()`: its method, or else its class. */
   private isPublic(context: ExecutionContext): boolean {
     const places = [context.getHandler(), context.getClass()];
     return this.reflector.getAllAndOverride(Public, places) ?? false;

@@ -1,4 +1,4 @@
 import { Reflector } from '@nestjs/core';
 
-/** Makes a controller, or one of its methods, public: no credentials are needed. A test lists what is public. */
+/** Opens a controller, or one of its methods, to callers without credentials. A test lists all open routes. */
 export const Public = Reflector.createDecorator({ transform: () => true });

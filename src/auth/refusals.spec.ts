@@ -2,12 +2,12 @@ import { expect, it } from '@jest/globals';
 import type { Request } from 'express';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from '../telemetry/metrics.js';
-import type { Fault } from './fault.js';
 import { Refusals } from './refusals.js';
+import { refused, undecided } from './verdict.js';
 
-const UNDECIDED: Fault = { reason: 'no-key-list', undecided: 'No list yet.' };
-const MISSING: Fault = { reason: 'missing' };
-const EXPIRED: Fault = { reason: 'expired' };
+const UNDECIDED = undecided('no-key-list', 'No list yet.');
+const MISSING = refused('missing');
+const EXPIRED = refused('expired');
 
 it.each([
   {

@@ -3,10 +3,10 @@ import type { Request } from 'express';
 import { Configuration } from '../configuration/configuration.js';
 import { type Issue, Problem, retryAfter } from '../problems/problem.js';
 import { Metrics } from '../telemetry/metrics.js';
-import type { Fault } from './fault.js';
+import type { Refused, Undecided } from './verdict.js';
 
 interface Credential {
-  /** In the log and the metrics. */
+  /** The name in the log and the metrics. */
   readonly name: string;
   readonly header: string;
   readonly remedy: string;
@@ -26,22 +26,26 @@ const ACCESS_TOKEN: Credential = {
   invalid: 'Authorization holds no valid access token.',
 };
 
+/** A credential that is not accepted, with its verdict. */
 interface RefusedCredential {
   readonly credential: Credential;
-  readonly fault: Fault;
+  readonly verdict: Refused | Undecided;
 }
 
-/** At least one of the two is there. */
-export interface Faults {
-  readonly key?: Fault;
-  readonly token?: Fault | undefined;
+/** The verdicts on the credentials of a request that are not accepted: one at least. */
+export interface Verdicts {
+  readonly key?: Refused | Undecided;
+  readonly token?: Refused | Undecided | undefined;
 }
 
 const REALM = 'realm="order-lookup-services"';
 const KEY_CHALLENGE = `ApiKey ${REALM}, header="Api-Key"`;
 const BEARER_CHALLENGE = `Bearer ${REALM}`;
 
-/** The problem documents for credentials that are missing, refused or cannot be checked. The log line says why. */
+/**
+ * Makes the problem documents for credentials that are missing, not valid or cannot be checked. The log line of the
+ * request says why; the document does not.
+ */
 @Injectable()
 export class Refusals {
   constructor(
@@ -49,35 +53,35 @@ export class Refusals {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Counts the refusals, keeps them for the log line of the request, and gives its answer. */
-  refuse(request: Request, faults: Faults): Problem {
-    const refused = refusedToName(faults);
-    for (const { credential, fault } of refused) {
-      this.metrics.credentialsRefused.inc({ credential: credential.name, reason: fault.reason });
+  /** Counts the refusal, keeps it for the log line of the request, and gives the answer to the request. */
+  refuse(request: Request, verdicts: Verdicts): Problem {
+    const refused = credentialsToName(verdicts);
+    for (const { credential, verdict } of refused) {
+      this.metrics.credentialsRefused.inc({ credential: credential.name, reason: verdict.reason });
     }
     request.context.refusal = {
       credential: refused.map(({ credential }) => credential.name).join(', '),
-      reason: refused.map(({ fault }) => fault.reason).join(', '),
-      owner: faults.key?.owner,
+      reason: refused.map(({ verdict }) => verdict.reason).join(', '),
+      owner: verdicts.key?.owner,
     };
     return this.problemOf(refused);
   }
 
   private problemOf(refused: readonly RefusedCredential[]): Problem {
-    const undecided = refused.find(isUndecided);
+    const verdicts = refused.map(({ verdict }) => verdict);
+    const undecided = verdicts.find((verdict) => !verdict.isDecided);
     if (undecided) {
       return new Problem('cannot-verify-credentials', {
-        detail: `${undecided.fault.undecided} The credentials may be valid.`,
-        headers: retryAfter(2),
+        detail: `${undecided.explanation} The credentials may be valid.`,
+        headers: { 'Retry-After': retryAfter(2) },
       });
     }
-    const reasons = refused.map(({ fault }) => fault.reason);
-    if (reasons.includes('scope')) return this.insufficientScope();
+    if (verdicts.some(({ reason }) => reason === 'scope')) return this.insufficientScope();
     const circumstances = {
       issues: refused.map(issueOf),
       headers: { 'WWW-Authenticate': [KEY_CHALLENGE, bearerChallenge(refused)] },
     };
-    if (reasons.every((reason) => reason === 'missing')) {
+    if (verdicts.every(({ reason }) => reason === 'missing')) {
       return new Problem('missing-credentials', {
         detail:
           'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
@@ -109,34 +113,30 @@ export class Refusals {
 }
 
 /**
- * The faults that the answer names:
- * - If a header is missing, all that are known: 401, whatever else cannot be decided.
- * - Otherwise, if a credential cannot be decided, that one alone: 503.
- * - Otherwise all: 401 or 403.
+ * The credentials that the answer names:
+ * - If a header is missing, all but those that cannot be decided: the answer is 401 in any case.
+ * - Otherwise, if a credential cannot be decided, that one alone: the answer is 503.
+ * - Otherwise all that are refused: the answer is 401 or 403.
  */
-function refusedToName({ key, token }: Faults): readonly RefusedCredential[] {
+function credentialsToName({ key, token }: Verdicts): readonly RefusedCredential[] {
   const refused: RefusedCredential[] = [];
-  if (key) refused.push({ credential: API_KEY, fault: key });
-  if (token) refused.push({ credential: ACCESS_TOKEN, fault: token });
-  const undecided = refused.filter(isUndecided);
-  const isOneMissing = refused.some(({ fault }) => fault.reason === 'missing');
-  if (isOneMissing) return refused.filter((each) => !isUndecided(each));
+  if (key) refused.push({ credential: API_KEY, verdict: key });
+  if (token) refused.push({ credential: ACCESS_TOKEN, verdict: token });
+  const undecided = refused.filter(({ verdict }) => !verdict.isDecided);
+  const isOneMissing = refused.some(({ verdict }) => verdict.reason === 'missing');
+  if (isOneMissing) return refused.filter(({ verdict }) => verdict.isDecided);
   return undecided.length > 0 ? undecided : refused;
 }
 
-function isUndecided({ fault }: RefusedCredential): boolean {
-  return fault.undecided !== undefined;
-}
-
-/** `error` only where a token was sent (RFC 6750 section 3.1). */
+/** The challenge for the token. It has `error` only where a token was sent (RFC 6750 section 3.1). */
 function bearerChallenge(refused: readonly RefusedCredential[]): string {
   const token = refused.find(({ credential }) => credential === ACCESS_TOKEN);
-  const isSent = token !== undefined && !['missing', 'scheme'].includes(token.fault.reason);
+  const isSent = token !== undefined && !['missing', 'scheme'].includes(token.verdict.reason);
   return isSent ? `${BEARER_CHALLENGE}, error="invalid_token"` : BEARER_CHALLENGE;
 }
 
-function issueOf({ credential, fault }: RefusedCredential): Issue {
+function issueOf({ credential, verdict }: RefusedCredential): Issue {
   const { header, remedy, invalid } = credential;
-  const description = fault.reason === 'missing' ? `${header} is missing: ${remedy}.` : invalid;
+  const description = verdict.reason === 'missing' ? `${header} is missing: ${remedy}.` : invalid;
   return { description, field: header, location: 'header' };
 }

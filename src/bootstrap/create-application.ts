@@ -21,7 +21,7 @@ const STALLED_MS = 60_000;
 
 type Application = NestExpressApplication<ApiServer>;
 
-/** The service as a Nest application that does not listen yet. */
+/** Creates the service as a Nest application that does not listen yet. */
 export async function createApplication(configuration: Configuration): Promise<Application> {
   const app = await NestFactory.create<Application>(
     AppModule.forRoot(configuration),
@@ -33,49 +33,34 @@ export async function createApplication(configuration: Configuration): Promise<A
       routeConflictPolicy: { duplicate: 'error' }, // the second of two equal routes would never be called
     },
   );
-  app.useLogger(app.get(ServiceLogger));
-  app.setGlobalPrefix(configuration.BASE_PATH); // may be empty
-  app.disable('x-powered-by');
-  app.set('query parser', parseQuery);
-  app.set('trust proxy', configuration.TRUSTED_PROXY_HOPS);
-  app.use(
-    requestContext({
-      requestLog: app.get(RequestLog),
-      draining: app.get(Draining),
-      metrics: app.get(Metrics),
-    }),
-  );
-  enableCors(app, configuration);
-  app.use(requestLimits);
+  configureNest(app, configuration);
+  configureExpress(app, configuration);
   configureServer(app);
+  addMiddleware(app, configuration);
   return app;
 }
 
-/** `optimizeEmptyRequests` saves a stream for the body that no request has. Before 24.12 Node.js ignores it. */
-const serverOptions = ({ KEEP_ALIVE_SECONDS }: Configuration) => ({
-  maxHeaderSize: MAX_HEAD_BYTES,
-  headersTimeout: HEADERS_TIMEOUT_MS,
-  requestTimeout: REQUEST_TIMEOUT_MS,
-  connectionsCheckingInterval: 1_000,
-  keepAliveTimeout: KEEP_ALIVE_SECONDS * 1000,
-  requireHostHeader: false, // Node.js would answer without a body, so requestLimits looks at Host
-  optimizeEmptyRequests: true,
-});
+function serverOptions({ KEEP_ALIVE_SECONDS }: Configuration) {
+  return {
+    maxHeaderSize: MAX_HEAD_BYTES,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: 1_000,
+    keepAliveTimeout: KEEP_ALIVE_SECONDS * 1000,
+    requireHostHeader: false, // Node.js would answer without a body, so requestLimits looks at Host
+    optimizeEmptyRequests: true, // saves a stream for the body that no request has; Node.js has it from 24.12 on
+  };
+}
 
-/** Also for errors, so that a page in a browser can read them. Off by default. */
-function enableCors(app: Application, { CORS_ORIGINS }: Configuration): void {
-  if (CORS_ORIGINS.length === 0) return;
-  app.enableCors({
-    origin: CORS_ORIGINS,
-    methods: 'GET, HEAD, OPTIONS',
-    allowedHeaders:
-      'Api-Key, Authorization, Cache-Control, Content-Type, If-None-Match, X-Request-Id, ' +
-      'baggage, traceparent, tracestate', // what tracing agents add
-    exposedHeaders:
-      'ETag, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate',
-    maxAge: 3_600,
-    preflightContinue: true, // unknown addresses would be answered with 204
-  });
+function configureNest(app: Application, { BASE_PATH }: Configuration): void {
+  app.useLogger(app.get(ServiceLogger));
+  app.setGlobalPrefix(BASE_PATH); // may be empty
+}
+
+function configureExpress(app: Application, { TRUSTED_PROXY_HOPS }: Configuration): void {
+  app.disable('x-powered-by');
+  app.set('query parser', parseQuery);
+  app.set('trust proxy', TRUSTED_PROXY_HOPS);
 }
 
 function configureServer(app: Application): void {
@@ -88,10 +73,43 @@ function configureServer(app: Application): void {
   server.on('drop', () => metrics.connectionsRefused.inc({ limit: 'connections' }));
   // requestLimits answers an expectation that cannot be met; Node.js would answer without a body
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-  server.on('clientError', (error, socket: Socket) => parserErrors.handle(error, socket));
+  server.on('clientError', (error, socket: Socket) => {
+    parserErrors.handle(error, server.connectionOf(socket));
+  });
   metrics.addGauge({
     name: 'connections',
     help: 'Open connections on the port of the API',
-    collect: (gauge) => gauge.set(server.openSockets.size),
+    collect: (gauge) => gauge.set(server.openConnectionCount),
+  });
+}
+
+/**
+ * Adds the middleware, whose order matters: each request gets its context first, so that every answer has an id and is
+ * logged; then the fields of CORS, so that a page in a browser can read errors, too; then the limits are checked.
+ */
+function addMiddleware(app: Application, configuration: Configuration): void {
+  app.use(
+    requestContext({
+      server: app.getHttpServer(),
+      requestLog: app.get(RequestLog),
+      draining: app.get(Draining),
+      metrics: app.get(Metrics),
+    }),
+  );
+  if (configuration.CORS_ORIGINS.length > 0) enableCors(app, configuration);
+  app.use(requestLimits);
+}
+
+function enableCors(app: Application, { CORS_ORIGINS }: Configuration): void {
+  app.enableCors({
+    origin: CORS_ORIGINS,
+    methods: 'GET, HEAD, OPTIONS',
+    allowedHeaders:
+      'Api-Key, Authorization, Cache-Control, Content-Type, If-None-Match, X-Request-Id, ' +
+      'baggage, traceparent, tracestate', // tracing agents in a browser add these three
+    exposedHeaders:
+      'ETag, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate',
+    maxAge: 3_600,
+    preflightContinue: true, // otherwise an unknown address would get 204
   });
 }

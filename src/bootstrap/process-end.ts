@@ -5,15 +5,15 @@ const UNCAUGHT_ERRORS = ['uncaughtException', 'unhandledRejection'] as const;
 
 /** The process gets Ctrl-C twice, from the terminal and from npm: a signal within this time counts as the same. */
 const SAME_SIGNAL_MS = 1_000;
-/** What a shell reports for a process that a signal interrupted. */
+/** The status that a shell reports for a process that a signal interrupted. */
 const INTERRUPTED = 130;
 
 type RunningService = Pick<Service, 'logger' | 'stop'>;
 
 /**
  * Ends the process: with status 0 on a signal, with 1 after an error that nobody caught, at the latest on another
- * signal. As process 1 of a container it gets no signal at all before `listen` was called, so that is done before
- * anything else is loaded.
+ * signal. Process 1 of a container gets no signal at all before it listens, so `listen` is called before the service is
+ * loaded.
  */
 export class ProcessEnd {
   private service: RunningService | undefined;
@@ -28,7 +28,7 @@ export class ProcessEnd {
       process.on(event, (error: unknown) => void this.onError(event, error));
   }
 
-  /** From now on there is something to end in order. */
+  /** Has the service stopped before the process ends. Until then there is nothing to stop. */
   watch(service: RunningService): void {
     this.service = service;
   }
@@ -55,14 +55,14 @@ export class ProcessEnd {
     try {
       if (this.service) await stopInOrder(this.service, reason);
     } catch {
-      this.status = 1; // it is in the log, unless the log failed
+      this.status = 1; // stopInOrder has logged the error, unless the log failed
     } finally {
       process.exit(this.status);
     }
   }
 }
 
-/** @throws what `stop` throws, when the log has it */
+/** @throws the error of `stop`, after it was logged */
 async function stopInOrder({ logger, stop }: RunningService, reason: string): Promise<void> {
   logger.log({ message: 'stopping', reason });
   try {

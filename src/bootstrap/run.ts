@@ -4,7 +4,7 @@ import { describeStartFailure } from '../configuration/start-error.js';
 import type { ProcessEnd } from './process-end.js';
 import { startService } from './start-service.js';
 
-/** Starts the service as the environment has it. A start that fails ends the process with status 1. */
+/** Starts the service with the variables of the environment. A start that fails ends the process with status 1. */
 export async function run(processEnd: ProcessEnd): Promise<void> {
   try {
     processEnd.watch(await startService(readConfiguration(process.env)));

@@ -14,7 +14,7 @@ export type Service = Awaited<ReturnType<typeof startService>>;
 
 /**
  * Starts the service on both of its ports.
- * @param beforeListening is called when the ports are about to be used
+ * @param beforeListening is called just before the ports are opened
  * @throws StartError with the variable to change, if a port is not available
  */
 export async function startService(
@@ -26,7 +26,7 @@ export async function startService(
   logWarnings(logger, configuration);
   await app.init();
   const management = app.get(ManagementServer);
-  /** After a signal it answers on for a short time. Then it waits for the answers under way, and closes everything. */
+  /** After a signal requests are answered for DRAIN_SECONDS. Then the ports are closed, and everything else. */
   const stop = async (signal?: string): Promise<void> => {
     try {
       await (app as unknown as NestApplicationContext).close(signal); // the interface lacks the parameter
@@ -58,7 +58,7 @@ function logWarnings(logger: ServiceLogger, configuration: Configuration): void 
   for (const message of warnings) logger.warn({ message });
 }
 
-/** The address at which the server listens then. */
+/** Opens a port. Gives the address of the server. */
 async function listen(
   server: Server,
   variable: 'PORT' | 'MANAGEMENT_PORT',
@@ -77,7 +77,7 @@ async function listen(
     );
   }
   const { port: listening } = server.address() as AddressInfo;
-  return `http://${nameOf(host)}:${listening}`;
+  return `http://${hostInUrl(host)}:${listening}`;
 }
 
 function reasonOf({ code, message }: NodeJS.ErrnoException): string {
@@ -85,8 +85,8 @@ function reasonOf({ code, message }: NodeJS.ErrnoException): string {
   return `cannot be had (${code ?? message})`;
 }
 
-/** Of the host in an address that people can open. */
-function nameOf(host: string): string {
+/** The host as it stands in an address that people can open. */
+function hostInUrl(host: string): string {
   if (['', '0.0.0.0', '::'].includes(host)) return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;
 }

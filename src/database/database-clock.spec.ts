@@ -11,20 +11,24 @@ it('is never ahead of the database, and comes nearer with each measurement that 
   const startMs = performance.now();
   const behindMs = (): number => DAY_MS + performance.now() - startMs - clock.now();
   // The database read its clock 30 ms before the answer was here
-  clock.measured({ databaseMs: DAY_MS - 30, askedAtMs: startMs - 100, answeredAtMs: startMs });
+  clock.measured({
+    databaseEpochMs: DAY_MS - 30,
+    askedAtMonotonicMs: startMs - 100,
+    answeredAtMonotonicMs: startMs,
+  });
   expect(behindMs()).toBeCloseTo(30);
   jest.advanceTimersByTime(DAY_MS);
   const laterMs = performance.now();
   clock.measured({
-    databaseMs: 2 * DAY_MS - 4,
-    askedAtMs: laterMs - 5,
-    answeredAtMs: laterMs,
+    databaseEpochMs: 2 * DAY_MS - 4,
+    askedAtMonotonicMs: laterMs - 5,
+    answeredAtMonotonicMs: laterMs,
   });
   expect(behindMs()).toBeCloseTo(4);
   clock.measured({
-    databaseMs: 2 * DAY_MS - 400,
-    askedAtMs: laterMs - 500,
-    answeredAtMs: laterMs,
+    databaseEpochMs: 2 * DAY_MS - 400,
+    askedAtMonotonicMs: laterMs - 500,
+    answeredAtMonotonicMs: laterMs,
   });
   expect(behindMs()).toBeCloseTo(4);
 });
@@ -32,8 +36,16 @@ it('is never ahead of the database, and comes nearer with each measurement that 
 it.each([-DAY_MS, -500, 500, DAY_MS])('follows the database when it is set by %i ms', (byMs) => {
   const clock = new DatabaseClock();
   const nowMs = performance.now();
-  clock.measured({ databaseMs: DAY_MS, askedAtMs: nowMs - 0.1, answeredAtMs: nowMs });
-  clock.measured({ databaseMs: DAY_MS + byMs, askedAtMs: nowMs - 50, answeredAtMs: nowMs });
+  clock.measured({
+    databaseEpochMs: DAY_MS,
+    askedAtMonotonicMs: nowMs - 0.1,
+    answeredAtMonotonicMs: nowMs,
+  });
+  clock.measured({
+    databaseEpochMs: DAY_MS + byMs,
+    askedAtMonotonicMs: nowMs - 50,
+    answeredAtMonotonicMs: nowMs,
+  });
   expect(clock.now()).toBeCloseTo(DAY_MS + byMs);
 });
 
@@ -42,6 +54,10 @@ it('is what an earlier process found until the first measurement', () => {
   clock.assumeAhead(DAY_MS);
   expect(clock.aheadMs).toBeCloseTo(DAY_MS);
   const nowMs = performance.now();
-  clock.measured({ databaseMs: Date.now() + 5, askedAtMs: nowMs, answeredAtMs: nowMs });
+  clock.measured({
+    databaseEpochMs: Date.now() + 5,
+    askedAtMonotonicMs: nowMs,
+    answeredAtMonotonicMs: nowMs,
+  });
   expect(clock.aheadMs).toBeCloseTo(5);
 });

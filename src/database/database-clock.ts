@@ -3,11 +3,11 @@ import { Injectable } from '@nestjs/common';
 /** One question to the database for its time. */
 export interface ClockMeasurement {
   /** What the database answered, in milliseconds since the epoch. */
-  readonly databaseMs: number;
-  /** When it was asked, by the monotonic clock. */
-  readonly askedAtMs: number;
-  /** When the answer was there, by the monotonic clock. */
-  readonly answeredAtMs: number;
+  readonly databaseEpochMs: number;
+  /** When it was asked, by the monotonic clock of the process. */
+  readonly askedAtMonotonicMs: number;
+  /** When the answer was there, by the monotonic clock of the process. */
+  readonly answeredAtMonotonicMs: number;
 }
 
 /**
@@ -28,7 +28,7 @@ export class DatabaseClock {
     return performance.now() + this.offsetMs;
   }
 
-  /** By how much it is ahead of this machine's clock. */
+  /** How far it is ahead of this machine's clock. */
   get aheadMs(): number {
     return this.now() - Date.now();
   }
@@ -42,9 +42,10 @@ export class DatabaseClock {
    * The database read its clock between question and answer, so the offset is between two bounds. If the present one
    * is outside of them, the lower one takes its place. Otherwise the present one is at least as good.
    */
-  measured({ databaseMs, askedAtMs, answeredAtMs }: ClockMeasurement): void {
-    const leastOffsetMs = databaseMs - answeredAtMs;
-    const mostOffsetMs = databaseMs - askedAtMs;
+  measured(measurement: ClockMeasurement): void {
+    const { databaseEpochMs, askedAtMonotonicMs, answeredAtMonotonicMs } = measurement;
+    const leastOffsetMs = databaseEpochMs - answeredAtMonotonicMs;
+    const mostOffsetMs = databaseEpochMs - askedAtMonotonicMs;
     const { offsetMs } = this;
     const fits = offsetMs !== undefined && offsetMs >= leastOffsetMs && offsetMs <= mostOffsetMs;
     if (!fits) this.offsetMs = leastOffsetMs;

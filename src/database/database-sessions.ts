@@ -1,5 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
+import type { Pool } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { ConnectionSettings } from './connection-settings.js';
@@ -20,19 +21,24 @@ const BEGIN_READING = `begin isolation level repeatable read, read only, not def
   set local enable_seqscan = off;
   set local enable_sort = off`;
 
-/** Gives sessions of TypeORM's pool. Unlike the data source itself, it may be used while the database is away. */
+/**
+ * Gives sessions of TypeORM's pool. Unlike the data source itself, it may be used while the database is away: each use
+ * tries to initialize the data source until that has succeeded once.
+ */
 @Injectable()
-export class DatabaseSessions {
-  private initializing: Promise<void> | undefined;
+export class DatabaseSessions implements OnApplicationShutdown {
+  /** The attempt that is under way, or the one that succeeded. */
+  private initialization: Promise<void> | undefined;
+  private isEnding = false;
 
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
     private readonly connectionSettings: ConnectionSettings,
   ) {}
 
-  /** Whether the database has answered since the start. */
-  get isInitialized(): boolean {
-    return this.dataSource.isInitialized;
+  /** Whether the database has answered since the start, and the service does not end. */
+  get isUsable(): boolean {
+    return this.dataSource.isInitialized && !this.isEnding;
   }
 
   /** Which database it is, without user and password. */
@@ -40,8 +46,12 @@ export class DatabaseSessions {
     return this.connectionSettings.databaseName;
   }
 
-  /** Uses a session. After an error it is closed: a query that got no answer in time would block the next one. */
+  /**
+   * Uses a session. After an error it is closed: a query that got no answer in time would block the next one. So nobody
+   * has to roll back a transaction that failed.
+   */
   async withSession<T>(use: (manager: EntityManager, session: Session) => Promise<T>): Promise<T> {
+    if (this.isEnding) throw new Error('the service is shutting down');
     if (!this.hasFreeSession) this.connectionSettings.refresh();
     await this.initialize();
     const runner = this.dataSource.createQueryRunner();
@@ -56,37 +66,62 @@ export class DatabaseSessions {
     }
   }
 
-  /** If not, the pool makes a connection next. */
+  /** TypeORM's module closes the data source later, but does not know of an attempt that is under way. */
+  async onApplicationShutdown(): Promise<void> {
+    this.isEnding = true;
+    try {
+      await this.initialization;
+    } catch {
+      // The attempt failed, so there is nothing to close
+    }
+  }
+
+  /** If there is none, the pool makes a connection next. */
   private get hasFreeSession(): boolean {
     if (!this.dataSource.isInitialized) return false;
-    const { master: pool } = this.dataSource.driver as PostgresDriver;
+    const pool: Pool = (this.dataSource.driver as PostgresDriver).master;
     return pool.idleCount > 0;
   }
 
-  /** Once, however many ask at the same time. */
-  private initialize(): Promise<void> | undefined {
-    if (this.dataSource.isInitialized) return undefined;
-    this.initializing ??= this.tryToInitialize();
-    return this.initializing;
+  /** One attempt serves all who ask at the same time. */
+  private initialize(): Promise<void> {
+    this.initialization ??= this.tryToInitialize();
+    return this.initialization;
   }
 
   /** A failure is not kept: the next one who asks tries again. */
   private async tryToInitialize(): Promise<void> {
     try {
       await this.dataSource.initialize();
-    } finally {
-      this.initializing = undefined;
+    } catch (error) {
+      this.initialization = undefined;
+      this.abandonPool();
+      throw error;
     }
+  }
+
+  /**
+   * TypeORM 1.1.1 keeps the pool of an attempt that failed after the login, with a session in use, and the next attempt
+   * makes another pool. Nothing is awaited: the database may answer no more, and the next attempt must not wait for it.
+   */
+  private abandonPool(): void {
+    const driver = this.dataSource.driver as PostgresDriver;
+    const pool: Pool | undefined = driver.master;
+    if (!pool) return;
+    driver.master = undefined;
+    const usedRunners = [...driver.connectedQueryRunners]; // each takes itself off TypeORM's list
+    for (const runner of usedRunners) void runner.release();
+    void pool.end();
   }
 }
 
 /** Runs `read` in one transaction, in which all queries see the same state of the database. */
-export async function readTransaction<T>(
+export async function inReadTransaction<T>(
   manager: EntityManager,
   read: () => Promise<T>,
 ): Promise<T> {
   await manager.query(BEGIN_READING);
   const result = await read();
-  await manager.query('commit');
+  await manager.query('commit'); // no rollback after an error: `withSession` closes the session
   return result;
 }

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { ConnectionSettings } from './connection-settings.js';
 import { DatabaseClock } from './database-clock.js';
 import { DatabaseSessions } from './database-sessions.js';
+import { DatabaseStatus } from './database-status.js';
 import { poolOptions } from './session.js';
 
 /** Apart, since TypeORM's module needs it as well. */
@@ -18,7 +19,7 @@ class ConnectionModule {}
       useFactory: poolOptions,
     }),
   ],
-  providers: [DatabaseClock, DatabaseSessions],
-  exports: [ConnectionModule, DatabaseClock, DatabaseSessions],
+  providers: [DatabaseClock, DatabaseSessions, DatabaseStatus],
+  exports: [ConnectionModule, DatabaseClock, DatabaseSessions, DatabaseStatus],
 })
 export class DatabaseModule {}

@@ -11,28 +11,34 @@ function momentOr(absentMs: number): ValueTransformer {
   return {
     from(value: Date | string | number | null): number {
       if (value === null) return absentMs;
+      // pg gives a number for `infinity` alone, which the constraints of the tables prevent
       if (typeof value === 'number') return value;
-      return new Date(value).getTime();
+      const momentMs = new Date(value).getTime();
+      if (Number.isNaN(momentMs)) throw new RangeError('a moment is not in the years 1 to 9999');
+      return momentMs;
     },
     to: (value: unknown) => value,
   };
 }
 
-const momentOrAlways = momentOr(-Infinity);
-const momentOrNever = momentOr(Infinity);
+export const momentOrAlways = momentOr(-Infinity);
+export const momentOrNever = momentOr(Infinity);
 
-/** When a code is in force: from `validFrom` until just before `validUntil`, infinite where there is no bound. */
+/**
+ * When a code is in force: from `validFromMs` until just before `validUntilMs`, in milliseconds since the epoch. Where
+ * there is no bound they are infinite.
+ */
 export interface Validity {
-  readonly validFrom: number;
-  readonly validUntil: number;
+  readonly validFromMs: number;
+  readonly validUntilMs: number;
 }
 
 abstract class ValidityColumns implements Validity {
   @Column('timestamptz', { name: 'valid_from', transformer: momentOrAlways })
-  validFrom: number;
+  validFromMs: number;
 
   @Column('timestamptz', { name: 'valid_until', transformer: momentOrNever })
-  validUntil: number;
+  validUntilMs: number;
 }
 
 /** Which property of which area returns which list. */
@@ -44,7 +50,7 @@ export class AreaProperty {
   @Column('text', { name: 'code_list' }) codeList: string;
 }
 
-/** One value of a list. Values keep their order by position. */
+/** One value of a list. The values are answered in the order of their positions. */
 @Entity('code_list_value')
 export class CodeListValue extends ValidityColumns {
   @PrimaryColumn('text', { name: 'code_list' }) codeList: string;
@@ -68,9 +74,10 @@ export class ApiKey {
   @Column('bytea', { name: 'key_hash' })
   keyHash: Buffer;
 
+  /** In milliseconds since the epoch, like `revokedAtMs`; Infinity if there is no such time. */
   @Column('timestamptz', { name: 'expires_at', transformer: momentOrNever })
-  expiresAt: number;
+  expiresAtMs: number;
 
   @Column('timestamptz', { name: 'revoked_at', transformer: momentOrNever })
-  revokedAt: number;
+  revokedAtMs: number;
 }

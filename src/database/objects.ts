@@ -3,7 +3,8 @@
 // to the migrations.
 import { readFileSync } from 'node:fs';
 import type { Client } from 'pg';
-import { type DatabaseObject, OBJECT_KINDS, SURPLUS_PRIVILEGES } from './object-kinds.js';
+import { type DatabaseObject, OBJECT_KINDS } from './object-kinds.js';
+import { SURPLUS_PRIVILEGES } from './object-kinds/surplus-privileges.js';
 
 /** An object that is not what it must be. */
 export interface ObjectFault {

@@ -49,14 +49,18 @@ interface SessionOptions extends ClientConfig {
   readonly connectionSettings: ConnectionSettings;
 }
 
-/** A connection to PostgreSQL, with the settings of the moment at which the pool makes it. */
+/**
+ * A connection to PostgreSQL, with the settings of the moment at which the pool makes it. The connection string may
+ * hold any parameter of pg. But the limit of a query and keep-alive are ours: they tell that the database is away.
+ */
 export class Session extends Client {
   constructor({ connectionSettings, ...options }: SessionOptions) {
     super({
-      keepAlive: true,
-      keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
       ...options,
       ...connectionSettings.current,
+      query_timeout: options.query_timeout,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     });
     // Without a listener an error of a session that is in use would end the process. Its query fails as well
     this.on('error', () => undefined);

@@ -7,7 +7,7 @@ import { ProblemPagesController } from './problem-pages/problem-pages.controller
 
 @Module({})
 export class DocumentationModule {
-  /** With DOCUMENTATION=off the pages of problem types remain: the type of every problem is the address of one. */
+  /** With DOCUMENTATION=off the pages of problem types remain: the type of each problem is the address of one. */
   static forRoot({ DOCUMENTATION }: Configuration): DynamicModule {
     const documentation = DOCUMENTATION === 'on' ? [DocsController, OpenApiController] : [];
     return {

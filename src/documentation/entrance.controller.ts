@@ -3,11 +3,12 @@ import type { Request } from 'express';
 import { Public } from '../auth/public.decorator.js';
 import { Configuration } from '../configuration/configuration.js';
 import { HTML_PAGE_POLICY, html, htmlPage } from '../html/html.js';
-import { Answer } from '../http/answer.js';
+import type { Answer } from '../http/answer.js';
 import { Problem } from '../problems/problem.js';
+import { HTML, documentationAnswer } from './documentation-answer.js';
 import { prefersHtml } from './prefers-html.js';
 
-/** Where people arrive who type the address of the service into a browser. */
+/** The page for people who type the address of the service into a browser. */
 @Public()
 @Controller()
 export class EntranceController {
@@ -30,8 +31,11 @@ export class EntranceController {
         ${links}
       </ul>
     </main>`;
-    const text = htmlPage({ title: 'Entrance', body });
-    this.page = Answer.page('text/html; charset=utf-8', text, HTML_PAGE_POLICY);
+    this.page = documentationAnswer({
+      contentType: HTML,
+      body: htmlPage({ title: 'Entrance', body }),
+      policy: HTML_PAGE_POLICY,
+    });
   }
 
   @Get()

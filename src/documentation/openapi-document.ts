@@ -9,7 +9,7 @@ interface BearerScheme {
   readonly description: string;
 }
 
-/** The parts of openapi.yaml that are filled in. */
+/** The parts of openapi.yaml that are filled in at the start. */
 interface OpenApiDocument {
   readonly info: object;
   readonly components: { readonly securitySchemes: { readonly accessToken: BearerScheme } };
@@ -20,8 +20,8 @@ const CONTRACT = parse(
 ) as OpenApiDocument;
 
 /**
- * The contract as it stands in openapi.yaml, with what only a running service knows.
- * @param issuer metadata of the first issuer; undefined until they are known, and where it publishes none
+ * Makes the OpenAPI document: the contract as it stands in openapi.yaml, with what only a running service knows.
+ * @param issuer the metadata of the first issuer; undefined until they are known, and where the issuer publishes none
  */
 export function openApiDocument(
   configuration: Configuration,
@@ -40,7 +40,7 @@ export function openApiDocument(
   };
 }
 
-/** Without a token endpoint it stays a bearer token: no secret may be sent to an address that is a guess. */
+/** The scheme of the token: `bearer` without a token endpoint, since no secret may be sent to a guessed address. */
 function accessTokenScheme(
   bearer: BearerScheme,
   issuer: IssuerMetadata | undefined,

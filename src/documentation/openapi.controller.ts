@@ -3,7 +3,8 @@ import { Public } from '../auth/public.decorator.js';
 import type { IssuerMetadata } from '../auth/issuers/discovery.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { Configuration } from '../configuration/configuration.js';
-import { Answer } from '../http/answer.js';
+import type { Answer } from '../http/answer.js';
+import { documentationAnswer } from './documentation-answer.js';
 import { openApiDocument } from './openapi-document.js';
 
 @Public()
@@ -18,7 +19,7 @@ export class OpenApiController {
     this.latest = this.makeFor(undefined);
   }
 
-  /** The document is made again when the metadata of the issuer change. */
+  /** Gives the document, which is made again when the metadata of the first issuer have changed. */
   @Get()
   show(): Answer {
     const issuer = this.issuers.all[0]?.metadata;
@@ -27,7 +28,7 @@ export class OpenApiController {
   }
 
   private makeFor(issuer: IssuerMetadata | undefined) {
-    const text = JSON.stringify(openApiDocument(this.configuration, issuer));
-    return { issuer, answer: Answer.page('application/json', text) };
+    const body = JSON.stringify(openApiDocument(this.configuration, issuer));
+    return { issuer, answer: documentationAnswer({ contentType: 'application/json', body }) };
   }
 }

@@ -1,9 +1,9 @@
 import type { Request } from 'express';
 
-/** In characters. No browser sends more, and reading the field takes time that grows with its square. */
+/** The longest Accept that is read, in characters. No browser sends more, and the time grows with its square. */
 const MAX_ACCEPT_LENGTH = 1_000;
 
-/** Whether a person asks with a browser. A program that accepts anything gets a problem document. */
+/** Whether the caller is a browser. A program that accepts anything gets a problem document. */
 export function prefersHtml(request: Request): boolean {
   const { accept = '' } = request.headers;
   if (accept.length > MAX_ACCEPT_LENGTH) return false;

@@ -1,9 +1,9 @@
-/** Markup that may stand in a page as it is. */
+/** Markup, which is written into a page without being escaped. */
 export class Html {
   constructor(readonly markup: string) {}
 }
 
-/** A list is written without anything between its parts. */
+/** A value in a template. The parts of a list follow one another without a separator. */
 type Part = string | number | Html | readonly Html[];
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -14,7 +14,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** The one way to make HTML here: html`<p>${text}</p>` escapes every text, and leaves what it made itself as it is. */
+/** Makes HTML: html`<p>${text}</p>` escapes each text and each number, and inserts other Html as it is. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   let markup = strings[0] ?? '';
   for (const [index, part] of parts.entries())
@@ -34,11 +34,11 @@ const STYLE = `
   th, td { padding: 0.2rem 1rem 0.2rem 0; text-align: left; vertical-align: top; }
 `;
 
-/** Allows the styles of a page and nothing else. */
+/** The Content-Security-Policy of these pages, which allows their styles and nothing else. */
 export const HTML_PAGE_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** A whole page for people: plain, without a script. */
+/** Makes a whole page, without a script. */
 export function htmlPage({ title, body }: { readonly title: string; readonly body: Html }): string {
   const { markup } = html`<!doctype html>
     <html lang="en">

@@ -1,35 +1,42 @@
 import { type RequestListener, Server, type ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
-import { responsesOf } from './open-responses.js';
+import { Connection } from './connection.js';
 
-/** Node.js's HTTP server, which also knows its open connections. */
+/** Node.js's HTTP server, which also knows what goes on on each of its connections. */
 export class ApiServer extends Server {
-  readonly openSockets = new Set<Socket>();
+  private readonly openConnections = new Set<Connection>();
+  private readonly connectionsBySocket = new WeakMap<Socket, Connection>();
 
   constructor(options: ServerOptions, listener: RequestListener) {
     super(options, listener);
     this.on('connection', (socket: Socket) => this.track(socket));
   }
 
+  get openConnectionCount(): number {
+    return this.openConnections.size;
+  }
+
+  /** @throws Error if the socket is none of this server's */
+  connectionOf(socket: Socket): Connection {
+    const connection = this.connectionsBySocket.get(socket);
+    if (!connection) throw new Error('The socket was not accepted by this server.');
+    return connection;
+  }
+
   /**
-   * Node.js calls this when the port closes. It takes a connection for idle as soon as its answer is written, which
-   * would cut an answer that the client is still reading.
+   * Node.js calls this method when the port closes. Node.js's own method takes a connection for idle as soon as its
+   * answer is written, which would cut an answer that the client is still reading.
    */
   override closeIdleConnections(): void {
-    for (const socket of this.openSockets) {
-      const isIdle = responsesOf(socket).open.size === 0;
-      if (isIdle) socket.destroy();
+    for (const connection of this.openConnections) {
+      if (connection.isIdle) connection.socket.destroy();
     }
   }
 
   private track(socket: Socket): void {
-    keepAddress(socket);
-    this.openSockets.add(socket);
-    socket.once('close', () => this.openSockets.delete(socket));
+    const connection = new Connection(socket);
+    this.connectionsBySocket.set(socket, connection);
+    this.openConnections.add(connection);
+    socket.once('close', () => this.openConnections.delete(connection));
   }
-}
-
-/** Node.js keeps the address once it was read. After a reset it can no longer be had, and the log wants it. */
-function keepAddress(socket: Socket): void {
-  void socket.remoteAddress;
 }

@@ -1,18 +1,18 @@
 import { isIP } from 'node:net';
 
 interface AddressSources {
-  /** Of the connection. Undefined after a reset. */
+  /** The address of the connection; undefined where the client reset the connection at once. */
   readonly peer: string | undefined;
-  /** Express's `request.ips`: the entries of X-Forwarded-For that our own proxies wrote, the outermost first. */
+  /** Express's `request.ips`: the entries of X-Forwarded-For that our proxies have written, the outermost first. */
   readonly forwarded: readonly string[];
-  /** How many proxies are ours. */
+  /** The number of our own proxies (TRUSTED_PROXY_HOPS). */
   readonly hops: number;
 }
 
-/** What the outermost of our own proxies wrote into X-Forwarded-For, or the peer's address. */
+/** The client's address, which the outermost of our proxies wrote into X-Forwarded-For; without proxies, the peer's. */
 export function clientAddress({ peer, forwarded, hops }: AddressSources): string | undefined {
   const peerAddress = peer === undefined ? undefined : withoutPrefix(peer);
-  // With fewer entries than proxies the first entry may be free text of the client
+  // Where there are fewer entries than proxies, the first entry may be free text of the client
   if (forwarded.length !== hops) return peerAddress;
   const [outermost] = forwarded;
   if (outermost === undefined) return peerAddress;
@@ -20,12 +20,12 @@ export function clientAddress({ peer, forwarded, hops }: AddressSources): string
   return isIP(address) > 0 ? address : peerAddress;
 }
 
-/** A socket of both families shows 192.0.2.7 as ::ffff:192.0.2.7 (RFC 4291 section 2.5.5.2). */
+/** Takes off `::ffff:`, with which a socket of both families shows IPv4 addresses (RFC 4291 section 2.5.5.2). */
 function withoutPrefix(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
-/** Some gateways write `192.0.2.7:4711` or `[2001:db8::1]:80`. */
+/** The address of an entry. Some gateways write `192.0.2.7:4711` or `[2001:db8::1]:80`. */
 function withoutPort(entry: string): string {
   const ipv6 = /^\[(?<address>.+)\](?::\d+)?$/.exec(entry);
   const ipv4 = /^(?<address>[\d.]+):\d+$/.exec(entry);

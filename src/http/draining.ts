@@ -3,13 +3,16 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { Configuration } from '../configuration/configuration.js';
 
-/** How long clients may go on reading answers once the port is closed. */
+/** The closing time: how long clients may go on sending a request and reading answers once the port is closed. */
 const CLOSE_MS = 4_000;
 
-/** The end of the service for its callers: for a while requests are still answered, then the port is closed. */
+/**
+ * The end of the service for its callers: requests are answered for DRAIN_SECONDS, until no balancer sends new ones.
+ * Then the port is closed, and connections that are not idle have the closing time.
+ */
 @Injectable()
 export class Draining implements BeforeApplicationShutdown {
-  /** From the signal on: readiness is 503, and answers close their connections. */
+  /** True from the signal on. Readiness is 503 then, and each answer closes its connection. */
   isDraining = false;
 
   constructor(
@@ -17,7 +20,7 @@ export class Draining implements BeforeApplicationShutdown {
     private readonly adapterHost: HttpAdapterHost,
   ) {}
 
-  /** Nest closes the port when this is done. */
+  /** Nest closes the port when this method is done. Without a signal, as after a failed start, there is no draining. */
   async beforeApplicationShutdown(signal?: string): Promise<void> {
     this.isDraining = true;
     if (signal !== undefined) await pause(this.configuration.DRAIN_SECONDS * 1000);

@@ -1,20 +1,20 @@
 import type { Application, NextFunction, Request, Response } from 'express';
 import { Problem } from '../problems/problem.js';
 
-/** What Express's router keeps of a route: its pattern, and its methods in lower case. */
+/** A route in Express's router: its pattern, and its methods in lower case. */
 interface Route {
   readonly path: string;
   readonly methods: Readonly<Record<string, boolean>>;
 }
 
-/** What Express's router keeps in its list. A middleware has no `route`. */
+/** An entry in the list of Express's router. An entry of a middleware has no `route`. */
 interface Layer {
   readonly route?: Route;
   match(path: string): boolean;
 }
 
 /**
- * Stands behind all routes: answers OPTIONS, and refuses the methods that an existing address does not have. Express
+ * The middleware behind all routes: answers OPTIONS, and refuses methods that no route at the address has. Express
  * itself would answer OPTIONS with 200 and a text, and other methods with 404.
  */
 export function otherMethods(request: Request, response: Response, next: NextFunction): void {
@@ -35,7 +35,10 @@ export function otherMethods(request: Request, response: Response, next: NextFun
   next(new Problem('method-not-allowed', { detail }));
 }
 
-/** Express has no public list of its routes: this reads its router's, which package.json pins (docs/decisions.md). */
+/**
+ * The routes of the address. Express has no public list of its routes, so this function reads the list of its router,
+ * whose version package.json pins (docs/decisions.md).
+ */
 function routesAt(request: Request): readonly Route[] {
   const { router } = request.app as Application;
   const layers = router.stack as unknown as readonly Layer[];
@@ -46,7 +49,7 @@ function routesAt(request: Request): readonly Route[] {
   return routes;
 }
 
-/** HEAD is answered wherever GET is, and OPTIONS here. */
+/** The methods of the routes, with HEAD, which Express answers wherever there is GET, and OPTIONS. */
 function methodsOf(routes: readonly Route[]): string[] {
   const methods = new Set<string>();
   for (const route of routes) {

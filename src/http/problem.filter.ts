@@ -8,14 +8,14 @@ import {
 import type { Request, Response } from 'express';
 import { Configuration } from '../configuration/configuration.js';
 import type { ProblemSlug } from '../problems/problem-types.js';
-import { Problem, malformed } from '../problems/problem.js';
+import { Problem } from '../problems/problem.js';
 
 /** Only these statuses have a problem type of ours; all others are `about:blank`. */
 const SLUGS: Readonly<Record<number, ProblemSlug>> = { 400: 'malformed-request', 404: 'not-found' };
-/** Header fields that describe the answer that is not sent. */
+/** Header fields that a handler may have set for the answer that is not sent. */
 const CONTENT_HEADERS = ['Content-Disposition', 'Content-Encoding', 'ETag', 'Last-Modified'];
 
-/** Answers whatever was thrown with a problem document (RFC 9457). */
+/** Answers every exception with a problem document (RFC 9457). */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(private readonly configuration: Configuration) {}
@@ -24,13 +24,14 @@ export class ProblemFilter implements ExceptionFilter {
     const request = host.switchToHttp().getRequest<Request>();
     const response = host.switchToHttp().getResponse<Response>();
     const { context } = request;
-    const problem = problemOf(exception, request);
-    context.problem = problem.slug;
-    if (problem.getStatus() >= 500 && problem !== exception) context.error = exception;
     if (response.headersSent) {
+      context.error = exception;
       response.destroy(); // a cut connection tells the caller that the answer is not whole
       return;
     }
+    const problem = problemFor(exception, request);
+    context.problem = problem.slug;
+    if (problem.getStatus() >= 500 && problem !== exception) context.error = exception;
     for (const name of CONTENT_HEADERS) response.removeHeader(name);
     const { status, headers, body } = problem.render(context.id, this.configuration.baseAddress);
     response.status(status);
@@ -39,24 +40,31 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-function problemOf(exception: unknown, request: Request): Problem {
-  if (!(exception instanceof HttpException)) return faultOfService();
-  const isProblem = exception instanceof Problem;
-  if (exception.getStatus() >= 500) return isProblem ? exception : faultOfService();
-  const { rateLimitProblem } = request.context;
-  if (rateLimitProblem) return rateLimitProblem;
-  return isProblem ? exception : problemOfCaller(exception, request);
+/** The rate limit counts errors, too. Where it is used up, the answer is 429, unless the service itself has failed. */
+function problemFor(exception: unknown, request: Request): Problem {
+  const rateLimitProblem = request.context.conditionalCharge?.charge();
+  const problem = problemOf(exception, request);
+  const isOfService = problem.getStatus() >= 500;
+  if (rateLimitProblem && !isOfService) return rateLimitProblem;
+  return problem;
 }
 
-/** What was thrown stays in the log: it may hold what no caller should see. */
-function faultOfService(): Problem {
+function problemOf(exception: unknown, request: Request): Problem {
+  if (exception instanceof Problem) return exception;
+  if (!(exception instanceof HttpException)) return internalError();
+  if (exception.getStatus() >= 500) return internalError();
+  return problemOfCaller(exception, request);
+}
+
+/** The exception itself is only logged, because its message may hold what no caller should see. */
+function internalError(): Problem {
   return new Problem('internal-error', {
     detail: 'An unexpected condition was met. The log has it under the id of this occurrence.',
   });
 }
 
+/** Nest's messages are for callers, but those of three kinds quote the request, which may hold a credential. */
 function problemOfCaller(exception: HttpException, request: Request): Problem {
-  // The messages of these three name what was sent, which may be a credential
   if (exception instanceof NotFoundException && request.route === undefined) {
     return new Problem('not-found', {
       detail:
@@ -64,15 +72,18 @@ function problemOfCaller(exception: HttpException, request: Request): Problem {
     });
   }
   if (exception.cause instanceof URIError) {
-    return malformed('The percent-encoding of the path is broken.');
+    const detail = 'The percent-encoding of the path is broken.';
+    return new Problem('malformed-request', { detail });
   }
-  if (exception.cause instanceof SyntaxError) return malformed('The body is not valid JSON.');
+  if (exception.cause instanceof SyntaxError) {
+    return new Problem('malformed-request', { detail: 'The body is not valid JSON.' });
+  }
   const status = exception.getStatus();
   const slug = SLUGS[status] ?? 'about:blank';
   return new Problem(slug, { detail: detailOf(exception), status });
 }
 
-/** Nest's pipes give a list of messages. */
+/** The message of an exception, as one text: Nest's pipes give a list of messages. */
 function detailOf(exception: HttpException): string {
   const content = exception.getResponse();
   if (typeof content === 'string') return content;

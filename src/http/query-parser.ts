@@ -2,8 +2,8 @@ import { type ParsedUrlQuery, parse } from 'node:querystring';
 import { Problem } from '../problems/problem.js';
 
 /**
- * Express's setting `query parser`. A `+` is a space.
- * @throws Problem where the percent-encoding is broken or is not UTF-8: node:querystring would pass on something else
+ * Parses the query, as Express's setting `query parser`. A `+` is a space.
+ * @throws Problem 400 if the percent-encoding is broken or is not UTF-8, which node:querystring would replace silently
  */
 export function parseQuery(text: string | null): ParsedUrlQuery {
   const query = text ?? '';
@@ -14,7 +14,7 @@ export function parseQuery(text: string | null): ParsedUrlQuery {
       issues: [{ description, field: '', location: 'query' }],
     });
   }
-  return parse(query, '&', '=', { maxKeys: 0 }); // by default it drops what follows a thousand names
+  return parse(query, '&', '=', { maxKeys: 0 }); // by default all parameters behind the first thousand are dropped
 }
 
 function isDecodable(text: string): boolean {

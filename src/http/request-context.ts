@@ -1,6 +1,8 @@
-import type { Problem } from '../problems/problem.js';
+import type { ConditionalCharge } from '../auth/conditional-charge.js';
 import type { RequestSpan } from '../telemetry/request-span.js';
+import type { Connection } from './connection.js';
 
+/** The client that an API key belongs to. */
 export interface Caller {
   readonly keyId: string;
   readonly client: string;
@@ -10,23 +12,24 @@ export interface Caller {
 export interface Refusal {
   readonly credential: string;
   readonly reason: string;
-  /** Whose key it is, where it is one of ours, revoked or expired included. */
+  /** The caller whose API key was sent, if the key is one of ours: a key in force, or a revoked or expired one. */
   readonly owner?: Caller | undefined;
 }
 
 /** What the service knows of a request: for its answer, its log line and its metrics. */
 export interface RequestContext {
   readonly id: string;
-  /** By the monotonic clock. */
-  readonly startedAtMs: number;
+  readonly connection: Connection;
+  /** When the request began, by the monotonic clock; undefined where Node.js does not tell. */
+  readonly startedAtMs: number | undefined;
   readonly span?: RequestSpan | undefined;
   caller?: Caller;
   refusal?: Refusal;
-  /** The rate limit of the caller is used up: any answer but a 304 is refused with this. */
-  rateLimitProblem?: Problem;
+  /** Set by the guard where the rate limit counts the request only once its answer is known. */
+  conditionalCharge?: ConditionalCharge;
   /** The problem type of the answer. */
   problem?: string;
-  /** What was thrown, if it is a fault of the service. */
+  /** What was thrown, if the service is to blame for it. */
   error?: unknown;
 }
 

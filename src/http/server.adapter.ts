@@ -9,7 +9,7 @@ import { otherMethods } from './other-methods.js';
 /** Nest's adapter for Express, on a server with options of our own. */
 export class ServerAdapter extends ExpressAdapter {
   constructor(private readonly serverOptions: ServerOptions) {
-    // Express makes its router with the first middleware, which is Nest's own: later these settings have no effect
+    // Express reads both settings when it makes its router, with the first middleware, which is one of Nest's
     super(express().enable('case sensitive routing').enable('strict routing'));
   }
 
@@ -18,32 +18,47 @@ export class ServerAdapter extends ExpressAdapter {
     this.httpServer = new ApiServer(this.serverOptions, listener);
   }
 
-  /** Nest would answer only below the global prefix. */
+  /** Registers the last handlers for every path. Nest itself would register them only below the global prefix. */
   override setNotFoundHandler(handler: RequestHandler): void {
     this.use(otherMethods);
     this.use(handler);
   }
 
   override reply(response: Response, body: unknown, status?: number): unknown {
-    if (body instanceof Answer) return body.sendTo(response);
-    throwIfLimited(response, body);
+    const { req: request } = response;
+    chargeOrThrow(request, body);
+    if (body instanceof Answer) return body.sendTo(request, response);
     if (body instanceof StreamableFile) body.setErrorHandler(passToFilter);
     return super.reply(response, body, status);
   }
 }
 
-/** @throws Problem 429 if the rate limit of the caller is used up: only an Answer may be a 304, which costs nothing */
-function throwIfLimited(response: Response, body: unknown): void {
-  const { rateLimitProblem } = response.req.context;
-  if (!rateLimitProblem) return;
-  if (body instanceof StreamableFile) body.getStream().destroy(); // it may hold an open file
-  throw rateLimitProblem;
+/**
+ * Has the rate limit count a conditional request whose answer is no 304. For an answer of Express itself that is known
+ * only at the end, so such an answer counts here, and its count is taken back if it was a 304.
+ * @throws Problem 429 if the limit is used up
+ */
+function chargeOrThrow(request: Request, body: unknown): void {
+  const { conditionalCharge } = request.context;
+  if (!conditionalCharge) return;
+  if (body instanceof Answer && body.isNotModifiedFor(request)) {
+    conditionalCharge.waive();
+    return;
+  }
+  const problem = conditionalCharge.charge();
+  if (!problem) return;
+  if (body instanceof StreamableFile) body.getStream().destroy(); // the stream may hold an open file
+  throw problem;
 }
 
-/** Express calls back where it cannot route a target, instead of an HTML page: then requestLimits refuses it. */
+/**
+ * Runs Express for each request. Express calls back where it cannot parse a target, instead of sending its HTML page.
+ * Then the request runs once more under a path that Express can parse, so that requestLimits refuses its real target.
+ */
 function listenerOf(app: Express) {
   return (request: IncomingMessage, response: ServerResponse): void => {
-    if (!request.socket.writable) return; // the rest of a packet, of which there may be a thousand requests
+    // The connection was closed, but Node.js runs all requests of a packet, of which there may be thousands
+    if (!request.socket.writable) return;
     app(request as Request, response as Response, () => {
       request.url = '/';
       app(request, response);
@@ -51,8 +66,9 @@ function listenerOf(app: Express) {
   };
 }
 
-/** Nest would answer 400 in plain text where a file cannot be read. */
+/** Passes the failure of a file to ProblemFilter. Nest itself would answer 400 in plain text. */
 function passToFilter(error: Error, response: object): void {
-  const { req: request } = response as Response;
+  const { req: request, destroyed, writableEnded } = response as Response;
+  if (destroyed || writableEnded) return; // the client left, or has all bytes
   request.next?.(error);
 }

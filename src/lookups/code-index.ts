@@ -16,6 +16,11 @@ export class CodeIndex {
     this.momentsMs = momentsOf(rows);
   }
 
+  /** The first moment after this one at which a code begins or ends, or Infinity. */
+  nextMomentMs(momentMs: number): number {
+    return this.momentsMs.find((each) => each > momentMs) ?? Infinity;
+  }
+
   /**
    * The records of all moments that match, in the order of the answers. A match is exact and case-sensitive, and both
    * filters together mean AND.
@@ -34,9 +39,9 @@ export class CodeIndex {
 function momentsOf({ values, records }: CodeRows): number[] {
   const moments = new Set<number>();
   for (const rows of [values, records]) {
-    for (const { validFrom, validUntil } of rows) {
-      if (validFrom > -Infinity) moments.add(validFrom);
-      if (validUntil < Infinity) moments.add(validUntil);
+    for (const { validFromMs, validUntilMs } of rows) {
+      if (validFromMs > -Infinity) moments.add(validFromMs);
+      if (validUntilMs < Infinity) moments.add(validUntilMs);
     }
   }
   return [...moments].sort((one, other) => one - other);

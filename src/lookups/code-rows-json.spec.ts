@@ -6,10 +6,10 @@ const ROWS: CodeRows = {
   properties: AREAS.map((area) => ({ area, property: 'p', position: 1, codeList: 'l' })),
   values: [
     { codeList: 'l', value: '10', position: 1, ...ALWAYS },
-    { codeList: 'l', value: '9', position: 2, ...ALWAYS, validFrom: Date.UTC(9999, 11, 31) },
+    { codeList: 'l', value: '9', position: 2, ...ALWAYS, validFromMs: Date.UTC(9999, 11, 31) },
   ],
   records: [
-    { codeType: 'T', code: '"\\𝄞', description: 'é', ...ALWAYS, validUntil: -62_135_596_800_000 },
+    { codeType: 'T', code: '"\\𝄞', description: 'é', ...ALWAYS, validUntilMs: -62_135_596_800_000 },
   ],
 };
 
@@ -30,7 +30,7 @@ it.each([
     what: 'a description that is missing',
     spoil: () => spoilt('records', 'description', undefined),
   },
-  { what: 'a moment that is a text', spoil: () => spoilt('records', 'validFrom', '2026') },
+  { what: 'a moment that is a text', spoil: () => spoilt('records', 'validFromMs', '2026') },
   { what: 'a position that is no number', spoil: () => spoilt('values', 'position', '1') },
 ])('rows of another form are refused: $what', ({ spoil }) => {
   expect(() => codeRowsFromJson(spoil())).toThrow('it is damaged');
@@ -45,6 +45,20 @@ it('rows that cannot be served are refused: no property of an area', () => {
   expect(() => codeRowsFromJson({ ...json(), properties: [] })).toThrow(
     'the area order-update has no property',
   );
+});
+
+it('a bound that is no moment is refused, since JSON would make no bound of it', () => {
+  const record = { codeType: 'T', code: 'C', description: 'D' };
+  const records = [{ ...record, validFromMs: NaN, validUntilMs: Infinity }];
+  expect(() => codeRowsToJson({ ...ROWS, records })).toThrow('NaN is no moment');
+});
+
+it('a name is found twice in its list wherever it stands', () => {
+  const { properties, values, records } = json();
+  const [first, second] = values;
+  const other = { ...first, codeList: 'other' };
+  const rows = { properties, records, values: [first, other, second, first] };
+  expect(() => codeRowsFromJson(rows)).toThrow('the list "l" holds "10" twice');
 });
 
 it.each([

@@ -1,54 +1,54 @@
 import type { Validity } from '../database/entities.js';
 import {
   type JsonObject,
-  momentOf,
+  assertMoment,
+  assertNumber,
+  assertObject,
+  assertObjects,
+  assertText,
   momentToJson,
-  numberOf,
-  objectOf,
-  objectsOf,
-  textOf,
 } from '../snapshots/json-form.js';
 import { type CodeRows, assertServable } from './code-rows.js';
 
 /** The rows as a file of LAST_GOOD_FOLDER holds them. */
 export const codeRowsToJson = ({ properties, values, records }: CodeRows): unknown => ({
   properties,
-  values: values.map(({ codeList, value, position, validFrom, validUntil }) => ({
+  values: values.map(({ codeList, value, position, validFromMs, validUntilMs }) => ({
     codeList,
     value,
     position,
-    validFrom: momentToJson(validFrom),
-    validUntil: momentToJson(validUntil),
+    validFromMs: momentToJson(validFromMs),
+    validUntilMs: momentToJson(validUntilMs),
   })),
-  records: records.map(({ codeType, code, description, validFrom, validUntil }) => ({
+  records: records.map(({ codeType, code, description, validFromMs, validUntilMs }) => ({
     codeType,
     code,
     description,
-    validFrom: momentToJson(validFrom),
-    validUntil: momentToJson(validUntil),
+    validFromMs: momentToJson(validFromMs),
+    validUntilMs: momentToJson(validUntilMs),
   })),
 });
 
 /** @throws Error if it is not what `codeRowsToJson` makes, or cannot be served */
 export function codeRowsFromJson(json: unknown): CodeRows {
-  const { properties, values, records } = objectOf(json);
+  const { properties, values, records } = assertObject(json);
   const rows: CodeRows = {
-    properties: objectsOf(properties).map(({ area, property, position, codeList }) => ({
-      area: textOf(area),
-      property: textOf(property),
-      position: numberOf(position),
-      codeList: textOf(codeList),
+    properties: assertObjects(properties).map(({ area, property, position, codeList }) => ({
+      area: assertText(area),
+      property: assertText(property),
+      position: assertNumber(position),
+      codeList: assertText(codeList),
     })),
-    values: objectsOf(values).map(({ codeList, value, position, ...validity }) => ({
-      codeList: textOf(codeList),
-      value: textOf(value),
-      position: numberOf(position),
+    values: assertObjects(values).map(({ codeList, value, position, ...validity }) => ({
+      codeList: assertText(codeList),
+      value: assertText(value),
+      position: assertNumber(position),
       ...validityOf(validity),
     })),
-    records: objectsOf(records).map(({ codeType, code, description, ...validity }) => ({
-      codeType: textOf(codeType),
-      code: textOf(code),
-      description: textOf(description),
+    records: assertObjects(records).map(({ codeType, code, description, ...validity }) => ({
+      codeType: assertText(codeType),
+      code: assertText(code),
+      description: assertText(description),
       ...validityOf(validity),
     })),
   };
@@ -56,7 +56,7 @@ export function codeRowsFromJson(json: unknown): CodeRows {
   return rows;
 }
 
-const validityOf = ({ validFrom, validUntil }: JsonObject): Validity => ({
-  validFrom: momentOf(validFrom, -Infinity),
-  validUntil: momentOf(validUntil, Infinity),
+const validityOf = ({ validFromMs, validUntilMs }: JsonObject): Validity => ({
+  validFromMs: assertMoment(validFromMs, -Infinity),
+  validUntilMs: assertMoment(validUntilMs, Infinity),
 });

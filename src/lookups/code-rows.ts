@@ -5,7 +5,6 @@ import type {
   CommunicationCode,
   Validity,
 } from '../database/entities.js';
-import { RefusedSnapshot } from '../snapshots/topic.js';
 
 export const AREAS = ['order-update', 'order-capture-v2'] as const;
 export type Area = (typeof AREAS)[number];
@@ -17,49 +16,58 @@ export interface CodeRows {
   readonly records: readonly CommunicationCode[];
 }
 
-export const ALWAYS: Validity = { validFrom: -Infinity, validUntil: Infinity };
+/** The rows would make broken answers. The message says why, for operators. */
+export class UnservableRows extends Error {}
+
+export const ALWAYS: Validity = { validFromMs: -Infinity, validUntilMs: Infinity };
 
 /** @param momentMs in milliseconds since the epoch */
-export const isInForce = ({ validFrom, validUntil }: Validity, momentMs: number): boolean =>
-  validFrom <= momentMs && momentMs < validUntil;
+export const isInForce = ({ validFromMs, validUntilMs }: Validity, momentMs: number): boolean =>
+  validFromMs <= momentMs && momentMs < validUntilMs;
 
 /**
  * The constraints of the database prevent these faults. If one was dropped, callers must not get broken answers.
- * @throws RefusedSnapshot if an area has no property, or a name is empty or occurs twice in its place
+ * @throws UnservableRows if an area has no property, or a name is empty or occurs twice in its place
  */
 export function assertServable({ properties, values, records }: CodeRows): void {
   for (const area of AREAS) {
-    if (properties.some((property) => property.area === area)) continue;
-    throw new RefusedSnapshot(
+    const hasProperty = properties.some((property) => property.area === area);
+    if (hasProperty) continue;
+    throw new UnservableRows(
       `the area ${area} has no property: area_property needs a row for each`,
     );
   }
-  const ofAreas = new Names('area');
+  const ofAreas = new UniqueNames('area');
   for (const { area, property } of properties) ofAreas.add(area, property);
-  const ofLists = new Names('list');
+  const ofLists = new UniqueNames('list');
   for (const { codeList, value } of values) ofLists.add(codeList, value);
-  const ofCodeTypes = new Names('code type');
+  const ofCodeTypes = new UniqueNames('code type');
   for (const { codeType, code } of records) ofCodeTypes.add(codeType, code);
 }
 
-/** Names of one kind of place. The rows of a place follow each other, so only the names of the last one are kept. */
-class Names {
-  private place: string | undefined;
-  private names = new Set<string>();
+/** The names in all places of one kind. */
+class UniqueNames {
+  private readonly namesByPlace = new Map<string, Set<string>>();
 
   constructor(private readonly kind: string) {}
 
+  /** @throws UnservableRows if the name is empty, or stands in this place already */
   add(place: string, name: string): void {
-    if (place !== this.place) {
-      this.place = place;
-      this.names = new Set();
-    }
-    if (name.trim() === '') this.refuse(`holds the empty name ${JSON.stringify(name)}`);
-    if (this.names.has(name)) this.refuse(`holds ${JSON.stringify(name)} twice`);
-    this.names.add(name);
+    const names = this.namesOf(place);
+    if (name.trim() === '') this.refuse(place, `the empty name ${JSON.stringify(name)}`);
+    if (names.has(name)) this.refuse(place, `${JSON.stringify(name)} twice`);
+    names.add(name);
   }
 
-  private refuse(fault: string): never {
-    throw new RefusedSnapshot(`the ${this.kind} ${JSON.stringify(this.place)} ${fault}`);
+  private namesOf(place: string): Set<string> {
+    const known = this.namesByPlace.get(place);
+    if (known) return known;
+    const names = new Set<string>();
+    this.namesByPlace.set(place, names);
+    return names;
+  }
+
+  private refuse(place: string, fault: string): never {
+    throw new UnservableRows(`the ${this.kind} ${JSON.stringify(place)} holds ${fault}`);
   }
 }

@@ -34,11 +34,11 @@ export class CodesSnapshot {
     private readonly index: CodeIndex,
     private readonly momentMs: number,
   ) {
-    const { momentsMs } = index;
-    this.sinceMs = momentsMs.findLast((each) => each <= momentMs) ?? -Infinity;
-    this.untilMs = momentsMs.find((each) => each > momentMs) ?? Infinity;
+    this.sinceMs = index.momentsMs.findLast((each) => each <= momentMs) ?? -Infinity;
+    this.untilMs = index.nextMomentMs(momentMs);
     for (const area of AREAS) this.supportedValuesByArea.set(area, this.makeSupportedValues(area));
     this.allCodes = this.makeCommunicationCodes({});
+    this.allCodes.compress();
   }
 
   /** Whether its answers are those of a moment, in milliseconds since the epoch. */
@@ -81,6 +81,6 @@ export class CodesSnapshot {
       .filter((record) => isInForce(record, this.momentMs))
       .map(({ codeType, code, description }) => ({ codeType, code, description }));
     const body = Buffer.from(JSON.stringify({ communicationRecords }));
-    return new Answer(body, { isCoded: true });
+    return new Answer(body, { isCompressible: true });
   }
 }

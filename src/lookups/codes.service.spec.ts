@@ -8,9 +8,11 @@ import type { CommunicationCode, Validity } from '../database/entities.js';
 import { Answer } from '../http/answer.js';
 import { PolledSnapshot } from '../snapshots/polled-snapshot.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
+import type { Topic } from '../snapshots/topic.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { CodeIndex } from './code-index.js';
+import { codeRowsToJson } from './code-rows-json.js';
 import { ALWAYS, AREAS, type CodeRows } from './code-rows.js';
 import { Codes } from './codes.js';
 import { CodesService } from './codes.service.js';
@@ -27,21 +29,37 @@ const FILTERS: Filters[] = [undefined, 'T', 'none'].flatMap((codeType) =>
 async function start() {
   const clock = { nowMs: START_MS, now: () => clock.nowMs };
   const polled = new PolledSnapshot<Codes>();
+  const topics: Topic<Codes>[] = [];
+  const add = (topic: Topic<Codes>): PolledSnapshot<Codes> => {
+    topics.push(topic);
+    return polled;
+  };
   const module = await Test.createTestingModule({
     providers: [
       CodesService,
       Metrics,
       { provide: DatabaseClock, useValue: clock },
-      { provide: SnapshotsService, useValue: { add: () => polled } },
+      { provide: SnapshotsService, useValue: { add } },
       { provide: ServiceLogger, useValue: silentLogger },
     ],
   }).compile();
   const read = (rows: CodeRows): void => {
-    const named = { stamp: 'A', askedAtMs: performance.now() };
+    const named = { stamp: 'A', askedAtMonotonicMs: performance.now() };
     polled.stampNamed(named);
-    polled.contentRead(new Codes(new CodeIndex(rows), clock.nowMs), named);
+    polled.contentRead(new Codes(new CodeIndex(rows)), named);
   };
-  return { clock, service: module.get(CodesService), read };
+  /** Serves rows that an earlier process kept. */
+  const restore = (rows: CodeRows): void => {
+    const [topic] = topics;
+    const value = topic?.fromJson(codeRowsToJson(rows));
+    if (value === undefined) return;
+    polled.restore({ value, stamp: 'A', confirmedAtMonotonicMs: 0, servedSinceEpochMs: 0 });
+  };
+  const metric = async (name: string): Promise<string | undefined> => {
+    const text = await module.get(Metrics).registry.metrics();
+    return new RegExp(`^order_lookup_${name} (.*)$`, 'm').exec(text)?.[1];
+  };
+  return { clock, service: module.get(CodesService), read, restore, metric };
 }
 
 const textOf = ({ body }: Answer): string => String(body);
@@ -67,7 +85,9 @@ function rowsOf(validities: Validities): CodeRows {
 /** What they say at a moment. */
 function textsOf(validities: Validities, momentMs: number): string[] {
   const names = [...validities]
-    .filter(([, { validFrom, validUntil }]) => validFrom <= momentMs && momentMs < validUntil)
+    .filter(
+      ([, { validFromMs, validUntilMs }]) => validFromMs <= momentMs && momentMs < validUntilMs,
+    )
     .map(([name]) => name);
   const all = TYPES.flatMap((codeType) =>
     names.map((code) => ({ codeType, code, description: 'Text' })),
@@ -86,8 +106,8 @@ function textsOf(validities: Validities, momentMs: number): string[] {
 const boundMs = fc.option(fc.integer({ min: -30, max: 60 }), { nil: undefined });
 const lastsMs = fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined });
 const validity = fc.record({ boundMs, lastsMs }).map(({ boundMs: from, lastsMs: lasts }) => ({
-  validFrom: from === undefined ? -Infinity : START_MS + from,
-  validUntil: lasts === undefined ? Infinity : START_MS + (from ?? 0) + lasts,
+  validFromMs: from === undefined ? -Infinity : START_MS + from,
+  validUntilMs: lasts === undefined ? Infinity : START_MS + (from ?? 0) + lasts,
 }));
 const step = fc.record({
   /** The rows that are read, or undefined: they stay as they are. */
@@ -123,6 +143,32 @@ describe('the codes that are served', () => {
       }
     });
     await fc.assert(property, { numRuns: 100 });
+  });
+
+  it('are of the clock at the first request, where rows come from a file before the clock is known', async () => {
+    const { clock, service, restore, metric } = await start();
+    restore(rowsOf(new Map([['A', { validFromMs: START_MS + 1_000, validUntilMs: Infinity }]])));
+    clock.nowMs = START_MS + 2_000;
+    const [property] = AREAS;
+    expect(textOf(service.supportedValues(property))).toBe('{"p0":["A"]}');
+    expect(await metric('moments_switched_total')).toBe('0');
+  });
+
+  it('are counted by a metric that leaves out those that have ended or not begun', async () => {
+    const { clock, read, metric } = await start();
+    const validities: Validities = new Map([
+      ['A', ALWAYS],
+      ['B', { validFromMs: -Infinity, validUntilMs: START_MS + 1_000 }],
+      ['b', { validFromMs: START_MS + 1_000, validUntilMs: Infinity }],
+      ['"', { validFromMs: START_MS + 2_000, validUntilMs: Infinity }],
+    ]);
+    read(rowsOf(validities));
+    expect(await metric('communication_codes')).toBe(String(2 * TYPES.length));
+    expect(await metric('next_moment_timestamp_seconds')).toBe(String(START_MS / 1000 + 1));
+    clock.nowMs = START_MS + 2_000;
+    expect(await metric('communication_codes')).toBe(String(3 * TYPES.length));
+    expect(await metric('next_moment_timestamp_seconds')).toBe('0');
+    expect(await metric('moments_switched_total')).toBe('0'); // nobody has asked for codes
   });
 
   it('keep the order of properties whose names look like numbers', async () => {

@@ -6,10 +6,11 @@ import type { Answer } from '../http/answer.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import type { PolledSnapshot } from '../snapshots/polled-snapshot.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
+import type { ReadResult } from '../snapshots/topic.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { CodeIndex } from './code-index.js';
-import type { Area, CodeRows } from './code-rows.js';
+import { type Area, type CodeRows, UnservableRows, isInForce } from './code-rows.js';
 import { codeRowsFromJson, codeRowsToJson } from './code-rows-json.js';
 import type { CodesSnapshot } from './codes-snapshot.js';
 import { Codes } from './codes.js';
@@ -33,29 +34,29 @@ export class CodesService {
       lock: lockTables,
       read: (manager) => this.read(manager),
       toJson: ({ index }) => codeRowsToJson(index.rows),
-      fromJson: (json) => new Codes(new CodeIndex(codeRowsFromJson(json)), clock.now()),
+      fromJson: (json) => new Codes(new CodeIndex(codeRowsFromJson(json))),
     });
     metrics.addGauge({
       name: 'communication_codes',
-      help: 'Communication codes served',
-      collect: (gauge) => gauge.set(this.rows?.records.length ?? 0),
+      help: 'Communication codes in force, of those that are served',
+      collect: (gauge) => gauge.set(this.countOfCodesInForce),
     });
     metrics.addGauge({
       name: 'next_moment_timestamp_seconds',
       help: 'Next change by time, or 0',
       collect: (gauge) => {
-        const untilMs = this.present()?.untilMs ?? Infinity;
-        gauge.set(untilMs < Infinity ? untilMs / 1000 : 0);
+        const { nextMomentMs } = this;
+        gauge.set(nextMomentMs < Infinity ? nextMomentMs / 1000 : 0);
       },
     });
   }
 
   supportedValues(area: Area): Answer {
-    return this.presentOrThrow().supportedValues(area);
+    return this.presentSnapshot().supportedValues(area);
   }
 
   communicationCodes(filters: Filters): Answer {
-    return this.presentOrThrow().communicationCodes(filters);
+    return this.presentSnapshot().communicationCodes(filters);
   }
 
   /** Of all moments; undefined before the first reading. */
@@ -63,46 +64,69 @@ export class CodesService {
     return this.polled.value?.index.rows;
   }
 
+  /** When a code begins or ends next, in milliseconds since the epoch; Infinity if none does. */
+  get nextMomentMs(): number {
+    return this.polled.value?.index.nextMomentMs(this.clock.now()) ?? Infinity;
+  }
+
   /** Why nothing can be answered now, or undefined. */
-  get obstacle(): string | undefined {
+  get unavailableReason(): string | undefined {
     if (this.polled.value) return undefined;
-    return this.refusal ?? 'The codes have not been read from the database yet.';
+    return this.unservableReason ?? 'The codes have not been read from the database yet.';
   }
 
   /** Why the content of the database is not served, or undefined. */
-  get refusal(): string | undefined {
-    const { refusalReason } = this.polled;
-    if (refusalReason === undefined) return undefined;
-    return `The codes in the database cannot be served: ${refusalReason}.`;
+  get unservableReason(): string | undefined {
+    const { unservable } = this.polled;
+    return unservable && `The codes in the database cannot be served: ${unservable.reason}.`;
   }
 
-  /** The snapshot of the present moment. Each call looks at the clock, so no answer is of another moment. */
-  present(): CodesSnapshot | undefined {
-    const codes = this.polled.value;
-    if (!codes) return undefined;
+  private get countOfCodesInForce(): number {
     const nowMs = this.clock.now();
-    if (codes.snapshot.holdsAt(nowMs)) return codes.snapshot;
-    const snapshot = codes.switchTo(nowMs);
-    this.metrics.momentsSwitched.inc();
-    const { untilMs } = snapshot;
-    const next = untilMs < Infinity ? new Date(untilMs).toISOString() : undefined;
-    this.logger.log({ message: 'codes: a moment has come', next });
+    const records = this.rows?.records ?? [];
+    return records.filter((record) => isInForce(record, nowMs)).length;
+  }
+
+  /**
+   * The snapshot of the present moment. Each call looks at the clock, so no answer is of another moment. Where a code
+   * has begun or ended since the last call, a new snapshot takes the place of the former one.
+   * @throws Problem not-ready before the first reading
+   */
+  private presentSnapshot(): CodesSnapshot {
+    const codes = this.polled.value;
+    if (!codes) {
+      const detail = this.unavailableReason ?? '';
+      throw new Problem('not-ready', { detail, headers: { 'Retry-After': retryAfter(2) } });
+    }
+    const former = codes.snapshot;
+    const snapshot = codes.snapshotAt(this.clock.now());
+    if (former && snapshot !== former) this.momentHasCome(snapshot);
     return snapshot;
   }
 
-  /** @throws Problem not-ready before the first reading */
-  private presentOrThrow(): CodesSnapshot {
-    const snapshot = this.present();
-    if (snapshot) return snapshot;
-    throw new Problem('not-ready', { detail: this.obstacle ?? '', headers: retryAfter(2) });
+  private momentHasCome({ untilMs }: CodesSnapshot): void {
+    this.metrics.momentsSwitched.inc();
+    const next = untilMs < Infinity ? new Date(untilMs).toISOString() : undefined;
+    this.logger.log({ message: 'codes: a moment has come', next });
+  }
+
+  private async read(manager: EntityManager): Promise<ReadResult<Codes>> {
+    try {
+      const rows = await readCodes(manager);
+      return { isServable: true, value: await this.prepare(rows) };
+    } catch (error) {
+      if (!(error instanceof UnservableRows)) throw error;
+      return { isServable: false, reason: error.message };
+    }
   }
 
   /** Requests have their turn between the steps, each of which takes long where codes are many. */
-  private async read(manager: EntityManager): Promise<Codes> {
-    const rows = await readCodes(manager);
+  private async prepare(rows: CodeRows): Promise<Codes> {
     await nextTurn();
     const index = new CodeIndex(rows);
     await nextTurn();
-    return new Codes(index, this.clock.now());
+    const codes = new Codes(index);
+    codes.snapshotAt(this.clock.now());
+    return codes;
   }
 }

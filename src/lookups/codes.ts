@@ -1,25 +1,24 @@
 import type { CodeIndex } from './code-index.js';
 import { CodesSnapshot } from './codes-snapshot.js';
 
-/** The codes of all moments, and the snapshot of one of them: that of the present, unless a moment has come since. */
+/** The codes of all moments, and the snapshot of the last moment that was asked for. */
 export class Codes {
-  private held: CodesSnapshot;
+  private held: CodesSnapshot | undefined;
 
-  /** @param momentMs the present, in milliseconds since the epoch */
-  constructor(
-    readonly index: CodeIndex,
-    momentMs: number,
-  ) {
-    this.held = new CodesSnapshot(index, momentMs);
-  }
+  constructor(readonly index: CodeIndex) {}
 
-  get snapshot(): CodesSnapshot {
+  /** The snapshot that was made last; undefined before the first one. */
+  get snapshot(): CodesSnapshot | undefined {
     return this.held;
   }
 
-  /** Makes the snapshot of another moment, which may be earlier: of the same rows, so the database may be away. */
-  switchTo(momentMs: number): CodesSnapshot {
-    this.held = new CodesSnapshot(this.index, momentMs);
+  /**
+   * The snapshot of a moment, which may be earlier than the one before. It is made of the rows that are in memory, so
+   * the database may be away.
+   * @param momentMs in milliseconds since the epoch
+   */
+  snapshotAt(momentMs: number): CodesSnapshot {
+    if (!this.held?.holdsAt(momentMs)) this.held = new CodesSnapshot(this.index, momentMs);
     return this.held;
   }
 }

@@ -1,7 +1,6 @@
 import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
 import { AreaProperty, CodeListValue, CommunicationCode } from '../database/entities.js';
-import { RefusedSnapshot } from '../snapshots/topic.js';
-import { type CodeRows, assertServable } from './code-rows.js';
+import { type CodeRows, UnservableRows, assertServable } from './code-rows.js';
 
 /** TypeORM makes the entities of a query in one turn of the event loop: about 15 ms for so many. */
 const PAGE_ROWS = 5_000;
@@ -14,7 +13,7 @@ export const lockTables = (manager: EntityManager): Promise<unknown> =>
 
 /**
  * The rows of all moments, in the order of the answers.
- * @throws RefusedSnapshot if they cannot be served
+ * @throws UnservableRows if they cannot be served
  */
 export async function readCodes(manager: EntityManager): Promise<CodeRows> {
   const areaProperties = manager.getRepository(AreaProperty);
@@ -49,11 +48,16 @@ function readPage(
   last: CommunicationCode | undefined,
 ): Promise<CommunicationCode[]> {
   const query = repository
-    .createQueryBuilder('c')
-    .orderBy('c.code_type collate "C"')
-    .addOrderBy('c.code collate "C"')
+    .createQueryBuilder('record')
+    .orderBy('record.code_type collate "C"')
+    .addOrderBy('record.code collate "C"')
     .limit(PAGE_ROWS);
-  if (last) query.where('(c.codeType collate "C", c.code collate "C") > (:codeType, :code)', last);
+  if (last) {
+    query.where('(record.codeType collate "C", record.code collate "C") > (:lastType, :lastCode)', {
+      lastType: last.codeType,
+      lastCode: last.code,
+    });
+  }
   return query.getMany();
 }
 
@@ -63,29 +67,28 @@ async function assertAllRead<Row extends ObjectLiteral>(
   rows: readonly Row[],
 ): Promise<void> {
   const counted = await repository
-    .createQueryBuilder('t')
+    .createQueryBuilder('entry')
     .select('count(*)::int', 'count')
     .getRawOne<{ count: number }>();
   if (counted?.count === rows.length) return;
   const { tableName } = repository.metadata;
   const key = await keyThatIsTwice(repository);
-  throw new RefusedSnapshot(
-    `${tableName} holds the key (${key}) twice: its primary key is missing`,
-  );
+  throw new UnservableRows(`${tableName} holds the key (${key}) twice: its primary key is missing`);
 }
 
+/** Its columns as people read them: `'T', 'C'`. */
 async function keyThatIsTwice<Row extends ObjectLiteral>(
   repository: Repository<Row>,
 ): Promise<string> {
-  const columns = repository.metadata.primaryColumns.map(({ propertyName }) => `t.${propertyName}`);
+  const { primaryColumns } = repository.metadata;
+  const columns = primaryColumns.map(({ propertyName }) => `entry.${propertyName}`);
   const twice = await repository
-    .createQueryBuilder('t')
+    .createQueryBuilder('entry')
     .select(columns)
     .groupBy(columns.join(', '))
     .having('count(*) > 1')
     .limit(1)
     .getRawOne<Record<string, string>>();
-  return Object.values(twice ?? {})
-    .map((name) => `'${name}'`)
-    .join(', ');
+  const names = Object.values(twice ?? {});
+  return names.map((name) => `'${name}'`).join(', ');
 }

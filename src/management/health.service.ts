@@ -29,7 +29,7 @@ export class HealthService {
   get unavailableReasons(): readonly string[] {
     const reasons = [
       this.draining.isDraining ? 'The service is shutting down.' : undefined,
-      this.codes.obstacle,
+      this.codes.unavailableReason,
       this.apiKeys.unavailableReason,
       this.issuers.unavailableReason,
     ];
@@ -38,8 +38,8 @@ export class HealthService {
 
   /** Sentences about what the database holds and cannot be served. The service may be ready nevertheless. */
   get unservableContent(): readonly string[] {
-    const { refusal } = this.codes;
-    return refusal === undefined ? [] : [refusal];
+    const { unservableReason } = this.codes;
+    return unservableReason === undefined ? [] : [unservableReason];
   }
 
   /** Sentences for people about everything that is not as it should be. */

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { DatabaseModule } from '../database/database.module.js';
 import { LookupsModule } from '../lookups/lookups.module.js';
 import { HealthMetrics } from './health.metrics.js';
 import { HealthService } from './health.service.js';
@@ -6,7 +7,7 @@ import { ManagementServer } from './management.server.js';
 import { StateService } from './state.service.js';
 
 @Module({
-  imports: [LookupsModule],
+  imports: [DatabaseModule, LookupsModule],
   providers: [HealthService, HealthMetrics, StateService, ManagementServer],
 })
 export class ManagementModule {}

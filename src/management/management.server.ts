@@ -76,7 +76,7 @@ export class ManagementServer {
     const { unavailableReasons, partsServedFromFile, unservableContent } = this.health;
     if (unavailableReasons.length > 0) {
       const detail = unavailableReasons.join(' ');
-      throw new Problem('not-ready', { detail, headers: retryAfter(1) });
+      throw new Problem('not-ready', { detail, headers: { 'Retry-After': retryAfter(1) } });
     }
     return jsonOf({
       status: 'ok',
@@ -85,9 +85,9 @@ export class ManagementServer {
     });
   }
 
-  private async page(): Promise<Resource> {
+  private page(): Resource {
     const { isReady, warnings } = this.health;
-    const facts = await this.state.facts();
+    const facts = this.state.facts();
     const body = statePage({ isReady, warnings, facts, sources: this.state.sources });
     const headers = {
       Refresh: String(RELOAD_SECONDS), // for a browser

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import type { Issuer } from '../auth/issuers/issuer.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
+import { DatabaseStatus } from '../database/database-status.js';
 import { CodesService } from '../lookups/codes.service.js';
-import { Metrics } from '../telemetry/metrics.js';
 import { version } from '../telemetry/version.js';
 import { type Cell, formatDuration, formatMoment } from './cell.js';
 
@@ -35,7 +35,7 @@ interface SourceFigures {
   /** The entries that `count` counts. */
   readonly entries: string;
   /** In milliseconds since the epoch. */
-  readonly servedSinceMs?: number | undefined;
+  readonly servedSinceEpochMs?: number | undefined;
   readonly ageSeconds: number;
   readonly secondsUntilRefusal: number;
 }
@@ -47,7 +47,7 @@ export class StateService {
     private readonly codes: CodesService,
     private readonly apiKeys: ApiKeysService,
     private readonly issuers: IssuersService,
-    private readonly metrics: Metrics,
+    private readonly databaseStatus: DatabaseStatus,
   ) {}
 
   get sources(): readonly SourceRow[] {
@@ -56,10 +56,9 @@ export class StateService {
     return figures.map(rowOf);
   }
 
-  async facts(): Promise<readonly Fact[]> {
-    const { values } = await this.metrics.databaseUp.get();
-    const isDatabaseUp = values[0]?.value === 1;
-    const nextMomentMs = this.codes.present()?.untilMs ?? Infinity;
+  facts(): readonly Fact[] {
+    const isDatabaseUp = this.databaseStatus.isUp;
+    const { nextMomentMs } = this.codes;
     return [
       { name: 'Version', value: { text: version } },
       {
@@ -91,7 +90,7 @@ export class StateService {
       stateName: polled.state.name,
       count: rows ? rows.values.length + rows.records.length : 0,
       entries: 'rows of all moments',
-      servedSinceMs: polled.servedSinceMs,
+      servedSinceEpochMs: polled.servedSinceEpochMs,
       ageSeconds: polled.ageSeconds,
       secondsUntilRefusal: polled.value ? Infinity : 0,
     };
@@ -104,7 +103,7 @@ export class StateService {
       stateName: polled.state.name,
       count: polled.value?.size ?? 0,
       entries: 'keys, with those that have ended',
-      servedSinceMs: polled.servedSinceMs,
+      servedSinceEpochMs: polled.servedSinceEpochMs,
       ageSeconds: polled.ageSeconds,
       secondsUntilRefusal,
     };
@@ -141,7 +140,9 @@ function rowOf(figures: SourceFigures): SourceRow {
   };
 }
 
-function describeContent({ count, entries, servedSinceMs }: SourceFigures): string {
+function describeContent({ count, entries, servedSinceEpochMs }: SourceFigures): string {
   const content = `${count} ${entries}`;
-  return servedSinceMs === undefined ? content : `${content}; since ${formatMoment(servedSinceMs)}`;
+  return servedSinceEpochMs === undefined
+    ? content
+    : `${content}; since ${formatMoment(servedSinceEpochMs)}`;
 }

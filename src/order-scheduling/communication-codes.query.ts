@@ -3,7 +3,7 @@ import { IsOptional, IsString, ValidateBy } from 'class-validator';
 import type { Filters } from '../lookups/filters.js';
 import { LIMITS, MAX_CODE_CHARACTERS } from '../problems/limits.js';
 
-/** The query of the communication codes. Every rule that is broken is an issue of its own. */
+/** The query of the communication codes. Each rule that a value breaks is an issue of its own. */
 export class CommunicationCodesQuery implements Filters {
   @IsFilter()
   readonly codeType?: string;
@@ -15,7 +15,7 @@ export class CommunicationCodesQuery implements Filters {
 function IsFilter(): PropertyDecorator {
   return applyDecorators(
     IsOptional(),
-    IsString({ message: '$property is given more than once.' }), // then the value is a list
+    IsString({ message: '$property is given more than once.' }), // the query parser makes a list of such values
     TextRule({
       name: 'isNotEmpty',
       holds: (text) => text !== '',
@@ -23,7 +23,7 @@ function IsFilter(): PropertyDecorator {
     }),
     TextRule({
       name: 'isShort',
-      // Code points, as PostgreSQL counts characters
+      // The limit counts code points, as PostgreSQL counts characters
       holds: (text) => Array.from(text).length <= MAX_CODE_CHARACTERS,
       message: `$property has more than ${LIMITS.filter}.`,
     }),
@@ -36,13 +36,13 @@ function IsFilter(): PropertyDecorator {
 }
 
 interface TextRuleOptions {
-  /** Of the constraint, another for each rule. */
+  /** The name of the constraint, which must differ from those of the other rules. */
   readonly name: string;
   readonly holds: (text: string) => boolean;
   readonly message: string;
 }
 
-/** A rule for a single value; a list has its own fault. */
+/** A rule for the text of a parameter. A list of texts passes, because IsString refuses it already. */
 function TextRule({ name, holds, message }: TextRuleOptions): PropertyDecorator {
   const validate = (value: unknown): boolean => typeof value !== 'string' || holds(value);
   return ValidateBy({ name, validator: { validate } }, { message });

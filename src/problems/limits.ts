@@ -1,19 +1,19 @@
 // The limits for callers. openapi.yaml and the constraints of the tables repeat them, and tests compare.
 
 export const MAX_TARGET_BYTES = 8_000;
-/** Of all header lines together, with their separators. */
+/** The size of all header lines together, with their separators. */
 export const MAX_HEADER_BYTES = 16 * 1024;
-/** Of target and headers together: Node.js's parser takes so much, so that both limits have answers of their own. */
+/** The size of target and headers together, for Node.js's parser. Both limits above are below, and have own answers. */
 export const MAX_HEAD_BYTES = 48 * 1024;
 export const MAX_HEADERS = 100;
-/** Until the header section is there, and until the whole request is. */
+/** The time until the header section must have arrived, and the time until the whole request must. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 12_000;
-/** Longest name, value, code or filter, in code points, as PostgreSQL counts characters. */
+/** The length of a name, value, code or filter, in code points, as PostgreSQL counts characters. */
 export const MAX_CODE_CHARACTERS = 256;
 export const MAX_DESCRIPTION_CHARACTERS = 1_024;
 export const MAX_ISSUES = 20;
-/** Longest part of a value that an issue shows, in UTF-16 units. */
+/** The length of the part of a value that an issue shows, in UTF-16 units. */
 export const MAX_SHOWN_CHARACTERS = 256;
 
 /** The limits that problem documents name, as texts. */

@@ -9,7 +9,7 @@ export interface Issue {
   /** The name of a header or parameter; `""` for the whole body or the whole query. */
   readonly field: string;
   readonly location: 'body' | 'header' | 'path' | 'query';
-  /** What was sent. Never of a header or an unknown parameter, which may be a credential. */
+  /** The value that was sent. Left out for headers and unknown parameters, whose values may be credentials. */
   readonly value?: string;
 }
 
@@ -18,57 +18,75 @@ export interface Circumstances {
   readonly issues?: readonly Issue[];
   /** Further header fields of the answer. A list of values is sent in a line each. */
   readonly headers?: Readonly<Record<string, string | string[]>>;
-  /** If it differs from the status of the type. */
+  /** The status, if it differs from the status of the type. */
   readonly status?: number;
+}
+
+/** The HTTP response that carries a problem document. */
+export interface ProblemResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly body: string;
+}
+
+/** What is the same for all problems of a type. */
+interface ProblemKind {
+  readonly status: number;
+  readonly title: string | undefined;
+  /** The path of the page that explains the type; undefined for `about:blank`. */
+  readonly pagePath: string | undefined;
 }
 
 /** Thrown if a request cannot be served. ProblemFilter answers it with a problem document (RFC 9457). */
 export class Problem extends HttpException {
-  /** @param slug `about:blank` where no type of ours fits: the status says it all (RFC 9457 section 4.2.1) */
+  private readonly kind: ProblemKind;
+
+  /** @param slug `about:blank` where no type of ours fits: the status says all (RFC 9457 section 4.2.1) */
   constructor(
     readonly slug: ProblemSlug | 'about:blank',
     readonly circumstances: Circumstances,
   ) {
-    const usualStatus = slug === 'about:blank' ? 500 : problemTypes[slug].status;
-    super(circumstances.detail, circumstances.status ?? usualStatus);
+    const kind = kindOf(slug, circumstances.status);
+    super(circumstances.detail, kind.status);
+    this.kind = kind;
   }
 
   /**
-   * The answer: the members of the interface document, in their order.
-   * @param baseAddress of the pages that explain the types
+   * Makes the response, whose body has the members of the interface document in their order.
+   * @param baseAddress the address below which the pages of the problem types are
    */
-  render(requestId: string, baseAddress: string) {
-    const status = this.getStatus();
+  render(requestId: string, baseAddress: string): ProblemResponse {
+    const { status, title, pagePath } = this.kind;
     const { detail, issues = [], headers } = this.circumstances;
     const body = JSON.stringify({
-      ...this.typeAndTitle(baseAddress),
+      type: pagePath === undefined ? 'about:blank' : `${baseAddress}${pagePath}`,
+      title,
       status,
       detail,
       instance: `urn:uuid:${requestId}`,
       dateTime: new Date().toISOString(),
       issues: issues.length > 0 ? issues : undefined,
     });
-    const usualHeaders = {
+    const defaultHeaders = {
       'Content-Type': 'application/problem+json',
       'Content-Length': String(Buffer.byteLength(body)),
       'Cache-Control': 'no-store',
       'X-Content-Type-Options': 'nosniff',
     };
-    return { status, headers: { ...usualHeaders, ...headers }, body };
-  }
-
-  private typeAndTitle(baseAddress: string) {
-    if (this.slug === 'about:blank')
-      return { type: this.slug, title: STATUS_CODES[this.getStatus()] };
-    const { title } = problemTypes[this.slug];
-    return { type: `${baseAddress}/problems/${this.slug}`, title };
+    return { status, headers: { ...defaultHeaders, ...headers }, body };
   }
 }
 
-export const malformed = (detail: string, issues?: readonly Issue[]): Problem =>
-  new Problem('malformed-request', { detail, issues });
+function kindOf(slug: ProblemSlug | 'about:blank', status: number | undefined): ProblemKind {
+  if (slug === 'about:blank') {
+    const blankStatus = status ?? 500;
+    return { status: blankStatus, title: STATUS_CODES[blankStatus], pagePath: undefined };
+  }
+  const type = problemTypes[slug];
+  return { status: status ?? type.status, title: type.title, pagePath: `/problems/${slug}` };
+}
 
-/** A Retry-After field. Up to two seconds are added by chance, so that callers do not all return at once. */
-export function retryAfter(seconds: number): { 'Retry-After': string } {
-  return { 'Retry-After': String(seconds + randomInt(0, 3)) };
+/** A value of Retry-After. Up to two seconds are added at random, so that callers do not all return at once. */
+export function retryAfter(seconds: number): string {
+  return String(seconds + randomInt(0, 3));
 }

@@ -115,7 +115,7 @@ it('keeps the former file when a write fails, says so once, and counts each', as
   await kept.save(FILE, endless);
   expect(await kept.load(FILE)).toEqual(CONTENT);
   expect(warnings).toHaveLength(1);
-  expect(warnings[0]?.message).toBe(`writing ${path}: failed, trying on`);
+  expect(warnings[0]?.message).toBe(`writing ${path}: failed, retrying`);
   const text = await metrics.registry.metrics();
   expect(text).toContain('order_lookup_last_good_writes_total{result="written"} 1');
   expect(text).toContain('order_lookup_last_good_writes_total{result="failed"} 2');
@@ -140,5 +140,41 @@ it('holds a whole content at any moment, while several replicas write and one re
     await Promise.all(writes);
   }
   expect(warnings).toEqual([]);
+  expect(await fs.readdir(folder)).toEqual(['codes.json']);
+});
+
+it('removes temporary files of processes that were killed, and nothing else', async () => {
+  const kept = lastGoodFolder();
+  await kept.save(FILE, CONTENT);
+  const hourAgo = new Date(Date.now() - 3_700_000);
+  const make = async (name: string, changedAt: Date): Promise<void> => {
+    await fs.writeFile(join(folder, name), '');
+    await fs.utimes(join(folder, name), changedAt, changedAt);
+  };
+  await make('codes.json.0b6c4f3e-7d0a-4a52-9c0f-2f6f7e3b8a11', hourAgo);
+  const beingWritten = 'keys.json.0b6c4f3e-7d0a-4a52-9c0f-2f6f7e3b8a11';
+  await make(beingWritten, new Date());
+  await make('codes.json.backup', hourAgo);
+  await make('notes', hourAgo);
+  await lastGoodFolder().removeAbandonedFiles();
+  const names = ['codes.json', 'codes.json.backup', beingWritten, 'notes'];
+  expect((await fs.readdir(folder)).toSorted()).toEqual(names);
+});
+
+it('a folder that is not there, or is none, has no temporary files', async () => {
+  await lastGoodFolder().removeAbandonedFiles();
+  await lastGoodFolder('').removeAbandonedFiles();
+  await fs.writeFile(folder, '');
+  await lastGoodFolder().removeAbandonedFiles();
+  expect(warnings).toEqual([]);
+});
+
+it('saves of one file end in the order in which they were called, also when the service ends', async () => {
+  const kept = lastGoodFolder();
+  const large = 'x'.repeat(5_000_000);
+  void kept.save(FILE, large);
+  void kept.save(FILE, 'last');
+  await kept.onApplicationShutdown();
+  expect(await kept.load(FILE)).toBe('last');
   expect(await fs.readdir(folder)).toEqual(['codes.json']);
 });

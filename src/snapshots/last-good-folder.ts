@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Injectable } from '@nestjs/common';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { messageOf } from '../telemetry/error-message.js';
 import { Metrics } from '../telemetry/metrics.js';
@@ -15,6 +20,12 @@ const MAX_BYTES = 256 * 1024 ** 2;
 /** Signing keys and hashes of API keys concern nobody else. */
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
+/** `codes.json.` and a UUID: what `replaceFile` writes before it takes the name of the file. */
+const TEMPORARY_NAME = /\.json\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+/** A temporary file lives for seconds, unless its process was killed. Clocks of a shared folder may differ. */
+const ABANDONED_AFTER_MS = 3_600_000;
+/** How long the end of the service waits for saves. */
+const LAST_SAVES_LIMIT_MS = 2_000;
 
 export interface LastGoodFile {
   /** Of the file, without its ending: letters, digits, dots and dashes. */
@@ -24,8 +35,9 @@ export interface LastGoodFile {
 }
 
 /** What a file holds, as JSON. */
-interface Document extends Pick<LastGoodFile, 'source'> {
+interface Document {
   readonly version: number;
+  readonly source: string;
   readonly content: unknown;
 }
 
@@ -37,8 +49,10 @@ interface Document extends Pick<LastGoodFile, 'source'> {
  * write to the same folder. Whoever loads a content checks its form, and decides whether it may be served.
  */
 @Injectable()
-export class LastGoodFolder {
+export class LastGoodFolder implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly failures = new Map<string, RepeatedFailure>();
+  /** The last save of each file, by its path. */
+  private readonly lastSaves = new Map<string, Promise<boolean>>();
 
   constructor(
     private readonly configuration: Configuration,
@@ -51,24 +65,62 @@ export class LastGoodFolder {
     return this.configuration.LAST_GOOD_FOLDER !== '';
   }
 
+  /** The start does not wait for it: the folder may be on a server that does not answer. */
+  onApplicationBootstrap(): void {
+    void this.removeAbandonedFiles();
+  }
+
+  /** What has begun is written to its end, unless the folder does not answer. */
+  async onApplicationShutdown(): Promise<void> {
+    const saves = Promise.all(this.lastSaves.values());
+    await Promise.race([saves, pause(LAST_SAVES_LIMIT_MS, undefined, { ref: false })]);
+  }
+
+  /** Removes the temporary files of processes that were killed while they wrote. Never throws. */
+  async removeAbandonedFiles(): Promise<void> {
+    if (!this.isOn) return;
+    const folder = this.configuration.LAST_GOOD_FOLDER;
+    try {
+      const names = await readdir(folder);
+      for (const name of names) {
+        if (TEMPORARY_NAME.test(name)) await removeIfAbandoned(join(folder, name));
+      }
+    } catch {
+      // There is no folder yet, or it cannot be used, which the first save says
+    }
+  }
+
   /**
-   * Replaces the file. Never throws: a failure is logged, and the former file stays.
+   * Replaces the file, after the saves of it that were called before. Never throws: a failure is logged, and the former
+   * file stays.
    * @returns whether it was replaced
    */
-  async save(file: LastGoodFile, content: unknown): Promise<boolean> {
-    if (!this.isOn) return false;
+  save(file: LastGoodFile, content: unknown): Promise<boolean> {
+    if (!this.isOn) return Promise.resolve(false);
     const path = this.pathOf(file);
+    const document: Document = { version: VERSION, source: file.source, content };
+    const formerSave = this.lastSaves.get(path);
+    const save = this.writeAfter(formerSave, path, document);
+    this.lastSaves.set(path, save);
+    return save;
+  }
+
+  private async writeAfter(
+    formerSave: Promise<boolean> | undefined,
+    path: string,
+    document: Document,
+  ): Promise<boolean> {
+    await formerSave;
     const failure = this.failureOf(path);
     try {
       await mkdir(this.configuration.LAST_GOOD_FOLDER, { recursive: true, mode: FOLDER_MODE });
-      const document: Document = { version: VERSION, source: file.source, content };
       await replaceFile(path, JSON.stringify(document));
       this.metrics.lastGoodWrites.inc({ result: 'written' });
       failure.succeeded();
       return true;
     } catch (error) {
       this.metrics.lastGoodWrites.inc({ result: 'failed' });
-      failure.failed(error);
+      failure.failed(error, { name: 'none' });
       return false;
     }
   }
@@ -122,6 +174,12 @@ async function replaceFile(path: string, text: string): Promise<void> {
     await rm(temporaryPath, { force: true });
     throw error;
   }
+}
+
+async function removeIfAbandoned(path: string): Promise<void> {
+  const { mtimeMs } = await stat(path);
+  const isAbandoned = Date.now() - mtimeMs > ABANDONED_AFTER_MS;
+  if (isAbandoned) await rm(path, { force: true });
 }
 
 /** @throws Error with the reason why the file cannot be used */

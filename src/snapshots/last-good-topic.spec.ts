@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, expect, it } from '@jest/globals';
+import { beforeEach, expect, it, jest } from '@jest/globals';
 import { testFolder } from '../../test/support/test-folder.js';
 import { Configuration } from '../configuration/configuration.js';
 import { DatabaseClock } from '../database/database-clock.js';
 import { Metrics } from '../telemetry/metrics.js';
 import type { ServiceLogger } from '../telemetry/service-logger.js';
-import { textOf } from './json-form.js';
+import { assertText } from './json-form.js';
 import { LastGoodFolder } from './last-good-folder.js';
 import { LastGoodTopic } from './last-good-topic.js';
 import type { Content } from './polled-snapshot.js';
@@ -35,16 +35,16 @@ function start({ aheadMs = 0, maxAgeSeconds = 900 } = {}) {
     name: 'keys',
     maxAgeSeconds,
     toJson: (value: string) => value,
-    fromJson: textOf,
+    fromJson: assertText,
   } as Topic<string>;
-  return { clock, lastGood: new LastGoodTopic({ topic, folder, sessions, clock }) };
+  return { clock, folder, lastGood: new LastGoodTopic({ topic, folder, sessions, clock }) };
 }
 
 const content = (value: string, ageMs = 0): Content<string> => ({
   value,
   stamp: `stamp of ${value}`,
-  confirmedAtMs: performance.now() - ageMs,
-  servedSinceMs: 0,
+  confirmedAtMonotonicMs: performance.now() - ageMs,
+  servedSinceEpochMs: 0,
 });
 
 it('gives the next process the value, its stamp, its age and the clock of the database', async () => {
@@ -53,7 +53,7 @@ it('gives the next process the value, its stamp, its age and the clock of the da
   const next = start();
   const restored = await next.lastGood.load();
   expect(restored).toMatchObject({ value: 'one', stamp: 'stamp of one' });
-  const ageMs = performance.now() - (restored?.confirmedAtMs ?? NaN);
+  const ageMs = performance.now() - (restored?.confirmedAtMonotonicMs ?? NaN);
   expect(ageMs).toBeGreaterThanOrEqual(60_000);
   expect(ageMs).toBeLessThan(90_000);
   expect(next.clock.aheadMs).toBeCloseTo(90_000, -2);
@@ -63,13 +63,13 @@ it('gives the next process the value, its stamp, its age and the clock of the da
 it('takes a value for too old that was confirmed in the future: the clock was set back', async () => {
   await start().lastGood.saveIfDue(content('one', -3_600_000));
   const restored = await start().lastGood.load();
-  expect(restored?.confirmedAtMs).toBe(-Infinity);
+  expect(restored?.confirmedAtMonotonicMs).toBe(-Infinity);
 });
 
 it('writes another value at once, and the same one only to say when it was confirmed', async () => {
   const { lastGood } = start({ maxAgeSeconds: 1e-9 });
   const confirmedAt = async (): Promise<number> =>
-    JSON.parse(await readFile(path, 'utf8')).content.confirmedAtMs as number;
+    JSON.parse(await readFile(path, 'utf8')).content.confirmedAtEpochMs as number;
   await lastGood.saveIfDue(content('one', 60_000));
   const first = await confirmedAt();
   const unchanged = content('one', 60_000 + performance.now());
@@ -88,15 +88,15 @@ it('writes another value at once, and the same one only to say when it was confi
 
 it.each([
   { what: 'no object', saved: 1 },
-  { what: 'without a stamp', saved: { confirmedAtMs: 1, clockAheadMs: 0, value: '' } },
+  { what: 'without a stamp', saved: { confirmedAtEpochMs: 1, clockAheadMs: 0, value: '' } },
   {
     what: 'without a time',
-    saved: { stamp: 's', confirmedAtMs: null, clockAheadMs: 0, value: '' },
+    saved: { stamp: 's', confirmedAtEpochMs: null, clockAheadMs: 0, value: '' },
   },
-  { what: 'without a clock', saved: { stamp: 's', confirmedAtMs: 1, value: '' } },
+  { what: 'without a clock', saved: { stamp: 's', confirmedAtEpochMs: 1, value: '' } },
   {
     what: 'of another form in its value',
-    saved: { stamp: 's', confirmedAtMs: 1, clockAheadMs: 0, value: 1 },
+    saved: { stamp: 's', confirmedAtEpochMs: 1, clockAheadMs: 0, value: 1 },
   },
 ])('ignores a file that is $what, with one line', async ({ saved }) => {
   const document = { version: 1, source: sessions.databaseName, content: saved };
@@ -105,4 +105,17 @@ it.each([
   expect(await lastGood.load()).toBeUndefined();
   expect(reasons).toEqual([expect.stringContaining('it is damaged')]);
   expect(clock.aheadMs).toBeCloseTo(0, -2);
+});
+
+it('after a failure the next write comes later, up to a minute, and soon again after a success', async () => {
+  const { lastGood, folder } = start();
+  const save = jest.spyOn(folder, 'save').mockResolvedValue(false);
+  expect(lastGood.pauseMs).toBe(1_000);
+  await lastGood.saveIfDue(content('one'));
+  expect(lastGood.pauseMs).toBe(2_000);
+  for (let failure = 0; failure < 20; failure++) await lastGood.saveIfDue(content('one'));
+  expect(lastGood.pauseMs).toBe(60_000);
+  save.mockRestore();
+  await lastGood.saveIfDue(content('one'));
+  expect(lastGood.pauseMs).toBe(1_000);
 });

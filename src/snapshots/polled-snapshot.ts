@@ -3,23 +3,24 @@ import assert from 'node:assert';
 /** A value together with what the database said of it. It is never changed, only replaced. */
 export interface Content<T> {
   readonly value: T;
-  /** Whoever changes the topic gives it another stamp. What is changed without one is found by reading all. */
+  /** Whoever changes the topic gives it another stamp. What is changed without one is found by reading everything. */
   readonly stamp: string;
-  /** When the database last named this stamp as that of its content, by the monotonic clock. */
-  readonly confirmedAtMs: number;
-  /** Since when this process serves it, in milliseconds since the epoch. */
-  readonly servedSinceMs: number;
+  /** When the database last named this stamp as that of its content. */
+  readonly confirmedAtMonotonicMs: number;
+  /** Since when this process serves content with this stamp, in milliseconds since the epoch. */
+  readonly servedSinceEpochMs: number;
 }
 
-/** That the database named as that of its content, and when it was asked, by the monotonic clock. */
+/** The stamp that the database named as that of its content. */
 export interface NamedStamp {
   readonly stamp: string;
-  readonly askedAtMs: number;
+  readonly askedAtMonotonicMs: number;
 }
 
-/** Why the content with this stamp cannot be served. */
-export interface Refusal {
+/** Content of the database that was read, and cannot be served. */
+export interface UnservableContent {
   readonly stamp: string;
+  /** Why it cannot be served, for operators. */
   readonly reason: string;
 }
 
@@ -30,29 +31,34 @@ export type SnapshotState<T> =
   | { readonly name: 'restored'; readonly content: Content<T> }
   | { readonly name: 'current'; readonly content: Content<T> }
   | { readonly name: 'outdated'; readonly content: Content<T> }
-  | { readonly name: 'refused'; readonly refusal: Refusal; readonly content?: Content<T> };
+  | { readonly name: 'unservable'; readonly unservable: UnservableContent }
+  | {
+      readonly name: 'unservable-former-served';
+      readonly unservable: UnservableContent;
+      readonly content: Content<T>;
+    };
 
 /**
- * The value of a topic that is served, and what is known of the database's. SnapshotFollower asks the database, and
- * tells the snapshot what came of it. It is always in one of these states:
+ * The value of a topic that is served, and what is known of the database's content. SnapshotFollower asks the
+ * database, and calls a method for each thing that came of it. The snapshot is always in one of these states:
  *
- * Nothing is served in
+ * | State | What is served | What it means | What ends it |
+ * |---|---|---|---|
+ * | never-asked | nothing | no poll had an outcome yet | a failure, a stamp, a kept value |
+ * | unreachable | nothing | the database did not answer | a stamp, a kept value |
+ * | unread | nothing | it has named a stamp; the content was not read yet | a reading, a kept value with that stamp |
+ * | restored | a kept value | the database has not answered yet | a stamp |
+ * | current | the content | the database named its stamp last | another stamp, an unservable reading |
+ * | outdated | the former content | it named another stamp; nothing was read since | a reading, the former stamp |
+ * | unservable | nothing | its content was read, and cannot be served | another stamp, a servable reading |
+ * | unservable-former-served | the former content | the same | another stamp, a servable reading |
  *
- * - `never-asked`: the database has not been asked, or has not answered yet.
- * - `unreachable`: the database was asked, and could not be reached.
- * - `unread`: the database has named the stamp of its content, which has not been read yet.
+ * While the database is away the state stays what it was: `ageSeconds` says how old its last word is. A value is
+ * served wholly or not at all. It is given up for another one only, or when the database disowns a kept one.
  *
- * A value is served in
- *
- * - `restored`: the value is one that an earlier process kept. The database has not answered yet.
- * - `current`: the database has named the stamp of the value as that of its content. This is so as well while the
- *   database is away: how old its last word is says `ageSeconds`.
- * - `outdated`: the database has named another stamp. Its content has not been read yet.
- *
- * In `refused` the content of the database was read, and cannot be served. The former value is served, if there is one.
- *
- * A value is served wholly or not at all, and is given up for another one only, or when the database disowns what an
- * earlier process kept.
+ * In `outdated` a key that was revoked still passes. Reading the list takes milliseconds. It takes longer only while
+ * another session holds an exclusive lock on the table (ALTER TABLE), or where the reading fails, which is in the log.
+ * It ends at the latest when `ageSeconds` has reached the greatest age of the topic: then every key is refused.
  */
 export class PolledSnapshot<T> {
   private currentState: SnapshotState<T> = { name: 'never-asked' };
@@ -67,17 +73,26 @@ export class PolledSnapshot<T> {
   }
 
   get content(): Content<T> | undefined {
-    return 'content' in this.currentState ? this.currentState.content : undefined;
+    const state = this.currentState;
+    switch (state.name) {
+      case 'restored':
+      case 'current':
+      case 'outdated':
+      case 'unservable-former-served':
+        return state.content;
+      default:
+        return undefined;
+    }
   }
 
   /** Seconds since the database last confirmed the value; Infinity without a value. */
   get ageSeconds(): number {
     if (!this.content) return Infinity;
-    return (performance.now() - this.content.confirmedAtMs) / 1000;
+    return (performance.now() - this.content.confirmedAtMonotonicMs) / 1000;
   }
 
-  get servedSinceMs(): number | undefined {
-    return this.content?.servedSinceMs;
+  get servedSinceEpochMs(): number | undefined {
+    return this.content?.servedSinceEpochMs;
   }
 
   /** Whether the value comes from a file, and the database has not said a word on it. */
@@ -85,33 +100,40 @@ export class PolledSnapshot<T> {
     return this.currentState.name === 'restored';
   }
 
-  /** Why the content of the database is not served, or undefined. */
-  get refusalReason(): string | undefined {
-    return this.currentState.name === 'refused' ? this.currentState.refusal.reason : undefined;
+  /** The content of the database, if it was read and cannot be served. */
+  get unservable(): UnservableContent | undefined {
+    const state = this.currentState;
+    switch (state.name) {
+      case 'unservable':
+      case 'unservable-former-served':
+        return state.unservable;
+      default:
+        return undefined;
+    }
   }
 
-  /** Whether the database holds something that has not been read. Refused content is not read again. */
+  /** Whether the database holds something that has not been read. Unservable content is not read again. */
   get needsReading(): boolean {
     return this.currentState.name === 'unread' || this.currentState.name === 'outdated';
   }
 
-  /** The database could not be reached, or gave no answer. What is served stays. */
+  /** The database could not be reached, or gave no answer. */
   databaseFailed(): void {
     if (this.currentState.name === 'never-asked') this.currentState = { name: 'unreachable' };
   }
 
   /** The database has named the stamp of its content. */
   stampNamed(named: NamedStamp): void {
-    const state = this.currentState;
     const { content } = this;
-    // Content can be refused under the stamp of what is served, since not every change brings another stamp
-    if (state.name === 'refused' && state.refusal.stamp === named.stamp) return;
+    // It may be the stamp of what is served as well, since not every change brings another stamp
+    const isKnownToBeUnservable = this.unservable?.stamp === named.stamp;
+    if (isKnownToBeUnservable) return;
     if (content?.stamp === named.stamp) {
-      this.confirm(content, named);
+      this.currentState = { name: 'current', content: confirmed(content, named) };
       return;
     }
     // Of a kept value nobody knows what the other stamp means: a revoked key must not pass while the reading lasts
-    const isDisowned = state.name === 'restored';
+    const isDisowned = this.isRestored;
     if (content && !isDisowned) this.currentState = { name: 'outdated', content };
     else this.currentState = { name: 'unread', named };
   }
@@ -130,7 +152,7 @@ export class PolledSnapshot<T> {
         return true;
       case 'unread':
         if (state.named.stamp !== content.stamp) return false;
-        this.confirm(content, state.named);
+        this.currentState = { name: 'current', content: confirmed(content, state.named) };
         return true;
       default:
         return false;
@@ -140,29 +162,34 @@ export class PolledSnapshot<T> {
   /** The content of the database has been read. It is as old as the question for its stamp. */
   contentRead(value: T, named: NamedStamp): void {
     this.assertStampWasNamed();
-    const { stamp, askedAtMs: confirmedAtMs } = named;
-    const isSame = stamp === this.content?.stamp;
-    const servedSinceMs = isSame ? this.content.servedSinceMs : Date.now();
-    const content = { value, stamp, confirmedAtMs, servedSinceMs };
+    const isSameStamp = named.stamp === this.content?.stamp;
+    const servedSinceEpochMs = isSameStamp ? this.content.servedSinceEpochMs : Date.now();
+    const content: Content<T> = {
+      value,
+      stamp: named.stamp,
+      confirmedAtMonotonicMs: named.askedAtMonotonicMs,
+      servedSinceEpochMs,
+    };
     this.currentState = { name: 'current', content };
   }
 
   /** The content of the database has been read, and cannot be served. */
-  contentRefused(refusal: Refusal): void {
+  contentUnservable(unservable: UnservableContent): void {
     this.assertStampWasNamed();
     const { content } = this;
-    this.currentState = { name: 'refused', refusal, ...(content && { content }) };
+    if (content) this.currentState = { name: 'unservable-former-served', unservable, content };
+    else this.currentState = { name: 'unservable', unservable };
   }
 
-  /** What is served is what the database holds. */
-  private confirm(content: Content<T>, { askedAtMs }: NamedStamp): void {
-    this.currentState = { name: 'current', content: { ...content, confirmedAtMs: askedAtMs } };
-  }
-
-  /** A restored value could stay beside content that the database has never named. */
+  /** Otherwise a restored value could stay beside content that the database has never named. */
   private assertStampWasNamed(): void {
     const { name } = this.currentState;
-    const isNamed = name !== 'never-asked' && name !== 'unreachable' && name !== 'restored';
-    assert(isNamed, `content was read in the state ${name}, before its stamp was named`);
+    const wasNamed = name !== 'never-asked' && name !== 'unreachable' && name !== 'restored';
+    assert(wasNamed, `content was read in the state ${name}, before its stamp was named`);
   }
+}
+
+/** The same content, of which the database has said that it holds it. */
+function confirmed<T>(content: Content<T>, { askedAtMonotonicMs }: NamedStamp): Content<T> {
+  return { ...content, confirmedAtMonotonicMs: askedAtMonotonicMs };
 }

@@ -5,6 +5,7 @@ import {
 } from '@nestjs/common';
 import { DatabaseClock } from '../database/database-clock.js';
 import { DatabaseSessions } from '../database/database-sessions.js';
+import { DatabaseStatus } from '../database/database-status.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { LastGoodFolder } from './last-good-folder.js';
@@ -20,12 +21,14 @@ import type { Topic, TopicName } from './topic.js';
 @Injectable()
 export class SnapshotsService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly snapshots = new Map<TopicName, PolledSnapshot<unknown>>();
-  private readonly followers: Pick<SnapshotFollower<unknown>, 'follow' | 'keep'>[] = [];
+  private readonly followers: Pick<SnapshotFollower<unknown>, 'run' | 'persist'>[] = [];
+  private running: readonly Promise<void>[] = [];
   private readonly stopping = new AbortController();
 
   // oxlint-disable-next-line eslint/max-params -- Nest injects each provider as a parameter
   constructor(
     private readonly sessions: DatabaseSessions,
+    private readonly status: DatabaseStatus,
     private readonly clock: DatabaseClock,
     private readonly folder: LastGoodFolder,
     private readonly metrics: Metrics,
@@ -43,11 +46,11 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
     });
     metrics.addGauge({
       name: 'served_since_timestamp_seconds',
-      help: 'When the content that is served was read',
+      help: 'Since when content with the stamp of what is served is served',
       labelNames: ['topic'],
       collect: (gauge) => {
-        for (const [topic, { servedSinceMs }] of this.snapshots) {
-          if (servedSinceMs !== undefined) gauge.set({ topic }, servedSinceMs / 1000);
+        for (const [topic, { servedSinceEpochMs }] of this.snapshots) {
+          if (servedSinceEpochMs !== undefined) gauge.set({ topic }, servedSinceEpochMs / 1000);
         }
       },
     });
@@ -55,7 +58,7 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
 
   /** Registers a topic, whose value is read whenever it changes. Called while the application is created. */
   add<T>(topic: Topic<T>): PolledSnapshot<T> {
-    const { sessions, clock, folder, metrics, logger } = this;
+    const { sessions, status, clock, folder, metrics, logger } = this;
     const snapshot = new PolledSnapshot<T>();
     const lastGood = new LastGoodTopic({ topic, folder, sessions, clock });
     const follower = new SnapshotFollower({
@@ -63,6 +66,7 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
       snapshot,
       lastGood,
       sessions,
+      status,
       clock,
       metrics,
       logger,
@@ -73,14 +77,15 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
   }
 
   onApplicationBootstrap(): void {
-    for (const follower of this.followers) {
-      void follower.follow(this.stopping.signal);
-      if (this.folder.isOn) void follower.keep(this.stopping.signal);
-    }
+    const { signal } = this.stopping;
+    this.running = this.followers.map((follower) => follower.run(signal));
+    if (!this.folder.isOn) return;
+    for (const follower of this.followers) void follower.persist(signal);
   }
 
-  /** Not before: while it drains, a replica still serves committed changes. */
-  onApplicationShutdown(): void {
+  /** While it drains, a replica still serves committed changes. So they are followed until Nest has closed the port. */
+  async onApplicationShutdown(): Promise<void> {
     this.stopping.abort();
+    await Promise.all(this.running);
   }
 }

@@ -9,11 +9,11 @@ interface StampRow {
   readonly time: string;
 }
 
-/** Both topics, so that no operator is looked up. Nothing in it depends on settings of the role or the database. */
+/** It reads both topics, so that no operator is looked up. Nothing in it depends on settings of role or database. */
 const SELECT_STAMPS = `select topic, stamp, extract(epoch from pg_catalog.clock_timestamp()) as time
   from public.revision`;
-/** One round trip, and one transaction behind a pooler. */
-const LOOK = `begin isolation level repeatable read, read only, not deferrable;
+/** One text, so that it takes one round trip, and one transaction behind a pooler. */
+const POLL = `begin isolation level repeatable read, read only, not deferrable;
   set local statement_timeout = '2s';
   ${SELECT_STAMPS};
   commit`;
@@ -21,15 +21,16 @@ const LOOK = `begin isolation level repeatable read, read only, not deferrable;
 export interface Stamp {
   readonly stamp: string;
   /** The database's clock when it answered, in milliseconds since the epoch. */
-  readonly databaseMs: number;
+  readonly databaseEpochMs: number;
 }
 
 /** The present stamp of a topic, outside of a transaction. */
-export async function lookAtStamp(session: Session, topic: TopicName): Promise<Stamp> {
-  // pg gives a result for each statement of a text, which its types do not say
-  const results = (await session.query(LOOK)) as unknown as QueryResult<StampRow>[];
+export async function pollStamp(session: Session, topic: TopicName): Promise<Stamp> {
+  const answer: unknown = await session.query(POLL);
+  // pg gives a list with a result for each statement, which its types do not say
+  const results: readonly QueryResult<StampRow>[] = Array.isArray(answer) ? answer : [];
   const selected = results.find(({ command }) => command === 'SELECT');
-  return stampOf(topic, selected?.rows);
+  return stampOf(topic, selected?.rows ?? []);
 }
 
 /** The stamp that belongs to everything that the transaction of the session sees. */
@@ -38,11 +39,11 @@ export async function readStamp(session: Session, topic: TopicName): Promise<Sta
   return stampOf(topic, rows);
 }
 
-function stampOf(topic: TopicName, rows: readonly StampRow[] = []): Stamp {
+function stampOf(topic: TopicName, rows: readonly StampRow[]): Stamp {
   const row = rows.find((each) => each.topic === topic);
   if (!row) {
     const remedy = `insert into public.revision (topic) values ('${topic}');`;
     throw new Error(`the table revision has no row for ${topic}. As the owner: ${remedy}`);
   }
-  return { stamp: row.stamp, databaseMs: Number(row.time) * 1000 };
+  return { stamp: row.stamp, databaseEpochMs: Number(row.time) * 1000 };
 }

@@ -6,20 +6,25 @@ import type { EntityManager } from 'typeorm';
  */
 export type TopicName = 'codes' | 'keys';
 
+/** What came of a reading that got all rows. The reason is for operators. */
+export type ReadResult<T> =
+  | { readonly isServable: true; readonly value: T }
+  | { readonly isServable: false; readonly reason: string };
+
 /** How a topic is read from the database, kept in a file, and read from that. */
 export interface Topic<T> {
   readonly name: TopicName;
   /** Locks its tables. Called first in the transaction: an older snapshot would see a truncated table as empty. */
   lock(manager: EntityManager): Promise<unknown>;
-  /** @throws RefusedSnapshot if the content cannot be served */
-  read(manager: EntityManager): Promise<T>;
+  /** @throws Error if the rows could not be read */
+  read(manager: EntityManager): Promise<ReadResult<T>>;
   /** How long the value may be used after the database last confirmed it; Infinity if there is no limit. */
   readonly maxAgeSeconds: number;
   /** The value in a form for JSON. */
   toJson(value: T): unknown;
-  /** @throws Error if it is not what `toJson` makes, or cannot be served */
+  /**
+   * It must not look at the database's clock, which is not known yet.
+   * @throws Error if it is not what `toJson` makes, or cannot be served
+   */
   fromJson(json: unknown): T;
 }
-
-/** The content of the database cannot be served. Its message says why, for operators. */
-export class RefusedSnapshot extends Error {}

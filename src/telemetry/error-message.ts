@@ -1,12 +1,12 @@
-/** Codes of Node's TLS for a certificate that no known CA has signed. */
+/** The codes of Node.js's errors for a certificate that no known CA has signed. */
 const UNKNOWN_CA = /^(SELF_SIGNED_|DEPTH_ZERO_SELF_SIGNED_|UNABLE_TO_(GET_ISSUER|VERIFY))/;
 const UNKNOWN_CA_REMEDY =
   ": the CA of the server's certificate is not known here. " +
   'Name the file of the CA in NODE_EXTRA_CA_CERTS, for PostgreSQL in sslrootcert of the connection string';
 
-/** One line about whatever was thrown, with its causes. */
+/** Describes a thrown value in one line, with its causes. */
 export function messageOf(error: unknown): string {
-  // Node.js throws it where every address of a host refused
+  // Node.js throws an AggregateError if every address of a host refused the connection
   if (error instanceof AggregateError && error.errors.length > 0) {
     return error.errors.map(messageOf).join('; ');
   }

@@ -1,13 +1,13 @@
 import { expect, it } from '@jest/globals';
 import { Metrics } from './metrics.js';
 
-const ANSWERED = { operation: '/a', status: 200, durationSeconds: 0.1 };
+const ANSWERED = { operation: '/a', status: 200, durationMs: 100 };
 
 it('counts each request once, however often the metrics are scraped', async () => {
   const metrics = new Metrics();
   metrics.observeRequest(ANSWERED);
   await metrics.registry.metrics();
-  metrics.observeRequest({ ...ANSWERED, status: 404, durationSeconds: 7 });
+  metrics.observeRequest({ ...ANSWERED, status: 404, durationMs: 7_000 });
   const text = await metrics.registry.metrics();
   const expected = [
     'order_lookup_http_requests_total{operation="/a",status="200"} 1',
@@ -20,6 +20,14 @@ it('counts each request once, however often the metrics are scraped', async () =
   ];
   expect(text.split('\n')).toEqual(expect.arrayContaining(expected));
   expect(text).not.toContain('order_lookup_client_requests_total{');
+});
+
+it('counts a request whose begin is not known, but does not time it', async () => {
+  const metrics = new Metrics();
+  metrics.observeRequest({ operation: undefined, status: 408, durationMs: undefined });
+  const text = await metrics.registry.metrics();
+  expect(text).toContain('order_lookup_http_requests_total{operation="none",status="408"} 1');
+  expect(text).not.toContain('order_lookup_http_request_duration_seconds_count{');
 });
 
 it('names 1,000 clients, and counts the rest as one for each status', async () => {

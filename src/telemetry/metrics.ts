@@ -5,30 +5,33 @@ import { version } from './version.js';
 /** Each client with a name takes one series for each status. */
 const MAX_NAMED_CLIENTS = 1_000;
 const OTHER_CLIENTS = 'other';
-/** Upper bounds, in seconds. */
+/** The name of the operation where no route was found, as a label and in the log. */
+export const NO_OPERATION = 'none';
+/** The upper bounds of the buckets, in seconds. */
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
 /** The delay of the event loop is sampled by a timer. A shorter interval keeps an idle process busy. */
 const EVENT_LOOP_PRECISION_MS = 20;
 
 /** A request whose response has ended. */
 export interface ObservedRequest {
-  /** The pattern of the route, or `none`. Each takes a series, so it is one of a fixed set. */
-  readonly operation: string;
+  /** The pattern of the route, never a path, since each value takes a series; undefined where no route was found. */
+  readonly operation: string | undefined;
   readonly status: number;
-  readonly durationSeconds: number;
-  /** Whose API key was accepted. */
+  /** Undefined where the begin of the request is not known: such a request is counted, but not timed. */
+  readonly durationMs: number | undefined;
+  /** The client whose API key was accepted. */
   readonly client?: string | undefined;
 }
 
 interface MetricOptions<Label extends string> {
-  /** Without the prefix of the service. */
+  /** The name without the prefix of the service. */
   readonly name: string;
   readonly help: string;
   readonly labelNames?: readonly Label[];
 }
 
 interface GaugeOptions<Label extends string> extends MetricOptions<Label> {
-  /** Sets the gauge. It is called at each scrape. */
+  /** Sets the gauge. The registry calls this function at each scrape. */
   readonly collect: (gauge: Gauge<Label>) => void;
 }
 
@@ -81,7 +84,7 @@ export class Metrics implements OnModuleInit {
   });
   readonly momentsSwitched = this.counter({
     name: 'moments_switched_total',
-    help: 'Moments at which codes began or ended',
+    help: 'Moments at which codes began or ended, counted by the first request after each',
   });
   readonly tokensVerified = this.counter({
     name: 'tokens_verified_total',
@@ -91,16 +94,12 @@ export class Metrics implements OnModuleInit {
     name: 'log_lines_dropped_total',
     help: 'Log lines that the reader of standard output did not take',
   });
-  readonly databaseUp = this.gauge({
-    name: 'database_up',
-    help: '1 while the database answers',
-  });
   private readonly buildInfo = this.gauge({
     name: 'build_info',
     help: 'Always 1, with the version of the service',
     labelNames: ['version'],
   });
-  /** With their labels bound, by status and operation. */
+  /** Series with their labels bound, by status and operation: to bind labels for each request takes longer. */
   private readonly requestSeries = new Map<string, RequestSeries>();
   private readonly namedClients = new Set<string>();
 
@@ -112,14 +111,14 @@ export class Metrics implements OnModuleInit {
     });
   }
 
-  observeRequest({ operation, status, durationSeconds, client }: ObservedRequest): void {
-    const { count, durations } = this.seriesOf(operation, status);
+  observeRequest({ operation, status, durationMs, client }: ObservedRequest): void {
+    const { count, durations } = this.seriesOf(operation ?? NO_OPERATION, status);
     count.inc();
-    durations.observe(durationSeconds);
+    if (durationMs !== undefined) durations.observe(durationMs / 1000);
     if (client !== undefined) this.clientRequests.inc({ client: this.labelOf(client), status });
   }
 
-  /** Makes a gauge whose value is known elsewhere: `collect` asks for it. */
+  /** Makes a gauge whose value another part of the service holds: `collect` reads that value at each scrape. */
   addGauge<Label extends string = never>({ collect, ...options }: GaugeOptions<Label>): void {
     const settings = this.settingsOf(options);
     const gauge: Gauge<Label> = new Gauge({ ...settings, collect: () => collect(gauge) });

@@ -3,41 +3,94 @@ import type { ServiceLogger } from './service-logger.js';
 
 const SUMMARY_INTERVAL_MS = 60_000;
 
-/** Logs a failure that repeats: when it begins or changes, once a minute while it lasts, and when it has ended. */
+/**
+ * What a failure that goes on means for callers:
+ * - `none`: callers are never refused because of it.
+ * - `refused-later`: callers are refused from a moment on.
+ * - `refused`: callers are refused already; since a moment, or because nothing could be served from the start.
+ */
+export type CallerImpact =
+  | { readonly name: 'none' }
+  | { readonly name: 'refused-later'; readonly secondsLeft: number }
+  | { readonly name: 'refused'; readonly secondsAgo?: number };
+
+/**
+ * The impact where callers are refused from a moment on.
+ * @param secondsLeft the time until that moment; negative if the moment has passed
+ */
+export function refusedIn(secondsLeft: number): CallerImpact {
+  if (secondsLeft <= 0) return { name: 'refused', secondsAgo: -secondsLeft };
+  return { name: 'refused-later', secondsLeft };
+}
+
+/** What the last line said. */
+interface LoggedFailure {
+  readonly impact: CallerImpact['name'];
+  readonly reason: string;
+  /** By the monotonic clock. */
+  readonly atMs: number;
+}
+
+/**
+ * Logs a failure that repeats: when it begins, when its reason or its impact changes, once a minute while it lasts, and
+ * when it has ended. Call `failed` after each attempt that failed, and `succeeded` after each one that succeeded.
+ */
 export class RepeatedFailure {
-  /** How many in a row. */
-  failures = 0;
-  private loggedText = '';
-  private loggedAtMs = 0;
+  private failures = 0;
+  private logged: LoggedFailure | undefined;
 
   constructor(
     private readonly logger: Pick<ServiceLogger, 'log' | 'warn' | 'error'>,
     private readonly subject: string,
   ) {}
 
-  /** @param callersRefusedAt when callers will be refused if it goes on. That this has begun is logged as well */
-  failed(error: unknown, callersRefusedAt?: Date): void {
-    this.failures += 1;
-    const nowMs = Date.now();
-    const isRefusing = callersRefusedAt !== undefined && callersRefusedAt.getTime() <= nowMs;
-    const outcome = isRefusing ? 'callers are refused' : 'trying on';
-    const reason = messageOf(error);
-    const text = `${outcome}, ${callersRefusedAt !== undefined}, ${reason}`;
-    const isRecent = nowMs - this.loggedAtMs < SUMMARY_INTERVAL_MS;
-    if (text === this.loggedText && isRecent) return;
-    this.loggedText = text;
-    this.loggedAtMs = nowMs;
-    const message = `${this.subject}: failed, ${outcome}`;
-    const entry = { message, reason, failures: this.failures, callersRefusedAt };
-    if (isRefusing) this.logger.error(entry);
-    else this.logger.warn(entry);
+  /** How many attempts have failed since the last one that succeeded. */
+  get failuresInARow(): number {
+    return this.failures;
   }
 
+  failed(error: unknown, impact: CallerImpact): void {
+    this.failures += 1;
+    const failure = { impact: impact.name, reason: messageOf(error), atMs: performance.now() };
+    if (!this.isWorthALine(failure)) return;
+    this.logged = failure;
+    this.writeLine(failure.reason, impact);
+  }
+
+  /** Logs that the subject works again, if the attempt before failed. */
   succeeded(): void {
     const { failures, subject } = this;
     if (failures === 0) return;
     this.logger.log({ message: `${subject}: works again`, failures });
     this.failures = 0;
-    this.loggedText = '';
+    this.logged = undefined;
   }
+
+  private isWorthALine({ impact, reason, atMs }: LoggedFailure): boolean {
+    const { logged } = this;
+    if (!logged) return true;
+    const isChanged = impact !== logged.impact || reason !== logged.reason;
+    return isChanged || atMs - logged.atMs >= SUMMARY_INTERVAL_MS;
+  }
+
+  private writeLine(reason: string, impact: CallerImpact): void {
+    const { failures, subject } = this;
+    const fields = { reason, failures, callersRefusedAt: refusalDate(impact) };
+    if (impact.name === 'refused') {
+      this.logger.error({ message: `${subject}: failed, callers are refused`, ...fields });
+    } else {
+      this.logger.warn({ message: `${subject}: failed, retrying`, ...fields });
+    }
+  }
+}
+
+/** The moment from which on callers are refused, if there is one. */
+function refusalDate(impact: CallerImpact): Date | undefined {
+  if (impact.name === 'none') return undefined;
+  if (impact.name === 'refused-later') return dateIn(impact.secondsLeft);
+  return impact.secondsAgo === undefined ? undefined : dateIn(-impact.secondsAgo);
+}
+
+function dateIn(seconds: number): Date {
+  return new Date(Date.now() + seconds * 1000);
 }

@@ -1,4 +1,4 @@
-import { beforeEach, expect, it, jest } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from './metrics.js';
@@ -39,7 +39,7 @@ it('writes the lines of its level and above', () => {
     { level: 'fatal', time: TIME, msg: 'fatal' },
   ]);
   expect(logger.isLevelEnabled('debug')).toBe(false);
-  expect(logger.isLevelEnabled('info')).toBe(true);
+  expect(logger.isLevelEnabled('log')).toBe(true);
 });
 
 it('writes whatever was thrown as a text with its stack and its causes', () => {
@@ -78,6 +78,65 @@ it('takes what the loggers of Nest pass', () => {
     { level: 'fatal', time: TIME, context: 'Area', err, msg: 'thrown' },
     { level: 'info', time: TIME, context: 'Area', msg: shown },
   ]);
+});
+
+describe('takes the calls of Nest', () => {
+  const error = new RangeError('thrown');
+  const { stack = '' } = error;
+  const err = expect.stringMatching(/^RangeError: thrown\n +at /);
+  const nestLogger = new Logger('Area');
+  beforeEach(() => Logger.overrideLogger(logger));
+
+  it.each([
+    {
+      shape: 'an error with its stack, without a context',
+      call: () => Logger.error(error, stack),
+      line: { err, msg: 'thrown' },
+    },
+    {
+      shape: 'a text with a stack and a context',
+      call: () => Logger.error('a text', stack, 'App'),
+      line: { context: 'App', stack, msg: 'a text' },
+    },
+    {
+      shape: 'a text without a stack',
+      call: () => nestLogger.error('a text'),
+      line: { context: 'Area', msg: 'a text' },
+    },
+    {
+      shape: 'a text and a stack',
+      call: () => nestLogger.error('a text', stack),
+      line: { context: 'Area', stack, msg: 'a text' },
+    },
+    {
+      shape: 'an error',
+      call: () => nestLogger.error(error),
+      line: { context: 'Area', err, msg: 'thrown' },
+    },
+    {
+      shape: 'an error and its stack',
+      call: () => nestLogger.error(error, stack),
+      line: { context: 'Area', err, msg: 'thrown' },
+    },
+    {
+      shape: 'fields and a stack',
+      call: () => nestLogger.error({ message: 'a text', count: 1 }, stack),
+      line: { context: 'Area', stack, count: 1, msg: 'a text' },
+    },
+    {
+      shape: 'details',
+      call: () => nestLogger.error('a text', { count: 1 }, stack),
+      line: { context: 'Area', stack, details: [{ count: 1 }], msg: 'a text' },
+    },
+    {
+      shape: 'a text without a context',
+      call: () => new Logger().error('a text'),
+      line: { msg: 'a text' },
+    },
+  ])('$shape', ({ call, line }) => {
+    call();
+    expect(lines()).toEqual([{ level: 'error', time: TIME, ...line }]);
+  });
 });
 
 it('leaves what Nest says of each route at the start to the level debug', () => {

@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import { Injectable, type LoggerService } from '@nestjs/common';
+import { Injectable, type LogLevel, type LoggerService } from '@nestjs/common';
 import { pino } from 'pino';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from './metrics.js';
 
-/** How much may wait for a reader that stalls. Further lines are dropped and counted. */
+/** The most bytes that wait for a reader that stalls. Further lines are dropped and counted. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 /** How long the end of the process waits for a reader that stalls. */
 const FLUSH_TIMEOUT_MS = 500;
-/** What these say of each module and route at the start is for developers: it gets the level debug. */
+/** Parts of Nest that say a line for each module and route at the start. These lines get the level debug. */
 const NEST_START_CONTEXTS = new Set([
   'InstanceLoader',
   'NestApplication',
@@ -17,20 +17,38 @@ const NEST_START_CONTEXTS = new Set([
   'RouterExplorer',
   'RoutesResolver',
 ]);
+/** pino's levels, by the names of Nest's. */
+const PINO_LEVELS = {
+  verbose: 'trace',
+  debug: 'debug',
+  log: 'info',
+  warn: 'warn',
+  error: 'error',
+  fatal: 'fatal',
+} as const satisfies Record<LogLevel, pino.Level>;
+/** A line of a stack, as V8 writes it. */
+const STACK_LINE = /\n\s+at .+:\d+:\d+/;
 
 /** A line of the log. Fields that are undefined are left out. */
 export interface LogEntry {
   readonly message: string;
-  /** Whatever was thrown. The line has it as the text `err`, with its stack and its causes. */
+  /** The value that was thrown. The line has the value as the text `err`, with its stack and its causes. */
   readonly error?: unknown;
   readonly [field: string]: unknown;
 }
 
+/** What Nest's own Logger passes behind the message: details, then the stack of an error, and last the context. */
+interface NestParameters {
+  readonly details: readonly unknown[] | undefined;
+  readonly stack: string | undefined;
+  readonly context: string | undefined;
+}
+
 /**
- * The log of the process: JSON lines on standard output. A call takes a LogEntry, or what Nest's own loggers pass:
- * anything as the message, then details such as a stack, and last the context.
+ * The log of the process: JSON lines on standard output. Its methods take a LogEntry, or any message and the parameters
+ * that Nest's own Logger passes.
  *
- * A reader that stalls or is gone never blocks the process: lines that it does not take are dropped and counted.
+ * A reader that stalls or is gone never blocks the process: lines that are not taken are dropped and counted.
  */
 @Injectable()
 export class ServiceLogger implements LoggerService {
@@ -54,23 +72,24 @@ export class ServiceLogger implements LoggerService {
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: (error: unknown) => inspect(error) },
     };
-    // Not the output itself, which pino would flush synchronously after a fatal line
+    // pino gets a plain stream: it would flush the output itself synchronously after a fatal line
     this.pino = pino(options, { write: (line) => this.writeLine(line) });
     this.output.on('drop', () => this.metrics.logLinesDropped.inc());
     this.output.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') this.isReaderGone = true;
     });
-    // pino's own listener would write what is left synchronously, and wait for ever for a reader that stalls
+    // Runs before pino's own listener, which would write the rest synchronously and so wait for ever for a reader that
+    // stalls. There is nothing left to write for it when the output is destroyed
     process.prependOnceListener('exit', () => this.output.destroy());
   }
 
   log(message: unknown, ...parameters: unknown[]): void {
     const isNestStart = NEST_START_CONTEXTS.has(String(parameters.at(-1)));
-    this.write(isNestStart ? 'debug' : 'info', message, parameters);
+    this.write(isNestStart ? 'debug' : 'log', message, parameters);
   }
 
   verbose(message: unknown, ...parameters: unknown[]): void {
-    this.write('trace', message, parameters);
+    this.write('verbose', message, parameters);
   }
 
   debug(message: unknown, ...parameters: unknown[]): void {
@@ -89,11 +108,14 @@ export class ServiceLogger implements LoggerService {
     this.write('fatal', message, parameters);
   }
 
-  isLevelEnabled(level: pino.Level): boolean {
-    return this.pino.isLevelEnabled(level);
+  isLevelEnabled(level: LogLevel): boolean {
+    return this.pino.isLevelEnabled(PINO_LEVELS[level]);
   }
 
-  /** Waits until the reader has taken all lines. Whoever ends the process calls it: `process.exit` drops the rest. */
+  /**
+   * Waits until the reader has taken all lines, for a short time at most. Call it before `process.exit`, which drops
+   * the lines that wait.
+   */
   async flush(): Promise<void> {
     const taken = new Promise<void>((resolve) => {
       this.output.flush(() => resolve());
@@ -101,10 +123,10 @@ export class ServiceLogger implements LoggerService {
     await Promise.race([taken, pause(FLUSH_TIMEOUT_MS, undefined, { ref: false })]);
   }
 
-  private write(level: pino.Level, message: unknown, parameters: readonly unknown[]): void {
+  private write(level: LogLevel, message: unknown, parameters: readonly unknown[]): void {
     if (!this.isLevelEnabled(level)) return;
-    const { message: text, error, ...fields } = toEntry(message, parameters);
-    this.pino[level]({ err: error, ...fields }, text);
+    const entry = toEntry(message, readParameters(parameters));
+    this.pino[PINO_LEVELS[level]](toPinoFields(entry), entry.message);
   }
 
   private writeLine(line: string): void {
@@ -113,17 +135,38 @@ export class ServiceLogger implements LoggerService {
   }
 }
 
-function toEntry(message: unknown, parameters: readonly unknown[]): LogEntry {
-  const context = parameters.at(-1);
-  if (isEntry(message)) return { context, ...message };
-  const details = parameters.length > 1 ? parameters.slice(0, -1) : undefined;
-  if (message instanceof Error)
-    return { message: message.message, error: message, context, details };
+/** The fields of a line beside its message. pino writes an error under the name `err`. */
+function toPinoFields({ message: _message, error, ...fields }: LogEntry): object {
+  return { err: error, ...fields };
+}
+
+function toEntry(message: unknown, parameters: NestParameters): LogEntry {
+  if (isEntry(message)) return { ...parameters, ...message };
+  if (message instanceof Error) {
+    const isSameStack = parameters.stack === message.stack; // Nest passes an error and its stack
+    const stack = isSameStack ? undefined : parameters.stack;
+    return { ...parameters, stack, message: message.message, error: message };
+  }
   const text = typeof message === 'string' ? message : inspect(message);
-  return { message: text, context, details };
+  return { ...parameters, message: text };
 }
 
 function isEntry(message: unknown): message is LogEntry {
   if (typeof message !== 'object' || message === null || message instanceof Error) return false;
   return 'message' in message && typeof message.message === 'string';
+}
+
+/** Each of the parameters may be missing, and Nest's `error` passes undefined where there is no stack. */
+function readParameters(parameters: readonly unknown[]): NestParameters {
+  const passed = parameters.filter((parameter) => parameter !== undefined);
+  const stack = passed.findLast(isStack);
+  const others = passed.filter((parameter) => parameter !== stack);
+  const last = others.at(-1);
+  const context = typeof last === 'string' ? last : undefined;
+  const details = context === undefined ? others : others.slice(0, -1);
+  return { details: details.length > 0 ? details : undefined, stack, context };
+}
+
+function isStack(parameter: unknown): parameter is string {
+  return typeof parameter === 'string' && STACK_LINE.test(parameter);
 }

@@ -1,18 +1,28 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/**
- * What the propagator of @opentelemetry/core accepts (W3C Trace Context, section 3.2). It is repeated here, and kept
- * equal by a test, because the log needs it where traces are off, and loading that package delays each start.
- */
-const TRACEPARENT =
-  /^\s?(?!ff)(?<version>[\da-f]{2})-(?!0{32})(?<traceId>[\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?<more>-.*)?\s?$/;
+// The parts of a traceparent (W3C Trace Context, section 3.2). A version of `ff`, and ids of zeros, are not valid.
+const VERSION = '(?!ff)(?<version>[0-9a-f]{2})';
+const TRACE_ID = '(?!0{32})(?<traceId>[0-9a-f]{32})';
+const PARENT_ID = '(?!0{16})[0-9a-f]{16}';
+const FLAGS = '[0-9a-f]{2}';
+/** Versions after 00 may append further parts. */
+const FURTHER_PARTS = '(?<furtherParts>-.*)?';
 
-/** The trace that a caller names. Anything else that it sends is free text, and stays out of the log. */
+/**
+ * The form that the propagator of @opentelemetry/core accepts. It is repeated here because the log needs it where
+ * traces are off, and to load that package would delay each start. A test keeps the two equal.
+ */
+const TRACEPARENT = new RegExp(
+  `^\\s?${VERSION}-${TRACE_ID}-${PARENT_ID}-${FLAGS}${FURTHER_PARTS}\\s?$`,
+);
+
+/** The trace that a caller names, or undefined. A field of another form is free text, which stays out of the log. */
 export function traceIdOf(headers: IncomingHttpHeaders): string | undefined {
-  const text = headers['traceparent'];
-  if (typeof text !== 'string') return undefined;
-  const parts = TRACEPARENT.exec(text)?.groups;
+  const field = headers['traceparent'];
+  if (typeof field !== 'string') return undefined;
+  const parts = TRACEPARENT.exec(field)?.groups;
   if (!parts) return undefined;
-  const isMalformed = parts['version'] === '00' && parts['more'] !== undefined; // only later versions may have more
-  return isMalformed ? undefined : parts['traceId'];
+  const hasFurtherParts = parts['furtherParts'] !== undefined;
+  if (parts['version'] === '00' && hasFurtherParts) return undefined;
+  return parts['traceId'];
 }

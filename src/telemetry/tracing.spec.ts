@@ -1,13 +1,15 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { diag } from '@opentelemetry/api';
 import { Collector } from '../../test/support/collector.js';
 import { silentLogger } from '../../test/support/silent-logger.js';
+import { until } from '../../test/support/until.js';
 import { Configuration } from '../configuration/configuration.js';
 import type { LogEntry, ServiceLogger } from './service-logger.js';
 import { createTracing } from './tracing.js';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const traceparentWith = (flags: string): string => `00-${TRACE}-00f067aa0ba902b7-${flags}`;
-const ANSWERED = { operation: '/a', status: 500, requestId: '1' };
+const ANSWERED = { operation: '/a', status: 500, requestId: '1', isFailed: true };
 
 let collector: Collector;
 let environment: NodeJS.ProcessEnv;
@@ -66,6 +68,50 @@ it('names the spans of methods that callers make up alike', async () => {
   const [span] = collector.spans;
   expect(span?.name).toBe('HTTP /a');
   expect(span?.attributes['http.request.method']).toBe('_OTHER');
+});
+
+it('marks the span of an answer that failed after its status was sent', async () => {
+  const tracing = await create(collector.environment);
+  tracing.startRequest({ method: 'GET', headers: {} })?.end({ ...ANSWERED, status: 200 });
+  await tracing.stop();
+  const [span] = collector.spans;
+  expect(span?.isError).toBe(true);
+  expect(span?.attributes['error.type']).toBe('_OTHER');
+});
+
+it('says when the collector refuses spans, and when it takes them again', async () => {
+  const texts: string[] = [];
+  const take = ({ message }: LogEntry): void => {
+    texts.push(message);
+  };
+  const logger = { log: take, warn: take, error: take } as ServiceLogger;
+  const tracing = await create(collector.environment, logger);
+  collector.behaviour = 'drops';
+  tracing.startRequest({ method: 'GET', headers: {} })?.end(ANSWERED);
+  await until(async () => texts.includes('sending traces: failed, retrying'));
+  collector.behaviour = 'takes';
+  tracing.startRequest({ method: 'GET', headers: {} })?.end(ANSWERED);
+  await until(async () => texts.includes('sending traces: works again'));
+  await tracing.stop();
+});
+
+it('says in both logs that it replaces the diagnostics of an agent', async () => {
+  const texts: string[] = [];
+  const ignore = (): void => undefined;
+  const warn = (text: string): void => {
+    texts.push(text);
+  };
+  diag.setLogger({ error: ignore, warn, info: ignore, debug: ignore, verbose: ignore });
+  const take = ({ message }: LogEntry): void => {
+    texts.push(message);
+  };
+  const logger = { log: take, warn: take, error: take } as ServiceLogger;
+  const tracing = await create(collector.environment, logger);
+  await tracing.stop();
+  expect(texts).toContainEqual(expect.stringMatching(/^Current logger will be overwritten/));
+  expect(texts).toContainEqual(
+    expect.stringMatching(/^OpenTelemetry: Current logger will overwrite one already registered/),
+  );
 });
 
 const ENDPOINT = 'http://127.0.0.1:1';

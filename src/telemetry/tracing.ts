@@ -11,7 +11,7 @@ import { traceIdOf } from './traceparent.js';
 export class Tracing {
   constructor(private readonly openTelemetry?: OpenTelemetry) {}
 
-  /** Undefined where no span is recorded and the caller names no trace. */
+  /** Starts the span of a request. Undefined where no span is recorded and the caller names no trace. */
   startRequest(request: Pick<IncomingMessage, 'method' | 'headers'>): RequestSpan | undefined {
     const span = this.openTelemetry?.startRequest(request);
     if (span) return span;
@@ -26,7 +26,10 @@ export class Tracing {
   }
 }
 
-/** A platform sets the variables of OpenTelemetry for all its programs, so that none of them stops the start. */
+/**
+ * Makes the provider. A wrong variable of OpenTelemetry turns traces off, and never stops the start: a platform sets
+ * these variables for all its programs.
+ */
 export async function createTracing(
   configuration: Configuration,
   logger: ServiceLogger,

@@ -3,5 +3,5 @@ import { join } from 'node:path';
 
 const PACKAGE_FILE = join(import.meta.dirname, '..', '..', 'package.json');
 
-/** The version of the service, as package.json has it. */
+/** The version of the service, which package.json holds. */
 export const { version } = JSON.parse(readFileSync(PACKAGE_FILE, 'utf8')) as { version: string };

@@ -9,7 +9,7 @@ import { Verifier } from '../support/verifier.js';
 const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
 const LARGEST_TOKEN_BYTES = 12 * 1024;
 const ACCEPTED = { isAccepted: true };
-const EXPIRED = { isAccepted: false, fault: { reason: 'expired' } };
+const EXPIRED = { isAccepted: false, isDecided: true, reason: 'expired' };
 
 let issuer: Issuer;
 let ecKey: SigningKey;

@@ -153,7 +153,7 @@ describe('a key set', () => {
     expect(await statusOfNew()).toBe(200);
     expect(verifier.issuer.signingKeys.state.name).toBe('current');
     expect(verifier.warnings.map(({ message }) => message)).toContain(
-      `metadata of issuer ${issuer.url}: failed, trying on`,
+      `metadata of issuer ${issuer.url}: failed, retrying`,
     );
   });
 });

@@ -259,7 +259,7 @@ it('API_KEY_MAX_AGE_SECONDS is how long keys count without the database: then 50
     expect(status).toBe(503);
     expect(text).toContain('The list of API keys is too old.');
     const told = await service.waitForLog(({ msg }) => msg.endsWith('callers are refused'));
-    const first = service.lines.find(({ msg }) => msg === 'database (keys): failed, trying on');
+    const first = service.lines.find(({ msg }) => msg === 'database (keys): failed, retrying');
     for (const line of [told, first])
       expect(Date.parse(String(line?.['callersRefusedAt']))).toBeLessThan(Date.parse(told.time));
     proxy.mode = 'pass';

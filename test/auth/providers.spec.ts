@@ -357,6 +357,6 @@ it.each(SHAPES)('$provider: $outcome', async ({ outcome, variables, header, clai
     claims: { client_id: undefined, ...claims },
   });
   const verdict = await verifier.verify(token);
-  expect(verdict.isAccepted ? 'accepted' : verdict.fault.reason).toBe(outcome);
+  expect(verdict.isAccepted ? 'accepted' : verdict.reason).toBe(outcome);
   verifier.issuers.onApplicationShutdown();
 });

@@ -140,12 +140,27 @@ describe('an object that is not what the migrations made', () => {
       'TRIGGER on history for public is too much',
       'UPDATE on api_key for order_lookup_service is too much',
     ],
+    [
+      `grant update (client), select (client) on api_key to order_lookup_service;
+       grant usage on sequence history_id_seq to order_lookup_service`,
+      'UPDATE (client) on api_key for order_lookup_service is too much',
+      'USAGE on history_id_seq for order_lookup_service is too much',
+    ],
   ])('is named and mended by the remedy: %s', async (sql, ...faults) => {
     expect(await asService(objectFaults)).toEqual([]);
     await asOwner(sql);
     const found = await asService(objectFaults);
     expect(found.map(({ name, fault }) => `${name} ${fault}`)).toEqual(faults);
     await asOwner(found.map(({ remedy }) => remedy).join('\n'));
+    expect(await asService(objectFaults)).toEqual([]);
+  });
+
+  it('is no foreign key that was made again without a check of the rows', async () => {
+    await asOwner(
+      `alter table code_list_value drop constraint code_list_value_names_a_list,
+         add constraint code_list_value_names_a_list
+           foreign key (code_list) references code_list (name) on update cascade on delete cascade not valid`,
+    );
     expect(await asService(objectFaults)).toEqual([]);
   });
 

@@ -228,6 +228,12 @@ describe('connections that never finish a request', () => {
       exchange(port, slowly, { pauseMs: 3_000 }),
     ]);
     expect(silent).toEqual({ closed: true, responses: [] });
-    for (const { responses } of begun) expectProblem(responses[0] as Reply, 'request-timeout');
+    for (const { responses } of begun) {
+      const reply = responses[0] as Reply;
+      expectProblem(reply, 'request-timeout');
+      const id = reply.headers.get('x-request-id');
+      const line = await world.service.waitForLog(({ requestId }) => requestId === id);
+      expect(line['durationMs']).toBeGreaterThan(9_000); // it begins with the connection
+    }
   });
 });

@@ -36,8 +36,7 @@ async function send(bytes: string, answers = Infinity): Promise<Exchange> {
   for (const { status, headers } of found.responses) {
     const id = headers.get('x-request-id');
     const line = await service.waitForLog(({ requestId }) => requestId === id);
-    const [operation, durationMs] = [expect.any(String), expect.any(Number)];
-    expect(line).toMatchObject({ statusCode: status, operation, durationMs });
+    expect(line).toMatchObject({ statusCode: status, operation: expect.any(String) });
   }
   expect(await service.metric('order_lookup_http_requests_total')).toBe(
     counted + found.responses.length,

@@ -2,7 +2,7 @@
 // whatever is thrown becomes a problem document.
 import 'reflect-metadata';
 import { PassThrough, Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import * as nest from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { IsString } from 'class-validator';
@@ -14,6 +14,7 @@ import { createApplication } from '../../src/bootstrap/create-application.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { Answer } from '../../src/http/answer.js';
 import type { ProblemSlug } from '../../src/problems/problem-types.js';
+import { ServiceLogger } from '../../src/telemetry/service-logger.js';
 import { createDatabase } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
@@ -138,6 +139,8 @@ const ORIGIN = 'https://a.example';
 
 type Headers = Record<string, string>;
 let app: NestExpressApplication;
+/** The lines of the log with the level error. */
+const errors: unknown[] = [];
 let base: string;
 let caller: Headers;
 let limitedCaller: Headers;
@@ -154,11 +157,12 @@ beforeAll(async () => {
   const configuration = readConfiguration({
     DATABASE_URL: database.urlOf('order_lookup_service'),
     ...issuer.environment,
-    LOG_LEVEL: 'silent',
+    LOG_LEVEL: 'error',
     CORS_ORIGINS: ORIGIN,
     RATE_LIMIT_PER_MINUTE: String(LIMIT),
   });
   app = await createApplication(configuration);
+  jest.spyOn(app.get(ServiceLogger), 'error').mockImplementation((entry) => errors.push(entry));
   app.enableVersioning({ type: nest.VersioningType.URI });
   await app.listen(0, '127.0.0.1');
   base = await app.getUrl();
@@ -305,6 +309,9 @@ it('a file that fails while it is sent is a cut connection', async () => {
   const response = await fetch(`${base}/notes/cut-file`, { headers: caller });
   expect(response.status).toBe(200);
   await expect(response.text()).rejects.toThrow();
+  const error = expect.objectContaining({ message: 'a secret' });
+  const line = expect.objectContaining({ operation: '/notes/cut-file', statusCode: 200, error });
+  await until(async () => errors.some((entry) => line.asymmetricMatch(entry)));
 });
 
 it('what is beyond the rate limit is never executed, and a 304 costs nothing', async () => {

@@ -50,6 +50,7 @@ describe(`GET ${CODES}`, () => {
     ['?__proto__=a&constructor=b', ['__proto__', 'constructor']],
     ['?toString=a&codeType=&other=b', ['toString', 'codeType', 'other']],
     ['?prototype=a', ['prototype']],
+    ['?=5', ['']],
     ['?a=1&codeType=&code=%01&b=2', ['code', 'a', 'b', 'codeType']],
     [`?code=${'x'.repeat(257)}%01`, ['code', 'code']],
     [`?${'&'.repeat(2_000)}code=`, ['code']],
@@ -58,6 +59,11 @@ describe(`GET ${CODES}`, () => {
     expect(issues.map(({ field, location }) => `${location} ${field}`).toSorted()).toEqual(
       fields.map((field) => `query ${field}`).toSorted(),
     );
+  });
+
+  it('says that a parameter has no name', async () => {
+    const [issue] = await issuesOf('=5');
+    expect(issue?.description).toBe('A parameter has no name: only codeType and code are known.');
   });
 
   it('asks whether a similar name was meant', async () => {
@@ -150,7 +156,8 @@ describe.each(ALL_PATHS)('%s', (path) => {
       expect(reply.headers.get('etag')).toBe(etag);
       expect(reply.headers.get('cache-control')).toBe('private, max-age=0, stale-if-error=86400');
     }
-    expect((await world.get(path, { headers: { 'If-None-Match': '"other"' } })).status).toBe(200);
+    for (const tag of ['"other"', '"a,*,b"', `"a,${etag.replaceAll('"', '')},b"`])
+      expect((await world.get(path, { headers: { 'If-None-Match': tag } })).status).toBe(200);
   });
 
   it('has nothing at its address in other case, or before anything else', async () => {

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import type { ApiKeysService } from '../../src/auth/api-keys/api-keys.service.js';
 import { fileOf } from '../../src/auth/issuers/saved-keys.js';
+import { DatabaseStatus } from '../../src/database/database-status.js';
 import type { Draining } from '../../src/http/draining.js';
 import type { CodesService } from '../../src/lookups/codes.service.js';
 import { HealthMetrics } from '../../src/management/health.metrics.js';
@@ -36,7 +37,7 @@ async function observe(verifier: Verifier) {
   const { issuers, metrics } = await verifier.start();
   const health = new HealthService(CODES, API_KEYS, issuers, { isDraining: false } as Draining);
   void new HealthMetrics(health, API_KEYS, issuers, metrics);
-  const state = new StateService(CODES, API_KEYS, issuers, metrics);
+  const state = new StateService(CODES, API_KEYS, issuers, new DatabaseStatus(metrics));
   return { health, text: await metrics.registry.metrics(), rows: state.sources.slice(2) };
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { drainsUntilTold, preload, withoutLimits } from '../support/clocks.js';
 import { PATHS } from '../support/paths.js';
 import { run } from '../support/program.js';
+import { Reader, requestTo } from '../support/reader.js';
 import { type LogLine, type RunningService, until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
 import { testWorld } from '../support/test-world.js';
@@ -12,6 +13,16 @@ const world = testWorld();
 const CLOSE_MS = 4_000;
 
 const hasBegun = ({ msg }: LogLine): boolean => msg === 'stopping';
+
+/** Whether a new connection is refused, because the port is closed. */
+async function isRefused(url: string): Promise<boolean> {
+  try {
+    await fetch(url);
+    return false;
+  } catch {
+    return true;
+  }
+}
 
 /** A replica that has begun to end, and answers on until it is told to close by SIGUSR2. */
 async function ending(signal: NodeJS.Signals): Promise<RunningService> {
@@ -93,6 +104,23 @@ describe('a signal to end', () => {
     expect((await traffic.stop()).failures).toEqual([]);
   });
 
+  it('answers connections that have sent nothing, or half a request, when the port is closed', async () => {
+    const preloads = [drainsUntilTold, withoutLimits(CLOSE_MS)].map((each) => each.NODE_OPTIONS);
+    const environment = { ...drainsUntilTold, NODE_OPTIONS: preloads.join(' ') };
+    const service = await world.replica(environment);
+    const request = requestTo(PATHS.orderUpdate, world.headers);
+    const [silent, begun] = await Promise.all([Reader.to(service.url), Reader.to(service.url)]);
+    begun.send(request.slice(0, 20));
+    await until(async () => (await service.metric('order_lookup_connections')) === 2);
+    service.signal('SIGTERM');
+    await service.waitForLog(hasBegun);
+    service.signal('SIGUSR2');
+    await until(() => isRefused(service.url));
+    const replies = await Promise.all([silent.ask(request), begun.ask(request.slice(20))]);
+    expect(replies.map(({ status }) => status)).toEqual([200, 200]);
+    expect(await service.exited()).toBe(0);
+  });
+
   it('cuts no answer that is being read before the closing time is over', async () => {
     await world.database.query(
       `insert into communication_code
@@ -104,12 +132,7 @@ describe('a signal to end', () => {
     const headers = { ...world.headers, 'Accept-Encoding': 'identity' };
     const response = await fetch(service.url + PATHS.communicationCodes, { headers });
     service.signal('SIGTERM');
-    await until(() =>
-      fetch(service.url).then(
-        () => false,
-        () => true,
-      ),
-    );
+    await until(() => isRefused(service.url));
     const { byteLength } = await response.arrayBuffer();
     expect(byteLength).toBe(Number(response.headers.get('content-length')));
     expect(await service.exited()).toBe(0);

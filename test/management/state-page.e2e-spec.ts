@@ -76,7 +76,7 @@ it('shows what is refused, what is away, and what is served from LAST_GOOD_FOLDE
   await world.database.query(remove);
   const refusal = /^\*The codes in the database cannot be served: .*order-update.*\*$/m;
   await shows(refusal);
-  await shows(/^Codes \| \*refused\* \| 72 rows /m);
+  await shows(/^Codes \| \*unservable-former-served\* \| 72 rows /m);
   expect(await shown()).toMatch(/^Order Lookup Services: ready$/m);
   const withoutCodes = await start();
   await shows(refusal, withoutCodes);

@@ -72,7 +72,10 @@ const becomesReady = (service: RunningService, remarks = ''): Promise<void> =>
   });
 
 /** The content that a file holds. */
-const contentIn = (topic: string, inFolder = folder): { stamp: string; confirmedAtMs: number } =>
+const contentIn = (
+  topic: string,
+  inFolder = folder,
+): { stamp: string; confirmedAtEpochMs: number } =>
   JSON.parse(readFileSync(join(inFolder, `${topic}.json`), 'utf8')).content;
 
 /** Waits until the files of both topics hold what the database holds, and the issuer has a file. */
@@ -174,8 +177,8 @@ it('a file counts no more if the database names another stamp, however long the 
   await world.database.query(`update api_key set client = client || '.'`);
   await holder.query('begin; lock table api_key, communication_code in access exclusive mode');
   const service = await start();
-  await service.waitForLog(({ msg }) => msg === 'database (codes): failed, trying on');
-  await service.waitForLog(({ msg }) => msg === 'database (keys): failed, trying on');
+  await service.waitForLog(({ msg }) => msg === 'database (codes): failed, callers are refused');
+  await service.waitForLog(({ msg }) => msg === 'database (keys): failed, callers are refused');
   expect((await ask(service)).status).toBe(503);
   expect(service.lines.filter(isServed)).toEqual([]);
   await holder.query('rollback');
@@ -230,7 +233,7 @@ it('the file of the keys says when the database last confirmed them, not when it
   const nextConfirmedAtMs = async (): Promise<number> => {
     const earlier = await writes();
     await until(async () => (await writes()) > earlier);
-    return contentIn('keys', ownFolder).confirmedAtMs;
+    return contentIn('keys', ownFolder).confirmedAtEpochMs;
   };
   await nextConfirmedAtMs(); // it may have begun before
   const first = await nextConfirmedAtMs();
@@ -244,7 +247,7 @@ it('a folder that cannot be written causes one line for each file, and nothing e
   const service = await start({ LAST_GOOD_FOLDER: noFolder });
   await service.ready();
   for (const name of ['codes', 'keys']) {
-    const message = `writing ${join(noFolder, `${name}.json`)}: failed, trying on`;
+    const message = `writing ${join(noFolder, `${name}.json`)}: failed, retrying`;
     const { reason } = await service.waitForLog(({ msg }) => msg === message);
     expect(reason).toMatch(/ENOTDIR|EEXIST/);
   }

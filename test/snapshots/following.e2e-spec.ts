@@ -157,6 +157,7 @@ it('a revoked key is refused while other sessions hold locks on the tables of us
   await sql(`update api_key set revoked_at = now() where client = 'revoked'`);
   await until(async () => (await statusOf(key)) === 401);
   expect(await serves(world.service, value)).toBe(false);
+  expect(await world.service.metric('order_lookup_database_up')).toBe(1); // it answers, and cannot be read
 });
 
 describe('the database', () => {

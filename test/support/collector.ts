@@ -7,11 +7,13 @@ import { ProtobufMessage } from './protobuf-message.js';
 
 /** In milliseconds: what a slow machine has not sent in time would be dropped. */
 const NEVER = '3600000';
+const STATUSES = { takes: 200, refuses: 503, drops: 400 };
 
 export class Collector {
   readonly spans: CollectedSpan[] = [];
   readonly headers: NodeJS.Dict<string | string[]>[] = [];
-  behaviour: 'takes' | 'refuses' | 'hangs' = 'takes';
+  /** `refuses` is an answer that the exporter tries again, `drops` one that it does not. */
+  behaviour: 'takes' | 'refuses' | 'drops' | 'hangs' = 'takes';
 
   private constructor(
     private readonly server: Server,
@@ -51,8 +53,8 @@ export class Collector {
   private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const bytes = await buffer(request);
     if (this.behaviour === 'hangs') return;
-    response.writeHead(this.behaviour === 'takes' ? 200 : 503).end();
-    if (this.behaviour === 'refuses') return;
+    response.writeHead(STATUSES[this.behaviour]).end();
+    if (this.behaviour !== 'takes') return;
     this.headers.push(request.headers);
     const resourceSpans = new ProtobufMessage(bytes).messages(1);
     this.spans.push(...resourceSpans.flatMap(spansOf));

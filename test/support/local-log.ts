@@ -29,7 +29,7 @@ export function collectLogs(): void {
   for (const method of METHODS) {
     const level = LEVELS[method];
     ServiceLogger.prototype[method] = function collect(message: unknown): void {
-      if (!this.isLevelEnabled(level)) return;
+      if (!this.isLevelEnabled(method)) return;
       const { message: msg, error, ...fields } = toEntry(message);
       const err = error === undefined ? {} : { err: inspect(error) };
       const time = new Date().toISOString();

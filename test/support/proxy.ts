@@ -1,9 +1,15 @@
 import { type Socket, connect, createServer } from 'node:net';
 import { listen } from './listen.js';
 
-/** A TCP proxy before a server, which passes bytes on, refuses connections, or swallows everything without an event. */
+/** How a message of PostgreSQL's protocol begins that is a query without parameters. No message of the server does. */
+const QUERY = 'Q'.charCodeAt(0);
+
+/**
+ * A TCP proxy before a server, which passes bytes on, refuses connections, swallows everything without an event, or
+ * swallows queries but no logins, as a pooler that is paused does.
+ */
 export class Proxy {
-  mode: 'pass' | 'refuse' | 'swallow' = 'pass';
+  mode: 'pass' | 'refuse' | 'swallow' | 'swallow-queries' = 'pass';
   /** The connection string by way of the proxy. */
   url: string;
   private readonly sockets = new Set<Socket>();
@@ -38,10 +44,15 @@ export class Proxy {
     this.server.close();
   }
 
+  private passes([firstByte]: Buffer): boolean {
+    if (this.mode === 'swallow-queries') return firstByte !== QUERY;
+    return this.mode === 'pass';
+  }
+
   private join(from: Socket, to: Socket): void {
     this.sockets.add(from);
     from.on('data', (chunk) => {
-      if (this.mode === 'pass') to.write(chunk);
+      if (this.passes(chunk)) to.write(chunk);
     });
     from.on('error', () => undefined);
     from.on('close', () => {

@@ -57,6 +57,11 @@ export class Reader {
     });
   }
 
+  /** Sends a part of a request. */
+  send(part: string): void {
+    this.socket.write(part);
+  }
+
   close(): void {
     this.socket.destroy();
   }

@@ -1,9 +1,9 @@
 import { jest } from '@jest/globals';
 import { AccessTokensService } from '../../src/auth/access-tokens/access-tokens.service.js';
-import type { TokenVerdict } from '../../src/auth/fault.js';
 import { FetchSchedule } from '../../src/auth/issuers/fetch-schedule.js';
 import type { Issuer as SigningIssuer } from '../../src/auth/issuers/issuer.js';
 import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
+import type { TokenVerdict } from '../../src/auth/verdict.js';
 import { Configuration } from '../../src/configuration/configuration.js';
 import { LastGoodFolder } from '../../src/snapshots/last-good-folder.js';
 import { Metrics } from '../../src/telemetry/metrics.js';
@@ -85,7 +85,7 @@ export class Verifier {
   async statusOf(token: string): Promise<number> {
     const verdict = await this.verify(token);
     if (verdict.isAccepted) return 200;
-    return verdict.fault.undecided === undefined ? 401 : 503;
+    return verdict.isDecided ? 401 : 503;
   }
 
   /** Waits until the service waits for nothing but the clock. */

@@ -84,7 +84,7 @@ it('a replica counts requests, clients, refusals and verified tokens without nam
 
 it('a replica that waits for the database says so, and has no age of what it never read', async () => {
   const service = await world.start({ DATABASE_URL: AWAY });
-  await service.waitForLog(({ msg }) => msg === 'database (codes): failed, trying on');
+  await service.waitForLog(({ msg }) => msg === 'database (codes): failed, callers are refused');
   const values = await scrape(service);
   expect(values.get('ready')).toBe(0);
   expect(values.get('database_up')).toBe(0);

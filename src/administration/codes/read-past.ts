@@ -13,7 +13,7 @@ const BEGIN_OF_RECORD = `
     select transaction_id, begun_at from public.history order by changed_at limit 1
   )`;
 
-/** @throws RefusedSnapshot if the content could not be served */
+/** @throws UnservableRows if the content could not be served */
 export async function readPast(manager: EntityManager, momentMs: number): Promise<CodeRows> {
   const [row] = await manager.query<{ begin: Date }[]>(BEGIN_OF_RECORD);
   if (row && momentMs < row.begin.getTime())

@@ -1,9 +1,8 @@
 import type { EntityManager } from 'typeorm';
 import { CodeIndex } from '../../lookups/code-index.js';
-import { AREAS } from '../../lookups/code-rows.js';
+import { AREAS, UnservableRows } from '../../lookups/code-rows.js';
 import { CodesSnapshot } from '../../lookups/codes-snapshot.js';
 import { lockTables, readCodes } from '../../lookups/read-codes.js';
-import { RefusedSnapshot } from '../../snapshots/topic.js';
 import { TEXT, command, refuse } from '../frame/command.js';
 import { withDatabase } from '../frame/connect.js';
 import { momentOf } from '../frame/time.js';
@@ -36,7 +35,7 @@ async function readSnapshot(
   try {
     return await withDatabase((_session, manager) => snapshotAt(manager, momentMs));
   } catch (error) {
-    if (!(error instanceof RefusedSnapshot)) throw error;
+    if (!(error instanceof UnservableRows)) throw error;
     return refuse(
       `The content of ${shownTime} could not be served: ${error.message}. ` +
         'Callers got the answers of the content before it.',

@@ -42,7 +42,7 @@ export async function examineAccessToken(
   configuration: Configuration,
 ): Promise<Finding> {
   const decoded = decodeToken(token);
-  if (!decoded.isDecoded) return fault(describeForm(token), REMEDY_OF_REASON[decoded.fault]);
+  if (!decoded.isDecoded) return fault(describeForm(token), REMEDY_OF_REASON[decoded.reason]);
   const held = describeMembers(decoded.token);
   const reason = visibleFaultOf(decoded.token, configuration);
   if (reason) return fault(`refused for the reason "${reason}": ${held}`, REMEDY_OF_REASON[reason]);

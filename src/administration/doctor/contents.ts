@@ -8,7 +8,7 @@ import { type Finding, ok, warning } from './finding.js';
 
 const KEYS_IN_FORCE = `select count(*)::int from public.api_key where ${KEY_STATE} in ('in force', 'ends')`;
 
-/** @throws RefusedSnapshot if the service would refuse the codes */
+/** @throws UnservableRows if the service would refuse the codes */
 export async function examineContents(client: Client, manager: EntityManager): Promise<Finding> {
   const { values, records } = await readCodes(manager);
   const [keyCount = 0] = await columnOf<number>(client, KEYS_IN_FORCE);

@@ -2,24 +2,24 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Configuration } from '../../configuration/configuration.js';
 import { Metrics } from '../../telemetry/metrics.js';
-import { type Fault, type TokenVerdict, rejected } from '../fault.js';
 import type { Issuer, UndecidedReason } from '../issuers/issuer.js';
 import { IssuersService } from '../issuers/issuers.service.js';
 import type { KeySet } from '../issuers/key-set.js';
 import { CLOCK_SKEW_SECONDS } from '../issuers/verify-token.js';
-import { readAuthorization } from './authorization.js';
 import {
-  type DecodedToken,
-  type VisibleFault,
-  decodeToken,
-  hasScope,
-  visibleFaultOf,
-} from './token-faults.js';
+  type RefusalReason,
+  type Refused,
+  type TokenVerdict,
+  refused,
+  undecided,
+} from '../verdict.js';
+import { readAuthorization } from './authorization.js';
+import { type DecodedToken, decodeToken, hasScope, visibleFaultOf } from './token-faults.js';
 
 /** The limit counts the text of remembered tokens, which is ASCII. A token has 12 KiB at most. */
 const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
 
-const UNDECIDED: Readonly<Record<UndecidedReason, string>> = {
+const EXPLANATIONS: Readonly<Record<UndecidedReason, string>> = {
   'no-signing-keys': 'No signing keys of the issuer are available.',
   'signing-keys-not-fetched': 'The signing keys of the issuer have to be fetched first.',
 };
@@ -36,7 +36,7 @@ interface VerifiedToken {
 
 type Inspection =
   | { readonly isSound: true; readonly token: DecodedToken }
-  | { readonly isSound: false; readonly fault: VisibleFault };
+  | { readonly isSound: false; readonly reason: RefusalReason };
 
 /**
  * Checks access tokens. Verified tokens are remembered, since to verify a signature is most of the cost of a request.
@@ -58,29 +58,29 @@ export class AccessTokensService {
    * The fault that shows without checking the signature, for a caller without a valid API key. Without such a fault the
    * token may still be forged.
    */
-  visibleFault(header: string | undefined): Fault | undefined {
+  visibleFault(header: string | undefined): Refused | undefined {
     const authorization = readAuthorization(header);
-    if (!authorization.hasToken) return { reason: authorization.reason };
+    if (!authorization.hasToken) return refused(authorization.reason);
     const inspection = this.inspect(authorization.token);
-    return inspection.isSound ? undefined : { reason: inspection.fault };
+    return inspection.isSound ? undefined : refused(inspection.reason);
   }
 
   async verify(header: string | undefined): Promise<TokenVerdict> {
     const authorization = readAuthorization(header);
-    if (!authorization.hasToken) return rejected({ reason: authorization.reason });
+    if (!authorization.hasToken) return refused(authorization.reason);
     const text = authorization.token;
     const known = this.remembered.get(text);
     if (known && known.verifiedWith === known.issuer.signingKeys.keySet) return verdictOf(known);
     const inspection = this.inspect(text);
-    if (!inspection.isSound) return rejected({ reason: inspection.fault });
+    if (!inspection.isSound) return refused(inspection.reason);
     return this.verifySignature(text, inspection.token);
   }
 
   private inspect(text: string): Inspection {
     const decoding = decodeToken(text);
-    if (!decoding.isDecoded) return { isSound: false, fault: decoding.fault };
-    const fault = visibleFaultOf(decoding.token, this.configuration);
-    if (fault !== undefined) return { isSound: false, fault };
+    if (!decoding.isDecoded) return { isSound: false, reason: decoding.reason };
+    const reason = visibleFaultOf(decoding.token, this.configuration);
+    if (reason !== undefined) return { isSound: false, reason };
     return { isSound: true, token: decoding.token };
   }
 
@@ -89,12 +89,12 @@ export class AccessTokensService {
     { header, claims }: DecodedToken,
   ): Promise<TokenVerdict> {
     const issuer = this.issuers.get(claims.iss);
-    if (!issuer) return rejected({ reason: 'issuer' });
+    if (!issuer) return refused('issuer');
     this.metrics.tokensVerified.inc();
     const verdict = await issuer.verify(text, header);
-    if (verdict.outcome === 'rejected') return rejected({ reason: verdict.reason });
+    if (verdict.outcome === 'refused') return refused(verdict.reason);
     if (verdict.outcome === 'undecided')
-      return rejected({ reason: verdict.reason, undecided: UNDECIDED[verdict.reason] });
+      return undecided(verdict.reason, EXPLANATIONS[verdict.reason]);
     const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
     const token: VerifiedToken = {
       issuer,
@@ -109,8 +109,8 @@ export class AccessTokensService {
 
 function verdictOf({ expiresAtSeconds, isScopeMissing }: VerifiedToken): TokenVerdict {
   const nowSeconds = Date.now() / 1000;
-  if (nowSeconds >= expiresAtSeconds + CLOCK_SKEW_SECONDS) return rejected({ reason: 'expired' });
-  return isScopeMissing ? rejected({ reason: 'scope' }) : ACCEPTED;
+  if (nowSeconds >= expiresAtSeconds + CLOCK_SKEW_SECONDS) return refused('expired');
+  return isScopeMissing ? refused('scope') : ACCEPTED;
 }
 
 /** V8 keeps the whole header, which may be mostly blanks, as long as a text that was cut out of it. A copy is alone. */

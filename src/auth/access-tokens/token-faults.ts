@@ -3,6 +3,7 @@
 import { type JWTPayload, decodeJwt, decodeProtectedHeader } from 'jose';
 import type { Configuration } from '../../configuration/configuration.js';
 import { ALGORITHMS, CLOCK_SKEW_SECONDS } from '../issuers/verify-token.js';
+import type { RefusalReason } from '../verdict.js';
 
 type TokenHeader = ReturnType<typeof decodeProtectedHeader>;
 
@@ -12,25 +13,9 @@ export interface DecodedToken {
   readonly claims: JWTPayload;
 }
 
-/** A fixed word for metrics and log. */
-export type VisibleFault =
-  | 'too-long'
-  | 'malformed'
-  | 'algorithm'
-  | 'critical'
-  | 'key-id'
-  | 'type'
-  | 'issuer'
-  | 'audience'
-  | 'client'
-  | 'another-kind'
-  | 'no-expiry'
-  | 'expired'
-  | 'not-before';
-
 export type Decoding =
   | { readonly isDecoded: true; readonly token: DecodedToken }
-  | { readonly isDecoded: false; readonly fault: 'too-long' | 'malformed' };
+  | { readonly isDecoded: false; readonly reason: RefusalReason };
 
 /** Of the 16 KiB that all headers may have, 4 KiB are left for the others. */
 export const MAX_TOKEN_BYTES = 12 * 1024;
@@ -48,13 +33,13 @@ const CLIENT_CLAIMS = ['client_id', 'azp', 'appid', 'cid'];
 const SCOPE_CLAIMS = ['scope', 'scp', 'roles', 'permissions'];
 
 export function decodeToken(text: string): Decoding {
-  if (text.length > MAX_TOKEN_BYTES) return { isDecoded: false, fault: 'too-long' };
-  if (!COMPACT_FORM.test(text)) return { isDecoded: false, fault: 'malformed' };
+  if (text.length > MAX_TOKEN_BYTES) return { isDecoded: false, reason: 'too-long' };
+  if (!COMPACT_FORM.test(text)) return { isDecoded: false, reason: 'malformed' };
   try {
     const token = { header: decodeProtectedHeader(text), claims: decodeJwt(text) };
     return { isDecoded: true, token };
   } catch {
-    return { isDecoded: false, fault: 'malformed' };
+    return { isDecoded: false, reason: 'malformed' };
   }
 }
 
@@ -62,7 +47,7 @@ export function decodeToken(text: string): Decoding {
 export function visibleFaultOf(
   { header, claims }: DecodedToken,
   configuration: Configuration,
-): VisibleFault | undefined {
+): RefusalReason | undefined {
   return (
     faultOfHeader(header, configuration) ??
     faultOfOrigin(claims, configuration) ??
@@ -78,7 +63,7 @@ export function hasScope(claims: JWTPayload, wanted: string): boolean {
 function faultOfHeader(
   header: TokenHeader,
   { OAUTH_TOKEN_TYPE }: Configuration,
-): VisibleFault | undefined {
+): RefusalReason | undefined {
   const { alg, kid, typ } = header;
   if (!isOneOf(ALGORITHMS, alg)) return 'algorithm';
   // Both change what is signed (RFC 7515 section 4.1.11, RFC 7797)
@@ -89,7 +74,10 @@ function faultOfHeader(
 }
 
 /** Judges who issued a token, for whom, and whether it is an access token at all. */
-function faultOfOrigin(claims: JWTPayload, configuration: Configuration): VisibleFault | undefined {
+function faultOfOrigin(
+  claims: JWTPayload,
+  configuration: Configuration,
+): RefusalReason | undefined {
   const { OAUTH_ISSUER, OAUTH_AUDIENCE, OAUTH_CLIENTS } = configuration;
   if (!isOneOf(OAUTH_ISSUER, claims.iss)) return 'issuer';
   if (OAUTH_AUDIENCE.length > 0 && !isForOneOf(OAUTH_AUDIENCE, claims.aud)) return 'audience';
@@ -99,7 +87,7 @@ function faultOfOrigin(claims: JWTPayload, configuration: Configuration): Visibl
 }
 
 /** `iat` is not looked at: no RFC asks for it, and clocks differ. */
-function faultOfTimes({ exp, nbf }: JWTPayload): VisibleFault | undefined {
+function faultOfTimes({ exp, nbf }: JWTPayload): RefusalReason | undefined {
   const nowSeconds = Date.now() / 1000;
   if (!isDate(exp)) return 'no-expiry';
   if (exp + CLOCK_SKEW_SECONDS <= nowSeconds) return 'expired';

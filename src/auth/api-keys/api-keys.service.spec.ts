@@ -30,7 +30,7 @@ function start(ends: readonly Ends[]) {
     });
   }
   const polled = new PolledSnapshot<KeyList>();
-  const named = { stamp: 'A', askedAtMs: performance.now() };
+  const named = { stamp: 'A', askedAtMonotonicMs: performance.now() };
   polled.stampNamed(named);
   polled.contentRead(keys, named);
   const metrics = new Metrics();
@@ -54,7 +54,7 @@ it.each([
   expect(service.isServedFromFile).toBe(row.isServed);
   expect(service.secondsUntilRefusal).toBe(row.secondsLeft);
   const verdict = service.verify('key 0');
-  expect(verdict.isAccepted ? undefined : verdict.fault.reason).toBe(row.reason);
+  expect(verdict.isAccepted ? undefined : verdict.reason).toBe(row.reason);
 });
 
 it.each([
@@ -63,7 +63,7 @@ it.each([
   { expiresInMs: 1, revokedInMs: 1, reason: undefined },
 ])('a key ends at the moment in its row: %j', ({ reason, ...ends }) => {
   const verdict = start([ends]).service.verify('key 0');
-  expect(verdict.isAccepted ? undefined : verdict.fault.reason).toBe(reason);
+  expect(verdict.isAccepted ? undefined : verdict.reason).toBe(reason);
 });
 
 it.each([

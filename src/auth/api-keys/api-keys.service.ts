@@ -4,7 +4,7 @@ import { DatabaseClock } from '../../database/database-clock.js';
 import type { Caller } from '../../http/request-context.js';
 import type { PolledSnapshot } from '../../snapshots/polled-snapshot.js';
 import { SnapshotsService } from '../../snapshots/snapshots.service.js';
-import { type KeyVerdict, rejected } from '../fault.js';
+import { type KeyVerdict, refused, undecided } from '../verdict.js';
 import { hasValidChecksum, hashApiKey } from './api-key.js';
 import { type KeyList, keysFromJson, keysToJson, lockKeys, readKeys } from './key-list.js';
 import { KeyUse } from './key-use.js';
@@ -39,17 +39,15 @@ export class ApiKeysService {
 
   /** @param key as it was sent, or undefined if none was */
   verify(key: string | undefined): KeyVerdict {
-    if (key === undefined || key === '') return rejected({ reason: 'missing' });
+    if (key === undefined || key === '') return refused('missing');
     const listed = this.polled.value?.get(hashApiKey(key));
-    if (!listed && !hasValidChecksum(key)) return rejected({ reason: 'malformed' });
-    const undecided = this.unavailableReason;
-    if (undecided !== undefined) {
-      return rejected({ reason: 'no-key-list', undecided, owner: listed });
-    }
-    if (!listed) return rejected({ reason: 'unknown' });
+    if (!listed && !hasValidChecksum(key)) return refused('malformed');
+    const { unavailableReason } = this;
+    if (unavailableReason !== undefined) return undecided('no-key-list', unavailableReason, listed);
+    if (!listed) return refused('unknown');
     const nowMs = this.clock.now();
-    if (listed.revokedAtMs <= nowMs) return rejected({ reason: 'revoked', owner: listed });
-    if (listed.expiresAtMs <= nowMs) return rejected({ reason: 'expired', owner: listed });
+    if (listed.revokedAtMs <= nowMs) return refused('revoked', listed);
+    if (listed.expiresAtMs <= nowMs) return refused('expired', listed);
     this.keyUse.note(listed.keyId);
     return { isAccepted: true, caller: listed };
   }

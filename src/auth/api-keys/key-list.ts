@@ -1,7 +1,13 @@
 import type { EntityManager } from 'typeorm';
 import { ApiKey } from '../../database/entities.js';
 import type { Caller } from '../../http/request-context.js';
-import { momentOf, momentToJson, objectsOf, textOf } from '../../snapshots/json-form.js';
+import {
+  assertMoment,
+  assertObjects,
+  assertText,
+  momentToJson,
+} from '../../snapshots/json-form.js';
+import type { ReadResult } from '../../snapshots/topic.js';
 
 export interface ListedKey extends Caller {
   /** In milliseconds since the epoch, like `revokedAtMs`; Infinity if there is no such time. */
@@ -16,13 +22,14 @@ export type KeyList = ReadonlyMap<string, ListedKey>;
 export const lockKeys = (manager: EntityManager): Promise<unknown> =>
   manager.query('lock table public.api_key in access share mode');
 
-export async function readKeys(manager: EntityManager): Promise<KeyList> {
+/** Every list of keys can be served, also an empty one. */
+export async function readKeys(manager: EntityManager): Promise<ReadResult<KeyList>> {
+  const rows = await manager.getRepository(ApiKey).find();
   const keys = new Map<string, ListedKey>();
-  for (const key of await manager.getRepository(ApiKey).find()) {
-    const { id: keyId, client, expiresAt: expiresAtMs, revokedAt: revokedAtMs } = key;
-    keys.set(key.keyHash.toString('hex'), { keyId, client, expiresAtMs, revokedAtMs });
+  for (const { id: keyId, client, keyHash, expiresAtMs, revokedAtMs } of rows) {
+    keys.set(keyHash.toString('hex'), { keyId, client, expiresAtMs, revokedAtMs });
   }
-  return keys;
+  return { isServable: true, value: keys };
 }
 
 /** The keys as a file of LAST_GOOD_FOLDER holds them. */
@@ -38,12 +45,12 @@ export const keysToJson = (keys: KeyList): unknown =>
 /** @throws Error if it is not what `keysToJson` makes */
 export function keysFromJson(json: unknown): KeyList {
   const keys = new Map<string, ListedKey>();
-  for (const { keyHash, keyId, client, expiresAtMs, revokedAtMs } of objectsOf(json)) {
-    keys.set(textOf(keyHash), {
-      keyId: textOf(keyId),
-      client: textOf(client),
-      expiresAtMs: momentOf(expiresAtMs, Infinity),
-      revokedAtMs: momentOf(revokedAtMs, Infinity),
+  for (const { keyHash, keyId, client, expiresAtMs, revokedAtMs } of assertObjects(json)) {
+    keys.set(assertText(keyHash), {
+      keyId: assertText(keyId),
+      client: assertText(client),
+      expiresAtMs: assertMoment(expiresAtMs, Infinity),
+      revokedAtMs: assertMoment(revokedAtMs, Infinity),
     });
   }
   return keys;

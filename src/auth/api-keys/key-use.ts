@@ -5,6 +5,9 @@ import {
 } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { DatabaseSessions } from '../../database/database-sessions.js';
+import { RepeatedFailure } from '../../telemetry/repeated-failure.js';
+import { ServiceLogger } from '../../telemetry/service-logger.js';
+import { wait } from '../../timers/wait.js';
 
 /** A key that is used all the time is noted once in this time. */
 const REMEMBER_INTERVAL_MS = 60_000;
@@ -22,18 +25,24 @@ export class KeyUse implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly notedKeyIds = new Set<string>();
   private unwrittenKeyIds: string[] = [];
   private forgetTimer: NodeJS.Timeout | undefined;
-  private writeTimer: NodeJS.Timeout | undefined;
+  private readonly stopping = new AbortController();
+  private readonly failure: RepeatedFailure;
 
-  constructor(private readonly sessions: DatabaseSessions) {}
+  constructor(
+    private readonly sessions: DatabaseSessions,
+    logger: ServiceLogger,
+  ) {
+    this.failure = new RepeatedFailure(logger, 'noting the use of API keys');
+  }
 
   onApplicationBootstrap(): void {
     this.forgetTimer = setInterval(() => this.notedKeyIds.clear(), REMEMBER_INTERVAL_MS).unref();
-    this.writeTimer = setInterval(() => void this.write(), WRITE_INTERVAL_MS).unref();
+    void this.run(this.stopping.signal);
   }
 
   onApplicationShutdown(): void {
     clearInterval(this.forgetTimer);
-    clearInterval(this.writeTimer);
+    this.stopping.abort();
   }
 
   note(keyId: string): void {
@@ -42,15 +51,25 @@ export class KeyUse implements OnApplicationBootstrap, OnApplicationShutdown {
     this.unwrittenKeyIds.push(keyId);
   }
 
+  /** One write at a time: a second one would take the session by which revoked keys are found. */
+  private async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.write();
+      await wait(WRITE_INTERVAL_MS, signal);
+    }
+  }
+
+  /** Never throws. */
   private async write(): Promise<void> {
     const keyIds = this.unwrittenKeyIds;
     this.unwrittenKeyIds = [];
     // While the keys are those of a file, the database has not been reached yet
-    if (keyIds.length === 0 || !this.sessions.isInitialized) return;
+    if (keyIds.length === 0 || !this.sessions.isUsable) return;
     try {
       await this.sessions.withSession((manager) => writeUses(manager, keyIds));
-    } catch {
-      // It is not worth a line: that the database is away is logged by who follows it
+      this.failure.succeeded();
+    } catch (error) {
+      if (this.sessions.isUsable) this.failure.failed(error, { name: 'none' });
     }
   }
 }
@@ -58,5 +77,5 @@ export class KeyUse implements OnApplicationBootstrap, OnApplicationShutdown {
 async function writeUses(manager: EntityManager, keyIds: readonly string[]): Promise<void> {
   await manager.query(BEGIN_WRITING);
   await manager.query(NOTE_KEY_USE, [keyIds]);
-  await manager.query('commit');
+  await manager.query('commit'); // no rollback after an error: `withSession` closes the session
 }

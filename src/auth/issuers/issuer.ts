@@ -1,6 +1,6 @@
 import type { ProtectedHeaderParameters } from 'jose';
 import type { LastGoodFolder } from '../../snapshots/last-good-folder.js';
-import { RepeatedFailure } from '../../telemetry/repeated-failure.js';
+import { type CallerImpact, RepeatedFailure } from '../../telemetry/repeated-failure.js';
 import type { ServiceLogger } from '../../telemetry/service-logger.js';
 import type { IssuerMetadata } from './discovery.js';
 import { fetchJson } from './fetch-json.js';
@@ -25,14 +25,14 @@ export interface IssuerSettings {
 export type IssuerVerdict =
   /** The token need not be verified again while the issuer has the same key set. */
   | { readonly outcome: 'accepted'; readonly keySet: KeySet }
-  | { readonly outcome: 'rejected'; readonly reason: TokenRejection }
+  | { readonly outcome: 'refused'; readonly reason: TokenRefusal }
   /** The token may be good: its caller has to try again. */
   | { readonly outcome: 'undecided'; readonly reason: UndecidedReason };
 
-export type TokenRejection = 'signature' | 'unknown-key' | 'claims';
+export type TokenRefusal = 'signature' | 'unknown-key' | 'claims';
 export type UndecidedReason = 'no-signing-keys' | 'signing-keys-not-fetched';
 
-const UNKNOWN_KEY: IssuerVerdict = { outcome: 'rejected', reason: 'unknown-key' };
+const UNKNOWN_KEY: IssuerVerdict = { outcome: 'refused', reason: 'unknown-key' };
 
 /**
  * Verifies the tokens of one issuer. `SigningKeys` knows which keys count, `FetchSchedule` when they are fetched; this
@@ -111,9 +111,9 @@ export class Issuer {
     const { name, audiences } = this.settings;
     const check = await verifyToken(token, keySet.select, { issuer: name, audiences });
     if (check === 'accepted') return { outcome: 'accepted', keySet };
-    if (check === 'claims') return { outcome: 'rejected', reason: 'claims' };
+    if (check === 'claims') return { outcome: 'refused', reason: 'claims' };
     const isHeld = keyId !== undefined && keySet.holds(keyId);
-    return isHeld ? { outcome: 'rejected', reason: 'signature' } : UNKNOWN_KEY;
+    return isHeld ? { outcome: 'refused', reason: 'signature' } : UNKNOWN_KEY;
   }
 
   private async restoreKeys(): Promise<void> {
@@ -162,9 +162,13 @@ export class Issuer {
   private fetchFailed(error: unknown): void {
     this.signingKeys.fetchFailed();
     this.metadataReader.expire(); // the key set may have moved
-    const { state, secondsUntilRefusal } = this.signingKeys;
-    const refusedAt = new Date(Date.now() + secondsUntilRefusal * 1000);
-    this.fetchFailure.failed(error, state.name === 'waiting' ? undefined : refusedAt);
+    this.fetchFailure.failed(error, this.callerImpact);
+  }
+
+  private get callerImpact(): CallerImpact {
+    const { secondsUntilRefusal } = this.signingKeys;
+    if (secondsUntilRefusal === 0) return { name: 'refused' };
+    return { name: 'refused-later', secondsLeft: secondsUntilRefusal };
   }
 
   private get keySetAddress(): string | undefined {
@@ -173,5 +177,5 @@ export class Issuer {
 }
 
 function isUnknownKey(verdict: IssuerVerdict): boolean {
-  return verdict.outcome === 'rejected' && verdict.reason === 'unknown-key';
+  return verdict.outcome === 'refused' && verdict.reason === 'unknown-key';
 }

@@ -41,7 +41,7 @@ export class MetadataReader {
       this.error = error;
       if (!this.metadata) return; // no keys can be fetched either: that failure is logged, with this one as its cause
       this.dueAtMs = performance.now() + RETRY_INTERVAL_MS;
-      this.failure.failed(error);
+      this.failure.failed(error, { name: 'none' });
     }
   }
 }

@@ -1,71 +1,96 @@
 import { readFileSync } from 'node:fs';
 import { Controller, Get, Param } from '@nestjs/common';
-import { Public } from '../../auth/public.decorator.js';
 import { IssuersService } from '../../auth/issuers/issuers.service.js';
-import { Answer } from '../../http/answer.js';
+import { Public } from '../../auth/public.decorator.js';
+import type { Answer } from '../../http/answer.js';
 import { Problem } from '../../problems/problem.js';
+import { HTML, documentationAnswer } from '../documentation-answer.js';
 
 const CSS = 'text/css; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
-const HTML = 'text/html; charset=utf-8';
+const PNG = 'image/png';
 
-const fromPackage = (name: string): Buffer =>
-  readFileSync(new URL(import.meta.resolve(`swagger-ui-dist/${name}`)));
-const fromHere = (name: string): Buffer => readFileSync(new URL(name, import.meta.url));
-
-/** What the page loads. It loads nothing from other hosts. */
-const FILES = [
-  { name: 'swagger-ui.css', type: CSS, read: fromPackage },
-  { name: 'index.css', type: CSS, read: fromPackage },
-  { name: 'swagger-ui-bundle.js', type: JAVASCRIPT, read: fromPackage },
-  { name: 'favicon-32x32.png', type: 'image/png', read: fromPackage },
-  { name: 'oauth2-redirect.html', type: HTML, read: fromPackage },
-  { name: 'oauth2-redirect.js', type: JAVASCRIPT, read: fromPackage },
-  { name: 'initializer.js', type: JAVASCRIPT, read: fromHere },
+/** The files that the page loads. The page loads nothing from other hosts. */
+const SWAGGER_UI_FILES = [
+  { name: 'swagger-ui.css', contentType: CSS, isCompressible: true },
+  { name: 'index.css', contentType: CSS, isCompressible: true },
+  { name: 'swagger-ui-bundle.js', contentType: JAVASCRIPT, isCompressible: true },
+  { name: 'favicon-32x32.png', contentType: PNG, isCompressible: false },
+  { name: 'oauth2-redirect.html', contentType: HTML, isCompressible: true },
+  { name: 'oauth2-redirect.js', contentType: JAVASCRIPT, isCompressible: true },
 ];
-const FILE_POLICY = "default-src 'none'; script-src 'self'";
+const OWN_FILES = [{ name: 'initializer.js', contentType: JAVASCRIPT, isCompressible: true }];
+
+/** The policy of the files. One of them, oauth2-redirect.html, is a page with a script. */
+const FILE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
 
 /**
- * The interactive documentation: Swagger UI as it comes. Its files are kept in memory, since a stream for each request
- * takes gigabytes where many requests are pipelined.
+ * The interactive documentation: the files of Swagger UI, with a page and an initializer of ours. The files are kept in
+ * memory, because a stream for each request takes gigabytes where many requests are pipelined.
  */
 @Public()
 @Controller('docs')
 export class DocsController {
-  private readonly page = fromHere('index.html');
-  private readonly files = new Map(
-    FILES.map(({ name, type, read }) => [name, Answer.page(type, read(name), FILE_POLICY)]),
-  );
+  private readonly page = readOwnFile('index.html');
+  private readonly answers = new Map<string, Answer>();
 
-  constructor(private readonly issuers: IssuersService) {}
+  constructor(private readonly issuers: IssuersService) {
+    for (const file of SWAGGER_UI_FILES) {
+      const body = readSwaggerUiFile(file.name);
+      this.answers.set(file.name, documentationAnswer({ ...file, body, policy: FILE_POLICY }));
+    }
+    for (const file of OWN_FILES) {
+      const body = readOwnFile(file.name);
+      this.answers.set(file.name, documentationAnswer({ ...file, body, policy: FILE_POLICY }));
+    }
+  }
 
   @Get()
-  show(): Answer {
-    return Answer.page(HTML, this.page, this.pagePolicy());
+  showPage(): Answer {
+    return documentationAnswer({ contentType: HTML, body: this.page, policy: this.pagePolicy() });
   }
 
-  @Get(':file')
-  file(@Param('file') name: string): Answer {
-    const file = this.files.get(name);
-    if (!file) throw new Problem('not-found', { detail: 'There is no such page.' });
-    return file;
+  @Get(':name')
+  getFile(@Param('name') name: string): Answer {
+    const answer = this.answers.get(name);
+    if (!answer) throw new Problem('not-found', { detail: 'There is no such page.' });
+    return answer;
   }
 
-  /** The page may call the service, and the issuer for the token of the person who signs in. Swagger UI sets styles. */
+  /** The policy of the page, from which a person calls the service, and the issuer for a token. */
   private pagePolicy(): string {
-    const tokenEndpoint = this.issuers.all[0]?.metadata?.token_endpoint ?? '';
-    const callable = URL.canParse(tokenEndpoint)
-      ? `'self' ${new URL(tokenEndpoint).origin}`
-      : "'self'";
+    const callableOrigins = ["'self'", ...this.issuerOrigins()];
     return [
       "default-src 'none'",
       "script-src 'self'",
-      "style-src 'self' 'unsafe-inline'",
+      "style-src 'self' 'unsafe-inline'", // Swagger UI sets styles of elements
       "img-src 'self' data:",
-      `connect-src ${callable}`,
+      `connect-src ${callableOrigins.join(' ')}`,
       "base-uri 'none'",
       "form-action 'none'",
       "frame-ancestors 'none'",
     ].join('; ');
   }
+
+  /** The origin of the token endpoint of the first issuer, at which people sign in, once its metadata are known. */
+  private issuerOrigins(): string[] {
+    const [firstIssuer] = this.issuers.all;
+    const tokenEndpoint = firstIssuer?.metadata?.token_endpoint;
+    if (tokenEndpoint === undefined || !URL.canParse(tokenEndpoint)) return [];
+    return [new URL(tokenEndpoint).origin];
+  }
+}
+
+function readSwaggerUiFile(name: string): Buffer {
+  return readFileSync(new URL(import.meta.resolve(`swagger-ui-dist/${name}`)));
+}
+
+function readOwnFile(name: string): Buffer {
+  return readFileSync(new URL(name, import.meta.url));
 }

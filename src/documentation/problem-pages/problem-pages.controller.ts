@@ -3,16 +3,14 @@ import type { Request, Response } from 'express';
 import { Public } from '../../auth/public.decorator.js';
 import { Configuration } from '../../configuration/configuration.js';
 import { HTML_PAGE_POLICY } from '../../html/html.js';
-import { Answer } from '../../http/answer.js';
+import type { Answer } from '../../http/answer.js';
 import { Problem } from '../../problems/problem.js';
 import { type ProblemSlug, problemTypes } from '../../problems/problem-types.js';
+import { HTML, documentationAnswer } from '../documentation-answer.js';
 import { prefersHtml } from '../prefers-html.js';
 import { indexPage, notFoundPage, problemPage } from './problem-pages.js';
 
-const HTML = 'text/html; charset=utf-8';
-const answerOf = (page: string): Answer => Answer.page(HTML, page, HTML_PAGE_POLICY);
-
-/** The type of every problem document is the address of one of these pages. */
+/** The pages of the problem types. The type of each problem document is the address of one of them. */
 @Public()
 @Controller('problems')
 export class ProblemPagesController {
@@ -44,4 +42,8 @@ export class ProblemPagesController {
     response.status(404).set('Content-Security-Policy', HTML_PAGE_POLICY);
     return notFoundPage(this.configuration.baseAddress);
   }
+}
+
+function answerOf(page: string): Answer {
+  return documentationAnswer({ contentType: HTML, body: page, policy: HTML_PAGE_POLICY });
 }

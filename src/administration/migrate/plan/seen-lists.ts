@@ -37,14 +37,14 @@ export function seenListsOf({ properties, values, records }: CodeRows): Map<stri
   return new Map(lists.map((list) => [titleOf(list), list]));
 }
 
-function valueEntry({ value, validFrom, validUntil }: CodeRows['values'][number]): Entry {
-  return { name: value, validity: { validFrom, validUntil } };
+function valueEntry({ value, validFromMs, validUntilMs }: CodeRows['values'][number]): Entry {
+  return { name: value, validity: { validFromMs, validUntilMs } };
 }
 
 function recordEntry(record: CodeRows['records'][number]): Entry {
-  const { codeType, code, description, validFrom, validUntil } = record;
+  const { codeType, code, description, validFromMs, validUntilMs } = record;
   const name = `codeType ${JSON.stringify(codeType)}, code ${JSON.stringify(code)}`;
-  return { name, description, validity: { validFrom, validUntil } };
+  return { name, description, validity: { validFromMs, validUntilMs } };
 }
 
 /** For people. Two lists never have the same title. */

@@ -23,13 +23,13 @@ function scheduleOf(list: SeenList, now: number): Map<string, Change> {
   const changes: Change[] = [];
   const beginnings = new Set<number>();
   for (const entry of list.entries) {
-    const { validFrom, validUntil } = entry.validity;
-    if (validFrom > now) {
-      changes.push({ ...addedEntry(list, entry), at: timeOf(validFrom) });
-      beginnings.add(validFrom);
+    const { validFromMs, validUntilMs } = entry.validity;
+    if (validFromMs > now) {
+      changes.push({ ...addedEntry(list, entry), at: timeOf(validFromMs) });
+      beginnings.add(validFromMs);
     }
-    if (validUntil > now && validUntil < Infinity) {
-      changes.push({ ...removedEntry(list, entry), at: timeOf(validUntil) });
+    if (validUntilMs > now && validUntilMs < Infinity) {
+      changes.push({ ...removedEntry(list, entry), at: timeOf(validUntilMs) });
     }
   }
   for (const moment of beginnings) changes.push(...orderChangedAt(list, moment));
@@ -38,7 +38,7 @@ function scheduleOf(list: SeenList, now: number): Map<string, Change> {
 
 function orderChangedAt(list: SeenList, moment: number): Change[] {
   if (list.what !== 'value') return [];
-  const isThereBefore = ({ validity }: Entry): boolean => validity.validFrom < moment;
+  const isThereBefore = ({ validity }: Entry): boolean => validity.validFromMs < moment;
   const then = inForceAt(list.entries, moment);
   const changes = orderChanged(list, then.filter(isThereBefore), then);
   return changes.map((change) => ({ ...change, at: timeOf(moment) }));
