@@ -63,7 +63,7 @@ it('says once what prevents it, such as a right that is missing, and goes on', a
   }
   expect(warnings).toEqual([
     expect.objectContaining({
-      message: 'noting the use of API keys: failed, trying on',
+      message: 'noting the use of API keys: failed, retrying',
       reason: 'permission denied',
     }),
   ]);
