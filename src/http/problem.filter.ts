@@ -40,7 +40,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** The rate limit counts errors, too. Where it is used up, the answer is a 429, unless the service itself has failed. */
+/** The rate limit counts errors, too. Where it is used up, the answer is a 429, unless the service itself failed. */
 function problemFor(exception: unknown, request: Request): Problem {
   const rateLimitProblem = request.context.conditionalCharge?.charge();
   const problem = problemOf(exception, request);
