@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { type AddressInfo, type Socket, connect } from 'node:net';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { until } from '../../test/support/until.js';
 import { ApiServer } from './api-server.js';
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -49,9 +50,7 @@ async function open(): Promise<{ client: Socket; accepted: Socket }> {
 /** Sends bytes, and waits until the server's side has read all that was sent. */
 async function send({ client, accepted }: Opened, bytes: string): Promise<void> {
   client.write(bytes);
-  while (accepted.bytesRead < client.bytesWritten) {
-    await new Promise((resolve) => setImmediate(resolve));
-  }
+  await until(async () => accepted.bytesRead === client.bytesWritten);
 }
 type Opened = Awaited<ReturnType<typeof open>>;
 
@@ -94,10 +93,11 @@ it('a connection with an open response stays, and the response is read', async (
   await expectAnswer(client);
 });
 
-it('a connection whose error is being answered stays', async () => {
+it('a connection whose error is being answered stays, also where the request before was answered', async () => {
   const { client, accepted } = await open();
-  client.write('garbage\r\n\r\n');
-  await once(server, 'failed');
+  const failing = once(server, 'failed');
+  client.write(`${REQUEST}garbage\r\n\r\n`);
+  await Promise.all([failing, until(async () => responses[0]?.closed === true)]);
   server.closeIdleConnections();
   expect(accepted.destroyed).toBe(false);
 });
@@ -106,11 +106,7 @@ it('an idle connection is closed', async () => {
   const { client } = await open();
   client.write(REQUEST);
   await expectAnswer(client);
-  await until(() => responses[0]?.closed === true);
+  await until(async () => responses[0]?.closed === true);
   server.closeIdleConnections();
   await once(client, 'close');
 });
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
-}

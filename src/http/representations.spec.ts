@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { BrotliOptions } from 'node:zlib';
 import { beforeEach, expect, it, jest } from '@jest/globals';
 import type { Request } from 'express';
+import { until } from '../../test/support/until.js';
 
 type Callback = (error: Error | null, result: Buffer) => void;
 const brotliCalls: Callback[] = [];
@@ -21,9 +22,6 @@ const request = {
     ['br', 'gzip', 'identity'].find((each) => offered.includes(each)),
 } as unknown as Request;
 
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
-}
 beforeEach(() => {
   brotliCalls.length = 0;
 });
@@ -32,12 +30,12 @@ it('gzip is sent while br is not ready, and where br failed; a later request mak
   const representations = new Representations(BODY, { isCompressible: true });
   const codingOf = (): string | undefined => representations.preferredBy(request).coding;
   expect(codingOf()).toBe(undefined);
-  await until(() => brotliCalls.length === 1);
+  await until(async () => brotliCalls.length === 1);
   expect(codingOf()).toBe('gzip');
   brotliCalls[0]?.(new Error('no memory'), Buffer.alloc(0));
-  await until(() => codingOf() === 'gzip' && brotliCalls.length === 2);
+  await until(async () => codingOf() === 'gzip' && brotliCalls.length === 2);
   brotliCalls[1]?.(null, Buffer.from('br'));
-  await until(() => codingOf() === 'br');
+  await until(async () => codingOf() === 'br');
   expect(representations.preferredBy(request).content.toString()).toBe('br');
 });
 
