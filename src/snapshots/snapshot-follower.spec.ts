@@ -109,7 +109,7 @@ it('a poll that fails is none, and what an earlier process kept is served', asyn
   expect(status.isUp).toBe(false);
   const [first, second] = warnings; // a third one says until when callers are served
   expect([first?.message, second?.message]).toEqual([
-    'database (codes): failed, trying on',
+    'database (codes): failed, callers are refused',
     'LAST_GOOD_FOLDER is served',
   ]);
 });
