@@ -13,7 +13,7 @@ const folder = testFolder();
 
 it.each([
   { name: 'openapi.yaml', source: () => textOf('src/documentation/openapi.yaml') },
-  { name: '/openapi.json', source: () => JSON.stringify(world.contract.document) },
+  { name: '/openapi.json', source: () => JSON.stringify(world.contract?.document) },
 ])("$name passes Redocly's recommended rules", async ({ source }) => {
   const config = await createConfig({ extends: ['recommended'] });
   const problems = await lintFromString({ source: source(), config });
