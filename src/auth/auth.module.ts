@@ -11,6 +11,10 @@ import { IssuersService } from './issuers/issuers.service.js';
 import { RateLimiter } from './rate-limiter.js';
 import { Refusals } from './refusals.js';
 
+/**
+ * Decides who may call. `APP_GUARD` puts CredentialsGuard before every route of the application: without that line all
+ * routes are open. The module is global because health, metrics and the documentation ask for the keys and the issuers.
+ */
 @Global()
 @Module({
   imports: [DatabaseModule, SnapshotsModule],

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { beforeEach, expect, it } from '@jest/globals';
+import { beforeEach, expect, it, jest } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { Configuration } from '../configuration/configuration.js';
 import { Problem } from '../problems/problem.js';
@@ -62,4 +62,34 @@ it('a count is taken back where the answer became a 304 after all', () => {
 it('a response that a handler wrote itself is counted at its end', () => {
   for (let count = 0; count < LIMIT; count++) askConditionally().end(200);
   expect(() => ask()).toThrow(Problem);
+});
+
+it('a conditional request is counted in the period in which it is answered', () => {
+  const now = jest.spyOn(performance, 'now').mockReturnValue(0);
+  try {
+    for (let count = 0; count < LIMIT; count++) ask();
+    const { charge, fields } = askConditionally();
+    now.mockReturnValue(60_000);
+    expect(charge?.charge()).toBe(undefined);
+    expect(fields.get('RateLimit')).toBe('"key";r=1;t=60');
+  } finally {
+    now.mockRestore();
+  }
+});
+
+it('names a second at least after which the caller may return', () => {
+  const now = jest.spyOn(performance, 'now').mockReturnValue(0);
+  try {
+    for (let count = 0; count < LIMIT; count++) ask();
+    now.mockReturnValue(59_999.9);
+    const { fields } = askConditionally();
+    expect(fields.size).toBe(0);
+    expect(() => ask()).toThrow(
+      expect.objectContaining({
+        circumstances: expect.objectContaining({ headers: { 'Retry-After': '1' } }),
+      }),
+    );
+  } finally {
+    now.mockRestore();
+  }
 });

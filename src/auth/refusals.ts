@@ -32,12 +32,16 @@ interface RefusedCredential {
   readonly verdict: Refused | Undecided;
 }
 
-/** The verdicts on the credentials of a request that are not accepted: one at least. */
-export interface Verdicts {
-  readonly key?: Refused | Undecided;
-  readonly token?: Refused | Undecided | undefined;
-}
+/**
+ * The verdicts on the credentials of a request that are not accepted. Beside a refused key the token was judged only by
+ * what its text shows, so its verdict is decided, and never `scope`.
+ */
+export type Verdicts =
+  | { readonly key: Refused | Undecided; readonly token: Refused | undefined }
+  | { readonly key?: undefined; readonly token: Refused | Undecided };
 
+/** An issuer or a database that is away is asked again after about as long. */
+const RETRY_AFTER_SECONDS = 2;
 const REALM = 'realm="order-lookup-services"';
 const KEY_CHALLENGE = `ApiKey ${REALM}, header="Api-Key"`;
 const BEARER_CHALLENGE = `Bearer ${REALM}`;
@@ -73,10 +77,10 @@ export class Refusals {
     if (undecided) {
       return new Problem('cannot-verify-credentials', {
         detail: `${undecided.explanation} The credentials may be valid.`,
-        headers: { 'Retry-After': retryAfter(2) },
+        headers: { 'Retry-After': retryAfter(RETRY_AFTER_SECONDS) },
       });
     }
-    if (verdicts.some(({ reason }) => reason === 'scope')) return this.insufficientScope();
+    if (verdicts.every(({ reason }) => reason === 'scope')) return this.insufficientScope();
     const circumstances = {
       issues: refused.map(issueOf),
       headers: { 'WWW-Authenticate': [KEY_CHALLENGE, bearerChallenge(refused)] },
@@ -88,7 +92,7 @@ export class Refusals {
         ...circumstances,
       });
     }
-    // Unknown, revoked and expired keys get the same answer, so that it does not help to guess
+    // Unknown, revoked and expired keys get the same answer, so that it does not help to guess.
     return new Problem('invalid-credentials', {
       detail: 'The credentials of the request are not valid.',
       ...circumstances,
@@ -137,6 +141,10 @@ function bearerChallenge(refused: readonly RefusedCredential[]): string {
 
 function issueOf({ credential, verdict }: RefusedCredential): Issue {
   const { header, remedy, invalid } = credential;
-  const description = verdict.reason === 'missing' ? `${header} is missing: ${remedy}.` : invalid;
+  const descriptions: Partial<Record<string, string>> = {
+    missing: `${header} is missing: ${remedy}.`,
+    scheme: `${header} has another scheme than Bearer: ${remedy}.`,
+  };
+  const description = descriptions[verdict.reason] ?? invalid;
   return { description, field: header, location: 'header' };
 }

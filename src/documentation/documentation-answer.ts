@@ -2,8 +2,8 @@ import { Answer } from '../http/answer.js';
 
 export const HTML = 'text/html; charset=utf-8';
 
-/** Allows nothing: for a document that is no page, and for a browser that takes it for one. */
-const NOTHING_ALLOWED = "default-src 'none'; frame-ancestors 'none'";
+/** For JSON, scripts, styles and pictures: nothing runs or loads, even if a browser shows one as a page. */
+const DENY_ALL_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
 export interface DocumentationOptions {
   readonly contentType: string;
@@ -16,9 +16,9 @@ export interface DocumentationOptions {
 
 /** The answer with a part of the documentation: a page, or a script, a style or a picture of one. */
 export function documentationAnswer(options: DocumentationOptions): Answer {
-  const { contentType, body, policy = NOTHING_ALLOWED, isCompressible } = options;
+  const { contentType, body, policy = DENY_ALL_POLICY, isCompressible } = options;
   const headers = {
-    'Cache-Control': 'no-cache',
+    'Cache-Control': 'no-cache', // asked for again each time, since the addresses hold no version
     'Content-Security-Policy': policy,
     'Referrer-Policy': 'no-referrer',
   };

@@ -9,7 +9,7 @@ interface BearerScheme {
   readonly description: string;
 }
 
-/** The parts of openapi.yaml that are filled in at the start. */
+/** The parts of openapi.yaml that are read to make the document. */
 interface OpenApiDocument {
   readonly info: object;
   readonly components: { readonly securitySchemes: { readonly accessToken: BearerScheme } };
@@ -40,7 +40,10 @@ export function openApiDocument(
   };
 }
 
-/** The scheme of the token: `bearer` without a token endpoint, since no secret may be sent to a guessed address. */
+/**
+ * The scheme of the token. Without a token endpoint of the issuer it stays `bearer`: Swagger UI sends secrets to that
+ * endpoint, so it is never guessed.
+ */
 function accessTokenScheme(
   bearer: BearerScheme,
   issuer: IssuerMetadata | undefined,
@@ -57,12 +60,18 @@ function accessTokenScheme(
 function flowsOf(issuer: IssuerMetadata, tokenUrl: string, requiredScope: string): object {
   const { authorization_endpoint: authorizationUrl, scopes_supported: supported } = issuer;
   const required = requiredScope
-    ? { [requiredScope]: 'Needed for all operations; select none if it is a role' }
+    ? {
+        [requiredScope]:
+          'Needed for all operations. Select no scope if the issuer grants it as a role.',
+      }
     : {};
   const clientCredentials = { tokenUrl, scopes: required };
   if (authorizationUrl === undefined) return { clientCredentials };
-  // Many issuers grant a person nothing if no scope is requested; every OpenID provider knows the scope openid
-  const offersOpenid = !requiredScope && supported?.includes('openid');
-  const scopes = offersOpenid ? { openid: 'Sign in; this service demands no scope' } : required;
-  return { authorizationCode: { authorizationUrl, tokenUrl, scopes }, clientCredentials };
+  // If no scope is required, a person asks for openid: many issuers grant a person nothing if no scope is requested
+  const asksForOpenid = !requiredScope && supported?.includes('openid');
+  const scopesOfPerson = asksForOpenid
+    ? { openid: 'Sign in. The service requires no scope.' }
+    : required;
+  const authorizationCode = { authorizationUrl, tokenUrl, scopes: scopesOfPerson };
+  return { authorizationCode, clientCredentials };
 }

@@ -29,6 +29,7 @@ export class OpenApiController {
 
   private makeFor(issuer: IssuerMetadata | undefined) {
     const body = JSON.stringify(openApiDocument(this.configuration, issuer));
-    return { issuer, answer: documentationAnswer({ contentType: 'application/json', body }) };
+    const contentType = 'application/json';
+    return { issuer, answer: documentationAnswer({ contentType, body, isCompressible: true }) };
   }
 }

@@ -14,8 +14,9 @@ export interface AnswerOptions {
 }
 
 /**
- * A 200 whose body is made once and sent to all callers, with its entity tag. A controller returns the answer, and the
- * HTTP adapter has the answer send itself: an interceptor would cost as much as all the rest (docs/decisions.md).
+ * A 200 whose body is complete before it is sent, with its entity tag. Make it once and return it to all callers, since
+ * to make it hashes the body. A controller returns the answer, and the HTTP adapter has the answer send itself: an
+ * interceptor would double the cost of a request (docs/decisions.md).
  */
 export class Answer {
   private readonly representations: Representations;
@@ -34,21 +35,19 @@ export class Answer {
     return this.representations.identity.etag;
   }
 
-  /** The uncompressed body. */
+  /** The uncompressed body. It is a text if it is small and UTF-8, which Node.js sends in one piece with the header. */
   get body(): Buffer | string {
     return this.representations.identity.content;
   }
 
-  /** Compresses the body in the background before the first request. Otherwise that request does, and gets identity. */
+  /** Begins to compress the body in the background. Otherwise the first request does, and gets the body as it is. */
   compress(): void {
     this.representations.compressMissing();
   }
 
   /** Whether the caller has the body already, so that the answer is a 304. */
   isNotModifiedFor(request: Request): boolean {
-    const ifNoneMatch = request.headers['if-none-match'];
-    if (ifNoneMatch === undefined) return false;
-    return isNamedBy(ifNoneMatch, this.representations.preferredBy(request).etag);
+    return isHeldByCaller(request, this.representations.preferredBy(request).etag);
   }
 
   /** Sends the body, or a 304 to a caller that has the body already. */
@@ -57,8 +56,7 @@ export class Answer {
     response.setHeaders(this.headers);
     response.setHeader('ETag', etag);
     if (this.representations.isCompressible) response.vary('Accept-Encoding');
-    const ifNoneMatch = request.headers['if-none-match'];
-    if (ifNoneMatch !== undefined && isNamedBy(ifNoneMatch, etag)) {
+    if (isHeldByCaller(request, etag)) {
       response.status(304).end();
       return;
     }
@@ -67,4 +65,15 @@ export class Answer {
     if (coding !== undefined) response.setHeader('Content-Encoding', coding);
     response.end(content);
   }
+}
+
+/**
+ * Whether the caller has the representation with this entity tag. The rate limit asks before the answer is sent, so
+ * both have to judge alike. Only GET and HEAD get a 304 (RFC 9110 section 13.1.2).
+ */
+function isHeldByCaller({ method, headers }: Request, etag: string): boolean {
+  const ifNoneMatch = headers['if-none-match'];
+  if (ifNoneMatch === undefined) return false;
+  const isRead = method === 'GET' || method === 'HEAD';
+  return isRead && isNamedBy(ifNoneMatch, etag);
 }

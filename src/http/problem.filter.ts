@@ -10,9 +10,12 @@ import { Configuration } from '../configuration/configuration.js';
 import type { ProblemSlug } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
 
-/** Only these statuses have a problem type of ours; all others are `about:blank`. */
+/** The problem types for exceptions of Nest and Express with these statuses. All others are `about:blank`. */
 const SLUGS: Readonly<Record<number, ProblemSlug>> = { 400: 'malformed-request', 404: 'not-found' };
-/** Header fields that a handler may have set for the answer that is not sent. */
+/**
+ * Header fields of the answer that is not sent. Problem.render replaces Content-Type, Content-Length and Cache-Control.
+ * A further field that describes a body has to be added here.
+ */
 const CONTENT_HEADERS = ['Content-Disposition', 'Content-Encoding', 'ETag', 'Last-Modified'];
 
 /** Answers every exception with a problem document (RFC 9457). */
@@ -26,10 +29,11 @@ export class ProblemFilter implements ExceptionFilter {
     const { context } = request;
     if (response.headersSent) {
       context.error = exception;
-      response.destroy(); // a cut connection tells the caller that the answer is not whole
+      const isWhole = response.writableEnded;
+      if (!isWhole) response.destroy(); // a cut connection tells the caller that the answer is not whole
       return;
     }
-    const problem = problemFor(exception, request);
+    const problem = problemOrRateLimit(exception, request);
     context.problem = problem.slug;
     if (problem.getStatus() >= 500 && problem !== exception) context.error = exception;
     for (const name of CONTENT_HEADERS) response.removeHeader(name);
@@ -40,8 +44,8 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** The rate limit counts errors, too. Where it is used up, the answer is 429, unless the service itself has failed. */
-function problemFor(exception: unknown, request: Request): Problem {
+/** Errors count towards the rate limit, too. If it is used up the answer is 429, but never instead of a 5xx. */
+function problemOrRateLimit(exception: unknown, request: Request): Problem {
   const rateLimitProblem = request.context.conditionalCharge?.charge();
   const problem = problemOf(exception, request);
   const isOfService = problem.getStatus() >= 500;
@@ -49,11 +53,12 @@ function problemFor(exception: unknown, request: Request): Problem {
   return problem;
 }
 
+/** An exception of Nest with 5xx becomes `internal-error`, whatever its status. To answer 503, throw a Problem. */
 function problemOf(exception: unknown, request: Request): Problem {
   if (exception instanceof Problem) return exception;
   if (!(exception instanceof HttpException)) return internalError();
   if (exception.getStatus() >= 500) return internalError();
-  return problemOfCaller(exception, request);
+  return clientProblemOf(exception, request);
 }
 
 /** The exception itself is only logged, because its message may hold what no caller should see. */
@@ -63,8 +68,11 @@ function internalError(): Problem {
   });
 }
 
-/** Nest's messages are for callers, but those of three kinds quote the request, which may hold a credential. */
-function problemOfCaller(exception: HttpException, request: Request): Problem {
+/**
+ * Messages of Nest, Express and body parsers are for callers. Those of three kinds quote the path or the body, which
+ * may hold a credential, and are replaced.
+ */
+function clientProblemOf(exception: HttpException, request: Request): Problem {
   if (exception instanceof NotFoundException && request.route === undefined) {
     return new Problem('not-found', {
       detail:

@@ -2,7 +2,8 @@ import { type ParsedUrlQuery, parse } from 'node:querystring';
 import { Problem } from '../problems/problem.js';
 
 /**
- * Parses the query, as Express's setting `query parser`. A `+` is a space.
+ * Parses the query, as Express's setting `query parser`. A `+` is a space. Express calls it when `request.query` is
+ * read, so the Problem is thrown behind the credentials, and only on routes that read the query.
  * @throws Problem 400 if the percent-encoding is broken or is not UTF-8, which node:querystring would replace silently
  */
 export function parseQuery(text: string | null): ParsedUrlQuery {

@@ -4,6 +4,7 @@ import { CodesService } from '../lookups/codes.service.js';
 import { CommunicationCodesQueryPipe } from './communication-codes-query.pipe.js';
 import { CommunicationCodesQuery } from './communication-codes.query.js';
 
+/** The path is part of the contract, documentation/openapi.yaml. */
 @Controller('order-scheduling/communication-codes')
 export class OrderSchedulingController {
   constructor(private readonly codes: CodesService) {}

@@ -1,7 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
-import { CodesService } from '../lookups/codes.service.js';
 import type { Answer } from '../http/answer.js';
+import { CodesService } from '../lookups/codes.service.js';
 
+/** The path is part of the contract, documentation/openapi.yaml. */
 @Controller('orders-update-api/supported-values')
 export class OrderUpdateController {
   constructor(private readonly codes: CodesService) {}

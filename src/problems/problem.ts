@@ -30,25 +30,25 @@ export interface ProblemResponse {
 }
 
 /** What is the same for all problems of a type. */
-interface ProblemKind {
+interface TypeMembers {
   readonly status: number;
   readonly title: string | undefined;
   /** The path of the page that explains the type; undefined for `about:blank`. */
   readonly pagePath: string | undefined;
 }
 
-/** Thrown if a request cannot be served. ProblemFilter answers it with a problem document (RFC 9457). */
+/** Thrown, or passed to `next`, if a request cannot be served. ProblemFilter answers with its document (RFC 9457). */
 export class Problem extends HttpException {
-  private readonly kind: ProblemKind;
+  private readonly members: TypeMembers;
 
-  /** @param slug `about:blank` where no type of ours fits: the status says all (RFC 9457 section 4.2.1) */
+  /** @param slug `about:blank` where no type of ours fits: the status has to say all (RFC 9457 section 4.2.1) */
   constructor(
     readonly slug: ProblemSlug | 'about:blank',
     readonly circumstances: Circumstances,
   ) {
-    const kind = kindOf(slug, circumstances.status);
-    super(circumstances.detail, kind.status);
-    this.kind = kind;
+    const members = membersOf(slug, circumstances.status);
+    super(circumstances.detail, members.status);
+    this.members = members;
   }
 
   /**
@@ -56,7 +56,7 @@ export class Problem extends HttpException {
    * @param baseAddress the address below which the pages of the problem types are
    */
   render(requestId: string, baseAddress: string): ProblemResponse {
-    const { status, title, pagePath } = this.kind;
+    const { status, title, pagePath } = this.members;
     const { detail, issues = [], headers } = this.circumstances;
     const body = JSON.stringify({
       type: pagePath === undefined ? 'about:blank' : `${baseAddress}${pagePath}`,
@@ -77,10 +77,10 @@ export class Problem extends HttpException {
   }
 }
 
-function kindOf(slug: ProblemSlug | 'about:blank', status: number | undefined): ProblemKind {
+function membersOf(slug: ProblemSlug | 'about:blank', status: number | undefined): TypeMembers {
   if (slug === 'about:blank') {
-    const blankStatus = status ?? 500;
-    return { status: blankStatus, title: STATUS_CODES[blankStatus], pagePath: undefined };
+    if (status === undefined) throw new Error('a problem of type about:blank needs a status');
+    return { status, title: STATUS_CODES[status], pagePath: undefined };
   }
   const type = problemTypes[slug];
   return { status: status ?? type.status, title: type.title, pagePath: `/problems/${slug}` };

@@ -50,7 +50,9 @@ function ask(authorization: string): Promise<Reply> {
 /** A token that must be refused: always the same 401, and no byte of it anywhere. */
 async function expectRefused(authorization: string, error = ', error="invalid_token"') {
   const reply = await ask(authorization);
-  const description = 'Authorization holds no valid access token.';
+  const description = error
+    ? 'Authorization holds no valid access token.'
+    : 'Authorization has another scheme than Bearer: send Bearer and an access token.';
   expect(expectProblem(reply, 'invalid-credentials').issues).toEqual([
     { description, field: 'Authorization', location: 'header' },
   ]);
