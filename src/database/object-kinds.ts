@@ -20,11 +20,13 @@ export interface DatabaseObject {
 }
 
 /**
- * A query for each kind of object, which gives rows of `DatabaseObject`, sorted by name. The order of the kinds matters:
- * remedies are run in it, so what a kind needs comes before it (triggers need functions, foreign keys need keys).
+ * A query for each kind of object, which gives rows of `DatabaseObject`, sorted by name. The order of the kinds
+ * matters: remedies are run in it, so what a kind needs comes before it (triggers need functions, foreign keys need
+ * keys).
  *
  * The queries need the session settings of `SETTINGS`, on which PostgreSQL's print depends. A definition has to be a
- * fixed point: PostgreSQL prints the same after it has read its own print. Otherwise each restored database has a fault.
+ * fixed point: PostgreSQL prints the same after it has read its own print. Otherwise each restored database would have
+ * a fault.
  */
 export const OBJECT_KINDS: readonly string[] = [
   FUNCTIONS,
