@@ -49,9 +49,11 @@ it.each([-DAY_MS, -500, 500, DAY_MS])('follows the database when it is set by %i
   expect(clock.now()).toBeCloseTo(DAY_MS + byMs);
 });
 
-it('is what an earlier process found until the first measurement', () => {
+it('is what an earlier process found last, until the first measurement', () => {
   const clock = new DatabaseClock();
-  clock.assumeAhead(DAY_MS);
+  clock.assume({ aheadMs: 500, foundAtEpochMs: 1 });
+  clock.assume({ aheadMs: DAY_MS, foundAtEpochMs: 2 });
+  clock.assume({ aheadMs: -500, foundAtEpochMs: 1 });
   expect(clock.aheadMs).toBeCloseTo(DAY_MS);
   const nowMs = performance.now();
   clock.measured({

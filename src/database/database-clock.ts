@@ -10,22 +10,37 @@ export interface ClockMeasurement {
   readonly answeredAtMonotonicMs: number;
 }
 
+/** What an earlier process on this machine found. */
+export interface ClockAssumption {
+  /** How far the database's clock was ahead of this machine's. */
+  readonly aheadMs: number;
+  /** When the database last answered that process, in milliseconds since the epoch. */
+  readonly foundAtEpochMs: number;
+}
+
 /**
- * The clock of the database: never ahead of it, and behind it by at most the time that an answer takes. Between two
- * measurements, and while the database is away, the monotonic clock of the process goes on from the last one. So it
- * does not matter if the clock of this machine is wrong, or set.
+ * The clock of the database, as far as this process knows it. From each answer on it goes on by the monotonic clock of
+ * the process, so it does not matter if the clock of this machine is wrong, or set.
+ *
+ * - After an answer it differs from the database's clock by the time that one answer takes, at most.
+ * - Until the next answer, the drift between the two machines adds to that, the time for which this machine was
+ *   suspended, and whatever somebody sets the database's clock by.
+ * - Before the first answer it is this machine's clock, corrected by what an earlier process found.
+ *
+ * Where it cannot be right it is behind, not ahead: a code that begins late is an old answer, as any change is for a
+ * moment. One that begins early is an answer that nobody has released yet.
  */
 @Injectable()
 export class DatabaseClock {
   /** To be added to the monotonic clock. Undefined before the first measurement. */
   private offsetMs: number | undefined;
-  /** To be added to this machine's clock until the first measurement. */
-  private assumedAheadMs = 0;
+  /** Counts until the first measurement. */
+  private assumption: ClockAssumption | undefined;
 
   /** Milliseconds since the epoch. */
   now(): number {
-    if (this.offsetMs === undefined) return Date.now() + this.assumedAheadMs;
-    return performance.now() + this.offsetMs;
+    if (this.offsetMs !== undefined) return performance.now() + this.offsetMs;
+    return Date.now() + (this.assumption?.aheadMs ?? 0);
   }
 
   /** How far it is ahead of this machine's clock. */
@@ -33,21 +48,24 @@ export class DatabaseClock {
     return this.now() - Date.now();
   }
 
-  /** Until the first measurement the clock is assumed to be as far ahead as an earlier process found it. */
-  assumeAhead(aheadMs: number): void {
-    this.assumedAheadMs = aheadMs;
+  /** Of several assumptions the one that was found last counts: this machine's clock may have been set since. */
+  assume(assumption: ClockAssumption): void {
+    const foundBeforeMs = this.assumption?.foundAtEpochMs ?? -Infinity;
+    if (assumption.foundAtEpochMs > foundBeforeMs) this.assumption = assumption;
   }
 
   /**
-   * The database read its clock between question and answer, so the offset is between two bounds. If the present one
-   * is outside of them, the lower one takes its place. Otherwise the present one is at least as good.
+   * The database read its clock between question and answer, so the right offset is within two bounds. A present offset
+   * that is within them stays: it is at least as near as the lowest one. Any other is replaced by the lowest one, with
+   * which the clock is not ahead.
    */
   measured(measurement: ClockMeasurement): void {
     const { databaseEpochMs, askedAtMonotonicMs, answeredAtMonotonicMs } = measurement;
-    const leastOffsetMs = databaseEpochMs - answeredAtMonotonicMs;
-    const mostOffsetMs = databaseEpochMs - askedAtMonotonicMs;
+    const lowestOffsetMs = databaseEpochMs - answeredAtMonotonicMs;
+    const highestOffsetMs = databaseEpochMs - askedAtMonotonicMs;
     const { offsetMs } = this;
-    const fits = offsetMs !== undefined && offsetMs >= leastOffsetMs && offsetMs <= mostOffsetMs;
-    if (!fits) this.offsetMs = leastOffsetMs;
+    const isWithinBounds =
+      offsetMs !== undefined && offsetMs >= lowestOffsetMs && offsetMs <= highestOffsetMs;
+    if (!isWithinBounds) this.offsetMs = lowestOffsetMs;
   }
 }

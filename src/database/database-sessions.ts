@@ -7,6 +7,7 @@ import { ConnectionSettings } from './connection-settings.js';
 import { SETTINGS, type Session } from './session.js';
 
 /**
+ * The limit of a statement, 2 s, has to be less than QUERY_TIMEOUT_MS of the sessions.
  * - A reading sees one state of the database, and waits for no lock longer than a second.
  * - Row level security makes it fail, and not see less.
  * - Without scans and sorts of whole tables its plans are good also for a table that was never analyzed.

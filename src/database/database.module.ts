@@ -6,7 +6,7 @@ import { DatabaseSessions } from './database-sessions.js';
 import { DatabaseStatus } from './database-status.js';
 import { poolOptions } from './session.js';
 
-/** Apart, since TypeORM's module needs it as well. */
+/** A module of its own, since both DatabaseModule and the module that TypeORM makes for the data source import it. */
 @Module({ providers: [ConnectionSettings], exports: [ConnectionSettings] })
 class ConnectionModule {}
 

@@ -1,16 +1,24 @@
 import { Client, type ClientConfig } from 'pg';
+import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { ConnectionSettings } from './connection-settings.js';
 import { ApiKey, AreaProperty, CodeListValue, CommunicationCode } from './entities.js';
 
-/** One for the keys, one for the codes, and one for the use of keys. So none of them waits for another. */
+/**
+ * One for the keys, one for the codes, and one for the use of keys. With fewer a revoked key would wait for codes. With
+ * more the pages that say how many sessions a replica needs would be wrong.
+ */
 const SESSIONS = 3;
 const CONNECT_TIMEOUT_MS = 2_000;
-/** A little longer than the server's own limit, whose message is more precise. */
+/**
+ * A little longer than the `statement_timeout` of polls and readings, which is 2 s, since the server's message is more
+ * precise. Whoever raises one has to raise the other. An outage is noticed that much later.
+ */
 const QUERY_TIMEOUT_MS = 2_500;
+/** A session that nobody uses is closed. Those of polls are used all the time. */
 const IDLE_TIMEOUT_MS = 30_000;
-/** Within five minutes another address, password or DNS entry counts: a session that is older ends when it is free. */
+/** An older session ends when it is free. So another address, password or DNS entry counts within five minutes. */
 const MAX_LIFETIME_SECONDS = 290;
-/** Finds peers that have vanished without a word. */
+/** How long a connection is silent until the kernel asks whether its other end is still there. */
 const KEEP_ALIVE_DELAY_MS = 5_000;
 
 /**
@@ -26,32 +34,50 @@ export const SETTINGS = `set local search_path = public, pg_temp;
   set local standard_conforming_strings = on;
   set local quote_all_identifiers = off`;
 
-/** Options of TypeORM for PostgreSQL. `extra` is for the pool of pg, which hands it on to each session. */
-export const poolOptions = (connectionSettings: ConnectionSettings) => ({
-  type: 'postgres' as const,
-  entities: [CodeListValue, AreaProperty, CommunicationCode, ApiKey],
-  manualInitialization: true, // by the first reading: the service starts also without the database
-  poolSize: SESSIONS,
-  connectTimeoutMS: CONNECT_TIMEOUT_MS,
-  applicationName: 'order-lookup-services',
-  // A free session has ended: the pool makes another one, and the next look at the database says what is wrong
-  poolErrorHandler: () => undefined,
-  extra: {
-    Client: Session,
-    connectionSettings,
-    query_timeout: QUERY_TIMEOUT_MS,
-    idleTimeoutMillis: IDLE_TIMEOUT_MS,
-    maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
-  },
-});
+/** What TypeORM hands to the pool of pg, which takes its own options and hands all of them to each session. */
+interface ExtraOptions {
+  readonly Client: typeof Session;
+  readonly connectionSettings: ConnectionSettings;
+  readonly query_timeout: number;
+  readonly idleTimeoutMillis: number;
+  readonly maxLifetimeSeconds: number;
+}
+
+interface PoolOptions extends PostgresDataSourceOptions {
+  readonly extra: ExtraOptions;
+  /** For Nest: the first reading initializes the data source, since the service starts also without the database. */
+  readonly manualInitialization: true;
+}
+
+/** Options of TypeORM for PostgreSQL. */
+export function poolOptions(connectionSettings: ConnectionSettings): PoolOptions {
+  return {
+    type: 'postgres',
+    entities: [CodeListValue, AreaProperty, CommunicationCode, ApiKey],
+    manualInitialization: true,
+    poolSize: SESSIONS,
+    connectTimeoutMS: CONNECT_TIMEOUT_MS,
+    applicationName: 'order-lookup-services',
+    // A free session has ended. The pool makes another one, and the next poll says what is wrong
+    poolErrorHandler: () => undefined,
+    extra: {
+      Client: Session,
+      connectionSettings,
+      query_timeout: QUERY_TIMEOUT_MS,
+      idleTimeoutMillis: IDLE_TIMEOUT_MS,
+      maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
+    },
+  };
+}
 
 interface SessionOptions extends ClientConfig {
   readonly connectionSettings: ConnectionSettings;
 }
 
 /**
- * A connection to PostgreSQL, with the settings of the moment at which the pool makes it. The connection string may
- * hold any parameter of pg. But the limit of a query and keep-alive are ours: they tell that the database is away.
+ * A connection to PostgreSQL, by the settings of the moment at which the pool makes it. The connection string may hold
+ * any parameter of pg, and counts. Two parameters do not: the limit of a query and keep-alive are ours, since without
+ * them the service would not notice that the database is away.
  */
 export class Session extends Client {
   constructor({ connectionSettings, ...options }: SessionOptions) {

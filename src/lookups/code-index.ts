@@ -3,9 +3,9 @@ import type { CommunicationCode } from '../database/entities.js';
 import type { CodeRows } from './code-rows.js';
 import type { Filters } from './filters.js';
 
-/** The rows of all moments, with what answers are found by. */
+/** The rows of all moments, with maps by which the records of an answer are found without looking at all of them. */
 export class CodeIndex {
-  /** All moments at which a code begins or ends, in milliseconds since the epoch, in their order. */
+  /** All moments at which a code begins or ends, in milliseconds since the epoch, the earliest first, each once. */
   readonly momentsMs: readonly number[];
   private readonly recordsByType: ReadonlyMap<string, readonly CommunicationCode[]>;
   private readonly recordsByCode: ReadonlyMap<string, readonly CommunicationCode[]>;
@@ -26,10 +26,13 @@ export class CodeIndex {
    * filters together mean AND.
    */
   find({ codeType, code }: Filters): readonly CommunicationCode[] {
-    if (code === undefined) {
-      if (codeType === undefined) return this.rows.records;
-      return this.recordsByType.get(codeType) ?? [];
-    }
+    if (code !== undefined) return this.findByCode(code, codeType);
+    if (codeType !== undefined) return this.recordsByType.get(codeType) ?? [];
+    return this.rows.records;
+  }
+
+  /** A code stands once in each type at most. So few records have it, where a type may have thousands. */
+  private findByCode(code: string, codeType: string | undefined): readonly CommunicationCode[] {
     const records = this.recordsByCode.get(code) ?? [];
     if (codeType === undefined) return records;
     return records.filter((record) => record.codeType === codeType);

@@ -1,11 +1,12 @@
 import type { Validity } from '../database/entities.js';
 import {
   type JsonObject,
-  assertMoment,
+  assertLowerBound,
   assertNumber,
   assertObject,
   assertObjects,
   assertText,
+  assertUpperBound,
   momentToJson,
 } from '../snapshots/json-form.js';
 import { type CodeRows, assertServable } from './code-rows.js';
@@ -31,32 +32,36 @@ export const codeRowsToJson = ({ properties, values, records }: CodeRows): unkno
 
 /** @throws Error if it is not what `codeRowsToJson` makes, or cannot be served */
 export function codeRowsFromJson(json: unknown): CodeRows {
-  const { properties, values, records } = assertObject(json);
+  const { properties, values, records } = assertObject(json, 'value');
   const rows: CodeRows = {
-    properties: assertObjects(properties).map(({ area, property, position, codeList }) => ({
-      area: assertText(area),
-      property: assertText(property),
-      position: assertNumber(position),
-      codeList: assertText(codeList),
-    })),
-    values: assertObjects(values).map(({ codeList, value, position, ...validity }) => ({
-      codeList: assertText(codeList),
-      value: assertText(value),
-      position: assertNumber(position),
+    properties: assertObjects(properties, 'properties').map(
+      ({ area, property, position, codeList }) => ({
+        area: assertText(area, 'area'),
+        property: assertText(property, 'property'),
+        position: assertNumber(position, 'position'),
+        codeList: assertText(codeList, 'codeList'),
+      }),
+    ),
+    values: assertObjects(values, 'values').map(({ codeList, value, position, ...validity }) => ({
+      codeList: assertText(codeList, 'codeList'),
+      value: assertText(value, 'value'),
+      position: assertNumber(position, 'position'),
       ...validityOf(validity),
     })),
-    records: assertObjects(records).map(({ codeType, code, description, ...validity }) => ({
-      codeType: assertText(codeType),
-      code: assertText(code),
-      description: assertText(description),
-      ...validityOf(validity),
-    })),
+    records: assertObjects(records, 'records').map(
+      ({ codeType, code, description, ...validity }) => ({
+        codeType: assertText(codeType, 'codeType'),
+        code: assertText(code, 'code'),
+        description: assertText(description, 'description'),
+        ...validityOf(validity),
+      }),
+    ),
   };
   assertServable(rows);
   return rows;
 }
 
 const validityOf = ({ validFromMs, validUntilMs }: JsonObject): Validity => ({
-  validFromMs: assertMoment(validFromMs, -Infinity),
-  validUntilMs: assertMoment(validUntilMs, Infinity),
+  validFromMs: assertLowerBound(validFromMs, 'validFromMs'),
+  validUntilMs: assertUpperBound(validUntilMs, 'validUntilMs'),
 });

@@ -14,6 +14,7 @@ import { type Area, type CodeRows, UnservableRows, isInForce } from './code-rows
 import { codeRowsFromJson, codeRowsToJson } from './code-rows-json.js';
 import type { CodesSnapshot } from './codes-snapshot.js';
 import { Codes } from './codes.js';
+import { areRowsEqual } from './equal-rows.js';
 import type { Filters } from './filters.js';
 import { lockTables, readCodes } from './read-codes.js';
 
@@ -113,11 +114,23 @@ export class CodesService {
   private async read(manager: EntityManager): Promise<ReadResult<Codes>> {
     try {
       const rows = await readCodes(manager);
-      return { isServable: true, value: await this.prepare(rows) };
+      const value = (await this.servedIfEqual(rows)) ?? (await this.prepare(rows));
+      return { isServable: true, value };
     } catch (error) {
       if (!(error instanceof UnservableRows)) throw error;
       return { isServable: false, reason: error.message };
     }
+  }
+
+  /**
+   * What is served, if it is made of the same rows. Everything is read every ten minutes: where nothing has changed,
+   * neither the answers and their codings nor the file in LAST_GOOD_FOLDER are made again.
+   */
+  private async servedIfEqual(rows: CodeRows): Promise<Codes | undefined> {
+    const served = this.polled.value;
+    if (!served) return undefined;
+    const isEqual = await areRowsEqual(served.index.rows, rows);
+    return isEqual ? served : undefined;
   }
 
   /** Requests have their turn between the steps, each of which takes long where codes are many. */

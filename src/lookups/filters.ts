@@ -1,4 +1,7 @@
-/** The filters by name, with the descriptions of the interface document, which openapi.yaml has as well. */
+/**
+ * The filters by name, with the descriptions of the interface document. openapi.yaml has both as well;
+ * test/documentation/contract.e2e-spec.ts fails where they differ. A query may hold just these names.
+ */
 export const FILTERS = {
   codeType: 'Type of communication code record to be retrieved.',
   code: 'Communication code record to be retrieved.',

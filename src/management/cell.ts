@@ -15,7 +15,7 @@ export function renderCell({ text, isWarning = false }: Cell): Html {
   return isWarning ? html`<strong>${text}</strong>` : html`${text}`;
 }
 
-/** Uses the largest unit of which the duration has at least two; `never` stands for Infinity. */
+/** A duration in the largest unit of which it has at least two, so `90 s` and not `2 min`; `never` for Infinity. */
 export function formatDuration(seconds: number): string {
   if (seconds === Infinity) return 'never';
   if (seconds >= 2 * DAY_SECONDS) return `${Math.round(seconds / DAY_SECONDS)} days`;
@@ -24,9 +24,11 @@ export function formatDuration(seconds: number): string {
   return `${Math.round(seconds)} s`;
 }
 
-/** @param epochMs milliseconds since the epoch; `none` stands for Infinity */
+/** @param epochMs milliseconds since the epoch, in the years 1 to 9999; `none` stands for Infinity */
 export function formatMoment(epochMs: number): string {
   if (epochMs === Infinity) return 'none';
-  const [date, time = ''] = new Date(epochMs).toISOString().split('T');
-  return `${date} ${time.slice(0, 'hh:mm:ss'.length)} UTC`;
+  const isoText = new Date(epochMs).toISOString(); // 2026-11-27T15:10:00.000Z
+  const date = isoText.slice(0, 'yyyy-mm-dd'.length);
+  const time = isoText.slice('yyyy-mm-ddT'.length, 'yyyy-mm-ddThh:mm:ss'.length);
+  return `${date} ${time} UTC`;
 }

@@ -111,30 +111,46 @@ export class LastGoodFolder implements OnApplicationBootstrap, OnApplicationShut
     document: Document,
   ): Promise<boolean> {
     await formerSave;
-    const failure = this.failureOf(path);
     try {
       await mkdir(this.configuration.LAST_GOOD_FOLDER, { recursive: true, mode: FOLDER_MODE });
       await replaceFile(path, JSON.stringify(document));
       this.metrics.lastGoodWrites.inc({ result: 'written' });
-      failure.succeeded();
+      this.failureOf(path).succeeded();
       return true;
     } catch (error) {
-      this.metrics.lastGoodWrites.inc({ result: 'failed' });
-      failure.failed(error, { name: 'none' });
+      this.writeFailed(path, error);
       return false;
     }
   }
 
-  /** The content that was saved last, or undefined if there is none that may be used. Never throws. */
+  /** Logs and counts why a file was not replaced. Also called by whoever cannot make the content. */
+  saveFailed(file: LastGoodFile, error: unknown): void {
+    this.writeFailed(this.pathOf(file), error);
+  }
+
+  private writeFailed(path: string, error: unknown): void {
+    this.metrics.lastGoodWrites.inc({ result: 'failed' });
+    this.failureOf(path).failed(error, { name: 'none' });
+  }
+
+  /**
+   * The content that was saved last, by this process or another one.
+   * @throws Error with the reason why there is none that may be used
+   */
+  async read(file: LastGoodFile): Promise<unknown> {
+    const document = await readDocument(this.pathOf(file));
+    if (document.version !== VERSION) throw new Error('it is of another version');
+    if (document.source !== file.source) {
+      throw new Error(`it was written for ${document.source}, not for ${file.source}`);
+    }
+    return document.content;
+  }
+
+  /** Like `read`, for a start: undefined if no content may be used, and the log says why. Never throws. */
   async load(file: LastGoodFile): Promise<unknown> {
     if (!this.isOn) return undefined;
     try {
-      const document = await readDocument(this.pathOf(file));
-      if (document.version !== VERSION) throw new Error('it is of another version');
-      if (document.source !== file.source) {
-        throw new Error(`it was written for ${document.source}, not for ${file.source}`);
-      }
-      return document.content;
+      return await this.read(file);
     } catch (error) {
       this.ignored(file, messageOf(error));
       return undefined;

@@ -1,24 +1,33 @@
+import os from 'node:os';
 import type { DatabaseClock } from '../database/database-clock.js';
 import type { DatabaseSessions } from '../database/database-sessions.js';
 import { messageOf } from '../telemetry/error-message.js';
 import { BackOff } from '../timers/back-off.js';
+import { assertNumber, assertObject, assertText } from './json-form.js';
 import type { LastGoodFile, LastGoodFolder } from './last-good-folder.js';
 import type { Content } from './polled-snapshot.js';
 import type { Topic } from './topic.js';
 
-/** How soon a change is written, and the least time between two writes. */
+/** Content is offered this often: changes that follow each other are written once, since each write takes the whole. */
 const SAVE_INTERVAL_MS = 1_000;
-/** After each failure the interval doubles up to this time: making the text of 100,000 codes takes a second. */
+/** After each failure the interval doubles up to this time: a try makes the whole text, 17 MB for 100,000 codes. */
 const MAX_SAVE_INTERVAL_MS = 60_000;
-/** A file is also written without a change, since it says when the database last confirmed what it holds. */
-const UNCHANGED_INTERVAL_MS = 60_000;
+/** Content that has not changed is also written, since a file says when the database last confirmed its content. */
+const CONFIRMATION_INTERVAL_MS = 60_000;
+/**
+ * How many confirmations are written within the greatest age of a topic, at least. With one only, a file could be too
+ * old at a start although the database had answered until just before.
+ */
+const CONFIRMATIONS_IN_MAX_AGE = 3;
 
 /** What the file of a topic holds. Times are by the database's clock. */
 interface SavedContent {
   readonly stamp: string;
   /** When the database last confirmed it. */
   readonly confirmedAtEpochMs: number;
-  /** How far the database's clock was ahead of the machine's. */
+  /** The machine that wrote it. */
+  readonly hostName: string;
+  /** How far the database's clock was ahead of that machine's. */
   readonly clockAheadMs: number;
   readonly value: unknown;
 }
@@ -31,14 +40,17 @@ interface LastGoodTopicOptions<T> {
   readonly clock: DatabaseClock;
 }
 
-/** The file of a topic in LAST_GOOD_FOLDER. */
+/**
+ * The file of a topic in LAST_GOOD_FOLDER. Several replicas may share the folder. The file that counts is the one with
+ * the latest word of the database, so a replica that has lost the database leaves the files of the others alone.
+ */
 export class LastGoodTopic<T> {
   private readonly backOff = new BackOff({
-    firstMs: SAVE_INTERVAL_MS,
+    usualMs: SAVE_INTERVAL_MS,
     maxMs: MAX_SAVE_INTERVAL_MS,
   });
-  private savedValue: T | undefined;
-  private savedAtMonotonicMs = -Infinity;
+  /** What the file is known to hold. */
+  private saved: Content<T> | undefined;
 
   constructor(private readonly options: LastGoodTopicOptions<T>) {}
 
@@ -47,65 +59,104 @@ export class LastGoodTopic<T> {
     return this.backOff.pauseMs;
   }
 
-  /** Writes the content if it is another one than that of the file, or was confirmed long after. */
+  /** Writes the content if it is another one than that of the file, or was confirmed long after. Never throws. */
   async saveIfDue(content: Content<T>): Promise<void> {
-    const { topic, folder, clock } = this.options;
-    const nowMonotonicMs = performance.now();
-    const isSaved = content.value === this.savedValue;
-    if (isSaved && nowMonotonicMs < this.savedAtMonotonicMs + this.unchangedIntervalMs) return;
-    const ageMs = nowMonotonicMs - content.confirmedAtMonotonicMs;
-    const document: SavedContent = {
-      stamp: content.stamp,
-      confirmedAtEpochMs: clock.now() - ageMs,
-      clockAheadMs: clock.aheadMs,
-      value: topic.toJson(content.value),
-    };
-    const isWritten = await folder.save(this.file, document);
-    if (!isWritten) {
+    if (!this.isDue(content)) return;
+    const isSaved = await this.tryToSave(content);
+    if (!isSaved) {
       this.backOff.failed();
       return;
     }
     this.backOff.succeeded();
-    this.savedValue = content.value;
-    this.savedAtMonotonicMs = nowMonotonicMs;
+    this.saved = content;
   }
 
-  /** The content that an earlier process saved, or undefined. Sets the database's clock as that process found it. */
+  /**
+   * The content that an earlier process saved, or undefined. The database's clock is assumed as that process found it,
+   * if it was on this machine: on another one its clock says nothing of ours.
+   */
   async load(): Promise<Content<T> | undefined> {
     const { folder } = this.options;
-    const document = await folder.load(this.file);
-    if (document === undefined) return undefined;
+    const json = await folder.load(this.file);
+    if (json === undefined) return undefined;
     try {
-      return this.contentOf(document);
+      return this.contentOf(savedContentOf(json));
     } catch (error) {
       folder.ignored(this.file, messageOf(error));
       return undefined;
     }
   }
 
-  /** @throws Error if it is not what `saveIfDue` writes, or cannot be served */
-  private contentOf(document: unknown): Content<T> {
+  private isDue({ value, stamp, confirmedAtMonotonicMs }: Content<T>): boolean {
+    const { saved } = this;
+    if (saved?.value !== value || saved.stamp !== stamp) return true;
+    return confirmedAtMonotonicMs >= saved.confirmedAtMonotonicMs + this.confirmationIntervalMs;
+  }
+
+  /** Whether the file holds the content now. */
+  private async tryToSave(content: Content<T>): Promise<boolean> {
+    const { folder } = this.options;
+    try {
+      const later = await this.findLaterThan(content);
+      if (later) return later.stamp === content.stamp;
+      return await folder.save(this.file, this.documentOf(content));
+    } catch (error) {
+      folder.saveFailed(this.file, error);
+      return false;
+    }
+  }
+
+  /** What another replica wrote, of which the database has said later that it holds it. */
+  private async findLaterThan(content: Content<T>): Promise<SavedContent | undefined> {
+    const { folder, clock } = this.options;
+    let found: SavedContent;
+    try {
+      found = savedContentOf(await folder.read(this.file));
+    } catch {
+      return undefined; // there is no file, or one that nobody can use
+    }
+    // A file of the future would never be replaced: the database's clock was set back
+    const isOfThePast = found.confirmedAtEpochMs <= clock.now();
+    const isLater = found.confirmedAtEpochMs > this.confirmedAtEpochMs(content);
+    return isOfThePast && isLater ? found : undefined;
+  }
+
+  private documentOf(content: Content<T>): SavedContent {
     const { topic, clock } = this.options;
-    assertIsSavedContent(document);
-    // The clock comes afterwards: a damaged file must not set it
-    const value = topic.fromJson(document.value);
-    clock.assumeAhead(document.clockAheadMs);
-    const ageMs = clock.now() - document.confirmedAtEpochMs;
-    // What was confirmed in the future counts as too old: a clock was set back
-    const confirmedAtMonotonicMs = ageMs < 0 ? -Infinity : performance.now() - ageMs;
     return {
-      value,
-      stamp: document.stamp,
-      confirmedAtMonotonicMs,
-      servedSinceEpochMs: Date.now(),
+      stamp: content.stamp,
+      confirmedAtEpochMs: this.confirmedAtEpochMs(content),
+      hostName: os.hostname(),
+      clockAheadMs: clock.aheadMs,
+      value: topic.toJson(content.value),
     };
   }
 
-  /** Without a limit of age nobody asks when the database last confirmed the file. */
-  private get unchangedIntervalMs(): number {
+  private confirmedAtEpochMs({ confirmedAtMonotonicMs }: Content<T>): number {
+    const ageMs = performance.now() - confirmedAtMonotonicMs;
+    return this.options.clock.now() - ageMs;
+  }
+
+  /** @throws Error if the value cannot be served */
+  private contentOf(saved: SavedContent): Content<T> {
+    const { topic, clock } = this.options;
+    const value = topic.fromJson(saved.value); // first, since a damaged file must not set the clock
+    const { confirmedAtEpochMs, clockAheadMs } = saved;
+    if (saved.hostName === os.hostname()) {
+      clock.assume({ aheadMs: clockAheadMs, foundAtEpochMs: confirmedAtEpochMs });
+    }
+    const ageMs = clock.now() - confirmedAtEpochMs;
+    // What was confirmed in the future counts as too old: a clock was set back
+    const confirmedAtMonotonicMs = ageMs < 0 ? -Infinity : performance.now() - ageMs;
+    return { value, stamp: saved.stamp, confirmedAtMonotonicMs, servedSinceEpochMs: Date.now() };
+  }
+
+  /** Infinite without a greatest age: then nobody asks when the database last confirmed the file. */
+  private get confirmationIntervalMs(): number {
     const { maxAgeSeconds } = this.options.topic;
     if (maxAgeSeconds === Infinity) return Infinity;
-    return Math.min(UNCHANGED_INTERVAL_MS, (maxAgeSeconds * 1000) / 3);
+    const shareOfMaxAgeMs = (maxAgeSeconds * 1000) / CONFIRMATIONS_IN_MAX_AGE;
+    return Math.min(CONFIRMATION_INTERVAL_MS, shareOfMaxAgeMs);
   }
 
   private get file(): LastGoodFile {
@@ -114,11 +165,14 @@ export class LastGoodTopic<T> {
   }
 }
 
-function assertIsSavedContent(document: unknown): asserts document is SavedContent {
-  const { stamp, confirmedAtEpochMs, clockAheadMs } = Object(document) as Record<string, unknown>;
-  const isRight =
-    typeof stamp === 'string' &&
-    Number.isFinite(confirmedAtEpochMs) &&
-    Number.isFinite(clockAheadMs);
-  if (!isRight) throw new Error('it is damaged');
+/** @throws Error if it is not what `saveIfDue` writes */
+function savedContentOf(json: unknown): SavedContent {
+  const content = assertObject(json, 'content');
+  return {
+    stamp: assertText(content['stamp'], 'stamp'),
+    confirmedAtEpochMs: assertNumber(content['confirmedAtEpochMs'], 'confirmedAtEpochMs'),
+    hostName: assertText(content['hostName'], 'hostName'),
+    clockAheadMs: assertNumber(content['clockAheadMs'], 'clockAheadMs'),
+    value: content['value'],
+  };
 }

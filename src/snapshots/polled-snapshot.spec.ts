@@ -16,15 +16,15 @@ const EVENTS = {
     snapshot.contentUnservable({ stamp: 'A', reason: 'A!' }),
   'B is unservable': (snapshot: Snapshot) =>
     snapshot.contentUnservable({ stamp: 'B', reason: 'B!' }),
-  'A is restored': (snapshot: Snapshot) => void snapshot.restore(KEPT),
-  'B is restored': (snapshot: Snapshot) => void snapshot.restore({ ...KEPT, stamp: 'B' }),
+  'A is restored': (snapshot: Snapshot) => snapshot.restore(RESTORED),
+  'B is restored': (snapshot: Snapshot) => snapshot.restore({ ...RESTORED, stamp: 'B' }),
 } as const;
 
 type Snapshot = PolledSnapshot<string>;
 type Event = keyof typeof EVENTS;
 
-const KEPT: Content<string> = {
-  value: 'kept a',
+const RESTORED: Content<string> = {
+  value: 'restored a',
   stamp: 'A',
   confirmedAtMonotonicMs: -9,
   servedSinceEpochMs: 0,
@@ -35,6 +35,7 @@ const ARRIVALS = {
   'never-asked': [],
   unreachable: ['the database fails'],
   unread: ['names A'],
+  'unread beside a restored value': ['A is restored', 'names B'],
   restored: ['A is restored'],
   current: ['names A', 'A is read'],
   outdated: ['names A', 'A is read', 'names B'],
@@ -61,21 +62,31 @@ const transition = (
 const TRANSITIONS: readonly Transition[] = [
   transition('never-asked', 'the database fails', 'unreachable', undefined),
   transition('never-asked', 'names A', 'unread', undefined),
-  transition('never-asked', 'A is restored', 'restored', 'kept a'),
+  transition('never-asked', 'A is restored', 'restored', 'restored a'),
 
   transition('unreachable', 'the database fails', 'unreachable', undefined),
   transition('unreachable', 'names A', 'unread', undefined),
-  transition('unreachable', 'A is restored', 'restored', 'kept a'),
+  transition('unreachable', 'A is restored', 'restored', 'restored a'),
 
   transition('unread', 'the database fails', 'unread', undefined),
   transition('unread', 'names B', 'unread', undefined),
   transition('unread', 'A is read', 'current', 'a'),
   transition('unread', 'A is unservable', 'unservable', undefined),
-  transition('unread', 'A is restored', 'current', 'kept a'),
+  transition('unread', 'A is restored', 'current', 'restored a'),
   transition('unread', 'B is restored', 'unread', undefined),
 
-  transition('restored', 'the database fails', 'restored', 'kept a'),
-  transition('restored', 'names A', 'current', 'kept a'),
+  transition('unread beside a restored value', 'names B', 'unread', undefined),
+  transition('unread beside a restored value', 'names A', 'current', 'restored a'),
+  transition('unread beside a restored value', 'B is read', 'current', 'b'),
+  transition(
+    'unread beside a restored value',
+    'B is unservable',
+    'unservable-former-served',
+    'restored a',
+  ),
+
+  transition('restored', 'the database fails', 'restored', 'restored a'),
+  transition('restored', 'names A', 'current', 'restored a'),
   transition('restored', 'names B', 'unread', undefined),
 
   transition('current', 'the database fails', 'current', 'a'),
@@ -97,7 +108,7 @@ const TRANSITIONS: readonly Transition[] = [
   transition('unservable', 'names A', 'unservable', undefined),
   transition('unservable', 'names B', 'unread', undefined),
   transition('unservable', 'A is read', 'current', 'a'),
-  transition('unservable', 'A is restored', 'unservable', undefined),
+  transition('unservable', 'B is restored', 'unservable-former-served', 'restored a'),
 
   transition('unservable-former-served', 'the database fails', 'unservable-former-served', 'a'),
   transition('unservable-former-served', 'names B', 'unservable-former-served', 'a'),
@@ -143,7 +154,7 @@ it('wants a reading if the database holds what was not read, but does not read u
   const wanting = Object.keys(ARRIVALS).filter(
     (from) => reach(from as keyof typeof ARRIVALS).needsReading,
   );
-  expect(wanting).toEqual(['unread', 'outdated']);
+  expect(wanting).toEqual(['unread', 'unread beside a restored value', 'outdated']);
 });
 
 it('is as old as the last word of the database on what is served', () => {
@@ -155,12 +166,15 @@ it('is as old as the last word of the database on what is served', () => {
     for (const event of events) EVENTS[event](snapshot);
     return snapshot.content?.confirmedAtMonotonicMs;
   };
-  expect(confirmedAtMonotonicMs('restored')).toBe(KEPT.confirmedAtMonotonicMs);
+  expect(confirmedAtMonotonicMs('restored')).toBe(RESTORED.confirmedAtMonotonicMs);
   expect(confirmedAtMonotonicMs('restored', 'the database fails')).toBe(
-    KEPT.confirmedAtMonotonicMs,
+    RESTORED.confirmedAtMonotonicMs,
   );
   expect(confirmedAtMonotonicMs('restored', 'names A')).toBe(1);
   expect(confirmedAtMonotonicMs('unread', 'A is restored')).toBe(1);
+  expect(confirmedAtMonotonicMs('unread', 'B is restored', 'A is unservable')).toBe(
+    RESTORED.confirmedAtMonotonicMs,
+  );
   expect(confirmedAtMonotonicMs('current')).toBe(3);
   expect(confirmedAtMonotonicMs('current', 'names B')).toBe(3);
   expect(confirmedAtMonotonicMs('current', 'B is read')).toBe(4);
@@ -190,7 +204,7 @@ it('is served since the first time, however often it is read under the same stam
   const snapshot = reach('restored');
   EVENTS['names A'](snapshot);
   EVENTS['A is read'](snapshot);
-  expect(snapshot.servedSinceEpochMs).toBe(KEPT.servedSinceEpochMs);
+  expect(snapshot.servedSinceEpochMs).toBe(RESTORED.servedSinceEpochMs);
   EVENTS['B is read'](snapshot);
-  expect(snapshot.servedSinceEpochMs).toBeGreaterThan(KEPT.servedSinceEpochMs);
+  expect(snapshot.servedSinceEpochMs).toBeGreaterThan(RESTORED.servedSinceEpochMs);
 });

@@ -27,7 +27,11 @@ export interface UnservableContent {
 export type SnapshotState<T> =
   | { readonly name: 'never-asked' }
   | { readonly name: 'unreachable' }
-  | { readonly name: 'unread'; readonly named: NamedStamp }
+  | {
+      readonly name: 'unread';
+      readonly named: NamedStamp;
+      readonly setAside: Content<T> | undefined;
+    }
   | { readonly name: 'restored'; readonly content: Content<T> }
   | { readonly name: 'current'; readonly content: Content<T> }
   | { readonly name: 'outdated'; readonly content: Content<T> }
@@ -40,25 +44,28 @@ export type SnapshotState<T> =
 
 /**
  * The value of a topic that is served, and what is known of the database's content. SnapshotFollower asks the
- * database, and calls a method for each thing that came of it. The snapshot is always in one of these states:
+ * database, and calls a method for each thing that came of it. A restored value is one that an earlier process saved.
+ * The snapshot is always in one of these states:
  *
  * | State | What is served | What it means | What ends it |
  * |---|---|---|---|
- * | never-asked | nothing | no poll had an outcome yet | a failure, a stamp, a kept value |
- * | unreachable | nothing | the database did not answer | a stamp, a kept value |
- * | unread | nothing | it has named a stamp; the content was not read yet | a reading, a kept value with that stamp |
- * | restored | a kept value | the database has not answered yet | a stamp |
+ * | never-asked | nothing | no poll had an outcome yet | a failure, a stamp, a restored value |
+ * | unreachable | nothing | the database did not answer | a stamp, a restored value |
+ * | unread | nothing | it has named a stamp; nothing was read yet | a reading, a restored value with that stamp |
+ * | restored | a restored value | the database has not answered yet | a stamp |
  * | current | the content | the database named its stamp last | another stamp, an unservable reading |
  * | outdated | the former content | it named another stamp; nothing was read since | a reading, the former stamp |
- * | unservable | nothing | its content was read, and cannot be served | another stamp, a servable reading |
+ * | unservable | nothing | its content was read, and cannot be served | a restored value, another stamp, a reading |
  * | unservable-former-served | the former content | the same | another stamp, a servable reading |
  *
  * While the database is away the state stays what it was: `ageSeconds` says how old its last word is. A value is
- * served wholly or not at all. It is given up for another one only, or when the database disowns a kept one.
+ * served wholly or not at all. It is given up for another one only. An exception is a restored value: it is set aside
+ * when the database names another stamp, and served again only if the content of the database is unservable.
  *
- * In `outdated` a key that was revoked still passes. Reading the list takes milliseconds. It takes longer only while
- * another session holds an exclusive lock on the table (ALTER TABLE), or where the reading fails, which is in the log.
- * It ends at the latest when `ageSeconds` has reached the greatest age of the topic: then every key is refused.
+ * For the topic `keys` this means: in `outdated` a key that was revoked still passes. Reading the list takes
+ * milliseconds. It takes longer only while another session holds an exclusive lock on the table (ALTER TABLE), or where
+ * the reading fails, which is in the log. It ends at the latest when `ageSeconds` has reached the greatest age of the
+ * topic: then every key is refused. A list of keys is never unservable.
  */
 export class PolledSnapshot<T> {
   private currentState: SnapshotState<T> = { name: 'never-asked' };
@@ -85,7 +92,7 @@ export class PolledSnapshot<T> {
     }
   }
 
-  /** Seconds since the database last confirmed the value; Infinity without a value. */
+  /** Seconds since the database last named the stamp of the value; Infinity without a value. */
   get ageSeconds(): number {
     if (!this.content) return Infinity;
     return (performance.now() - this.content.confirmedAtMonotonicMs) / 1000;
@@ -95,7 +102,7 @@ export class PolledSnapshot<T> {
     return this.content?.servedSinceEpochMs;
   }
 
-  /** Whether the value comes from a file, and the database has not said a word on it. */
+  /** Whether a restored value is served, since the database has not answered yet. */
   get isRestored(): boolean {
     return this.currentState.name === 'restored';
   }
@@ -124,42 +131,52 @@ export class PolledSnapshot<T> {
 
   /** The database has named the stamp of its content. */
   stampNamed(named: NamedStamp): void {
-    const { content } = this;
-    // It may be the stamp of what is served as well, since not every change brings another stamp
+    // The content that is served may have the same stamp, since not every change brings another one
     const isKnownToBeUnservable = this.unservable?.stamp === named.stamp;
     if (isKnownToBeUnservable) return;
-    if (content?.stamp === named.stamp) {
-      this.currentState = { name: 'current', content: confirmed(content, named) };
+    const former = this.content ?? this.setAside;
+    if (former?.stamp === named.stamp) {
+      this.currentState = { name: 'current', content: confirmed(former, named) };
       return;
     }
-    // Of a kept value nobody knows what the other stamp means: a revoked key must not pass while the reading lasts
-    const isDisowned = this.isRestored;
-    if (content && !isDisowned) this.currentState = { name: 'outdated', content };
-    else this.currentState = { name: 'unread', named };
+    // It is not known by how many changes a restored value is too old: a revoked key must not pass during the reading
+    const mayServeFormer = this.content !== undefined && !this.isRestored;
+    if (former && mayServeFormer) {
+      this.currentState = { name: 'outdated', content: former };
+      return;
+    }
+    this.currentState = { name: 'unread', named, setAside: former };
   }
 
-  /**
-   * Offers a value that an earlier process kept. It is taken if nothing is served, and the database has not named
-   * another stamp.
-   * @returns whether it is served now
-   */
-  restore(content: Content<T>): boolean {
+  /** Offers a value that an earlier process saved. It is taken if nothing is served. */
+  restore(content: Content<T>): void {
     const state = this.currentState;
     switch (state.name) {
       case 'never-asked':
       case 'unreachable':
         this.currentState = { name: 'restored', content };
-        return true;
-      case 'unread':
-        if (state.named.stamp !== content.stamp) return false;
-        this.currentState = { name: 'current', content: confirmed(content, state.named) };
-        return true;
-      default:
-        return false;
+        return;
+      case 'unread': {
+        const { named } = state;
+        const isNamed = named.stamp === content.stamp;
+        this.currentState = isNamed
+          ? { name: 'current', content: confirmed(content, named) }
+          : { name: 'unread', named, setAside: content };
+        return;
+      }
+      case 'unservable': {
+        const { unservable } = state;
+        this.currentState = { name: 'unservable-former-served', unservable, content };
+        return;
+      }
+      default: // what is served is newer
     }
   }
 
-  /** The content of the database has been read. It is as old as the question for its stamp. */
+  /**
+   * The content of the database has been read.
+   * @param named its stamp, for which the database was asked in the same transaction: so old is the content
+   */
   contentRead(value: T, named: NamedStamp): void {
     this.assertStampWasNamed();
     const isSameStamp = named.stamp === this.content?.stamp;
@@ -176,9 +193,17 @@ export class PolledSnapshot<T> {
   /** The content of the database has been read, and cannot be served. */
   contentUnservable(unservable: UnservableContent): void {
     this.assertStampWasNamed();
-    const { content } = this;
-    if (content) this.currentState = { name: 'unservable-former-served', unservable, content };
-    else this.currentState = { name: 'unservable', unservable };
+    const content = this.content ?? this.setAside;
+    if (!content) {
+      this.currentState = { name: 'unservable', unservable };
+      return;
+    }
+    this.currentState = { name: 'unservable-former-served', unservable, content };
+  }
+
+  /** A restored value that is not served, since the database has named another stamp. */
+  private get setAside(): Content<T> | undefined {
+    return this.currentState.name === 'unread' ? this.currentState.setAside : undefined;
   }
 
   /** Otherwise a restored value could stay beside content that the database has never named. */

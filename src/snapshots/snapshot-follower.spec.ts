@@ -21,10 +21,19 @@ const manager = { query: () => Promise.resolve() } as unknown as EntityManager;
 type Use = (manager: EntityManager, session: Session) => Promise<void>;
 
 interface World {
-  /** The stamp of what an earlier process kept. */
-  readonly keptStamp?: string;
+  /** The stamp of what an earlier process saved. */
+  readonly savedStamp?: string;
+  readonly savedAtMonotonicMs?: number;
+  readonly isSaved?: boolean;
+  readonly maxAgeSeconds?: number;
   readonly withSession?: (use: Use) => Promise<void>;
   readonly read?: () => Promise<ReadResult<string>>;
+}
+
+interface Line {
+  readonly message: string;
+  readonly reason?: string;
+  readonly ageSeconds?: number;
 }
 
 const ends: AbortController[] = [];
@@ -32,13 +41,18 @@ afterEach(() => {
   for (const end of ends.splice(0)) end.abort();
 });
 
+const unreachable = (): Promise<never> => Promise.reject(new Error('ECONNREFUSED'));
+
 function start(world: World) {
   const {
     withSession = (use) => use(manager, session),
     read = () => Promise.resolve({ isServable: true, value: 'a' }),
-    keptStamp = 'A',
+    savedStamp = 'A',
+    savedAtMonotonicMs = 0,
+    isSaved = true,
+    maxAgeSeconds = 900,
   } = world;
-  const warnings: { message: string; reason?: string }[] = [];
+  const warnings: Line[] = [];
   const loads: string[] = [];
   const logger = {
     log: () => undefined,
@@ -48,12 +62,18 @@ function start(world: World) {
   const lastGood = {
     load: async () => {
       loads.push('load');
-      return { value: 'kept', stamp: keptStamp, confirmedAtMonotonicMs: 0, servedSinceEpochMs: 0 };
+      if (!isSaved) return undefined;
+      return {
+        value: 'saved',
+        stamp: savedStamp,
+        confirmedAtMonotonicMs: savedAtMonotonicMs,
+        servedSinceEpochMs: 0,
+      };
     },
   };
   const topic: Topic<string> = {
     name: 'codes',
-    maxAgeSeconds: 900,
+    maxAgeSeconds,
     lock: async () => undefined,
     read,
     toJson: (value) => value,
@@ -87,7 +107,7 @@ it('serves what was read, and the database answers', async () => {
 it('a reading that fails, or is unservable, is an answer of the database', async () => {
   const failing = start({
     read: () => Promise.reject(new Error('locked')),
-    keptStamp: 'B',
+    savedStamp: 'B',
   });
   await until(async () => failing.warnings.some(({ reason }) => reason === 'locked'));
   expect(failing.status.isUp).toBe(true);
@@ -95,22 +115,69 @@ it('a reading that fails, or is unservable, is an answer of the database', async
 
   const unservable = start({
     read: async () => ({ isServable: false, reason: 'empty' }),
+    savedStamp: 'B',
   });
   await until(async () => unservable.warnings.some(({ reason }) => reason === 'empty'));
   expect(unservable.status.isUp).toBe(true);
-  expect(unservable.snapshot.state.name).toBe('unservable');
+  expect(unservable.snapshot.state.name).toBe('unservable-former-served');
 });
 
-it('a poll that fails is none, and what an earlier process kept is served', async () => {
-  const { snapshot, status, warnings } = start({
-    withSession: () => Promise.reject(new Error('ECONNREFUSED')),
-  });
-  await until(async () => snapshot.value === 'kept');
-  expect(status.isUp).toBe(false);
-  const [first, second] = warnings; // a third one says until when callers are served
-  expect([first?.message, second?.message]).toEqual([
-    'database (codes): failed, callers are refused',
+const messages = (lines: readonly Line[]): readonly string[] => lines.map(({ message }) => message);
+
+it('content that cannot be served: what an earlier process saved is served, or callers get 503', async () => {
+  const read = async (): Promise<ReadResult<string>> => ({ isServable: false, reason: 'empty' });
+  const { snapshot, warnings } = start({ read, savedStamp: 'B' });
+  await until(async () => warnings.length > 1);
+  expect(snapshot.value).toBe('saved');
+  expect(messages(warnings)).toEqual([
     'LAST_GOOD_FOLDER is served',
+    'snapshot: refused, the former one is served',
+  ]);
+
+  const without = start({ read, isSaved: false });
+  await until(async () => without.warnings.length > 0);
+  expect(without.snapshot.value).toBeUndefined();
+  expect(without.warnings).toEqual([
+    expect.objectContaining({
+      message: 'snapshot: refused, callers get 503',
+      reason: 'empty',
+      remedy: expect.stringContaining('by a migration'),
+    }),
+  ]);
+});
+
+it('a poll that fails is none, and what an earlier process saved is served before callers are refused', async () => {
+  const { snapshot, status, warnings } = start({ withSession: unreachable });
+  await until(async () => warnings.length > 1);
+  expect(snapshot.value).toBe('saved');
+  expect(status.isUp).toBe(false);
+  expect(messages(warnings)).toEqual([
+    'LAST_GOOD_FOLDER is served',
+    'database (codes): failed, retrying',
+  ]);
+});
+
+it.each([
+  { savedAtMonotonicMs: -901_000, ageSeconds: expect.any(Number) },
+  { savedAtMonotonicMs: -Infinity, ageSeconds: undefined },
+])('what is too old is not said to be served: %j', async ({ savedAtMonotonicMs, ageSeconds }) => {
+  const { warnings } = start({ withSession: unreachable, savedAtMonotonicMs });
+  await until(async () => warnings.length > 1);
+  const [first, second] = warnings;
+  expect(first).toMatchObject({ message: 'LAST_GOOD_FOLDER: too old to be used', ageSeconds });
+  expect(second?.message).toBe('database (codes): failed, callers are refused');
+});
+
+it('what has no greatest age is served, however old it is', async () => {
+  const { warnings } = start({
+    withSession: unreachable,
+    savedAtMonotonicMs: -Infinity,
+    maxAgeSeconds: Infinity,
+  });
+  await until(async () => warnings.length > 1);
+  expect(messages(warnings)).toEqual([
+    'LAST_GOOD_FOLDER is served',
+    'database (codes): failed, retrying',
   ]);
 });
 

@@ -22,10 +22,15 @@ const MAX_POLL_INTERVAL_MS = 1_000;
  * stamps, callers get the right content at the latest then.
  */
 const RELOAD_INTERVAL_MS = 10 * 60_000;
-/** The interval is shorter by a random part of up to this share, so that replicas read at different times. */
+/** The interval is shorter by a random part, up to this share: replicas that start together do not read together. */
 const RELOAD_JITTER = 0.25;
-/** If the database has not answered by then, a start serves what an earlier process kept. */
+/** If nothing can be served by then, a start looks for a value that an earlier process saved. */
 const RESTORE_AFTER_MS = 1_000;
+/** The folder may be on a server that does not answer. The database is polled nevertheless. */
+const MAX_RESTORE_WAIT_MS = 2_000;
+/** For operators, about content that cannot be served. */
+const REMEDY =
+  'correct the rows by a migration; if the last migration caused it: npm run migrate -- down';
 
 interface FollowerOptions<T> {
   readonly topic: Topic<T>;
@@ -44,17 +49,24 @@ interface Reading<T> {
   readonly result: ReadResult<T>;
 }
 
+interface ReloadOptions {
+  readonly manager: EntityManager;
+  readonly session: Session;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Keeps a snapshot equal to the database. A poll asks for the stamp, four times a second. If it is another one, a
  * reload reads everything. A failure leaves the snapshot as it is, and nothing is awaited longer than a few seconds.
  */
 export class SnapshotFollower<T> {
   private readonly backOff = new BackOff({
-    firstMs: POLL_INTERVAL_MS,
+    usualMs: POLL_INTERVAL_MS,
     maxMs: MAX_POLL_INTERVAL_MS,
   });
   private readonly failure: RepeatedFailure;
   private reloadDueAtMs = -Infinity;
+  private restoration: Promise<void> | undefined;
 
   constructor(private readonly options: FollowerOptions<T>) {
     this.failure = new RepeatedFailure(options.logger, `database (${options.topic.name})`);
@@ -70,7 +82,7 @@ export class SnapshotFollower<T> {
     }
   }
 
-  /** Keeps in LAST_GOOD_FOLDER what the database has confirmed, until `signal` is aborted. */
+  /** Saves to LAST_GOOD_FOLDER what the database has confirmed, until `signal` is aborted. */
   async persist(signal: AbortSignal): Promise<void> {
     const { snapshot, lastGood } = this.options;
     while (!signal.aborted) {
@@ -80,23 +92,40 @@ export class SnapshotFollower<T> {
     }
   }
 
-  /** Polls once. While the database lets wait, what an earlier process kept is served. */
+  /** Polls once. If the answer takes long, a restored value is served meanwhile. */
   private async startUp(signal: AbortSignal): Promise<void> {
     const firstPoll = this.tryToPoll(signal);
     await Promise.race([firstPoll, wait(RESTORE_AFTER_MS, signal)]);
-    if (this.options.snapshot.value === undefined) await this.restore(signal);
+    await this.restoreOnce(signal);
     await firstPoll;
   }
 
+  /** Offers the value that an earlier process saved, if nothing is served. The file is read once. */
+  private async restoreOnce(signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.options.snapshot.value !== undefined) return;
+    if (!this.restoration) this.restoration = this.restore(signal);
+    await Promise.race([this.restoration, wait(MAX_RESTORE_WAIT_MS, signal)]);
+  }
+
   private async restore(signal: AbortSignal): Promise<void> {
-    const { topic, snapshot, lastGood, logger } = this.options;
-    if (signal.aborted) return;
+    const { snapshot, lastGood } = this.options;
     const content = await lastGood.load();
     if (content === undefined || signal.aborted) return;
-    const isServed = snapshot.restore(content);
-    if (!isServed) return;
-    const { ageSeconds } = snapshot;
-    logger.warn({ message: 'LAST_GOOD_FOLDER is served', topic: topic.name, ageSeconds });
+    snapshot.restore(content);
+    const isServed = snapshot.value === content.value;
+    if (isServed) this.logRestoration();
+  }
+
+  private logRestoration(): void {
+    const { topic, snapshot, logger } = this.options;
+    const isTooOld = snapshot.ageSeconds > topic.maxAgeSeconds;
+    const message = isTooOld
+      ? 'LAST_GOOD_FOLDER: too old to be used'
+      : 'LAST_GOOD_FOLDER is served';
+    // The age is infinite where a clock was set back, and JSON has no infinite numbers
+    const isKnown = Number.isFinite(snapshot.ageSeconds);
+    const ageSeconds = isKnown ? snapshot.ageSeconds : undefined;
+    logger.warn({ message, topic: topic.name, ageSeconds });
   }
 
   /** Never throws. */
@@ -107,11 +136,12 @@ export class SnapshotFollower<T> {
       await sessions.withSession(async (manager, session) => {
         await this.poll(session);
         isAnswered = true;
-        if (this.isReloadDue) await this.reload(manager, session);
+        if (this.isReloadDue) await this.reload({ manager, session, signal });
       });
       this.backOff.succeeded();
       this.failure.succeeded();
     } catch (error) {
+      await this.restoreOnce(signal); // before it is judged what the failure means for callers
       if (signal.aborted) return;
       if (!isAnswered) {
         status.unanswered(topic.name);
@@ -136,8 +166,8 @@ export class SnapshotFollower<T> {
     return this.options.snapshot.needsReading || performance.now() >= this.reloadDueAtMs;
   }
 
-  /** Reads everything. */
-  private async reload(manager: EntityManager, session: Session): Promise<void> {
+  /** Reads everything, and serves it if it can be served. */
+  private async reload({ manager, session, signal }: ReloadOptions): Promise<void> {
     const { topic, snapshot, metrics, logger } = this.options;
     const startedAtMs = performance.now();
     const { named, result } = await this.read(manager, session);
@@ -148,8 +178,11 @@ export class SnapshotFollower<T> {
       const { reason } = result;
       snapshot.contentUnservable({ stamp, reason });
       metrics.snapshotReloads.inc({ topic: topic.name, result: 'refused' });
-      const message = 'snapshot: refused, the former one stays';
-      logger.error({ message, topic: topic.name, stamp, reason });
+      await this.restoreOnce(signal);
+      const isFormerServed = snapshot.value !== undefined;
+      const consequence = isFormerServed ? 'the former one is served' : 'callers get 503';
+      const message = `snapshot: refused, ${consequence}`;
+      logger.error({ message, topic: topic.name, stamp, reason, remedy: REMEDY });
       return;
     }
     snapshot.contentRead(result.value, named);
@@ -158,7 +191,7 @@ export class SnapshotFollower<T> {
     logger.log({ message: 'snapshot: loaded', topic: topic.name, stamp, durationMs });
   }
 
-  /** @throws Error if the reading came to no end */
+  /** @throws Error if not everything could be read, such as for a lock or a right that is missing */
   private async read(manager: EntityManager, session: Session): Promise<Reading<T>> {
     const { topic, metrics } = this.options;
     try {
@@ -179,7 +212,7 @@ export class SnapshotFollower<T> {
   private get impactOfFailure(): CallerImpact {
     const { snapshot, topic } = this.options;
     if (snapshot.value === undefined) return { name: 'refused' };
-    if (topic.maxAgeSeconds === Infinity) return { name: 'none' };
+    if (topic.maxAgeSeconds === Infinity) return { name: 'none' }; // also where the age is infinite
     return refusedIn(topic.maxAgeSeconds - snapshot.ageSeconds);
   }
 }

@@ -9,10 +9,17 @@ interface StampRow {
   readonly time: string;
 }
 
-/** It reads both topics, so that no operator is looked up. Nothing in it depends on settings of role or database. */
+/**
+ * It reads the rows of both topics: with `where topic = …` PostgreSQL would look for the operator in the search_path
+ * that role or database set, where somebody may have made another one. Nothing else in it depends on such settings.
+ */
 const SELECT_STAMPS = `select topic, stamp, extract(epoch from pg_catalog.clock_timestamp()) as time
   from public.revision`;
-/** One text, so that it takes one round trip, and one transaction behind a pooler. */
+/**
+ * One text, so that it takes one round trip, and one session behind a pooler. The level is named, and it is that of a
+ * reading: role or database may have set SERIALIZABLE, which a hot standby refuses, or DEFERRABLE, which waits. The
+ * limit of 2 s has to be less than QUERY_TIMEOUT_MS of the sessions.
+ */
 const POLL = `begin isolation level repeatable read, read only, not deferrable;
   set local statement_timeout = '2s';
   ${SELECT_STAMPS};

@@ -91,6 +91,9 @@ function refusalDate(impact: CallerImpact): Date | undefined {
   return impact.secondsAgo === undefined ? undefined : dateIn(-impact.secondsAgo);
 }
 
-function dateIn(seconds: number): Date {
-  return new Date(Date.now() + seconds * 1000);
+/** Undefined for a moment that is too far away for a Date, which would be null in the log. */
+function dateIn(seconds: number): Date | undefined {
+  const date = new Date(Date.now() + seconds * 1000);
+  const isValid = !Number.isNaN(date.getTime());
+  return isValid ? date : undefined;
 }

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { BackOff } from './back-off.js';
 
 it('doubles the pause with each failure in a row, up to the longest one', () => {
-  const backOff = new BackOff({ firstMs: 250, maxMs: 1_000 });
+  const backOff = new BackOff({ usualMs: 250, maxMs: 1_000 });
   const pausesMs = [backOff.pauseMs];
   for (let failure = 0; failure < 2_000; failure++) {
     backOff.failed();

@@ -1,6 +1,6 @@
 interface BackOffOptions {
   /** The pause while nothing fails. */
-  readonly firstMs: number;
+  readonly usualMs: number;
   readonly maxMs: number;
 }
 
@@ -11,8 +11,8 @@ export class BackOff {
   constructor(private readonly options: BackOffOptions) {}
 
   get pauseMs(): number {
-    const { firstMs, maxMs } = this.options;
-    return Math.min(maxMs, firstMs * 2 ** this.failuresInARow);
+    const { usualMs, maxMs } = this.options;
+    return Math.min(maxMs, usualMs * 2 ** this.failuresInARow);
   }
 
   failed(): void {

@@ -68,7 +68,7 @@ it.each<[() => Record<string, string>, RegExp, RegExp]>([
       OAUTH_ISSUER: `${issuer.url}/`,
     }),
     /^fault {4}database .*password authentication.* Correct role and password/m,
-    /^fault {4}issuer .*OAUTH_ISSUER has to be exactly that/m,
+    /^fault {4}issuer .*OAUTH_ISSUER has to be the exact iss/m,
   ],
   [
     () => ({ DATABASE_URL: database.url.replace(/\/\w+$/, '/no_database') }),

@@ -92,7 +92,7 @@ describe('waiting', () => {
     { what: 'is a day old', keys: [], ageMs: 24 * HOUR_MS, reason: 'are older than 24 hours' },
     { what: 'is of the future', keys: [], ageMs: -HOUR_MS, reason: 'a clock was set back' },
     { what: 'has no keys', keys: undefined, ageMs: 0, reason: 'its keys are no key set' },
-    { what: 'has no age', keys: [], ageMs: NaN, reason: 'how old its keys are' },
+    { what: 'has no age', keys: [], ageMs: NaN, reason: 'fetchedAtEpochMs is no number' },
     { what: 'has no key set', keys: [7], ageMs: 0, reason: 'its keys are no key set' },
   ])('a file that $what: stays, with a line in the log', async ({ keys, ageMs, reason }) => {
     await save({ ...(keys && { keySet: { keys } }), fetchedAtEpochMs: now() - ageMs });

@@ -73,6 +73,28 @@ it('every object is named where it is missing, and its remedy mends it', async (
   }
 });
 
+it('a role that lacks every privilege on tables is named, unless the database does not know it', async () => {
+  await asOwner(
+    `revoke all on all tables in schema public from order_lookup_service;
+     revoke all on all sequences in schema public from order_lookup_service;
+     revoke all on all functions in schema public from order_lookup_service`,
+  );
+  const found = await readAs('order_lookup_owner', objectFaults);
+  const missing = Object.keys(readList()).filter((name) => name.endsWith(' for the service'));
+  expect(found.map(({ name }) => name)).toEqual(missing);
+  await database.query(
+    `do $$ begin execute format('revoke connect on database %I from order_lookup_service', current_database()); end $$;
+     revoke usage on schema public from order_lookup_service`,
+  );
+  expect(await readAs('order_lookup_owner', objectFaults)).toEqual([]);
+  await database.query(
+    `do $$ begin execute format('grant connect on database %I to order_lookup_service', current_database()); end $$;
+     grant usage on schema public to order_lookup_service`,
+  );
+  await asOwner(found.map(({ remedy }) => remedy).join('\n'));
+  expect(await asService(objectFaults)).toEqual([]);
+});
+
 describe('an object that is not what the migrations made', () => {
   const other = (name: string): string => `${name} is not what the migrations made`;
   const UPDATE = 'trigger record_update of api_key';
@@ -151,6 +173,16 @@ describe('an object that is not what the migrations made', () => {
     await asOwner(sql);
     const found = await asService(objectFaults);
     expect(found.map(({ name, fault }) => `${name} ${fault}`)).toEqual(faults);
+    await asOwner(found.map(({ remedy }) => remedy).join('\n'));
+    expect(await asService(objectFaults)).toEqual([]);
+  });
+
+  it('is named and mended where the service owns it', async () => {
+    await database.query('alter table api_key_use owner to order_lookup_service');
+    const found = await asService(objectFaults);
+    expect(found).toMatchObject([
+      { name: 'ownership of api_key_use for order_lookup_service', fault: 'is too much' },
+    ]);
     await asOwner(found.map(({ remedy }) => remedy).join('\n'));
     expect(await asService(objectFaults)).toEqual([]);
   });

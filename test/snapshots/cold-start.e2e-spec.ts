@@ -201,7 +201,8 @@ it.each([
   { what: 'was confirmed in the future, since a clock was set back', aheadSeconds: -HOUR_SECONDS },
 ])('a list of keys that $what is not used', async ({ aheadSeconds }) => {
   const service = await start({ ...skewedClock(aheadSeconds * 1000), ...A_DAY });
-  await bothAreServed(service);
+  await service.waitForLog(isServed); // the codes
+  await service.waitForLog(({ msg }) => msg === 'LAST_GOOD_FOLDER: too old to be used');
   const { status, text } = await service.readiness();
   expect(status).toBe(503);
   expect(text).toContain('The list of API keys is too old.');
@@ -220,7 +221,7 @@ it('files of another database are ignored with a line each, and the start waits'
   expectProblem(await ask(service), 'cannot-verify-credentials');
 });
 
-it('the file of the keys says when the database last confirmed them, not when it was written', async () => {
+it('the file of the keys says when the database last confirmed them, each minute while it answers', async () => {
   proxy.mode = 'pass';
   const ownFolder = join(folder, 'kept');
   // A minute between two writes is a second
@@ -228,16 +229,13 @@ it('the file of the keys says when the database last confirmed them, not when it
   const writes = (): Promise<number> => service.metric('order_lookup_last_good_writes_total');
   await service.ready();
   await allAreWritten(ownFolder);
-  takeDatabaseAway();
-  await until(async () => (await service.metric('order_lookup_database_up')) === 0);
   const nextConfirmedAtMs = async (): Promise<number> => {
     const earlier = await writes();
     await until(async () => (await writes()) > earlier);
     return contentIn('keys', ownFolder).confirmedAtEpochMs;
   };
-  await nextConfirmedAtMs(); // it may have begun before
   const first = await nextConfirmedAtMs();
-  expect(Math.abs((await nextConfirmedAtMs()) - first)).toBeLessThan(60_000); // the writes are further apart
+  expect(await nextConfirmedAtMs()).toBeGreaterThan(first); // by the clock of the database, which is not fast
 });
 
 it('a folder that cannot be written causes one line for each file, and nothing else', async () => {

@@ -1,8 +1,8 @@
+import { hasScope } from '../../auth/access-tokens/scopes.js';
 import {
   type DecodedToken,
   MAX_TOKEN_BYTES,
   decodeToken,
-  hasScope,
   visibleFaultOf,
 } from '../../auth/access-tokens/token-faults.js';
 import { type TokenCheck, verifyToken } from '../../auth/issuers/verify-token.js';

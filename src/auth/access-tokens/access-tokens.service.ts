@@ -14,7 +14,8 @@ import {
   undecided,
 } from '../verdict.js';
 import { readAuthorization } from './authorization.js';
-import { type DecodedToken, decodeToken, hasScope, visibleFaultOf } from './token-faults.js';
+import { hasScope } from './scopes.js';
+import { type DecodedToken, decodeToken, visibleFaultOf } from './token-faults.js';
 
 /** The limit counts the text of remembered tokens, which is ASCII. A token has 12 KiB at most. */
 const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;

@@ -2,6 +2,7 @@
 // costs little, and they may be named to a caller whose API key is not valid.
 import { type JWTPayload, decodeJwt, decodeProtectedHeader } from 'jose';
 import type { Configuration } from '../../configuration/configuration.js';
+import { MAX_HEADER_BYTES } from '../../problems/limits.js';
 import { ALGORITHMS, CLOCK_SKEW_SECONDS } from '../issuers/verify-token.js';
 import type { RefusalReason } from '../verdict.js';
 
@@ -17,20 +18,31 @@ export type Decoding =
   | { readonly isDecoded: true; readonly token: DecodedToken }
   | { readonly isDecoded: false; readonly reason: RefusalReason };
 
-/** Of the 16 KiB that all headers may have, 4 KiB are left for the others. */
-export const MAX_TOKEN_BYTES = 12 * 1024;
+/** What a request's other headers need at least. */
+const OTHER_HEADERS_BYTES = 4 * 1024;
+/** 12 KiB: openapi.yaml and the pages for people name the number. */
+export const MAX_TOKEN_BYTES = MAX_HEADER_BYTES - OTHER_HEADERS_BYTES;
 /** The compact form of a JWS (RFC 7515 section 7.1): three parts in base64url, none of them empty. */
 const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const END_OF_YEAR_9999_SECONDS = 253_402_300_799;
-/** The kinds that Keycloak writes into `typ` and Amazon Cognito into `token_use`, in lower case. */
+/**
+ * The kinds that Keycloak writes into `typ` and Amazon Cognito into `token_use`, in lower case. A kind that is missing
+ * here lets somebody call with a token that a browser got; `bearer` and `access` must not stand here.
+ */
 const OTHER_KINDS = ['id', 'refresh', 'offline', 'logout'];
-/** An ID token has a hash of what it was issued with, a logout token has events. */
+/**
+ * Claims that only other kinds have: an ID token a hash of what it was issued with, a logout token events. A claim that
+ * some issuer writes into access tokens as well must not stand here: all of its callers would be refused.
+ */
 const CLAIMS_OF_OTHER_KINDS = ['at_hash', 'c_hash', 's_hash', 'events'];
-/** ID tokens say nothing of scopes and clients. */
+/** Claims that ID tokens do not have. They tell an access token with a nonce from an ID token. */
 const CLAIMS_OF_ACCESS_TOKENS = ['scope', 'scp', 'client_id'];
-/** The first of these claims that a token holds names its client. */
+/**
+ * The first of these claims that a token holds names its client. The standard name (RFC 9068) comes first, since it
+ * counts where an issuer writes another one as well: `azp` is the party that asked, `appid` (Entra ID) and `cid` (Okta)
+ * stand in for `client_id`. In another order OAUTH_CLIENTS would mean another client.
+ */
 const CLIENT_CLAIMS = ['client_id', 'azp', 'appid', 'cid'];
-const SCOPE_CLAIMS = ['scope', 'scp', 'roles', 'permissions'];
 
 export function decodeToken(text: string): Decoding {
   if (text.length > MAX_TOKEN_BYTES) return { isDecoded: false, reason: 'too-long' };
@@ -43,7 +55,10 @@ export function decodeToken(text: string): Decoding {
   }
 }
 
-/** The first fault of a token, or undefined. */
+/**
+ * The first fault of a token, or undefined. The log names one reason, so the order matters: a token of another issuer,
+ * or made for something else, is named so and not as expired, since a new one would not help its caller.
+ */
 export function visibleFaultOf(
   { header, claims }: DecodedToken,
   configuration: Configuration,
@@ -53,11 +68,6 @@ export function visibleFaultOf(
     faultOfOrigin(claims, configuration) ??
     faultOfTimes(claims)
   );
-}
-
-/** Whether `wanted` was granted, as a scope (RFC 9068 section 2.2.3), a role or a permission. */
-export function hasScope(claims: JWTPayload, wanted: string): boolean {
-  return SCOPE_CLAIMS.some((name) => grantedBy(claims[name]).includes(wanted));
 }
 
 function faultOfHeader(
@@ -86,22 +96,25 @@ function faultOfOrigin(
   return undefined;
 }
 
-/** `iat` is not looked at: no RFC asks for it, and clocks differ. */
+/** `iat` may be in the future: no RFC asks for its check, and clocks differ. jose refuses one that is no number. */
 function faultOfTimes({ exp, nbf }: JWTPayload): RefusalReason | undefined {
   const nowSeconds = Date.now() / 1000;
-  if (!isDate(exp)) return 'no-expiry';
+  if (!isNumericDate(exp)) return 'no-expiry';
   if (exp + CLOCK_SKEW_SECONDS <= nowSeconds) return 'expired';
   if (nbf === undefined) return undefined;
-  if (!isDate(nbf) || nbf > nowSeconds + CLOCK_SKEW_SECONDS) return 'not-before';
+  if (!isNumericDate(nbf) || nbf > nowSeconds + CLOCK_SKEW_SECONDS) return 'not-before';
   return undefined;
 }
 
-/** RFC 9068 section 2.1 requires at+jwt; common issuers send JWT or none. */
-function isAccessTokenType(type: unknown, demanded: string): boolean {
-  if (type === undefined) return demanded === '';
+/**
+ * RFC 9068 section 2.1 requires at+jwt, in any case, also as a media type. Common issuers send JWT or none.
+ * @param demandedType OAUTH_TOKEN_TYPE: `at+jwt`, or empty if the others are accepted, too
+ */
+function isAccessTokenType(type: unknown, demandedType: string): boolean {
+  if (type === undefined) return demandedType === '';
   if (!isText(type)) return false;
   const name = type.toLowerCase().replace(/^application\//, '');
-  return name === 'at+jwt' || (name === 'jwt' && demanded === '');
+  return name === 'at+jwt' || (name === 'jwt' && demandedType === '');
 }
 
 function isForOneOf(ours: readonly string[], audience: unknown): boolean {
@@ -128,13 +141,8 @@ function hasAny(claims: JWTPayload, names: readonly string[]): boolean {
   return names.some((name) => name in claims);
 }
 
-/** A claim of scopes is a list or a text with blanks. */
-function grantedBy(claim: unknown): readonly unknown[] {
-  if (isText(claim)) return claim.split(' ');
-  return Array.isArray(claim) ? claim : [];
-}
-
-function isDate(value: unknown): value is number {
+/** A NumericDate of RFC 7519 section 2, in seconds since the epoch, that a person may have meant. */
+function isNumericDate(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= END_OF_YEAR_9999_SECONDS;
 }
 

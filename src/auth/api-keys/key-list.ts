@@ -2,9 +2,9 @@ import type { EntityManager } from 'typeorm';
 import { ApiKey } from '../../database/entities.js';
 import type { Caller } from '../../http/request-context.js';
 import {
-  assertMoment,
   assertObjects,
   assertText,
+  assertUpperBound,
   momentToJson,
 } from '../../snapshots/json-form.js';
 import type { ReadResult } from '../../snapshots/topic.js';
@@ -45,12 +45,12 @@ export const keysToJson = (keys: KeyList): unknown =>
 /** @throws Error if it is not what `keysToJson` makes */
 export function keysFromJson(json: unknown): KeyList {
   const keys = new Map<string, ListedKey>();
-  for (const { keyHash, keyId, client, expiresAtMs, revokedAtMs } of assertObjects(json)) {
-    keys.set(assertText(keyHash), {
-      keyId: assertText(keyId),
-      client: assertText(client),
-      expiresAtMs: assertMoment(expiresAtMs, Infinity),
-      revokedAtMs: assertMoment(revokedAtMs, Infinity),
+  for (const { keyHash, keyId, client, expiresAtMs, revokedAtMs } of assertObjects(json, 'keys')) {
+    keys.set(assertText(keyHash, 'keyHash'), {
+      keyId: assertText(keyId, 'keyId'),
+      client: assertText(client, 'client'),
+      expiresAtMs: assertUpperBound(expiresAtMs, 'expiresAtMs'),
+      revokedAtMs: assertUpperBound(revokedAtMs, 'revokedAtMs'),
     });
   }
   return keys;

@@ -12,25 +12,38 @@ export interface IssuerMetadata {
   readonly scopes_supported: readonly string[];
 }
 
+type Reading =
+  | { readonly isRead: true; readonly metadata: IssuerMetadata }
+  | { readonly isRead: false; readonly error: unknown };
+
 type Settings = Pick<Configuration, 'OAUTH_ALLOW_HTTP'>;
 
 /** @throws Error if there are no metadata of exactly this issuer (RFC 8414 section 3.3) with a safe jwks_uri */
 export async function discover(issuer: string, settings: Settings): Promise<IssuerMetadata> {
-  if (!isIssuerAddress(issuer, settings)) throw new Error(`${issuer} is only a name`);
+  if (!isIssuerAddress(issuer, settings)) {
+    throw new Error(
+      `${issuer} is no address with metadata: OAUTH_JWKS_URI has to hold its key set`,
+    );
+  }
   const { origin, pathname } = new URL(issuer);
+  const openId = `${withoutLastSlash(issuer)}/.well-known/openid-configuration`;
+  const openIdReading = await tryToRead(openId, issuer, settings);
+  if (openIdReading.isRead) return openIdReading.metadata;
+  const oauth = `${origin}/.well-known/oauth-authorization-server${withoutLastSlash(pathname)}`;
+  const oauthReading = await tryToRead(oauth, issuer, settings);
+  if (oauthReading.isRead) return oauthReading.metadata;
+  throw openIdReading.error; // most issuers have the first address only, so its fault is the one to correct
+}
+
+async function tryToRead(address: string, issuer: string, settings: Settings): Promise<Reading> {
   try {
-    const openId = `${withoutLastSlash(issuer)}/.well-known/openid-configuration`;
-    return await readMetadata(openId, issuer, settings);
+    return { isRead: true, metadata: await readMetadata(address, issuer, settings) };
   } catch (error) {
-    const oauth = `${origin}/.well-known/oauth-authorization-server${withoutLastSlash(pathname)}`;
-    try {
-      return await readMetadata(oauth, issuer, settings);
-    } catch {
-      throw error; // most issuers have the first address only, so its fault is the one to correct
-    }
+    return { isRead: false, error };
   }
 }
 
+/** @throws Error that names the address, what is wrong, and what to do */
 async function readMetadata(
   address: string,
   issuer: string,
@@ -38,17 +51,25 @@ async function readMetadata(
 ): Promise<IssuerMetadata> {
   const document = await fetchJson(address);
   const members = Object(document) as Record<string, unknown>;
-  if (members['issuer'] !== issuer) {
-    const named = JSON.stringify(members['issuer']);
-    throw new Error(`${address} names the issuer ${named}: OAUTH_ISSUER has to be exactly that`);
+  const named = members['issuer'];
+  if (typeof named !== 'string') {
+    throw new Error(`${address} names no issuer: it is no metadata document`);
+  }
+  if (named !== issuer) {
+    const remedy = 'OAUTH_ISSUER has to be the exact iss of its tokens';
+    throw new Error(
+      `${address} names the issuer ${JSON.stringify(named)}, not ${issuer}: ${remedy}`,
+    );
   }
   const jwksUri = members['jwks_uri'];
   if (typeof jwksUri !== 'string' || !URL.canParse(jwksUri)) {
     throw new Error(`${address} has no jwks_uri`);
   }
   if (!isSafe(jwksUri, issuer, settings)) {
-    const shown = JSON.stringify(jwksUri);
-    throw new Error(`${address} has a jwks_uri without https, or with a user or a #: ${shown}`);
+    const fault = `a jwks_uri without https, or with a user or a #: ${JSON.stringify(jwksUri)}`;
+    const remedy =
+      'It has to begin with https, or with http and OAUTH_ALLOW_HTTP=true on a test network';
+    throw new Error(`${address} has ${fault}. ${remedy}`);
   }
   return {
     issuer,

@@ -53,7 +53,12 @@ export class Issuer {
     folder: LastGoodFolder,
     private readonly logger: ServiceLogger,
   ) {
-    this.metadataReader = new MetadataReader(settings.name, settings, logger);
+    this.metadataReader = new MetadataReader({
+      issuer: settings.name,
+      areNeeded: settings.keySetAddress === undefined,
+      OAUTH_ALLOW_HTTP: settings.OAUTH_ALLOW_HTTP,
+      logger,
+    });
     this.schedule = new FetchSchedule({
       fetchKeys: () => this.fetchKeys(),
       hasKeys: () => this.signingKeys.keySet !== undefined,
@@ -161,7 +166,7 @@ export class Issuer {
 
   private fetchFailed(error: unknown): void {
     this.signingKeys.fetchFailed();
-    this.metadataReader.expire(); // the key set may have moved
+    this.metadataReader.keySetFailed(); // it may have moved
     this.fetchFailure.failed(error, this.callerImpact);
   }
 

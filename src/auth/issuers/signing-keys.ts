@@ -2,7 +2,10 @@ import type { KeySet } from './key-set.js';
 
 /** Keys that were fetched longer ago are not used, even if the issuer does not answer. */
 export const MAX_AGE_MS = 24 * 3_600_000;
-/** Only the last ids of withdrawn keys are remembered. */
+/**
+ * Only the last ids of withdrawn keys are remembered. A token of an older one is judged like one of an unknown key: it
+ * causes a fetch where one is allowed, and gets 503 instead of 401 where none is.
+ */
 const MAX_WITHDRAWN_IDS = 1_000;
 
 /** A key set with what is known of it. These objects are never changed, only replaced. */
@@ -22,8 +25,8 @@ export type SigningKeysState =
  *
  * | State      | Keys that verify tokens                       | Left by                              |
  * |------------|-----------------------------------------------|--------------------------------------|
- * | `waiting`  | none: nothing was restored or fetched yet     | `restore`, `fetched`                 |
- * | `restored` | those that an earlier process fetched         | `fetched`                            |
+ * | `waiting`  | none: no keys were restored or fetched yet    | `restore`, `fetched`                 |
+ * | `restored` | those that an earlier process fetched last    | `fetched`                            |
  * | `current`  | those of the last fetch                       | `fetchFailed`                        |
  * | `away`     | those of the last fetch that succeeded        | `fetched`                            |
  *
@@ -38,8 +41,8 @@ export class SigningKeys {
 
   /** The key set that verifies tokens, or undefined if there is none or it is too old. It may be empty. */
   get keySet(): KeySet | undefined {
-    const { fetchedKeys } = this;
-    return fetchedKeys && this.ageSeconds < MAX_AGE_MS / 1000 ? fetchedKeys.keySet : undefined;
+    if (this.ageMs >= MAX_AGE_MS) return undefined;
+    return this.fetchedKeys?.keySet;
   }
 
   /** How many keys can verify a token now. */
@@ -49,14 +52,13 @@ export class SigningKeys {
 
   /** Seconds since the keys were fetched; Infinity if they never were. */
   get ageSeconds(): number {
-    if (!this.fetchedKeys) return Infinity;
-    return (performance.now() - this.fetchedKeys.fetchedAtMonotonicMs) / 1000;
+    return this.ageMs / 1000;
   }
 
   /** How long tokens can still be accepted if the issuer does not answer; 0 while none can be. */
   get secondsUntilRefusal(): number {
     if (this.verifyingKeyCount === 0) return 0;
-    return Math.max(0, MAX_AGE_MS / 1000 - this.ageSeconds);
+    return Math.max(0, MAX_AGE_MS - this.ageMs) / 1000;
   }
 
   /** Whether the tokens in use are verified with keys of an earlier process. */
@@ -81,7 +83,8 @@ export class SigningKeys {
   }
 
   /**
-   * Every state → `current`. Where nothing changed, the former key set stays, so that its tokens stay verified.
+   * Every state → `current`. A key set that is equal to the former one does not replace it: tokens are remembered with
+   * the key set that verified them, and all of them would have to be verified again each minute.
    * @param fetchedAtMonotonicMs when the fetch began: the issuer may have changed the keys since
    * @returns whether these are other keys than before
    */
@@ -98,6 +101,11 @@ export class SigningKeys {
   fetchFailed(): void {
     if (this.currentState.name !== 'current') return;
     this.currentState = { name: 'away', keys: this.currentState.keys };
+  }
+
+  private get ageMs(): number {
+    if (!this.fetchedKeys) return Infinity;
+    return performance.now() - this.fetchedKeys.fetchedAtMonotonicMs;
   }
 
   private get fetchedKeys(): FetchedKeys | undefined {

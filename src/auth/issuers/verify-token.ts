@@ -36,7 +36,8 @@ export interface ExpectedClaims {
 
 /**
  * Verifies signature and claims of a token with each key that fits its header.
- * @param keys jose's selector of a key set. It finds public keys for signatures, of the key id if the token has one
+ * @param keys jose's selector of a key set. It finds public keys for signatures. If the token has a key id, only keys
+ *   of that id are found
  */
 export async function verifyToken(
   token: string,
@@ -48,6 +49,7 @@ export async function verifyToken(
     await jwtVerify(token, keys, options);
     return 'accepted';
   } catch (error) {
+    // The token has no key id, or several keys have its id: the error of jose holds the keys that fit
     if (error instanceof errors.JWKSMultipleMatchingKeys)
       return verifyWithEach(token, error, options);
     return isFaultOfClaims(error) ? 'claims' : 'signature';
@@ -81,7 +83,10 @@ function optionsOf({ issuer, audiences }: ExpectedClaims): JWTVerifyOptions {
   };
 }
 
-/** jose looks at the claims after the signature. Whatever else it throws, also a TypeError, is about keys. */
+/**
+ * jose looks at the claims after the signature, so these errors say that a key has verified it. Whatever else jose
+ * throws is about the keys: none fits, the signature is wrong, or a key cannot be used (some give a TypeError).
+ */
 function isFaultOfClaims(error: unknown): boolean {
   return (
     error instanceof errors.JWTClaimValidationFailed ||
