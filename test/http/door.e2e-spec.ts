@@ -4,17 +4,19 @@ import { randomUUID } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProblemSlug } from '../../src/problems/problem-types.js';
+import type { LocalService } from '../support/local-service.js';
+import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
 import { type Exchange, type Reply, exchange } from '../support/raw.js';
 import { Reader } from '../support/reader.js';
-import type { RunningService } from '../support/service.js';
-import { testWorld } from '../support/test-world.js';
 
 const BASE = '/lookups/v1';
 const PATH = BASE + PATHS.orderUpdate;
 const ORIGIN = 'https://portal.example.com';
-const world = testWorld({ LOG_LEVEL: 'debug', BASE_PATH: BASE, CORS_ORIGINS: ORIGIN });
+const world = localWorld({
+  environment: { LOG_LEVEL: 'debug', BASE_PATH: BASE, CORS_ORIGINS: ORIGIN },
+});
 
 /** Whatever came before, the same process answers a good request. */
 afterEach(async () => {
@@ -327,7 +329,7 @@ describe('without HOST', () => {
 });
 
 describe('the address in the line of a request', () => {
-  let behindTwo: RunningService;
+  let behindTwo: LocalService;
   beforeAll(async () => {
     behindTwo = await world.replica({ TRUSTED_PROXY_HOPS: '2' });
   });
