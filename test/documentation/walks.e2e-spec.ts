@@ -74,9 +74,6 @@ const PAGES: Readonly<Record<string, () => void>> = {
 describe.each(Object.entries(PAGES))('%s', (page, more) => {
   beforeAll(() => walk.copy.reset()); // without what the page before left and nobody applied
   const blocks = blocksOf(page).filter(isWalked);
-  it.each(blocks.map((block) => [block.line, block.heading, block] as const))(
-    'line %i, %s',
-    async (_line, _heading, block) => walk.follow(block),
-  );
+  it.each(blocks)('line $line, $heading', (block) => walk.follow(block));
   more();
 });
