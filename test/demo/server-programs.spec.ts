@@ -28,17 +28,23 @@ function packageOf(name: string, program: string, mode: number): string {
   return pathToFileURL(main).href;
 }
 
+const LACKS_LIBRARY = '#!/bin/sh\necho "libicuuc.so.60: cannot open" >&2\nexit 127\n';
 it.each([
-  ['cannot be executed', '#!/bin/sh\n', 0o600, /EACCES/],
-  [
-    'miss a library',
-    '#!/bin/sh\necho "libicuuc.so.60: cannot open" >&2\nexit 127\n',
-    0o700,
-    /libicuuc[^]*npm rebuild/,
-  ],
-  ['are of another system', 'MZ', 0o700, /do not run|cannot be run/],
-])('programs that %s are one sentence with a remedy', async (name, program, mode, sentence) => {
-  const found = findPrograms(packageOf(name.replaceAll(' ', '-'), program, mode));
+  { name: 'cannot be executed', program: '#!/bin/sh\n', mode: 0o600, sentence: /EACCES/ },
+  {
+    name: 'miss a library',
+    program: LACKS_LIBRARY,
+    mode: 0o700,
+    sentence: /libicuuc[^]*npm rebuild/,
+  },
+  {
+    name: 'are of another system',
+    program: 'MZ',
+    mode: 0o700,
+    sentence: /do not run|cannot be run/,
+  },
+])('programs that $name are one sentence with a remedy', async ({ name, sentence, ...file }) => {
+  const found = findPrograms(packageOf(name.replaceAll(' ', '-'), file.program, file.mode));
   await expect(found).rejects.toThrow(sentence);
   await expect(found).rejects.not.toThrow(/\n {4}at /);
 });

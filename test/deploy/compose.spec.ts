@@ -21,11 +21,15 @@ const given = {
 };
 
 const open = { OAUTH_ALLOW_HTTP: true };
-describe.each([
-  ['docker-compose.yml', compose['api']?.environment, open],
-  ['deploy/swarm/stack.yml', given, {}],
-  ['deploy/swarm/development.yml', { ...development['api']?.environment, ...given }, open],
-])('%s', (file, environment: NodeJS.ProcessEnv = {}, more) => {
+describe.each<{ file: string; environment: NodeJS.ProcessEnv | undefined; more: object }>([
+  { file: 'docker-compose.yml', environment: compose['api']?.environment, more: open },
+  { file: 'deploy/swarm/stack.yml', environment: given, more: {} },
+  {
+    file: 'deploy/swarm/development.yml',
+    environment: { ...development['api']?.environment, ...given },
+    more: open,
+  },
+])('$file', ({ file, environment = {}, more }) => {
   it('gives the replicas a complete configuration, with the role that may only read', () => {
     const OAUTH_ISSUER = [environment['OAUTH_ISSUER']];
     const lists = { OAUTH_ISSUER, OAUTH_AUDIENCE: [environment['OAUTH_AUDIENCE']] };

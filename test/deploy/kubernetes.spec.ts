@@ -115,11 +115,13 @@ it('deploy/kubernetes routes every path that callers know', () => {
 
 const steps = testFolder();
 
+const UNTIL_ROLLOUT = ['delete', 'apply', 'wait', 'apply', 'rollout status'];
 it.each([
-  ['nothing', 0, ['delete', 'apply', 'wait', 'apply', 'rollout status']],
-  ['rollout status', 1, ['delete', 'apply', 'wait', 'apply', 'rollout status', 'rollout undo']],
-  ['wait', 1, ['delete', 'apply', 'wait']],
-])('the roll-out of the page, where %s fails, ends with %i', async (failing, status, expected) => {
+  { failing: 'nothing', status: 0, expected: UNTIL_ROLLOUT },
+  { failing: 'rollout status', status: 1, expected: [...UNTIL_ROLLOUT, 'rollout undo'] },
+  { failing: 'wait', status: 1, expected: ['delete', 'apply', 'wait'] },
+])('the roll-out of the page, where $failing fails, ends with $status', async (roll) => {
+  const { failing, status, expected } = roll;
   const list = join(steps, 'list');
   writeFileSync(list, '');
   const kubectl = `#!/bin/sh

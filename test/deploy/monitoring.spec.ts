@@ -52,9 +52,9 @@ it('the alerts fire each in one test of promtool, and none where nothing is wron
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 (hasPromtool || process.env['CI'] ? it : it.skip).each([
-  ['check', 'alerts.yaml'],
-  ['test', 'alerts.test.yaml'],
-])('the alerts pass `promtool %s rules`, of the package prometheus', (command, file) => {
+  { command: 'check', file: 'alerts.yaml' },
+  { command: 'test', file: 'alerts.test.yaml' },
+])('the alerts pass `promtool $command rules`, of the package prometheus', ({ command, file }) => {
   const options = { cwd: join(PROJECT, 'deploy/prometheus'), encoding: 'utf8' } as const;
   const outcome = spawnSync('promtool', [command, 'rules', file], options);
   expect(outcome).toMatchObject({ status: 0 });

@@ -1,34 +1,32 @@
+// nginx with the configuration of deploy/nginx, before services that most of these tests run in their own process.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types.js';
 import { issueKey } from '../support/keys.js';
 import { type Front, withLongLimits } from '../support/balancers.js';
-import { LocalService } from '../support/local-service.js';
 import { listen } from '../support/listen.js';
+import type { LocalService } from '../support/local-service.js';
+import { localWorld } from '../support/local-world.js';
 import { hasNginx, startNginx } from '../support/nginx.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { freePort } from '../support/postgres-server.js';
-import { type Exchange, type Reply, exchange } from '../support/raw.js';
+import { type Reply, exchange } from '../support/raw.js';
 import { requestTo } from '../support/reader.js';
 import type { ReachableService } from '../support/reachable-service.js';
-import { until } from '../support/until.js';
 import { Traffic } from '../support/traffic.js';
-import { processWorld } from '../support/test-world.js';
+import { until } from '../support/until.js';
 
 /** Enough for an answer of 500 kB, which is larger than nginx's buffers. */
 const CODES = 5_000;
+const ANSWERED = 'order_lookup_http_requests_total';
 
-const world = processWorld({
+const world = localWorld({
   environment: { DRAIN_SECONDS: '1' },
   prepare: (database) => database.addCodes(CODES),
 });
 let nginx: Front;
-let port: string;
-let restarted: ReachableService;
-let neverReady: LocalService;
-let slowBody: Promise<Exchange>;
 
 if (!hasNginx)
   process.stderr.write('SKIPPED: tests of deploy/nginx need nginx and libnginx-mod-http-lua.\n');
@@ -54,12 +52,16 @@ function expectRefusal(responses: readonly Reply[], slug: ProblemSlug): void {
   });
 }
 
+/** Once a minute: a machine that needs more than a second for a flood would never reach a limit of 50 a second. */
+const withSlowRate = (configuration: string): string =>
+  withLongLimits(configuration).replace('rate=50r/s', 'rate=1r/m');
+
 describeWithNginx('strangers before deploy/nginx', () => {
-  beforeAll(async () => {
-    nginx = await startNginx([hostOf(world.service)], withLongLimits);
-    slowBody = send(requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' }));
+  /** A new one for each test: after a flood all strangers are refused. */
+  beforeEach(async () => {
+    nginx = await startNginx([hostOf(world.service)], withSlowRate);
   });
-  afterAll(() => nginx?.stop());
+  afterEach(() => nginx?.stop());
 
   const junk = { 'Api-Key': 'x', Authorization: 'Bearer x' };
   it.each<{ what: string; path: string; headers: Record<string, string> }>([
@@ -107,23 +109,27 @@ describeWithNginx('strangers before deploy/nginx', () => {
   });
 
   it('passes the answer of the service on where a body does not arrive', async () => {
-    const { responses } = await slowBody;
+    const { responses } = await send(
+      requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' }),
+      nginx,
+      { answers: 1 },
+    );
     expectRefusal(responses, 'malformed-request');
   });
 });
 
 describeWithNginx('replicas behind deploy/nginx, one of them never ready', () => {
+  let port: string;
+  let restarted: ReachableService;
+  let neverReady: LocalService;
   beforeAll(async () => {
     port = String(await freePort());
-    restarted = await world.replica({ PORT: port });
-    const without = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
-    neverReady = await LocalService.start(world.environmentWith(without));
+    restarted = await world.process({ PORT: port });
+    await restarted.ready();
+    neverReady = await world.start({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
     nginx = await startNginx([world.service, restarted, neverReady].map(hostOf), withLongLimits);
   });
-  afterAll(async () => {
-    await nginx?.stop();
-    await Promise.all([restarted, neverReady].map((service) => service.kill()));
-  });
+  afterAll(() => nginx?.stop());
 
   it.each(ALL_PATHS)(
     '%s: a compressed answer is whole, and its tag gives 304 from every replica',
@@ -141,56 +147,59 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
 
   it('no request fails while a replica is killed, started, and stopped in order', async () => {
     const traffic = new Traffic(() => nginx.url, world.credentials, { perSecond: 50 });
+    await until(async () => traffic.asked > 10);
     await restarted.kill();
-    restarted = await LocalService.start(world.environmentWith({ PORT: port }));
-    await restarted.ready();
-    world.service.signal('SIGTERM');
-    await world.service.exited();
-    await until(async () => traffic.asked > 50);
+    const again = await world.replica({ PORT: port });
+    await until(async () => (await again.metric(ANSWERED)) > 0); // nginx uses it again
+    await again.end();
+    await until(async () => traffic.asked > 100);
     expect((await traffic.stop()).failures).toEqual([]);
   });
 
-  it.each<{ where: string; lines: string; slug: ProblemSlug }>([
-    {
-      where: 'no replica answers',
-      lines: `GET ${PATHS.orderUpdate} HTTP/1.1`,
-      slug: 'not-ready',
-    },
-    { where: 'it cannot read the request', lines: 'GARBAGE', slug: 'malformed-request' },
-    { where: 'it does not know the version', lines: 'GET / HTTP/2.0', slug: 'malformed-request' },
-    {
-      where: 'it does not know the coding',
-      lines: 'GET / HTTP/1.1\r\nTransfer-Encoding: x',
-      slug: 'malformed-request',
-    },
-    { where: 'a target is its own', lines: 'GET /.problem HTTP/1.1', slug: 'not-found' },
-    { where: 'it forbids the method', lines: 'TRACE / HTTP/1.1', slug: 'method-not-allowed' },
-    {
-      where: 'the target is too long',
-      lines: `GET /${'x'.repeat(40_000)} HTTP/1.1`,
-      slug: 'uri-too-long',
-    },
-    {
-      where: 'a header is too long',
-      lines: `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`,
-      slug: 'headers-too-large',
-    },
-  ])('answers with a problem document of the service where $where', async ({ lines, slug }) => {
-    await Promise.all([restarted.kill(), neverReady.kill()]);
-    const { responses } = await send(`${lines}\r\nHost: x\r\nConnection: close\r\n\r\n`);
-    const [{ headers, text, ...answered }] = responses as [Reply];
-    const { status, title } = problemTypes[slug];
-    expect(answered).toEqual({ status });
-    expect(headers.get('content-type')).toBe('application/problem+json');
-    expect(headers.get('retry-after')).toBe(status === 503 ? '1' : null);
-    expect(headers.get('allow')).toBe(status === 405 ? 'GET, HEAD, OPTIONS' : null);
-    expect(JSON.parse(text)).toEqual({
-      type: `/problems/${slug}`,
-      title,
-      status,
-      detail: expect.any(String),
-      instance: `urn:uuid:${headers.get('x-request-id')}`,
-      dateTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/),
+  describe('when none of them runs', () => {
+    beforeAll(() => Promise.all([world.service.kill(), neverReady.kill()]));
+
+    it.each<{ where: string; lines: string; slug: ProblemSlug }>([
+      {
+        where: 'no replica answers',
+        lines: `GET ${PATHS.orderUpdate} HTTP/1.1`,
+        slug: 'not-ready',
+      },
+      { where: 'it cannot read the request', lines: 'GARBAGE', slug: 'malformed-request' },
+      { where: 'it does not know the version', lines: 'GET / HTTP/2.0', slug: 'malformed-request' },
+      {
+        where: 'it does not know the coding',
+        lines: 'GET / HTTP/1.1\r\nTransfer-Encoding: x',
+        slug: 'malformed-request',
+      },
+      { where: 'a target is its own', lines: 'GET /.problem HTTP/1.1', slug: 'not-found' },
+      { where: 'it forbids the method', lines: 'TRACE / HTTP/1.1', slug: 'method-not-allowed' },
+      {
+        where: 'the target is too long',
+        lines: `GET /${'x'.repeat(40_000)} HTTP/1.1`,
+        slug: 'uri-too-long',
+      },
+      {
+        where: 'a header is too long',
+        lines: `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`,
+        slug: 'headers-too-large',
+      },
+    ])('answers with a problem document of the service where $where', async ({ lines, slug }) => {
+      const { responses } = await send(`${lines}\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      const [{ headers, text, ...answered }] = responses as [Reply];
+      const { status, title } = problemTypes[slug];
+      expect(answered).toEqual({ status });
+      expect(headers.get('content-type')).toBe('application/problem+json');
+      expect(headers.get('retry-after')).toBe(status === 503 ? '1' : null);
+      expect(headers.get('allow')).toBe(status === 405 ? 'GET, HEAD, OPTIONS' : null);
+      expect(JSON.parse(text)).toEqual({
+        type: `/problems/${slug}`,
+        title,
+        status,
+        detail: expect.any(String),
+        instance: `urn:uuid:${headers.get('x-request-id')}`,
+        dateTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/),
+      });
     });
   });
 });

@@ -50,6 +50,10 @@ it.each(['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1', '25.2.0', '27.0.0
   },
 );
 
+it('a clone has the line ends of the project on every system', () => {
+  expect(textOf('.gitattributes')).toMatch(/^\* text=auto eol=lf$/m);
+});
+
 it('each install script of the lock file is allowed or refused, and that of every PostgreSQL is allowed', () => {
   const withScript = Object.entries(lock.packages).filter(
     ([, { hasInstallScript }]) => hasInstallScript,

@@ -20,15 +20,16 @@ import {
 } from '../../src/problems/limits.js';
 import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types.js';
 import { Contract, type OpenApiDocument } from '../support/contract.js';
+import type { LocalService } from '../support/local-service.js';
+import { localWorld } from '../support/local-world.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { textOf } from '../support/program.js';
 import { type Reply, exchange, replyOf } from '../support/raw.js';
 import { requestTo } from '../support/reader.js';
-import { type RunningService, until } from '../support/service.js';
-import { testWorld } from '../support/test-world.js';
+import { until } from '../support/until.js';
 
 const SCOPE = 'lookups.read';
-const world = testWorld({ OAUTH_REQUIRED_SCOPE: SCOPE });
+const world = localWorld({ environment: { OAUTH_REQUIRED_SCOPE: SCOPE } });
 const file = parse(textOf('src/documentation/openapi.yaml')) as OpenApiDocument;
 const contract = new Contract(file);
 const slugs = Object.keys(problemTypes) as ProblemSlug[];
@@ -165,6 +166,16 @@ it.each([
   expect(() => contract.check('GET', path, changed)).toThrow(fault);
 });
 
+it('without CORS_ORIGINS no answer has a field of CORS', async () => {
+  const browser = { Origin: 'https://portal.example.com', 'Access-Control-Request-Method': 'GET' };
+  const headers = { ...(await goodHeaders()), ...browser };
+  for (const method of ['GET', 'OPTIONS']) {
+    const reply = await world.get(PATHS.orderUpdate, { headers, method });
+    const names = [...reply.headers.keys()];
+    expect(names.filter((name) => /^(?:access-control-.*|vary)$/.test(name))).toEqual([]);
+  }
+});
+
 it('any text may stand in If-None-Match', async () => {
   for (const tag of ['', 'x', '"', ',,', '"a", W/"b"', '\x80ÿ', 'x'.repeat(9_000)]) {
     const headers = { ...(await goodHeaders()), 'If-None-Match': tag };
@@ -173,8 +184,8 @@ it('any text may stand in If-None-Match', async () => {
 });
 
 /** The same service with a limit of one request a minute, without an issuer, and with a fault in it. */
-let limited: RunningService;
-let withoutIssuer: RunningService;
+let limited: LocalService;
+let withoutIssuer: LocalService;
 let broken: NestExpressApplication;
 const NO_ISSUER = 'http://127.0.0.1:9';
 /** The answers to requests whose headers have no end: the service ends them after its limit of time. */

@@ -3,17 +3,17 @@ import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types.js';
 import { Contract, type OpenApiDocument } from '../support/contract.js';
+import { localWorld } from '../support/local-world.js';
 import { expectProblem } from '../support/problem.js';
 import type { Reply } from '../support/raw.js';
-import { until } from '../support/service.js';
-import { testWorld } from '../support/test-world.js';
+import { until } from '../support/until.js';
 
 const NO_CREDENTIALS = { 'Api-Key': undefined, Authorization: undefined };
 /** As browsers send it. */
 const BROWSER_ACCEPT = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 const HTML = 'text/html; charset=utf-8';
 
-const world = testWorld();
+const world = localWorld();
 const file = parse(readFileSync('src/documentation/openapi.yaml', 'utf8')) as OpenApiDocument;
 
 const open = (path: string, headers: Record<string, string> = {}): Promise<Reply> =>

@@ -5,8 +5,17 @@ import { describe, expect, it } from '@jest/globals';
 import { PROJECT, textOf } from '../support/program.js';
 
 /** Folders of which each file of tests stands in the list. */
-const COMPLETE = ['test/black-box', 'test/demo', 'test/deploy', 'test/documentation'];
-const TEST_FILE = /\.(?:spec|e2e-spec|long-spec)\.ts$/;
+const COMPLETE = [
+  'src/bootstrap',
+  'src/html',
+  'src/http',
+  'test/black-box',
+  'test/demo',
+  'test/deploy',
+  'test/documentation',
+  'test/http',
+];
+const TEST_FILE = /\.(?:spec|e2e-spec|long-spec|tools-spec|world-spec)\.ts$/;
 
 interface Row {
   readonly promise: string;

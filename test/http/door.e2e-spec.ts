@@ -4,17 +4,19 @@ import { randomUUID } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProblemSlug } from '../../src/problems/problem-types.js';
+import type { LocalService } from '../support/local-service.js';
+import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
 import { type Exchange, type Reply, exchange } from '../support/raw.js';
 import { Reader } from '../support/reader.js';
-import type { RunningService } from '../support/service.js';
-import { testWorld } from '../support/test-world.js';
 
 const BASE = '/lookups/v1';
 const PATH = BASE + PATHS.orderUpdate;
 const ORIGIN = 'https://portal.example.com';
-const world = testWorld({ LOG_LEVEL: 'debug', BASE_PATH: BASE, CORS_ORIGINS: ORIGIN });
+const world = localWorld({
+  environment: { LOG_LEVEL: 'debug', BASE_PATH: BASE, CORS_ORIGINS: ORIGIN },
+});
 
 /** Whatever came before, the same process answers a good request. */
 afterEach(async () => {
@@ -117,17 +119,20 @@ const chunks = 'Transfer-Encoding: chunked\r\n';
 describe('the limits', () => {
   const LONG = 'x'.repeat(32 * 1024);
   const line = (bytes: number): string => `A: ${'x'.repeat(bytes)}\r\n`;
-  it.each<[string, ProblemSlug, string]>([
-    ['a target of 8,001 bytes', 'uri-too-long', request(`GET /${'x'.repeat(8_000)}`)],
-    ['a target of 20,000 bytes', 'uri-too-long', request(`GET /${'x'.repeat(20_000)}`)],
-    ['one of 32 KiB beside 15 KiB', 'uri-too-long', request(`GET /${LONG}`, line(15_000))],
-    ['a target without an end', 'headers-too-large', `GET /${'x'.repeat(60_000)}`],
-    ['a header over 16 KiB', 'headers-too-large', request('GET /', line(16_400))],
-    ['a header of 80 KiB', 'headers-too-large', request('GET /', line(80_000))],
-    ['lines over 16 KiB together', 'headers-too-large', request('GET /', line(400).repeat(50))],
-    ['101 lines', 'headers-too-large', request('GET /', line(1).repeat(99))],
-    ['2,500 lines', 'headers-too-large', request('GET /', line(1).repeat(2_500))],
-  ])('refuse %s', (_name, slug, bytes) => expectRefusal(bytes, slug));
+  it.each([
+    { name: 'a target of 8,001 bytes', bytes: request(`GET /${'x'.repeat(8_000)}`) },
+    { name: 'a target of 20,000 bytes', bytes: request(`GET /${'x'.repeat(20_000)}`) },
+    { name: 'one of 32 KiB beside 15 KiB', bytes: request(`GET /${LONG}`, line(15_000)) },
+  ])('refuse $name with 414', ({ bytes }) => expectRefusal(bytes, 'uri-too-long'));
+
+  it.each([
+    { name: 'a target without an end', bytes: `GET /${'x'.repeat(60_000)}` },
+    { name: 'a header over 16 KiB', bytes: request('GET /', line(16_400)) },
+    { name: 'a header of 80 KiB', bytes: request('GET /', line(80_000)) },
+    { name: 'lines over 16 KiB together', bytes: request('GET /', line(400).repeat(50)) },
+    { name: '101 lines', bytes: request('GET /', line(1).repeat(99)) },
+    { name: '2,500 lines', bytes: request('GET /', line(1).repeat(2_500)) },
+  ])('refuse $name with 431', ({ bytes }) => expectRefusal(bytes, 'headers-too-large'));
 
   it('let pass what is just within', async () => {
     const target = `GET ${PATH}?${'x'.repeat(7_999 - PATH.length)}`;
@@ -139,15 +144,16 @@ describe('the limits', () => {
 });
 
 describe('a body', () => {
+  const length = 'Content-Length: 5\r\n';
   it.each([
-    ['with a length', request(`GET ${PATH}`, 'Content-Length: 5\r\n') + 'hello'],
-    ['in chunks', request(`GET ${PATH}`, chunks) + '5\r\nhello\r\n0\r\n\r\n'],
-    ['in chunks that hold nothing', request(`GET ${PATH}`, chunks) + '0\r\n\r\n'],
-    ['with OPTIONS', request(`OPTIONS ${PATH}`, 'Content-Length: 5\r\n') + 'hello'],
-    ['at an unknown address', request('GET /nothing', 'Content-Length: 5\r\n') + 'hello'],
-  ])('%s is refused, and what follows it never runs', async (_name, bytes) => {
+    { name: 'with a length', line: `GET ${PATH}`, lines: length, body: 'hello' },
+    { name: 'in chunks', line: `GET ${PATH}`, lines: chunks, body: '5\r\nhello\r\n0\r\n\r\n' },
+    { name: 'in chunks of nothing', line: `GET ${PATH}`, lines: chunks, body: '0\r\n\r\n' },
+    { name: 'with OPTIONS', line: `OPTIONS ${PATH}`, lines: length, body: 'hello' },
+    { name: 'at an unknown address', line: 'GET /nothing', lines: length, body: 'hello' },
+  ])('$name is refused, and what follows it never runs', async ({ line, lines, body }) => {
     const description = 'A body was sent. Send none: the filters are query parameters.';
-    const { issues } = await expectRefusal(bytes);
+    const { issues } = await expectRefusal(request(line, lines) + body);
     expect(issues).toEqual([{ description, field: '', location: 'body' }]);
   });
 
@@ -166,25 +172,28 @@ describe('a body', () => {
 });
 
 describe('a problem document is the answer to', () => {
-  it.each<[string, ProblemSlug, number?]>([
-    [request(`GET ${PATHS.orderUpdate}`), 'not-found'],
-    [request('GET /'), 'not-found'],
-    [request('POST /x'), 'not-found'],
-    [request('OPTIONS /x'), 'not-found'],
-    [request(`GET ${BASE}x${PATHS.orderUpdate}`), 'not-found'],
-    [request(`GET ${BASE}/nothing`), 'not-found'],
-    [request('GET http://elsewhere/'), 'not-found'],
-    [request('GET http://elsewhere?x'), 'not-found'],
-    [request('OPTIONS *'), 'not-found'],
-    [request(`GET ${BASE}/problems/%zz`), 'malformed-request'],
-    [request(`GET ${BASE}/problems/%C3`), 'malformed-request'],
-    ...['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'].map(
-      (method): [string, ProblemSlug] => [request(`${method} ${PATH}`), 'method-not-allowed'],
-    ),
-    [request(`GET ${PATH}`, 'Expect: x\r\n'), 'malformed-request', 417],
-    [request(`GET ${PATH}`), 'missing-credentials'],
-  ])('%j', async (bytes, slug, ...[status]) => {
-    const { responses } = await send(bytes, 1);
+  interface ProblemCase {
+    readonly line: string;
+    readonly more?: string;
+    readonly slug: ProblemSlug;
+    /** If it is not that of the type. */
+    readonly status?: number;
+  }
+  const NOWHERE = [
+    ...[`GET ${PATHS.orderUpdate}`, `GET ${BASE}x${PATHS.orderUpdate}`, `GET ${BASE}/nothing`],
+    ...['GET /', 'POST /x', 'OPTIONS /x', 'OPTIONS *'],
+    ...['GET http://elsewhere/', 'GET http://elsewhere?x'],
+  ];
+  const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'];
+  it.each<ProblemCase>([
+    ...NOWHERE.map((line) => ({ line, slug: 'not-found' as const })),
+    ...METHODS.map((name) => ({ line: `${name} ${PATH}`, slug: 'method-not-allowed' as const })),
+    { line: `GET ${BASE}/problems/%zz`, slug: 'malformed-request' },
+    { line: `GET ${BASE}/problems/%C3`, slug: 'malformed-request' },
+    { line: `GET ${PATH}`, more: 'Expect: x\r\n', slug: 'malformed-request', status: 417 },
+    { line: `GET ${PATH}`, slug: 'missing-credentials' },
+  ])('$line', async ({ line, more, slug, status }) => {
+    const { responses } = await send(request(line, more), 1);
     expectProblemOf(responses[0], slug, status);
     const { headers } = responses[0] as Reply;
     expect(headers.get('vary')).toBe('Origin');
@@ -195,15 +204,24 @@ describe('a problem document is the answer to', () => {
 });
 
 describe('what RFC 9112 allows', () => {
-  it.each<[string, () => string, number]>([
-    ['an absolute target', () => good(`GET https://elsewhere:8443${PATH}`), 200],
-    ['an IPv6 address as host', () => good(`GET http://[::1]:3000${PATH}`), 200],
-    ['a web socket', () => good(undefined, 'Connection: Upgrade\r\nUpgrade: websocket\r\n'), 200],
-    ['an empty line before the request', () => `\r\n${good()}`, 200],
-    ['304', () => good(undefined, 'If-None-Match: *\r\n'), 304],
-    ['OPTIONS', () => request(`OPTIONS ${PATH}`), 204],
-    ['a page', () => request(`GET ${BASE}/docs`), 200],
-  ])('%s', async (_name, bytes, status) => {
+  const webSocket = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+  it.each<{ name: string; bytes: () => string; status: number }>([
+    {
+      name: 'an absolute target',
+      bytes: () => good(`GET https://elsewhere:8443${PATH}`),
+      status: 200,
+    },
+    {
+      name: 'an IPv6 address as host',
+      bytes: () => good(`GET http://[::1]:3000${PATH}`),
+      status: 200,
+    },
+    { name: 'a web socket', bytes: () => good(undefined, webSocket), status: 200 },
+    { name: 'an empty line before the request', bytes: () => `\r\n${good()}`, status: 200 },
+    { name: '304', bytes: () => good(undefined, 'If-None-Match: *\r\n'), status: 304 },
+    { name: 'OPTIONS', bytes: () => request(`OPTIONS ${PATH}`), status: 204 },
+    { name: 'a page', bytes: () => request(`GET ${BASE}/docs`), status: 200 },
+  ])('$name', async ({ bytes, status }) => {
     const found = await send(bytes(), 1);
     expect(statusesOf(found)).toEqual([status]);
     expect(found.responses[0]?.headers.get('access-control-allow-origin')).toBe(ORIGIN);
@@ -327,27 +345,34 @@ describe('without HOST', () => {
 });
 
 describe('the address in the line of a request', () => {
-  let behindTwo: RunningService;
+  let behindTwo: LocalService;
   beforeAll(async () => {
     behindTwo = await world.replica({ TRUSTED_PROXY_HOPS: '2' });
   });
-  it.each<[hops: number, forwarded: string | undefined, address: string]>([
-    [0, '192.0.2.1', '127.0.0.1'],
-    [2, undefined, '127.0.0.1'],
-    [2, '192.0.2.1', '127.0.0.1'],
-    [2, '203.0.113.9, 198.51.100.7, 2001:db8::1', '198.51.100.7'],
-    [2, '192.0.2.7:4711, 198.51.100.7', '192.0.2.7'],
-    [2, '[2001:db8::1]:80, 198.51.100.7', '2001:db8::1'],
-    [2, '[2001:db8::2], 198.51.100.7', '2001:db8::2'],
-    [2, '::ffff:192.0.2.7, 198.51.100.7', '192.0.2.7'],
-    [2, 'a secret, 198.51.100.7', '127.0.0.1'],
-    [2, 'a secret', '127.0.0.1'],
-  ])('with TRUSTED_PROXY_HOPS=%i and %s is %s', async (hops, forwarded, address) => {
-    const service = hops === 0 ? world.service : behindTwo;
+
+  async function addressFor(service: LocalService, forwarded: string | undefined) {
     const id = randomUUID();
     const headers = { 'X-Request-Id': id, 'X-Forwarded-For': forwarded };
     await world.get('/nothing', { headers, service });
     const line = await service.waitForLog(({ requestId }) => requestId === id);
-    expect(line['address']).toBe(address);
+    return line['address'];
+  }
+
+  it('is that of the peer without proxies, whatever is forwarded', async () => {
+    expect(await addressFor(world.service, '192.0.2.1')).toBe('127.0.0.1');
+  });
+
+  it.each([
+    { forwarded: undefined, address: '127.0.0.1' },
+    { forwarded: '192.0.2.1', address: '127.0.0.1' },
+    { forwarded: '203.0.113.9, 198.51.100.7, 2001:db8::1', address: '198.51.100.7' },
+    { forwarded: '192.0.2.7:4711, 198.51.100.7', address: '192.0.2.7' },
+    { forwarded: '[2001:db8::1]:80, 198.51.100.7', address: '2001:db8::1' },
+    { forwarded: '[2001:db8::2], 198.51.100.7', address: '2001:db8::2' },
+    { forwarded: '::ffff:192.0.2.7, 198.51.100.7', address: '192.0.2.7' },
+    { forwarded: 'a secret, 198.51.100.7', address: '127.0.0.1' },
+    { forwarded: 'a secret', address: '127.0.0.1' },
+  ])('behind two proxies and with $forwarded is $address', async ({ forwarded, address }) => {
+    expect(await addressFor(behindTwo, forwarded)).toBe(address);
   });
 });

@@ -2,13 +2,15 @@
 // stand in one packet.
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { localWorld } from '../support/local-world.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import type { ProblemBody } from '../support/problem.js';
 import { exchange } from '../support/raw.js';
-import { testWorld } from '../support/test-world.js';
 
 const BASE = '/base';
-const world = testWorld({ BASE_PATH: BASE, CORS_ORIGINS: 'https://portal.example.com' });
+const world = localWorld({
+  environment: { BASE_PATH: BASE, CORS_ORIGINS: 'https://portal.example.com' },
+});
 
 /** One of the words, half of the time the first. */
 const oneOf = (first: string, ...others: string[]): fc.Arbitrary<string> =>

@@ -19,8 +19,9 @@ import { createDatabase } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
-import { type Reply, replyOf } from '../support/raw.js';
-import { until } from '../support/service.js';
+import { type Reply, exchange, replyOf } from '../support/raw.js';
+import { requestTo } from '../support/reader.js';
+import { until } from '../support/until.js';
 
 const { Body, Get, Header, HttpCode, Param, ParseIntPipe, Post, Query, Req, Res } = nest;
 
@@ -303,6 +304,18 @@ describe('is answered with a problem document', () => {
     expect(problem.detail).toContain(detail);
     expect(reply.text).not.toContain('secret');
   });
+});
+
+it.each<{ what: string; headers: Headers; body: string }>([
+  { what: 'that its client asks to close', headers: { Connection: 'close' }, body: '' },
+  { what: 'with a body that nobody takes', headers: { 'Content-Length': '1' }, body: 'x' },
+])('what follows a request $what never runs', async ({ headers, body }) => {
+  const last = requestTo('/notes', { ...caller, ...headers }) + body;
+  const next = requestTo('/notes/counted', caller, 'POST');
+  const { responses } = await exchange(Number(new URL(base).port), last + next);
+  expect(responses).toHaveLength(1);
+  expect((await ask({ path: '/notes' })).status).toBe(200); // it would have run by now
+  expect(counted).toBe(0);
 });
 
 it('a file that fails while it is sent is a cut connection', async () => {

@@ -75,23 +75,3 @@ export const drainsUntilTold = {
   promises.setTimeout = (ms, ...rest) => (ms === 3_600_000 ? told : pause(ms, ...rest));
   syncBuiltinESMExports();`),
 };
-
-/**
- * Environment of a process in which a time-out of sockets of so many milliseconds comes with each SIGUSR2, which it
- * logs, and not before.
- */
-export const socketTimeoutOnSignal = (milliseconds: number): { NODE_OPTIONS: string } =>
-  preload(`
-  const { Socket } = await import('node:net');
-  const { setTimeout } = Socket.prototype;
-  const waiting = new Set();
-  Socket.prototype.setTimeout = function (ms, ...rest) {
-    const isHeld = ms === ${milliseconds};
-    if (isHeld) waiting.add(this);
-    else waiting.delete(this);
-    return setTimeout.call(this, isHeld ? 0 : ms, ...rest);
-  };
-  process.on('SIGUSR2', () => {
-    for (const socket of waiting) if (!socket.destroyed) socket._onTimeout();
-    process.stdout.write('{"msg":"the time has passed"}\\n');
-  });`);

@@ -1,20 +1,11 @@
-import { readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { assertBuilt } from './build.ts';
 import { startMigratedPostgres } from './migrated-postgres.ts';
 
 /** One PostgreSQL for all test files, with a migrated database that each file gets a copy of. */
 export default async function globalSetup(): Promise<void> {
   if (process.env['E2E_BASE_URL']) return;
-  if (newest('dist', '.js') < newest('src', '.ts'))
-    throw new Error('dist/ is older than src/, and the tests start dist/: npm run build');
+  assertBuilt({ built: 'dist', sources: 'src' });
   const server = await startMigratedPostgres();
   Object.assign(globalThis, { postgresServer: server });
   process.env['TEST_POSTGRES_URL'] = server.url;
-}
-
-/** When the newest file of a kind was written; unit tests are not built. */
-function newest(folder: string, kind: string): number {
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  const built = files.filter((name) => name.endsWith(kind) && !name.endsWith(`.spec${kind}`));
-  return Math.max(...built.map((name) => statSync(join(folder, name)).mtimeMs));
 }

@@ -34,4 +34,9 @@ export class LocalService extends ReachableService {
   async kill(): Promise<void> {
     await this.service.stop();
   }
+
+  /** Ends it in order, as SIGTERM does: it answers on for DRAIN_SECONDS. */
+  async end(): Promise<void> {
+    await this.service.stop('SIGTERM');
+  }
 }

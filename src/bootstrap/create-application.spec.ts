@@ -1,0 +1,65 @@
+// Node.js's limits on connections, as this service sets them. No database is needed.
+import 'reflect-metadata';
+import { once } from 'node:events';
+import { type AddressInfo, type Socket, connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { until } from '../../test/support/until.js';
+import { readConfiguration } from '../configuration/read-configuration.js';
+import { Metrics } from '../telemetry/metrics.js';
+import { createApplication } from './create-application.js';
+
+const MINUTE_MS = 60_000;
+
+let app: Awaited<ReturnType<typeof createApplication>>;
+beforeAll(async () => {
+  const configuration = readConfiguration({
+    DATABASE_URL: 'postgres://127.0.0.1:1/none',
+    OAUTH_ISSUER: 'http://127.0.0.1:1',
+    OAUTH_AUDIENCE: 'orders',
+    LOG_LEVEL: 'silent',
+  });
+  app = await createApplication(configuration);
+  await app.listen(0, '127.0.0.1');
+});
+afterAll(() => app.close());
+
+const clients: Socket[] = [];
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.destroy();
+  await until(async () => app.getHttpServer().openConnectionCount === 0);
+});
+
+function open(): Socket {
+  const { port } = app.getHttpServer().address() as AddressInfo;
+  const client = connect(port, '127.0.0.1').on('error', () => undefined);
+  clients.push(client);
+  return client;
+}
+
+it('a connection on which nothing passes for a minute is closed, also behind an answer that is not read', async () => {
+  const server = app.getHttpServer();
+  const asking = once(server, 'request');
+  const accepting = once(server, 'connection') as Promise<[Socket]>;
+  const client = open();
+  client.pause().write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(100));
+  const [accepted] = await accepting;
+  await asking;
+  expect(accepted.timeout).toBe(MINUTE_MS);
+  accepted.emit('timeout'); // as Node.js does when that time has passed
+  await once(client.resume(), 'close');
+});
+
+it('a connection beyond the limit of connections is closed, and counted', async () => {
+  const server = app.getHttpServer();
+  expect(server.maxConnections).toBe(10_000);
+  server.maxConnections = 1;
+  const accepting = once(server, 'connection');
+  open();
+  await accepting;
+  const dropping = once(server, 'drop');
+  await Promise.all([dropping, once(open(), 'close')]);
+  server.maxConnections = 10_000;
+  expect(await app.get(Metrics).registry.metrics()).toContain(
+    'order_lookup_connections_refused_total{limit="connections"} 1\n',
+  );
+});

@@ -1,0 +1,45 @@
+// A port that is not available. No database is needed.
+import 'reflect-metadata';
+import { once } from 'node:events';
+import { type AddressInfo, type Server, createServer } from 'node:net';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { readConfiguration } from '../configuration/read-configuration.js';
+import { startService } from './start-service.js';
+
+let program: Server;
+let taken: number;
+beforeAll(async () => {
+  program = createServer().listen(0, '127.0.0.1');
+  await once(program, 'listening');
+  taken = (program.address() as AddressInfo).port;
+});
+afterAll(() => {
+  program.close();
+});
+
+function start(environment: Record<string, string>) {
+  const configuration = readConfiguration({
+    DATABASE_URL: 'postgres://127.0.0.1:1/none',
+    OAUTH_ISSUER: 'http://127.0.0.1:1',
+    OAUTH_AUDIENCE: 'orders',
+    LOG_LEVEL: 'silent',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    MANAGEMENT_PORT: '0',
+    ...environment,
+  });
+  return startService(configuration);
+}
+
+it.each(['PORT', 'MANAGEMENT_PORT'])('%s of another program is a sentence', async (variable) => {
+  await expect(start({ [variable]: String(taken) })).rejects.toThrow(
+    `${variable}=${taken}: the port is taken by another program on 127.0.0.1. ` +
+      `Stop that program or set ${variable} to another port.`,
+  );
+});
+
+it('a host that this machine does not have is a sentence', async () => {
+  await expect(start({ HOST: '192.0.2.1' })).rejects.toThrow(
+    /^MANAGEMENT_PORT=0: the port cannot be had \(EADDRNOTAVAIL\) on 192\.0\.2\.1\. /,
+  );
+});
