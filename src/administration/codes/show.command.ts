@@ -4,7 +4,7 @@ import { AREAS, UnservableRows } from '../../lookups/code-rows.js';
 import { CodesSnapshot } from '../../lookups/codes-snapshot.js';
 import { lockTables, readCodes } from '../../lookups/read-codes.js';
 import { TEXT, command, refuse } from '../frame/command.js';
-import { withDatabase } from '../frame/connect.js';
+import { withReading } from '../frame/connect.js';
 import { momentOf } from '../frame/time.js';
 import { readPast } from './read-past.js';
 
@@ -33,7 +33,7 @@ async function readSnapshot(
   shownTime: string,
 ): Promise<CodesSnapshot> {
   try {
-    return await withDatabase((_session, manager) => snapshotAt(manager, momentMs));
+    return await withReading((_session, manager) => snapshotAt(manager, momentMs));
   } catch (error) {
     if (!(error instanceof UnservableRows)) throw error;
     return refuse(

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Client } from 'pg';
 import { groupBy } from '../../collections/group-by.js';
 import { refuse, typed } from '../frame/command.js';
-import { columnOf } from '../frame/connect.js';
+import { columnOf } from '../frame/column-of.js';
 import { type CsvRecord, type Fault, parseCsv } from './csv-file.js';
 import { type FileRow, rowsOf } from './list-rows.js';
 import { CODE_LISTS, LISTS, type List, MOMENTS, type Row, keyOf, readRows } from './list-tables.js';

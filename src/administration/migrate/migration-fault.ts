@@ -1,7 +1,7 @@
 import type { DatabaseError } from 'pg';
 import { messageOf } from '../../telemetry/error-message.js';
 import { AdministrationError } from '../frame/command.js';
-import { isRefusal } from '../frame/commit.js';
+import { isRefusal } from '../frame/session-end.js';
 import type { FileUnderWay } from './run-progress.js';
 
 /** A row of a table may be long, and stands in the detail. */

@@ -1,7 +1,7 @@
 // The files compared with the table of node-pg-migrate. A file counts as applied if the table has its name.
 import type { Client } from 'pg';
 import { refuse } from '../frame/command.js';
-import { columnOf } from '../frame/connect.js';
+import { columnOf } from '../frame/column-of.js';
 import { faultsOfFiles } from './migration-file.js';
 import { readNames } from './migration-names.js';
 

@@ -7,7 +7,8 @@ import type { Client } from 'pg';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { AdministrationError } from '../frame/command.js';
-import { type Work, columnOf, withDatabase, withRollback } from '../frame/connect.js';
+import { columnOf } from '../frame/column-of.js';
+import { type Work, withReading, withRollback } from '../frame/connect.js';
 import { InterruptedFile, MigrationFault } from './migration-fault.js';
 import { assertFiles, readState } from './migration-state.js';
 import { runFiles } from './run-migrations.js';
@@ -47,8 +48,8 @@ export async function withRehearsal<T>(
   address: DatabaseAddress = process.env,
 ): Promise<T> {
   await assertFiles();
-  const { pending } = await withDatabase(readState, address);
-  if (pending.length === 0) return withDatabase(work, address);
+  const { pending } = await withReading(readState, address);
+  if (pending.length === 0) return withReading(work, address);
   return rehearse(async (session, manager) => {
     await rehearseFiles(session);
     return work(session, manager);
@@ -71,7 +72,7 @@ export async function rehearse<T>(
   address: DatabaseAddress = process.env,
 ): Promise<T> {
   try {
-    return await withDatabase(
+    return await withReading(
       (watcher) =>
         withRollback(async (session, manager) => {
           await session.query(REHEARSAL_LIMITS);

@@ -1,7 +1,7 @@
 import { readCodes } from '../../lookups/read-codes.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { command, typed } from '../frame/command.js';
-import { withDatabase } from '../frame/connect.js';
+import { withReading } from '../frame/connect.js';
 import { countAllDrift } from './drift/drift.command.js';
 import { describeMissing, readState } from './migration-state.js';
 import { applyPending } from './run-migrations.js';
@@ -19,14 +19,14 @@ export const up = command({
 
 /** What there is to say about the database afterwards. It fails nothing, since the migrations are applied. */
 async function describeDatabase(): Promise<string[]> {
-  const lines = describeMissing(await withDatabase(readState));
+  const lines = describeMissing(await withReading(readState));
   try {
-    await withDatabase((_session, manager) => readCodes(manager));
+    await withReading((_session, manager) => readCodes(manager));
   } catch (error) {
     lines.push(`The codes in the database cannot be served: ${messageOf(error)}.`);
   }
   try {
-    const count = await withDatabase(countAllDrift);
+    const count = await withReading(countAllDrift);
     if (count > 0) lines.push(driftLine(count));
   } catch (error) {
     lines.push(`Drift could not be looked for: ${messageOf(error)}.`);

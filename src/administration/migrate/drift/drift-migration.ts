@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { refuse } from '../../frame/command.js';
-import { columnOf } from '../../frame/connect.js';
+import { columnOf } from '../../frame/column-of.js';
 import { type Row, type Table, keyOf } from '../../lists/list-tables.js';
 import { migrationText } from '../../lists/migration-text.js';
 import { changesBetween } from '../../lists/row-changes.js';

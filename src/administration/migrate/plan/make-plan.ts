@@ -1,7 +1,7 @@
 // What callers would see change if files were applied or undone. None is: it all happens in a rehearsal.
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
-import { withDatabase } from '../../frame/connect.js';
+import { withReading } from '../../frame/connect.js';
 import { type MigrationState, assertFiles, readState } from '../migration-state.js';
 import { REHEARSAL_LIMITS, rehearse } from '../rehearsal.js';
 import { runFiles } from '../run-migrations.js';
@@ -29,7 +29,7 @@ export interface Plan {
 /** The plan of all files that are pending, with the way back of each. */
 export async function planUp(): Promise<Plan> {
   await assertFiles();
-  const state = await withDatabase(readState);
+  const state = await withReading(readState);
   if (state.pending.length === 0) return emptyPlan(state);
   return rehearse(async (session, manager) => {
     const { pending, missing } = await readState(session); // somebody may have applied some
