@@ -1,4 +1,5 @@
 import { DatabaseError } from 'pg';
+import { QueryFailedError } from 'typeorm';
 import { messageOf } from '../../telemetry/error-message.js';
 import { AdministrationError } from './command.js';
 
@@ -15,7 +16,8 @@ export function isRefusal(error: unknown): error is DatabaseError & { readonly c
 
 /** PostgreSQL ended the session, so nothing after this was answered. */
 export function hasEndedSession(error: unknown): boolean {
-  return error instanceof DatabaseError && ENDS_SESSION.test(error.code ?? '');
+  const reported: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  return reported instanceof DatabaseError && ENDS_SESSION.test(reported.code ?? '');
 }
 
 /** The connection ended in the middle of a transaction, and before its COMMIT. */
