@@ -11,7 +11,7 @@ export const exportCommand = command({
   summary: 'prints CSV (RFC 4180) in the order of the answers, as `migrate new --from` reads it',
   run: async (_values, [name = '']) => {
     const list = Object.hasOwn(LISTS, name) ? LISTS[name] : undefined;
-    if (!list) return refuse(`Which list? ${NAMES.join(' or ')} is needed.`);
+    if (!list) refuse(`Which list? ${NAMES.join(' or ')} is needed.`);
     const rows = await withReading((client) => readRows(client, list));
     const text = stringify(rows, {
       columns: [...list.fileColumns],

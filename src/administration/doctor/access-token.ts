@@ -32,6 +32,7 @@ const REMEDY_OF_REASON: Readonly<Record<string, string>> = {
 };
 const SIGNATURE_REMEDY =
   'Copy all of it, or ask the issuer for another one: its key may have been withdrawn.';
+const NOT_CHECKED = 'its signature was not checked: there are no keys of its issuer';
 const NOT_CHECKED_REMEDY = 'Correct the issuer first, then examine the token again.';
 
 /** What is shown of a token. Nobody can call with it, and it names no person, as `sub` and `email` do. */
@@ -51,10 +52,19 @@ export async function examineAccessToken(
   const { token } = decoded;
   const reason = visibleFaultOf(token, configuration);
   if (reason !== undefined) {
-    return fault(
-      `refused for the reason "${reason}": ${describeMembers(token)}`,
-      REMEDY_OF_REASON[reason],
-    );
+    const refusal = withMembers(`refused for the reason "${reason}"`, token);
+    return fault(refusal, REMEDY_OF_REASON[reason]);
+  }
+  const issuer = String(token.claims.iss);
+  const keySet = await keySetOf(issuer, configuration);
+  if (keySet !== undefined) {
+    const { OAUTH_AUDIENCE: audiences } = configuration;
+    const check = await verifyToken(text, keySet.select, { issuer, audiences });
+    if (check === 'signature') {
+      const refusal = withMembers('no key of its issuer verifies its signature', token);
+      return fault(refusal, SIGNATURE_REMEDY);
+    }
+    if (check === 'claims') return fault(withMembers('a claim has a wrong form', token));
   }
   const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
   if (scope && !hasScope(token.claims, scope)) {
@@ -63,33 +73,8 @@ export async function examineAccessToken(
       `Have the issuer grant ${scope} to this client, and ask for it with the token.`,
     );
   }
-  return examineSignature(text, token, configuration);
-}
-
-async function examineSignature(
-  text: string,
-  token: DecodedToken,
-  configuration: Configuration,
-): Promise<Finding> {
-  const { claims } = token;
-  const issuer = String(claims.iss);
-  const keySet = await keySetOf(issuer, configuration);
-  if (keySet === undefined) {
-    return warning(
-      'its signature was not checked: there are no keys of its issuer',
-      NOT_CHECKED_REMEDY,
-    );
-  }
-  const { OAUTH_AUDIENCE: audiences } = configuration;
-  const check = await verifyToken(text, keySet.select, { issuer, audiences });
-  if (check === 'signature') {
-    return fault(
-      `no key of its issuer verifies its signature: ${describeMembers(token)}`,
-      SIGNATURE_REMEDY,
-    );
-  }
-  if (check === 'claims') return fault(`a claim has a wrong form: ${describeMembers(token)}`);
-  const expiry = new Date(Number(claims.exp) * 1000);
+  if (keySet === undefined) return warning(NOT_CHECKED, NOT_CHECKED_REMEDY);
+  const expiry = new Date(Number(token.claims.exp) * 1000);
   return ok(`it passes until ${expiry.toISOString()}`);
 }
 
@@ -108,14 +93,14 @@ function describeForm(text: string): string {
     return `it has ${text.length} bytes; a token of at most ${MAX_TOKEN_BYTES} bytes is needed`;
   }
   const partCount = text.split('.').length;
-  if (partCount !== 3) return `it has ${partCount} parts; a signed JWT of 3 parts is needed`;
+  if (partCount !== 3) return `it has ${partCount} parts where a signed JWT of 3 parts is needed`;
   return 'its header or its claims are not JSON in base64url, as a JWT has it';
 }
 
 /** The text is cut: an issuer may write a list of any length into a claim. */
-function describeMembers({ header, claims }: DecodedToken): string {
+function withMembers(sentence: string, { header, claims }: DecodedToken): string {
   const shown = { header: pick(header, SHOWN_OF_HEADER), claims: pick(claims, SHOWN_OF_CLAIMS) };
-  return `it holds ${JSON.stringify(shown).slice(0, MAX_SHOWN_CHARACTERS)}`;
+  return `${sentence}: it holds ${JSON.stringify(shown).slice(0, MAX_SHOWN_CHARACTERS)}`;
 }
 
 function pick(members: object, names: readonly string[]): Record<string, unknown> {

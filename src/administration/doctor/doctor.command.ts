@@ -20,7 +20,7 @@ import { examineSequences } from './sequences.js';
 interface DatabaseExamination extends Omit<Examination, 'examine'> {
   /** Each has a transaction of its own: an error in one does not end the others. */
   readonly work: Work<Finding>;
-  /** The subject without a fault of which there is nothing to look at. */
+  /** The subject of an examination further up. If that has a fault, there is nothing to look at here. */
   readonly needs: string;
 }
 

@@ -6,6 +6,7 @@ type Values<O extends Options> = ReturnType<typeof parseArgs<{ options: O }>>['v
 /** A fault in the operator's environment or input. Its message says what was found and how to correct it. */
 export class AdministrationError extends Error {}
 
+/** A statement of its own; `return refuse(…)` only at the end of a function that otherwise returns something. */
 export function refuse(message: string): never {
   throw new AdministrationError(message);
 }

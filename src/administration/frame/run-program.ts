@@ -82,7 +82,7 @@ function parseWords(
   } catch (error) {
     // Node.js adds how to escape a positional argument, which would confuse here
     const [fault] = messageOf(error).split(/\.(?: |$)/);
-    return refuse([`${fault}. Usage: ${usage}`, ...npmRule()].join('. '));
+    refuse([`${fault}. Usage: ${usage}`, ...npmRule()].join('. '));
   }
   return refuse([`There are too few words, or too many. Usage: ${usage}`, ...npmRule()].join('. '));
 }

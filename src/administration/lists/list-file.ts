@@ -28,12 +28,12 @@ export async function readListFile(path: string): Promise<ListFile> {
   const { header, records, faults } = parseCsv(await bytesOf(path));
   if (!header) {
     const empty = { line: 1, message: 'the file is empty.' };
-    return refuseFile(path, faults.length > 0 ? faults : [empty]);
+    refuseFile(path, faults.length > 0 ? faults : [empty]);
   }
   const names = namesOf(header);
   const list = listOf(names);
   if (!list) {
-    return refuseFile(path, [...faults, { line: header.line, message: headerFault(names) }]);
+    refuseFile(path, [...faults, { line: header.line, message: headerFault(names) }]);
   }
   return { path, list, names, records, faults };
 }
@@ -60,7 +60,7 @@ export async function changesFrom(
   const rows = [...fromFile.rows.values()];
   const allFaults = [...faults, ...fromFile.faults];
   if (list === CODE_LISTS) allFaults.push(...(await unknownLists(client, rows)));
-  if (allFaults.length > 0) return refuseFile(path, allFaults);
+  if (allFaults.length > 0) refuseFile(path, allFaults);
 
   const staying = isComplete
     ? present.filter((row) => fromFile.rows.has(keyOf(list, row)))
@@ -133,5 +133,5 @@ function refuseFile(path: string, faults: readonly Fault[]): never {
   const others = sorted.length - lines.length;
   if (others > 0) lines.push(`… and ${others} more`);
   lines.push('Nothing was written.');
-  return refuse(lines.join('\n'));
+  refuse(lines.join('\n'));
 }

@@ -5,7 +5,7 @@ import { type MigrationState, assertFiles, describeMissing, readState } from './
 export const status = command({
   summary: 'lists what is applied and pending; status 1 where an applied file is not here',
   run: async () => {
-    await assertFiles();
+    await assertFiles(); // a faulty name would be listed as missing, with advice that is wrong
     const state = await withReading(readState);
     const lines = [...describeState(state), ...describeMissing(state)];
     return { text: lines.join('\n'), status: state.missing.length > 0 ? 1 : 0 };

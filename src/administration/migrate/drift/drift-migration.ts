@@ -27,7 +27,8 @@ export async function driftMigration(
     changes.push(changesBetween(table, rowsBefore(table, present, ofTable), present));
   }
   const text = migrationText({ title: 'What was changed by hand', changes, isDoneAlready: true });
-  return text ?? refuse('No code was changed by hand. Nothing was written.');
+  if (text === undefined) refuse('No code was changed by hand. Nothing was written.');
+  return text;
 }
 
 /**
@@ -56,5 +57,5 @@ function rowsBefore(
 }
 
 function refuseLaterChange(line: string): never {
-  return refuse(`A migration changed the same row later. Write the migration yourself: ${line}`);
+  refuse(`A migration changed the same row later. Write the migration yourself: ${line}`);
 }
