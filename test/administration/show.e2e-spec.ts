@@ -209,7 +209,7 @@ it('codes show says how far the record reaches where its older part was deleted'
   await world.database.query(`delete from history where changed_at < $1`, [time]);
   await commit('select', 'Mark after the deletion');
   const [{ begin } = { begin: new Date() }] = await world.database.query<{ begin: Date }>(
-    'select min(changed_at) as begin from history',
+    `select date_trunc('milliseconds', min(changed_at) + interval '999 microseconds') as begin from history`,
   );
   expect(await shown(new Date(begin.getTime() + 1).toISOString())).toBe(await answers());
   await expect(shown(time)).rejects.toThrow(

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { withDatabase } from '../../src/administration/frame/connect.js';
+import { withReading } from '../../src/administration/frame/connect.js';
 import { transportWarning } from '../../src/configuration/database-url.js';
 import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
 import { run } from '../support/program.js';
@@ -39,7 +39,7 @@ const verified = () => ({ sslmode: 'verify-full', sslrootcert: ours.cert });
     async (sslmode) => {
       const parameters = { ...verified(), sslmode };
       const look = (url: string) =>
-        withDatabase(
+        withReading(
           (session) => session.query('select ssl from pg_stat_ssl where pid = pg_backend_pid()'),
           { DATABASE_URL: url },
         );

@@ -1,6 +1,6 @@
 import { stringify } from 'csv-stringify/sync';
 import { command, refuse } from '../frame/command.js';
-import { withDatabase } from '../frame/connect.js';
+import { withReading } from '../frame/connect.js';
 import { LISTS, readRows } from '../lists/list-tables.js';
 
 const NAMES = Object.keys(LISTS);
@@ -11,8 +11,8 @@ export const exportCommand = command({
   summary: 'prints CSV (RFC 4180) in the order of the answers, as `migrate new --from` reads it',
   run: async (_values, [name = '']) => {
     const list = Object.hasOwn(LISTS, name) ? LISTS[name] : undefined;
-    if (!list) return refuse(`Which list? ${NAMES.join(' or ')} is needed.`);
-    const rows = await withDatabase((client) => readRows(client, list));
+    if (!list) refuse(`Which list? ${NAMES.join(' or ')} is needed.`);
+    const rows = await withReading((client) => readRows(client, list));
     const text = stringify(rows, {
       columns: [...list.fileColumns],
       header: true,

@@ -1,81 +1,125 @@
 // Names, codes and clients with characters that nobody sees or types. New ones are refused; those that were there are
 // served as they are, so this is a warning.
 import { type Client, escapeLiteral } from 'pg';
-import { removeInvisible, showInvisible, splitAtInvisible } from '../lists/characters.js';
+import {
+  invisibleCharactersOf,
+  removeInvisible,
+  showInvisible,
+  splitAtInvisible,
+} from '../lists/characters.js';
 import { type Finding, asOwner, ok, warning } from './finding.js';
 
 const MAX_SHOWN_ROWS = 20;
 
-interface Column {
+/** A table with columns of names. */
+interface NamedTable {
   readonly table: string;
-  readonly column: string;
   readonly key: readonly string[];
+  /** The columns that have to be visible. */
+  readonly names: readonly string[];
+  /** Of the rows that count, as SQL. */
   readonly condition: string;
+  /** What a name becomes of which nothing would be left, as SQL. Without it the row has to go. */
+  readonly substitute?: string;
 }
 
-const COLUMNS: readonly Column[] = [
+const TABLES: readonly NamedTable[] = [
   {
     table: 'code_list_value',
-    column: 'value',
     key: ['code_list', 'value'],
-    condition: 'not is_visible(value)',
+    names: ['value'],
+    condition: 'true',
   },
   {
     table: 'communication_code',
-    column: 'code_type',
     key: ['code_type', 'code'],
-    condition: 'not is_visible(code_type)',
-  },
-  {
-    table: 'communication_code',
-    column: 'code',
-    key: ['code_type', 'code'],
-    condition: 'not is_visible(code)',
+    names: ['code_type', 'code'],
+    condition: 'true',
   },
   {
     table: 'api_key',
-    column: 'client',
     key: ['id'],
-    condition: 'not is_visible(client) and revoked_at is null',
+    names: ['client'],
+    condition: 'revoked_at is null',
+    substitute: `'unnamed ' || id`, // a key is never deleted for its client's name: calls are made with it
   },
 ];
 
-interface FoundName {
-  readonly column: Column;
-  readonly text: string;
+/** A row with at least one name that has invisible characters. */
+interface FoundRow {
+  readonly table: NamedTable;
   /** The fields of the row's key, in the order of its columns. */
   readonly key: readonly string[];
+  readonly invisible: readonly FoundName[];
+}
+
+interface FoundName {
+  readonly column: string;
+  readonly text: string;
 }
 
 export async function examineCharacters(client: Client): Promise<Finding> {
-  const found: FoundName[] = [];
-  for (const column of COLUMNS) found.push(...(await findNames(client, column)));
+  const found: FoundRow[] = [];
+  for (const table of TABLES) found.push(...(await findRows(client, table)));
   if (found.length === 0) return ok('all names, codes and clients can be seen and typed');
   const shown = found.slice(0, MAX_SHOWN_ROWS);
-  const names = shown.map(
-    ({ column, text }) => `${column.table}.${column.column} ${showInvisible(JSON.stringify(text))}`,
+  const names = shown.flatMap(describeNames);
+  const leftOut = found.length - shown.length;
+  if (leftOut > 0) names.push(`and those of ${leftOut} more rows`);
+  const corrections = shown.map(correctionOf);
+  const advice = 'Tell the callers, then rename each, and delete those of which nothing is left.';
+  return warning(
+    `nobody sees or types all of ${names.join(', ')}`,
+    `${advice} ${asOwner(corrections)}`,
   );
-  if (found.length > shown.length) names.push(`and ${found.length - shown.length} more`);
-  const advice = `Tell the callers, then rename each. ${asOwner(shown.map(renamingOf))}`;
-  return warning(`nobody sees or types all of ${names.join(', ')}`, advice);
 }
 
-async function findNames(client: Client, column: Column): Promise<FoundName[]> {
-  const keyTexts = column.key.map((name) => `${name}::text`);
-  const { rows } = await client.query<Pick<FoundName, 'text' | 'key'>>(
-    `select ${column.column} as text, array[${keyTexts.join(', ')}] as key
-       from public.${column.table} where ${column.condition} order by key`,
+async function findRows(client: Client, table: NamedTable): Promise<FoundRow[]> {
+  const { key, names, condition } = table;
+  const isInvisible = names.map((name) => `not is_visible(${name})`).join(' or ');
+  const { rows } = await client.query<{ key: string[]; texts: string[] }>(
+    `select ${textsOf(key)} as key, ${textsOf(names)} as texts
+       from public.${table.table}
+       where (${isInvisible}) and ${condition}
+       order by key`,
   );
-  return rows.map(({ text, key }) => ({ column, text, key }));
+  return rows.map(({ key: fields, texts }) => ({
+    table,
+    key: fields,
+    invisible: invisibleNames(names, texts),
+  }));
 }
 
-/** PostgreSQL refuses the new name where a row has it already: then one of the two has to go. */
-function renamingOf({ column, text, key }: FoundName): string {
-  const { table, column: name, key: keyNames } = column;
-  const row = `(${keyNames.join(', ')}) = (${key.map(literalOf).join(', ')})`;
-  const renamed = removeInvisible(text);
-  if (renamed === '') return `delete from public.${table} where ${row};`;
-  return `update public.${table} set ${name} = ${literalOf(renamed)} where ${row};`;
+function textsOf(columns: readonly string[]): string {
+  const texts = columns.map((column) => `${column}::text`);
+  return `array[${texts.join(', ')}]`;
+}
+
+function invisibleNames(columns: readonly string[], texts: readonly string[]): FoundName[] {
+  const names = columns.map((column, index) => ({ column, text: texts[index] ?? '' }));
+  return names.filter(({ text }) => invisibleCharactersOf(text).length > 0);
+}
+
+function describeNames({ table: { table }, invisible }: FoundRow): string[] {
+  return invisible.map(
+    ({ column, text }) => `${table}.${column} ${showInvisible(JSON.stringify(text))}`,
+  );
+}
+
+/**
+ * One statement for all names of a row: with one of them left invisible, PostgreSQL would refuse the row. It also
+ * refuses a name that another row has already: then one of the two has to go.
+ */
+function correctionOf({ table, key, invisible }: FoundRow): string {
+  const row = `(${table.key.join(', ')}) = (${key.map(literalOf).join(', ')})`;
+  const assignments: string[] = [];
+  for (const { column, text } of invisible) {
+    const visible = removeInvisible(text);
+    const name = visible === '' ? table.substitute : literalOf(visible);
+    if (name === undefined) return `delete from public.${table.table} where ${row};`;
+    assignments.push(`${column} = ${name}`);
+  }
+  return `update public.${table.table} set ${assignments.join(', ')} where ${row};`;
 }
 
 /** In a form that people can read and paste: `'A' || chr(8203) || 'B'`. */

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { readCodes } from '../../lookups/read-codes.js';
 import { typed } from '../frame/command.js';
-import { columnOf } from '../frame/connect.js';
+import { columnOf } from '../frame/column-of.js';
 import { KEY_STATE } from '../keys/key-state.js';
 import { type Finding, ok, warning } from './finding.js';
 

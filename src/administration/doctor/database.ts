@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { columnOf } from '../frame/connect.js';
+import { columnOf } from '../frame/column-of.js';
 import { type Finding, ok } from './finding.js';
 
 const SERVER = `select format('PostgreSQL %s, database %s, role %s',

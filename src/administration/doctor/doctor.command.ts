@@ -1,7 +1,7 @@
 import type { Configuration } from '../../configuration/configuration.js';
 import { readConfiguration } from '../../configuration/read-configuration.js';
 import { command } from '../frame/command.js';
-import { type Work, withDatabase } from '../frame/connect.js';
+import { type Work, withReading } from '../frame/connect.js';
 import { ACCESS_TOKEN_REMEDY, examineAccessToken } from './access-token.js';
 import { API_KEY_REMEDY, examineApiKey } from './api-key.js';
 import { examineCharacters } from './characters.js';
@@ -20,7 +20,7 @@ import { examineSequences } from './sequences.js';
 interface DatabaseExamination extends Omit<Examination, 'examine'> {
   /** Each has a transaction of its own: an error in one does not end the others. */
   readonly work: Work<Finding>;
-  /** The subject without a fault of which there is nothing to look at. */
+  /** The subject of an examination further up. If that has a fault, there is nothing to look at here. */
   readonly needs: string;
 }
 
@@ -50,13 +50,13 @@ export const doctor = command({
 async function addDatabase(report: Report, { keys }: GivenCredentials): Promise<void> {
   await report.add({
     subject: 'database',
-    examine: () => withDatabase(examineDatabase),
+    examine: () => withReading(examineDatabase),
     concerns: 'all',
   });
   if (report.hasFault('database')) return;
   for (const { work, needs, ...examination } of DATABASE_EXAMINATIONS) {
     if (!report.hasFault(needs))
-      await report.add({ ...examination, examine: () => withDatabase(work) });
+      await report.add({ ...examination, examine: () => withReading(work) });
   }
   if (report.hasFault('role')) return;
   for (const key of keys) {
@@ -64,7 +64,7 @@ async function addDatabase(report: Report, { keys }: GivenCredentials): Promise<
       subject: 'API key',
       remedy: API_KEY_REMEDY,
       concerns: 'credential',
-      examine: () => withDatabase((client) => examineApiKey(client, key)),
+      examine: () => withReading((client) => examineApiKey(client, key)),
     });
   }
 }

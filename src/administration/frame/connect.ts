@@ -1,3 +1,5 @@
+// One transaction with a connection of its own, as nearly all commands need it. Migrations need a session of several
+// transactions: migrate/migration-session.ts.
 import type { Client } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import { type DatabaseAddress, connectionString } from '../../configuration/database-url.js';
@@ -5,32 +7,37 @@ import { ConnectionSettings } from '../../database/connection-settings.js';
 import { DatabaseSessions } from '../../database/database-sessions.js';
 import { type Session, poolOptions } from '../../database/session.js';
 import { messageOf } from '../../telemetry/error-message.js';
-import { refuse } from './command.js';
-import { commit } from './commit.js';
+import { AdministrationError, refuse } from './command.js';
+import { commit, rollback } from './commit.js';
 import { unusableDatabase } from './connection-advice.js';
+import { LostConnection, hasEndedSession } from './session-end.js';
 import { BEGIN_READING, beginWriting } from './settings.js';
 
 /** A command does not try again, so it waits longer for a connection than the service. */
 export const CONNECTION_LIMIT_MS = 10_000;
+/** What the sessions of commands call themselves in `pg_stat_activity` and in the record of changes. */
 export const APPLICATION = 'order-lookup-administration';
 
-/** With another encoding, lengths and order would be those of bytes. */
+/** The oldest version that is tested, and an encoding in which lengths and order are those of characters. */
 const SUPPORTED = `select where current_setting('server_version_num')::int >= 140000
   and current_setting('server_encoding') = 'UTF8'`;
 
-/** In SQL, or with the service's own readers. Both use the same transaction. */
+/**
+ * Works in SQL, or with the service's own readers: session and manager use the same transaction. An error of PostgreSQL
+ * has to leave the work, since the transaction has failed with it; only what a savepoint protects may be caught.
+ */
 export type Work<T> = (session: Session, manager: EntityManager) => Promise<T>;
 
 interface TransactionOptions<T> {
   readonly begin: string;
-  readonly end: (session: Client) => Promise<unknown>;
+  readonly end: (session: Client) => Promise<void>;
   readonly work: Work<T>;
   readonly address: DatabaseAddress;
 }
 
-/** Reads in one transaction, of one snapshot. */
-export function withDatabase<T>(work: Work<T>, address: DatabaseAddress = process.env): Promise<T> {
-  return inTransaction({ begin: BEGIN_READING, end: commit, work, address });
+/** Reads in one transaction, of one snapshot. What was read counts, also where the connection is lost afterwards. */
+export function withReading<T>(work: Work<T>, address: DatabaseAddress = process.env): Promise<T> {
+  return inTransaction({ begin: BEGIN_READING, end: rollback, work, address });
 }
 
 /** @throws UnknownCommit if COMMIT got no answer */
@@ -43,27 +50,39 @@ export function withRollback<T>(work: Work<T>, address: DatabaseAddress = proces
   return inTransaction({ begin: beginWriting(), end: rollback, work, address });
 }
 
+/** What an error means: there was no transaction yet, the work or its end failed, or the connection was lost. */
+type Stage = 'connecting' | 'working' | 'lost';
+
 async function inTransaction<T>(options: TransactionOptions<T>): Promise<T> {
   const url = checkedConnectionString(options.address);
   const connectionSettings = new ConnectionSettings(options.address);
   const source = dataSourceOf(connectionSettings);
   const sessions = new DatabaseSessions(source, connectionSettings);
-  let hasBegun = false;
+  let stage: Stage = 'connecting';
   try {
     return await sessions.withSession(async (manager, session) => {
       await assertSupported(session);
       await session.query(options.begin);
-      hasBegun = true;
+      stage = 'working';
+      session.once('error', () => {
+        stage = 'lost';
+      });
       const result = await options.work(session, manager);
       await options.end(session);
       return result;
     });
   } catch (error) {
-    if (hasBegun) throw error;
-    throw unusableDatabase(url, error);
+    throw explained(error, stage, url);
   } finally {
     await close(source);
   }
+}
+
+function explained(error: unknown, stage: Stage, url: string): unknown {
+  if (stage === 'connecting') return unusableDatabase(url, error);
+  if (error instanceof AdministrationError) return error;
+  const isLost = stage === 'lost' || hasEndedSession(error);
+  return isLost ? new LostConnection(error) : error;
 }
 
 /** @throws AdministrationError that names the variable, and no part of the connection string */
@@ -79,7 +98,11 @@ function dataSourceOf(connectionSettings: ConnectionSettings): DataSource {
   const options = poolOptions(connectionSettings);
   return new DataSource({
     ...options,
-    extra: { ...options.extra, connectionTimeoutMillis: CONNECTION_LIMIT_MS, query_timeout: 0 },
+    extra: {
+      ...options.extra,
+      connectionTimeoutMillis: CONNECTION_LIMIT_MS,
+      query_timeout: 0, // the service's limit is for its short queries; a statement of a command may take minutes
+    },
     applicationName: APPLICATION,
   });
 }
@@ -89,10 +112,6 @@ export async function assertSupported(session: Client): Promise<void> {
   if (rowCount === 0) throw new Error('PostgreSQL 14 or later and the encoding UTF8 are needed');
 }
 
-function rollback(session: Client): Promise<unknown> {
-  return session.query('rollback');
-}
-
 /** The work is done, so a connection that cannot be closed is nobody's fault. */
 async function close(source: DataSource): Promise<void> {
   try {
@@ -100,14 +119,4 @@ async function close(source: DataSource): Promise<void> {
   } catch {
     // It was lost before
   }
-}
-
-/** The first column of the rows. */
-export async function columnOf<T = string>(
-  client: Client,
-  text: string,
-  values?: unknown[],
-): Promise<T[]> {
-  const { rows } = await client.query<[T]>({ text, values, rowMode: 'array' });
-  return rows.map(([first]) => first);
 }

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { DatabaseError } from 'pg';
 import { messageOf } from '../../telemetry/error-message.js';
-import { AdministrationError, type Command, type Outcome, refuse, typed } from './command.js';
+import { type Command, type Outcome, refuse, typed } from './command.js';
+import { sentenceOf } from './error-sentence.js';
 
 export interface Program {
   /** As in `npm run NAME` and `dist/NAME.js`. */
@@ -14,12 +14,6 @@ export interface Program {
 
 const NO_OPERANDS = { least: 0, most: 0 };
 const NPM_RULE = 'Without "--" npm takes options for its own and does not pass them on.';
-
-/** Against refusals of PostgreSQL, by SQLSTATE. */
-const REMEDIES: Readonly<Record<string, () => string>> = {
-  '42P01': () => `. Apply the migrations first: ${typed('migrate', 'up')}`,
-  42501: () => '. DATABASE_URL has to name a role that may, such as order_lookup_owner.',
-};
 
 /**
  * Runs the command that the first word names, and sets the exit status. A failure is a sentence on standard error, and
@@ -88,19 +82,11 @@ function parseWords(
   } catch (error) {
     // Node.js adds how to escape a positional argument, which would confuse here
     const [fault] = messageOf(error).split(/\.(?: |$)/);
-    return refuse([`${fault}. Usage: ${usage}`, ...npmRule()].join('. '));
+    refuse([`${fault}. Usage: ${usage}`, ...npmRule()].join('. '));
   }
   return refuse([`There are too few words, or too many. Usage: ${usage}`, ...npmRule()].join('. '));
 }
 
 function npmRule(): string[] {
   return process.env['npm_lifecycle_event'] === undefined ? [] : [NPM_RULE];
-}
-
-function sentenceOf(error: unknown): string {
-  if (error instanceof AdministrationError) return messageOf(error);
-  const origin = error instanceof DatabaseError ? 'PostgreSQL refused this: ' : '';
-  const { code = '' } = error as { readonly code?: string }; // TypeORM's errors have it, too
-  const remedy = REMEDIES[code];
-  return `${origin}${messageOf(error)}${remedy ? remedy() : ''}`;
 }

@@ -1,24 +1,27 @@
-// Settings of the transactions of the commands. They are those of one transaction, since behind a pooler the session is
-// another client's afterwards, and they do not depend on what role, database and connection string set.
+// Settings of the transactions of the commands. Each is set for one transaction (`set local`): behind a pooler the
+// session is another client's afterwards. What role, database and connection string set is overridden.
 import { escapeLiteral } from 'pg';
 import { SETTINGS } from '../../database/session.js';
 
+/** No limit for statements: over a large record of changes one takes minutes. Nobody waits for a reading. */
 const READING = [
   SETTINGS,
   'set local statement_timeout = 0',
-  'set local row_security = off',
+  'set local row_security = off', // a policy makes the reading fail; with `on` it would silently see fewer rows
   `set local lock_timeout = '10s'`,
   `set local idle_in_transaction_session_timeout = '1min'`,
 ];
 
 /**
- * The session ends soon after its client or the way to it is gone. Not every platform can notice that during a
- * statement: there `client_connection_check_interval` is refused.
+ * Others wait for a session that writes. So it ends by itself within 15 s where its client, or the way to it, is gone:
+ * by the limit of idle transactions between two statements, by keep-alive during a statement, and at once where the
+ * platform can notice a closed connection during a statement; where it cannot, PostgreSQL refuses
+ * `client_connection_check_interval`. COMMIT_LIMIT_MS of commit.ts has to stay longer than that.
  */
 const WRITING = [
   SETTINGS,
   'set local statement_timeout = 0',
-  'set local row_security = on',
+  'set local row_security = on', // as in psql: `off` would refuse what a migration writes beside a policy of its own
   `set local lock_timeout = '30s'`,
   `set local idle_in_transaction_session_timeout = '10s'`,
   'set local tcp_keepalives_idle = 5',

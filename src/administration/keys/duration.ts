@@ -18,6 +18,6 @@ export const DURATION_UNITS = Object.entries(UNITS)
 export function parseDuration(option: string, text: string): string {
   const [, amount, letter = ''] = /^([1-9]\d{0,3})([mhdwy])$/.exec(text) ?? [];
   if (amount === undefined)
-    return refuse(`${option} is "${text}", no duration such as 90d (${DURATION_UNITS}).`);
+    refuse(`${option} is "${text}", no duration such as 90d (${DURATION_UNITS}).`);
   return `${amount} ${UNITS[letter]}`;
 }

@@ -1,5 +1,5 @@
 import { FLAG, TEXT, command } from '../frame/command.js';
-import { withDatabase } from '../frame/connect.js';
+import { withReading } from '../frame/connect.js';
 import { DURATION_UNITS, parseDuration } from './duration.js';
 import { KEY_STATE } from './key-state.js';
 
@@ -39,7 +39,7 @@ export const list = command({
   summary: `shows all keys, those of a client, or those that end within a time (${DURATION_UNITS}), and their last use`,
   options: { client: TEXT, expiring: TEXT, json: FLAG },
   run: ({ client: name, expiring }) =>
-    withDatabase(async (database) => {
+    withReading(async (database) => {
       const within = expiring === undefined ? null : parseDuration('--expiring', expiring);
       const { rows } = await database.query<ListedKey>(LIST, [name ?? null, within]);
       if (rows.length === 0) return { text: 'There are none.', json: rows };

@@ -17,11 +17,13 @@ export const revoke = command({
   operands: { least: 1, most: 1 },
   summary: 'ends a key now, also one whose end is set for later',
   run: (_values, [id]) =>
-    changeKeys(async (database) => {
-      const { rows } = await database.query<RevokedKey>(REVOKE, [id]);
-      const key = rows[0] ?? refuseUnknownId();
-      return {
-        text: `The key ${key.id} of ${key.client} is revoked since ${key.revokedAt.toISOString()}.`,
-      };
+    changeKeys({
+      work: async (database) => {
+        const { rows } = await database.query<RevokedKey>(REVOKE, [id]);
+        const key = rows[0] ?? refuseUnknownId();
+        const moment = key.revokedAt.toISOString();
+        return { text: `The key ${key.id} of ${key.client} is revoked since ${moment}.` };
+      },
+      remedyIfUnknown: 'Repeat the command: a key that has ended keeps its moment.',
     }),
 });

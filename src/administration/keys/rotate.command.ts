@@ -5,6 +5,7 @@ import {
   changeKeys,
   insertKey,
   refuseUnknownId,
+  remedyAgainstUnseenKey,
   textOfIssued,
 } from './key-changes.js';
 import { KEY_STATE } from './key-state.js';
@@ -28,16 +29,21 @@ export const rotate = command({
   operands: { least: 1, most: 1 },
   summary: `issues a second key of the same client and lifetime, and sets the first one's end (${DURATION_UNITS})`,
   options: { overlap: { ...TEXT, default: '7d' }, json: FLAG },
-  run: ({ overlap }, [id]) =>
-    changeKeys(async (database) => {
-      const { rows } = await database.query<FormerKey>(SET_END, [
-        id,
-        parseDuration('--overlap', overlap),
-      ]);
-      const former = rows[0] ?? refuseUnknownId(', or it has ended, or is being rotated');
-      const issued = await insertKey(database, former);
-      const end = `The first one, ${former.id}, ends at ${former.endsAt.toISOString()}.`;
-      const json = { ...issued, former: { id: former.id, endsAt: former.endsAt } };
-      return { text: `${textOfIssued('Second key', issued)}\n${end}`, json };
-    }),
+  run: ({ overlap }, [id]) => {
+    const interval = parseDuration('--overlap', overlap);
+    return changeKeys({
+      work: async (database) => {
+        const { rows } = await database.query<FormerKey>(SET_END, [id, interval]);
+        const former = rows[0] ?? refuseUnknownId(', or it has ended, or is being rotated');
+        const issued = await insertKey(database, former);
+        const end = `The first one, ${former.id}, ends at ${former.endsAt.toISOString()}.`;
+        const json = { ...issued, former: { id: former.id, endsAt: former.endsAt } };
+        return { text: `${textOfIssued('Second key', issued)}\n${end}`, json };
+      },
+      // A second rotation of the first key would be refused
+      remedyIfUnknown: remedyAgainstUnseenKey(
+        'Then issue another one: the first key has its end. If no new key is there, repeat the command.',
+      ),
+    });
+  },
 });

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Client } from 'pg';
 import { groupBy } from '../../collections/group-by.js';
+import { messageOf } from '../../telemetry/error-message.js';
 import { refuse, typed } from '../frame/command.js';
-import { columnOf } from '../frame/connect.js';
+import { columnOf } from '../frame/column-of.js';
 import { type CsvRecord, type Fault, parseCsv } from './csv-file.js';
 import { type FileRow, rowsOf } from './list-rows.js';
 import { CODE_LISTS, LISTS, type List, MOMENTS, type Row, keyOf, readRows } from './list-tables.js';
@@ -11,32 +12,55 @@ import { arrangeValues } from './value-order.js';
 
 const MAX_FAULTS = 20;
 
+/** A file that was read, and that is of one of the lists. */
+export interface ListFile {
+  readonly path: string;
+  readonly list: List;
+  /** Of the columns. An empty name is a column that has to be empty. */
+  readonly names: readonly string[];
+  readonly records: readonly CsvRecord[];
+  /** Of the form; those of the rows show beside the table. */
+  readonly faults: readonly Fault[];
+}
+
+/** @throws AdministrationError if there is no such file, or its columns are those of no list */
+export async function readListFile(path: string): Promise<ListFile> {
+  const { header, records, faults } = parseCsv(await bytesOf(path));
+  if (!header) {
+    const empty = { line: 1, message: 'the file is empty.' };
+    refuseFile(path, faults.length > 0 ? faults : [empty]);
+  }
+  const names = namesOf(header);
+  const list = listOf(names);
+  if (!list) {
+    refuseFile(path, [...faults, { line: header.line, message: headerFault(names) }]);
+  }
+  return { path, list, names, records, faults };
+}
+
+async function bytesOf(path: string): Promise<Uint8Array> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    return refuse(`${path} cannot be read: ${messageOf(error)}. Nothing was written.`);
+  }
+}
+
 /**
  * What brings a table to what a CSV file says. A file with a fault is refused whole.
  * @param isComplete whether rows that the file lacks go; otherwise they stay
  */
 export async function changesFrom(
   client: Client,
-  path: string,
+  { path, list, names, records, faults }: ListFile,
   isComplete: boolean,
 ): Promise<RowChanges> {
-  const { header, records, faults } = parseCsv(await readFile(path));
-  if (!header)
-    return refuseFile(
-      path,
-      faults.length > 0 ? faults : [{ line: 1, message: 'the file is empty.' }],
-    );
-  const names = namesOf(header);
-  const list = listOf(names);
-  if (!list)
-    return refuseFile(path, [...faults, { line: header.line, message: headerFault(names) }]);
-
   const present = await readRows(client, list);
   const fromFile = rowsOf(list, names, records, present);
   const rows = [...fromFile.rows.values()];
   const allFaults = [...faults, ...fromFile.faults];
   if (list === CODE_LISTS) allFaults.push(...(await unknownLists(client, rows)));
-  if (allFaults.length > 0) return refuseFile(path, allFaults);
+  if (allFaults.length > 0) refuseFile(path, allFaults);
 
   const staying = isComplete
     ? present.filter((row) => fromFile.rows.has(keyOf(list, row)))
@@ -109,5 +133,5 @@ function refuseFile(path: string, faults: readonly Fault[]): never {
   const others = sorted.length - lines.length;
   if (others > 0) lines.push(`… and ${others} more`);
   lines.push('Nothing was written.');
-  return refuse(lines.join('\n'));
+  refuse(lines.join('\n'));
 }

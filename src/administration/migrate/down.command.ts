@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline/promises';
+import { isAgreed } from '../frame/ask.js';
 import { FLAG, command, refuse } from '../frame/command.js';
 import { describeDatabase } from '../frame/connection-advice.js';
 import { checkedConnectionString } from '../frame/connect.js';
@@ -8,7 +8,6 @@ import { type Plan, planDown } from './plan/make-plan.js';
 import { undo } from './run-migrations.js';
 
 const COUNT = /^[1-9]\d{0,3}$/;
-const AGREEMENTS = ['y', 'yes'];
 
 export const down = command({
   usage: '[COUNT] [--yes]',
@@ -18,11 +17,17 @@ export const down = command({
     'where nobody can be asked it wants --yes',
   options: { yes: FLAG },
   run: async ({ yes = false }, [count = '1']) => {
-    if (!COUNT.test(count)) refuse(`"${count}" is not a number of migrations to undo.`);
+    if (!COUNT.test(count)) {
+      refuse(
+        `"${count}" is no number of migrations to undo. Give one from 1 to 9999, or none for one.`,
+      );
+    }
     const plan = await planDown((state) => lastOf(state, Number(count)));
     if (plan.migrations.length === 0) return { text: 'Nothing to do.' };
     showPlan(plan);
-    if (!yes && !(await isAgreed())) {
+    const { stdin: input, stdout: output } = process;
+    const isMeant = yes || (await isAgreed('Undo this? (yes or no) ', { input, output }));
+    if (!isMeant) {
       refuse('Nothing was undone. Where nobody can be asked, add --yes.');
     }
     const undone = await undo(plan.migrations);
@@ -43,17 +48,6 @@ function lastOf(state: MigrationState, count: number): readonly string[] {
 function showPlan(plan: Plan): void {
   const database = describeDatabase(checkedConnectionString(process.env));
   const title = `To undo in ${database}: ${plan.migrations.join(', ')}`;
-  const lines = [title, ...describeEffects(plan, { isFull: false }), '', ''];
-  process.stdout.write(lines.join('\n'));
-}
-
-async function isAgreed(): Promise<boolean> {
-  if (!process.stdin.isTTY) return false;
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  try {
-    const answer = await terminal.question('Undo this? (yes or no) ');
-    return AGREEMENTS.includes(answer.trim().toLowerCase());
-  } finally {
-    terminal.close();
-  }
+  const lines = [title, ...describeEffects(plan, { isFull: false })];
+  process.stdout.write(`${lines.join('\n')}\n\n`); // an empty line before the question or the outcome
 }

@@ -5,17 +5,20 @@ import { MIGRATIONS, pathOf } from './migration-names.js';
 
 interface BaseFile {
   readonly name: string;
-  /** Of its content. */
+  /** By which git knows the content of the file. */
   readonly objectId: string;
 }
 
+/** A line of ls-tree: mode, type, object id, and behind a tab the path, seen from the folder of the migrations. */
+const TREE_LINE = /^\d+ blob (?<objectId>[0-9a-f]+)\t(?<name>.+)\.sql$/;
+
 /**
- * A sentence for each file that a git revision has, and that is another one now. What counts is the merge base: what
- * others added to the revision since the branch left it is no fault of the branch. A changed mode is no change.
+ * A sentence for each file that a git revision has, and that has another content now, or is gone. What counts is the
+ * merge base: what others added to the revision since the branch left it is no fault of the branch.
  */
 export function faultsAgainstBase(revision: string): string[] {
   const git = gitFor(revision);
-  const [mergeBase = ''] = git(['merge-base', 'HEAD', revision]);
+  const [mergeBase = ''] = git(['merge-base', '--end-of-options', 'HEAD', revision]);
   const baseFiles = git(['ls-tree', '-r', mergeBase, '--', '.']).flatMap(baseFileOf);
   const faults: string[] = [];
   for (const { name, objectId } of baseFiles) {
@@ -32,11 +35,11 @@ function describe(name: string, revision: string): string {
   return `${name}.sql of ${revision} was changed or removed. ${remedy}`;
 }
 
-/** A line of ls-tree: mode, type, object id, and behind a tab the path, seen from the folder of the migrations. */
+/** Nothing for a line that is about no migration. */
 function baseFileOf(line: string): BaseFile[] {
-  const [about = '', path = ''] = line.split('\t');
-  const [, , objectId = ''] = about.split(' ');
-  return path.endsWith('.sql') ? [{ name: path.slice(0, -'.sql'.length), objectId }] : [];
+  const found = TREE_LINE.exec(line)?.groups;
+  if (!found) return [];
+  return [{ name: `${found['name']}`, objectId: `${found['objectId']}` }];
 }
 
 type Git = (words: readonly string[]) => string[];
@@ -49,7 +52,10 @@ function gitFor(revision: string): Git {
       encoding: 'utf8',
     });
     if (status === 0) return stdout.split('\n').filter((line) => line !== '');
-    const [fault] = (error?.message ?? stderr).split('\n');
+    // merge-base says nothing where the two have no common history
+    const [fault] = (error?.message || stderr || 'it has no history in common with HEAD').split(
+      '\n',
+    );
     return refuse(
       `git cannot tell what "${revision}" holds: ${fault}. ` +
         '--base needs a revision that this clone has, with its history, such as origin/main.',

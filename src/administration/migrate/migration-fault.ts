@@ -1,13 +1,16 @@
 import type { DatabaseError } from 'pg';
 import { messageOf } from '../../telemetry/error-message.js';
-import { AdministrationError } from '../frame/command.js';
-import { isRefusal } from '../frame/commit.js';
+import { AdministrationError, typed } from '../frame/command.js';
+import { UnknownCommit } from '../frame/commit.js';
+import { isRefusal } from '../frame/session-end.js';
 import type { FileUnderWay } from './run-progress.js';
 
-/** A row of a table may be long, and stands in the detail. */
+/** Of the message, the detail and the hint. A detail may hold the whole row that was refused. */
 const MAX_PART_CHARACTERS = 500;
 /** SQLSTATE invalid_transaction_termination: COMMIT or ROLLBACK in a block of PL/pgSQL, or in a procedure. */
 const TERMINATION = '2D000';
+/** SQLSTATE feature_not_supported. */
+const NOT_SUPPORTED = '0A000';
 /** The function of PostgreSQL that refuses transaction commands in EXECUTE, and COPY from the client. */
 const REFUSING_ROUTINE = 'exec_stmt_dynexecute';
 const ONE_TRANSACTION =
@@ -25,32 +28,69 @@ export class MigrationFault extends AdministrationError {
   }
 }
 
-/** The connection ended while a file ran, which is no fault of the file. Nothing of the file remains. */
-export class InterruptedFile extends AdministrationError {}
+/** The connection ended while a file ran, which is no fault of the file. */
+export class InterruptedFile extends AdministrationError {
+  readonly reason: string;
+
+  constructor(name: string, error: unknown) {
+    const [message] = messageOf(error).split('\n'); // node-pg-migrate adds a stack to some errors
+    const reason = `${name}.sql: ${message}`;
+    super(
+      `${reason}. Nothing of this file was applied. ` +
+        'Run the command again once the database answers.',
+    );
+    this.reason = reason;
+  }
+}
 
 /** What stopped a file, with the line of the file where PostgreSQL names one. */
-export function faultOf(error: unknown, { name, script }: FileUnderWay): AdministrationError {
+export function faultOf(error: unknown, file: FileUnderWay): AdministrationError {
+  if (error instanceof UnknownCommit) return unknownFate(error, file);
   if (error instanceof AdministrationError) return error;
-  if (!isRefusal(error)) {
-    const [message] = messageOf(error).split('\n'); // node-pg-migrate adds a stack to some errors
-    return new InterruptedFile(`${name}.sql: ${message}`);
-  }
-  const hint = isAboutTransactions(error) ? ONE_TRANSACTION : error.hint;
-  const parts = [`${name}.sql${placeOf(error, script)}: ${error.message}`, error.detail, hint];
+  if (isRefusal(error)) return refusedFile(error, file);
+  return new InterruptedFile(file.name, error);
+}
+
+function unknownFate({ message }: UnknownCommit, { name }: FileUnderWay): AdministrationError {
+  const remedy = `What is applied: ${typed('migrate', 'status')}`;
+  return new AdministrationError(`${message}\nIt was the COMMIT of ${name}. ${remedy}`);
+}
+
+function refusedFile(error: DatabaseError, { name, script }: FileUnderWay): MigrationFault {
+  const subject = `${name}.sql${placeOf(error, script)}`;
+  const parts = [`${subject}: ${error.message}`, error.detail, hintOf(error)];
   const shown = parts.filter((part) => part !== undefined);
   const text = shown.map((part) => part.slice(0, MAX_PART_CHARACTERS)).join('\n  ');
   return new MigrationFault(text, error.code);
 }
 
-function isAboutTransactions({ routine, code }: DatabaseError): boolean {
-  return routine === REFUSING_ROUTINE || code === TERMINATION;
+/** PostgreSQL's own hint is about this error, whatever else it may mean. */
+function hintOf(error: DatabaseError): string | undefined {
+  return error.hint ?? (isAboutTransactions(error) ? ONE_TRANSACTION : undefined);
 }
 
-/** Only a position in the text of the file is one: others are in the body of a function. */
+function isAboutTransactions({ routine, code }: DatabaseError): boolean {
+  if (code === TERMINATION) return true;
+  return code === NOT_SUPPORTED && routine === REFUSING_ROUTINE;
+}
+
+/** Empty where the error is in the body of a function: its position counts from there, and is no line of the file. */
 function placeOf({ internalQuery, internalPosition }: DatabaseError, script: string): string {
   if (internalQuery !== script) return '';
-  // PostgreSQL counts characters from 1; in JavaScript some have two units
-  const before = Array.from(script).slice(0, Number(internalPosition) - 1);
-  const line = before.filter((character) => character === '\n').length + 1;
-  return `, line ${line}`;
+  return `, line ${lineAt(Number(internalPosition), script)}`;
+}
+
+/**
+ * PostgreSQL counts characters from 1, and in JavaScript some have two units. A script may have 50 MB, so its
+ * characters are counted and not copied.
+ */
+function lineAt(position: number, script: string): number {
+  let line = 1;
+  let characterCount = 0;
+  for (const character of script) {
+    characterCount += 1;
+    if (characterCount >= position) break;
+    if (character === '\n') line += 1;
+  }
+  return line;
 }

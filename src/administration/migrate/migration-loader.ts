@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import type { MigrationBuilder, RunnerOption } from 'node-pg-migrate';
+import { messageOf } from '../../telemetry/error-message.js';
 import { writingSettings } from '../frame/settings.js';
 import {
   type Direction,
@@ -34,14 +35,14 @@ export const SESSION_SETTINGS = [
   'set default_transaction_read_only = off',
   'set default_transaction_deferrable = off',
   'set statement_timeout = 0',
-  `set lock_timeout = '120s'`, // of the runner's lock; a file has a limit of its own
+  `set lock_timeout = '120s'`, // of the lock of all runs; a file has a limit of its own
   `do $$ begin
     set client_connection_check_interval = '100ms';
   exception when others then null; end $$`,
 ].join('; ');
 
 export interface LoaderOptions {
-  /** Is told when the turn of a file comes. */
+  /** Is told when the turn of a file comes, and what it holds. */
   readonly progress: RunProgress;
   /** The caller's transaction is used: node-pg-migrate sends neither BEGIN nor COMMIT. */
   readonly isInCallersTransaction: boolean;
@@ -60,8 +61,10 @@ export function sqlStrategies(options: LoaderOptions): Strategies {
 
 /** A file is read when its turn comes: there may be many, and large ones. */
 function unitOf(path: string, options: LoaderOptions) {
+  const name = basename(path, '.sql');
   const actionOf = (direction: Direction) => async (builder: MigrationBuilder) => {
-    const file = await readMigrationFile(basename(path, '.sql'));
+    options.progress.begin(name);
+    const file = await readFileOf(name);
     addStatements(builder, file, direction, options);
   };
   return {
@@ -69,6 +72,15 @@ function unitOf(path: string, options: LoaderOptions) {
     filePaths: [path],
     actions: { up: actionOf('up'), down: actionOf('down') },
   };
+}
+
+/** All files were read before the run, but somebody may remove one meanwhile. */
+async function readFileOf(name: string): Promise<MigrationFile> {
+  try {
+    return await readMigrationFile(name);
+  } catch (error) {
+    throw new MigrationFault(`${name}.sql cannot be read: ${messageOf(error)}.`);
+  }
 }
 
 function addStatements(
@@ -80,7 +92,7 @@ function addStatements(
   const { name } = file;
   const sql = file[direction];
   const script = `${sql}\n;select`; // EXECUTE refuses `select … into` where it is the last statement
-  options.progress.begin({ name, script });
+  options.progress.read(name, script);
   if (!hasStatement(sql)) {
     throw new MigrationFault(`${name}.sql has no statement on the way ${direction}.`);
   }

@@ -1,7 +1,7 @@
 // The files compared with the table of node-pg-migrate. A file counts as applied if the table has its name.
 import type { Client } from 'pg';
 import { refuse } from '../frame/command.js';
-import { columnOf } from '../frame/connect.js';
+import { columnOf } from '../frame/column-of.js';
 import { faultsOfFiles } from './migration-file.js';
 import { readNames } from './migration-names.js';
 
@@ -15,7 +15,7 @@ export interface MigrationState {
 }
 
 const TABLE = `select where to_regclass('public.pgmigrations') is not null`;
-/** As node-pg-migrate orders them. */
+/** As node-pg-migrate orders them. `down` undoes the last of this order, so with another one it would undo others. */
 const APPLIED = 'select name from public.pgmigrations order by run_on, id';
 
 export async function readState(session: Client): Promise<MigrationState> {

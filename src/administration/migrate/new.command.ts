@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { FLAG, type Outcome, TEXT, command, refuse } from '../frame/command.js';
-import { changesFrom } from '../lists/list-file.js';
+import { changesFrom, readListFile } from '../lists/list-file.js';
 import { migrationText } from '../lists/migration-text.js';
 import { createMigration } from './create-migration.js';
 import { withRehearsal } from './rehearsal.js';
@@ -26,9 +26,13 @@ interface ListMigration {
   readonly isComplete: boolean;
 }
 
-/** The pending files count, so that the same command does not write the same rows twice. */
+/**
+ * The file is read before the rehearsal, which ends soon. The pending files count, so that the same command does not
+ * write the same rows twice.
+ */
 async function createFrom({ file, subject, isComplete }: ListMigration): Promise<Outcome> {
-  const changes = await withRehearsal((session) => changesFrom(session, file, isComplete));
+  const listFile = await readListFile(file);
+  const changes = await withRehearsal((session) => changesFrom(session, listFile, isComplete));
   const title = `Written from ${JSON.stringify(basename(file))}`;
   const text = migrationText({ title, changes: [changes] });
   if (text !== undefined) return createMigration(subject, text);

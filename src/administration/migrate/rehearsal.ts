@@ -1,13 +1,16 @@
 // Runs work in one transaction that is never committed, as `plan` and `down` need it to see what files would do.
 //
-// The tables are locked first, so changes of others never appear in it. No session waits for it longer than a second:
-// it ends as soon as another session sees one wait for half a second. It ends within 20 s, and leaves no lock.
+// The tables of codes and keys are locked first, so what others change in them never appears in the work. A rehearsal
+// gives way to others: another session looks all the time whether somebody waits for it, and ends it within a second.
+// It ends within 20 s, and leaves no lock.
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Client } from 'pg';
+import { type Client, DatabaseError } from 'pg';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { messageOf } from '../../telemetry/error-message.js';
+import { columnOf } from '../frame/column-of.js';
 import { AdministrationError } from '../frame/command.js';
-import { type Work, columnOf, withDatabase, withRollback } from '../frame/connect.js';
+import { type Work, withReading, withRollback } from '../frame/connect.js';
+import { LostConnection } from '../frame/session-end.js';
 import { InterruptedFile, MigrationFault } from './migration-fault.js';
 import { assertFiles, readState } from './migration-state.js';
 import { runFiles } from './run-migrations.js';
@@ -17,8 +20,10 @@ const LOOK_INTERVAL_MS = 50;
 const LOOK_LIMIT_MS = 5_000;
 
 /**
- * The server ends what the client does not reach: a lost connection, a statement that never ends. A lock is waited for
- * longer than `deadlock_timeout` (1 s), after which autovacuum gives way. Who waits behind us is looked for meanwhile.
+ * With these the server itself ends a rehearsal whose client is gone, and leaves no lock.
+ * - A lock is waited for longer than `deadlock_timeout` (1 s by default): only then autovacuum gives way to us.
+ * - Between two statements the client may compute for a second at most, so what takes longer belongs behind the
+ *   rehearsal.
  */
 export const REHEARSAL_LIMITS = [
   `set local lock_timeout = '3s'`,
@@ -26,7 +31,7 @@ export const REHEARSAL_LIMITS = [
   `set local idle_in_transaction_session_timeout = '1s'`,
 ].join('; ');
 
-/** In an empty database there is nothing to lock yet. */
+/** Others may read, and nobody may write. In an empty database there is nothing to lock yet. */
 const LOCK = `do $$ begin
   lock table public.code_list, public.code_list_value, public.area_property, public.communication_code, public.api_key
     in share row exclusive mode;
@@ -37,18 +42,23 @@ const WAITING = `select from pg_locks where not granted and $1 = any (pg_blockin
 
 /** SQLSTATE unsafe_new_enum_value_usage: a new value of an enum is used before it is committed. */
 const ENUM_VALUE_TOO_NEW = '55P04';
+/** SQLSTATEs of REHEARSAL_LIMITS and of a deadlock: the cause is others or the time, and not a statement. */
+const GAVE_UP = ['55P03', '57014', '40P01'];
+
+/** Others had to wait, or it took too long. */
+class GaveWay extends Error {}
 
 /**
- * Runs work on the database as it will be after the pending files, and takes everything back. Where no file is pending,
- * the work only reads.
+ * Looks at the database as it will be after the pending files. Work must not write: where no file is pending, it gets a
+ * transaction that only reads.
  */
 export async function withRehearsal<T>(
   work: Work<T>,
   address: DatabaseAddress = process.env,
 ): Promise<T> {
   await assertFiles();
-  const { pending } = await withDatabase(readState, address);
-  if (pending.length === 0) return withDatabase(work, address);
+  const { pending } = await withReading(readState, address);
+  if (pending.length === 0) return withReading(work, address);
   return rehearse(async (session, manager) => {
     await rehearseFiles(session);
     return work(session, manager);
@@ -71,21 +81,26 @@ export async function rehearse<T>(
   address: DatabaseAddress = process.env,
 ): Promise<T> {
   try {
-    return await withDatabase(
-      (watcher) =>
-        withRollback(async (session, manager) => {
-          await session.query(REHEARSAL_LIMITS);
-          const [processId = 0] = await columnOf<number>(session, 'select pg_backend_pid()');
-          return untilSomebodyWaits({ watcher, processId }, async () => {
-            await session.query(LOCK);
-            return work(session, manager);
-          });
-        }, address),
-      address,
-    );
+    return await withReading((watcher) => {
+      const watched = watchedBy(watcher, work);
+      return withRollback(watched, address);
+    }, address);
   } catch (error) {
-    throw sentenceOf(error);
+    throw explained(error);
   }
+}
+
+/** The work behind limits and locks, which ends as soon as another session has to wait for it. */
+function watchedBy<T>(watcher: Client, work: Work<T>): Work<T> {
+  return async (session, manager) => {
+    await session.query(REHEARSAL_LIMITS);
+    const [processId] = await columnOf<number>(session, 'select pg_backend_pid()');
+    if (processId === undefined) throw new Error('PostgreSQL does not tell the id of its process');
+    return untilSomebodyWaits({ watcher, processId }, async () => {
+      await session.query(LOCK);
+      return work(session, manager);
+    });
+  };
 }
 
 interface Watch {
@@ -107,24 +122,44 @@ async function untilSomebodyWaits<T>(watch: Watch, work: () => Promise<T>): Prom
 
 /** Ends with an error only: then the work has to end. */
 async function lookForWaiting({ watcher, processId }: Watch, signal: AbortSignal): Promise<never> {
-  const query = { text: WAITING, values: [processId], query_timeout: LOOK_LIMIT_MS };
   const endAtMs = performance.now() + LIMIT_SECONDS * 1_000;
   while (performance.now() < endAtMs) {
     await pause(LOOK_INTERVAL_MS, undefined, { signal });
-    const { rowCount } = await watcher.query(query);
-    if (rowCount !== 0) throw new Error('another session had to wait');
+    const isSomebodyWaiting = await lookOnce(watcher, processId);
+    if (isSomebodyWaiting) throw new GaveWay('another session had to wait');
   }
-  throw new Error(`it took longer than ${LIMIT_SECONDS} s`);
+  throw new GaveWay(`it took longer than ${LIMIT_SECONDS} s`);
 }
 
-function sentenceOf(error: unknown): unknown {
+/** Where nobody can look, others might wait unseen, so the rehearsal ends as well. */
+async function lookOnce(watcher: Client, processId: number): Promise<boolean> {
+  const query = { text: WAITING, values: [processId], query_timeout: LOOK_LIMIT_MS };
+  try {
+    const { rowCount } = await watcher.query(query);
+    return rowCount !== 0;
+  } catch (error) {
+    throw new GaveWay(`it cannot be seen whether others wait: ${messageOf(error)}`);
+  }
+}
+
+/** Faults of files, of the input and of the program are those errors themselves. */
+function explained(error: unknown): unknown {
   if (error instanceof MigrationFault && error.code === ENUM_VALUE_TOO_NEW) {
     return new AdministrationError(`It cannot be told what callers would see: ${error.message}`);
   }
-  const isExplained = error instanceof AdministrationError && !(error instanceof InterruptedFile);
-  if (isExplained) return error;
+  const reason = reasonWithoutEnd(error);
+  if (reason === undefined) return error;
   return new AdministrationError(
-    `The rehearsal came to no end, and nothing was changed: ${messageOf(error)}. ` +
+    `The rehearsal came to no end, and nothing was changed: ${reason}. ` +
       'If others write meanwhile, choose a quieter time, or a copy of the database.',
   );
+}
+
+/** Why the rehearsal was given up, if that is what the error says. */
+function reasonWithoutEnd(error: unknown): string | undefined {
+  if (error instanceof GaveWay) return error.message;
+  if (error instanceof InterruptedFile || error instanceof LostConnection) return error.reason;
+  const isOfPostgres = error instanceof MigrationFault || error instanceof DatabaseError;
+  const hasGivenUp = isOfPostgres && GAVE_UP.includes(error.code ?? '');
+  return hasGivenUp ? messageOf(error) : undefined;
 }

@@ -1,16 +1,17 @@
-// Runs files by node-pg-migrate, each in a transaction of its own together with its row in pgmigrations. The lock of
-// node-pg-migrate, which belongs to the session, serializes the runs.
+// Runs files by node-pg-migrate: for good, each in a transaction of its own together with its row in pgmigrations, or
+// in the transaction of a rehearsal.
 import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate';
-import { type Client, DatabaseError } from 'pg';
+import type { Client } from 'pg';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
-import { AdministrationError, refuse, typed } from '../frame/command.js';
-import { UnknownCommit } from '../frame/commit.js';
+import { AdministrationError, refuse } from '../frame/command.js';
+import { sentenceOf } from '../frame/error-sentence.js';
+import { isRefusal } from '../frame/session-end.js';
 import type { Direction } from './migration-file.js';
 import { faultOf } from './migration-fault.js';
 import { sqlStrategies } from './migration-loader.js';
 import { MIGRATIONS } from './migration-names.js';
 import { withMigrationSession } from './migration-session.js';
-import { assertFiles } from './migration-state.js';
+import { assertFiles, readState } from './migration-state.js';
 import { RunProgress } from './run-progress.js';
 
 export interface FileRun {
@@ -24,8 +25,9 @@ export interface FileRun {
   readonly limits?: string;
 }
 
-const IS_LOCKED = `select where not pg_try_advisory_lock(${PG_MIGRATE_LOCK_ID})`;
-const UNLOCK = `select pg_advisory_unlock(${PG_MIGRATE_LOCK_ID})`;
+/** The lock belongs to the session, and may be taken more than once by it. */
+const TRY_LOCK = `select pg_try_advisory_lock(${PG_MIGRATE_LOCK_ID}) as "isOurs"`;
+const LOCK = `select pg_advisory_lock(${PG_MIGRATE_LOCK_ID})`;
 /** SQLSTATE lock_not_available. */
 const LOCK_TIMEOUT = '55P03';
 
@@ -43,17 +45,38 @@ export function applyPending(address: DatabaseAddress = process.env): Promise<re
   );
 }
 
-/** Undoes these files in this order, but for those that somebody has undone meanwhile. Gives the others. */
+/**
+ * Undoes these files in this order, but for those that somebody has undone meanwhile. Gives the others.
+ * @throws AdministrationError, with nothing undone, if they are no longer the last ones
+ */
 export function undo(
   names: readonly string[],
   address: DatabaseAddress = process.env,
 ): Promise<readonly string[]> {
   return inOwnSession(address, async (session, progress) => {
-    for (const name of names) await runFiles({ session, direction: 'down', name }, progress);
+    const { applied } = await readState(session);
+    const remaining = names.filter((name) => applied.includes(name));
+    assertLast(remaining, applied);
+    for (const name of remaining) await runFiles({ session, direction: 'down', name }, progress);
   });
 }
 
-/** @throws AdministrationError with the file that stopped the run */
+/** A way back is written for what the files before it made, so no other file may have come behind. */
+function assertLast(names: readonly string[], applied: readonly string[]): void {
+  const first = applied.findIndex((name) => names.includes(name));
+  if (first < 0) return;
+  const later = applied.slice(first).filter((name) => !names.includes(name));
+  if (later.length === 0) return;
+  refuse(
+    `${later.join(', ')} was applied meanwhile. Nothing was undone. ` +
+      'Run the command again to see what it would undo now.',
+  );
+}
+
+/**
+ * The files that `run` asks for, one after the other. Up to the first that fails they are applied or undone.
+ * @throws AdministrationError that names that file
+ */
 export async function runFiles(run: FileRun, progress = new RunProgress()): Promise<void> {
   const { session, direction, name, isInCallersTransaction = false, limits = '' } = run;
   try {
@@ -72,12 +95,12 @@ export async function runFiles(run: FileRun, progress = new RunProgress()): Prom
     });
   } catch (error) {
     const { current } = progress;
-    if (current === undefined || error instanceof UnknownCommit) throw error;
-    throw faultOf(error, current);
+    throw current === undefined ? error : faultOf(error, current);
   }
   progress.finish();
 }
 
+/** No other run comes between the first look of the work and its last file. */
 async function inOwnSession(
   address: DatabaseAddress,
   work: (session: Client, progress: RunProgress) => Promise<void>,
@@ -85,35 +108,35 @@ async function inOwnSession(
   await assertFiles();
   const progress = new RunProgress();
   return withMigrationSession(address, async (session) => {
-    await tellIfLocked(session);
+    await takeLock(session);
     try {
       await work(session, progress);
     } catch (error) {
-      throw withProgress(error, progress);
+      throw withDone(error, progress.done);
     }
     return progress.done;
   });
 }
 
-async function tellIfLocked(session: Client): Promise<void> {
-  const { rowCount } = await session.query(IS_LOCKED);
-  if (rowCount === 0) await session.query(UNLOCK);
-  else process.stderr.write('Waiting for another run of migrations, for two minutes at most.\n');
-}
-
-/** What stopped the run, with what it did before. */
-function withProgress(error: unknown, { current, done }: RunProgress): unknown {
-  const isWaiting = current === undefined;
-  if (isWaiting && error instanceof DatabaseError && error.code === LOCK_TIMEOUT) {
+/**
+ * The lock that node-pg-migrate takes for each of its runs. Taken here before, it is not free between two of them. It
+ * is released with the session.
+ */
+async function takeLock(session: Client): Promise<void> {
+  const { rows } = await session.query<{ isOurs: boolean }>(TRY_LOCK);
+  if (rows[0]?.isOurs) return;
+  process.stderr.write('Waiting for another run of migrations, for two minutes at most.\n');
+  try {
+    await session.query(LOCK);
+  } catch (error) {
+    if (!isRefusal(error) || error.code !== LOCK_TIMEOUT) throw error;
     refuse('Another run of migrations did not end within two minutes. Try again later.');
   }
-  if (!(error instanceof AdministrationError)) return error;
-  const lines = [error.message];
-  if (error instanceof UnknownCommit) {
-    lines.push(
-      `It was the COMMIT of ${current?.name}. What is applied: ${typed('migrate', 'status')}`,
-    );
-  }
-  if (done.length > 0) lines.push(`Done in this run: ${done.join(', ')}.`);
-  return new AdministrationError(lines.join('\n'));
+}
+
+/** What stopped a run, and what the run did before. */
+function withDone(error: unknown, done: readonly string[]): unknown {
+  if (done.length === 0) return error;
+  const text = `${sentenceOf(error)}\nDone in this run: ${done.join(', ')}.`;
+  return new AdministrationError(text);
 }

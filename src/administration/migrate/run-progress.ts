@@ -1,6 +1,7 @@
-/** A file whose turn it is, with the SQL that PostgreSQL gets to run. */
+/** A file whose turn it is. */
 export interface FileUnderWay {
   readonly name: string;
+  /** The SQL that PostgreSQL gets to run. Empty until the file has been read. */
   readonly script: string;
 }
 
@@ -18,11 +19,18 @@ export class RunProgress {
     return this.underWay;
   }
 
-  begin(file: FileUnderWay): void {
+  /** Has to come before anything of the file can fail: otherwise the fault would be one of the file before it. */
+  begin(name: string): void {
     this.finish();
-    this.underWay = file;
+    this.underWay = { name, script: '' };
   }
 
+  /** The file that has begun was read. */
+  read(name: string, script: string): void {
+    this.underWay = { name, script };
+  }
+
+  /** The file that is under way was committed. */
   finish(): void {
     if (this.underWay) this.names.push(this.underWay.name);
     this.underWay = undefined;

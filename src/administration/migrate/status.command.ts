@@ -1,12 +1,12 @@
 import { command } from '../frame/command.js';
-import { withDatabase } from '../frame/connect.js';
+import { withReading } from '../frame/connect.js';
 import { type MigrationState, assertFiles, describeMissing, readState } from './migration-state.js';
 
 export const status = command({
   summary: 'lists what is applied and pending; status 1 where an applied file is not here',
   run: async () => {
-    await assertFiles();
-    const state = await withDatabase(readState);
+    await assertFiles(); // a faulty name would be listed as missing, with advice that is wrong
+    const state = await withReading(readState);
     const lines = [...describeState(state), ...describeMissing(state)];
     return { text: lines.join('\n'), status: state.missing.length > 0 ? 1 : 0 };
   },

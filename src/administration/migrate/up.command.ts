@@ -1,7 +1,8 @@
+import { UnservableRows } from '../../lookups/code-rows.js';
 import { readCodes } from '../../lookups/read-codes.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { command, typed } from '../frame/command.js';
-import { withDatabase } from '../frame/connect.js';
+import { withReading } from '../frame/connect.js';
 import { countAllDrift } from './drift/drift.command.js';
 import { describeMissing, readState } from './migration-state.js';
 import { applyPending } from './run-migrations.js';
@@ -12,29 +13,49 @@ export const up = command({
     const names = await applyPending();
     const lines = names.map((name) => `applied  ${name}`);
     if (names.length === 0) lines.push('Nothing to do.');
-    lines.push(...(await describeDatabase()));
+    lines.push(...(await remarksAfter()));
     return { text: lines.join('\n') };
   },
 });
 
-/** What there is to say about the database afterwards. It fails nothing, since the migrations are applied. */
-async function describeDatabase(): Promise<string[]> {
-  const lines = describeMissing(await withDatabase(readState));
-  try {
-    await withDatabase((_session, manager) => readCodes(manager));
-  } catch (error) {
-    lines.push(`The codes in the database cannot be served: ${messageOf(error)}.`);
-  }
-  try {
-    const count = await withDatabase(countAllDrift);
-    if (count > 0) lines.push(driftLine(count));
-  } catch (error) {
-    lines.push(`Drift could not be looked for: ${messageOf(error)}.`);
-  }
-  return lines;
+/** What there is to say about the database afterwards. Nothing of it fails the command: the migrations are applied. */
+async function remarksAfter(): Promise<string[]> {
+  return [
+    ...(await tryToLook('What is applied could not be looked at', remarkOnMissing)),
+    ...(await tryToLook('The codes could not be looked at', remarkOnCodes)),
+    ...(await tryToLook('Drift could not be looked for', remarkOnDrift)),
+  ];
 }
 
-function driftLine(count: number): string {
+async function tryToLook(failure: string, look: () => Promise<string[]>): Promise<string[]> {
+  try {
+    return await look();
+  } catch (error) {
+    return [withFullStop(`${failure}: ${messageOf(error)}`)];
+  }
+}
+
+async function remarkOnMissing(): Promise<string[]> {
+  return describeMissing(await withReading(readState));
+}
+
+async function remarkOnCodes(): Promise<string[]> {
+  try {
+    await withReading((_session, manager) => readCodes(manager));
+    return [];
+  } catch (error) {
+    if (!(error instanceof UnservableRows)) throw error;
+    return [withFullStop(`The codes in the database cannot be served: ${error.message}`)];
+  }
+}
+
+async function remarkOnDrift(): Promise<string[]> {
+  const count = await withReading(countAllDrift);
+  if (count === 0) return [];
   const what = 'a change by hand, or an object that is not what the migrations made';
-  return `There is drift (${count}): ${what}. See: ${typed('migrate', 'drift')}`;
+  return [`There is drift (${count}): ${what}. See: ${typed('migrate', 'drift')}`];
+}
+
+function withFullStop(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`;
 }

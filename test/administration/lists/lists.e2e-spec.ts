@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { stringify } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
-import { changesFrom } from '../../../src/administration/lists/list-file.js';
+import { changesFrom, readListFile } from '../../../src/administration/lists/list-file.js';
 import {
   CODE_LISTS,
   COMMUNICATION_CODES,
@@ -31,7 +31,7 @@ const written = (): string[] =>
 
 /** What the command does with a file, without a process of its own: for many files. */
 const compared = async (text: string | Uint8Array, complete = false) => {
-  const changes = await changesFrom(client, file(text), complete);
+  const changes = await changesFrom(client, await readListFile(file(text)), complete);
   const sql = migrationText({ title: 'Any', changes: [changes] }) ?? '';
   const [up = '', down = ''] = sql.split('-- Down Migration');
   return { changes, up, down };

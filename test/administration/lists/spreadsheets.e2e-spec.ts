@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it } from '@jest/globals';
-import { changesFrom } from '../../../src/administration/lists/list-file.js';
+import { changesFrom, readListFile } from '../../../src/administration/lists/list-file.js';
 import type { Row } from '../../../src/administration/lists/list-tables.js';
 import { createDatabase } from '../../support/database.js';
 
@@ -20,7 +20,7 @@ afterAll(async () => {
 async function rowsOf(text: string): Promise<readonly Row[]> {
   const path = join(folder, 'list.csv');
   writeFileSync(path, text);
-  const { after } = await changesFrom(client, path, false);
+  const { after } = await changesFrom(client, await readListFile(path), false);
   return after;
 }
 

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { objectFaults } from '../../../database/objects.js';
 import { type Outcome, TEXT, command } from '../../frame/command.js';
-import { withDatabase } from '../../frame/connect.js';
+import { withReading } from '../../frame/connect.js';
 import { momentOf } from '../../frame/time.js';
 import { createMigration } from '../create-migration.js';
 import { readState } from '../migration-state.js';
@@ -23,7 +23,7 @@ export const drift = command({
   options: { since: TEXT, 'to-migration': TEXT },
   run: async ({ since, 'to-migration': migrationName }) => {
     const sinceTime = since === undefined ? undefined : momentOf('--since', since);
-    if (migrationName === undefined) return withDatabase((client) => showDrift(client, sinceTime));
+    if (migrationName === undefined) return withReading((client) => showDrift(client, sinceTime));
     // With the pending files, so that the same rows are not written twice
     const text = await withRehearsal((client) => driftMigration(client, sinceTime));
     return createMigration(migrationName, text);

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { DEMO_APPLICATION, KEYS_APPLICATION } from '../../applications.js';
 import { CODE_LISTS, COMMUNICATION_CODES, type Row, type Table } from '../../lists/list-tables.js';
 
-/** A change of the record that no migration made or has written again since. */
+/** A change of the record that no migration made, and whose row none has written since. */
 export interface DriftingChange {
   /** As people read it. */
   readonly line: string;
@@ -12,7 +12,11 @@ export interface DriftingChange {
   readonly after: Row | null;
 }
 
-/** The tables of codes, those that others refer to first. */
+/**
+ * The tables of codes. Those that others refer to come first: in this order a migration can insert rows, and in the
+ * reverse order delete them. A column that a migration adds has to be added here, or `drift --to-migration` leaves it
+ * out.
+ */
 export const CODE_TABLES: readonly Table[] = [
   { name: 'code_list', key: ['name'], columns: ['name'] },
   CODE_LISTS,
@@ -31,14 +35,15 @@ const KEYS_OF_TABLES = RECORDED_TABLES.map(
 
 /**
  * The changes that are drift, of the last 90 days or since $1. A migration is known by its row of pgmigrations in the
- * same transaction, whatever a session claims. It settles every earlier change of a row that it writes.
+ * same transaction, whatever a session claims. It settles every earlier change of a row that it writes. A change that
+ * names two keys is settled only if both are.
  */
 const DRIFT = `
   with key_of (table_name, columns) as (values ${KEYS_OF_TABLES.join(', ')}),
   migration as (
     select transaction_id, begun_at from public.history where table_name = 'pgmigrations'
   ),
-  -- One row for each key that a change names: two where it changed the key
+  -- One row for each side of a change: an update has two, which name the same key unless it changed the key
   named as (
     select
       history.id,
@@ -50,7 +55,7 @@ const DRIFT = `
     unnest(array[old_row, new_row]) as row_there
     where row_there is not null
   ),
-  settled as (
+  with_last_migration as (
     select
       id,
       is_migration,
@@ -60,7 +65,7 @@ const DRIFT = `
   drift as (
     select *
     from public.history
-    where id in (select id from settled where not is_migration and id > coalesce(last_migration, 0))
+    where id in (select id from with_last_migration where not is_migration and id > coalesce(last_migration, 0))
       and changed_at >= coalesce($1::timestamptz, now() - interval '90 days')
       and not (application = '${KEYS_APPLICATION}' and table_name = 'api_key')
       and not (application = '${DEMO_APPLICATION}' and operation = 'INSERT'
@@ -71,7 +76,7 @@ const SHOW_DRIFT = `${DRIFT}
   select
     format('%s  %s (%s)  %s %s %s',
       to_char(changed_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-      database_user,
+      database_user, -- the login is certain; what follows is what the session said about itself
       concat_ws(', ', nullif(application, ''), 'says to be ' || person, 'claims the migration ' || migration),
       operation,
       table_name,

@@ -1,18 +1,19 @@
-// What callers would see change if files were applied or undone. None is: it all happens in a rehearsal.
+// What callers would see change if files were applied or undone. The files run in a rehearsal, so nothing is changed.
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
-import { withDatabase } from '../../frame/connect.js';
+import { columnOf } from '../../frame/column-of.js';
+import { withReading } from '../../frame/connect.js';
 import { type MigrationState, assertFiles, readState } from '../migration-state.js';
 import { REHEARSAL_LIMITS, rehearse } from '../rehearsal.js';
 import { runFiles } from '../run-migrations.js';
 import type { Change } from './changes/change.js';
 import { changesBetween } from './changes/changes-between.js';
 import { refusalsAfter } from './refusals.js';
-import { readServiceView } from './service-view.js';
+import { type ServiceView, readServiceView } from './service-view.js';
 import { warningsOf } from './warnings.js';
 import { WayBack, type WayBackFault } from './way-back.js';
 
-/** What `plan --json` prints. */
+/** What `plan --json` prints. Pipelines read its members, so they keep their names; docs/pipeline.md shows some. */
 export interface Plan {
   readonly migrations: readonly string[];
   /** Applied, but not among the files. */
@@ -29,16 +30,18 @@ export interface Plan {
 /** The plan of all files that are pending, with the way back of each. */
 export async function planUp(): Promise<Plan> {
   await assertFiles();
-  const state = await withDatabase(readState);
+  const state = await withReading(readState);
   if (state.pending.length === 0) return emptyPlan(state);
-  return rehearse(async (session, manager) => {
+  const found = await rehearse(async (session, manager) => {
     const { pending, missing } = await readState(session); // somebody may have applied some
-    const wayBack = new WayBack(session);
-    const effects = await effectsOf({ session, manager }, async () => {
-      for (const name of pending) await wayBack.apply(name);
+    const files = new WayBack(session);
+    const views = await viewsAround({ session, manager }, async () => {
+      for (const name of pending) await files.apply(name);
     });
-    return { migrations: pending, missing, ...effects, wayBack: await wayBack.findFaults() };
+    return { migrations: pending, missing, views, wayBack: await files.findFaults() };
   });
+  const { migrations, missing, views, wayBack } = found;
+  return { migrations, missing, ...effectsOf(views), wayBack };
 }
 
 /** @param choose names the files to undo, the first one first */
@@ -46,15 +49,16 @@ export async function planDown(
   choose: (state: MigrationState) => readonly string[],
 ): Promise<Plan> {
   await assertFiles();
-  return rehearse(async (session, manager) => {
-    const state = await readState(session);
-    const names = choose(state);
-    if (names.length === 0) return emptyPlan(state);
-    const effects = await effectsOf({ session, manager }, async () => {
-      for (const name of names) await undo(session, name);
+  const { state, names, views } = await rehearse(async (session, manager) => {
+    const present = await readState(session);
+    const chosen = choose(present);
+    const around = await viewsAround({ session, manager }, async () => {
+      for (const name of chosen) await undo(session, name);
     });
-    return { migrations: names, missing: state.missing, ...effects, wayBack: [] };
+    return { state: present, names: chosen, views: around };
   });
+  if (names.length === 0) return emptyPlan(state);
+  return { migrations: names, missing: state.missing, ...effectsOf(views), wayBack: [] };
 }
 
 function undo(session: Client, name: string): Promise<void> {
@@ -84,23 +88,36 @@ interface Connection {
   readonly manager: EntityManager;
 }
 
-/** What differs for callers once `act` has run. */
-async function effectsOf({ session, manager }: Connection, act: () => Promise<void>) {
-  const now = await readClock(session);
+/** What the service sees before and after files were run. */
+interface Views {
+  readonly nowMs: number;
+  readonly before: ServiceView;
+  readonly after: ServiceView;
+}
+
+async function viewsAround(
+  { session, manager }: Connection,
+  runAll: () => Promise<void>,
+): Promise<Views> {
+  const nowMs = await readClock(session);
   const before = await readServiceView(session, manager);
-  await act();
+  await runAll();
   const after = await readServiceView(session, manager);
-  const changes = changesBetween(before.codes, after.codes, now);
+  return { nowMs, before, after };
+}
+
+/** What differs for callers. It is found behind the rehearsal, whose session must not be idle for a second. */
+function effectsOf({ nowMs, before, after }: Views) {
+  const changes = changesBetween(before.codes, after.codes, nowMs);
   const refusals = refusalsAfter(before, after);
   const warnings = warningsOf(before.codes, after.codes);
   const isBreaking = changes.some(({ breaks }) => breaks !== undefined);
   return { changes, refusals, warnings, canBreakClients: isBreaking || refusals.length > 0 };
 }
 
-/** The service goes by the clock of the database, too. In milliseconds since the epoch. */
+/** In milliseconds since the epoch. Moments are compared with the database's clock, by which the service goes, too. */
 async function readClock(session: Client): Promise<number> {
-  const { rows } = await session.query<{ now: Date }>('select now()');
-  const [row] = rows;
-  if (!row) throw new Error('the database does not tell the time');
-  return row.now.getTime();
+  const [now] = await columnOf<Date>(session, 'select now()');
+  if (now === undefined) throw new Error('the database does not tell the time');
+  return now.getTime();
 }

@@ -10,12 +10,12 @@ export const plan = command({
     'with --full every line, with --json for programs',
   options: { full: FLAG, json: FLAG },
   run: async ({ full = false }): Promise<Outcome> => {
-    const json = await planUp();
-    if (json.migrations.length === 0) {
-      const lines = ['No migration is pending.', ...describeMissing(json)];
-      return { text: lines.join('\n'), json };
+    const found = await planUp();
+    if (found.migrations.length === 0) {
+      const lines = ['No migration is pending.', ...describeMissing(found)];
+      return { text: lines.join('\n'), json: found };
     }
-    const lines = describePlan(json, { isFull: full });
-    return { text: lines.join('\n'), json, status: json.canBreakClients ? 2 : 0 };
+    const lines = describePlan(found, { isFull: full });
+    return { text: lines.join('\n'), json: found, status: found.canBreakClients ? 2 : 0 };
   },
 });

@@ -1,6 +1,10 @@
 import type { ServiceView } from './service-view.js';
 
-/** What the service or callers would be refused afterwards, as sentences. */
+/**
+ * What the service or callers would be refused afterwards, as sentences. What the service would not read is one also if
+ * that was so before: then the plan could not compare what callers see, so it must not say that nothing breaks. An
+ * object that was wrong before is not: the plan's files did not do it, and `drift` names it.
+ */
 export function refusalsAfter(before: ServiceView, after: ServiceView): string[] {
   const refusals = [...after.refusals];
   refusals.push(...after.objects.filter((fault) => !before.objects.includes(fault)));
@@ -11,7 +15,10 @@ export function refusalsAfter(before: ServiceView, after: ServiceView): string[]
   return refusals;
 }
 
-/** A key that is revoked, changed or deleted, or that ends within 30 days. */
+/**
+ * The clients of keys that are revoked, deleted, or have another hash, and of those whose end was brought forward to
+ * within 30 days. A key that ends within 30 days anyway is none.
+ */
 function clientsOfLostKeys(before: ServiceView, after: ServiceView): string[] {
   const present = new Set(after.keys.map(({ identity }) => identity));
   const lost = before.keys.filter(({ identity }) => !present.has(identity));

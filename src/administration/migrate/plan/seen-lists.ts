@@ -53,6 +53,6 @@ export function titleOf({ area, what, property }: Omit<SeenList, 'entries'>): st
   return what === 'property' ? `${area}, properties` : area;
 }
 
-export function inForceAt(entries: readonly Entry[], moment: number): Entry[] {
-  return entries.filter(({ validity }) => isInForce(validity, moment));
+export function inForceAt(entries: readonly Entry[], momentMs: number): Entry[] {
+  return entries.filter(({ validity }) => isInForce(validity, momentMs));
 }

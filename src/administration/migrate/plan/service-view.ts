@@ -11,7 +11,7 @@ import { messageOf } from '../../../telemetry/error-message.js';
 
 export interface ServiceView {
   readonly codes: CodeRows;
-  /** The keys that are in force now, and those that are in 30 days. */
+  /** The keys that are in force now, and those that are in 30 days: a key may stand here twice. */
   readonly keys: readonly KeyInForce[];
   /** A sentence for each object that is not what the migrations of this release make. */
   readonly objects: readonly string[];
@@ -27,49 +27,70 @@ interface KeyInForce {
 
 const NO_CODES: CodeRows = { properties: [], values: [], records: [] };
 
+/** The role and the setting of row level security go with the savepoint, as does the failure of a read. */
 const AS_SERVICE = `savepoint service_view;
   do $$ begin set local role order_lookup_service; exception when others then null; end $$;
   set local row_security = off; ${SETTINGS}`;
-/** It fails if the connection is lost. */
 const AS_BEFORE = 'rollback to savepoint service_view';
 
-/** The service reads `revision` with the keys. */
+/** The service reads `revision` with the keys, so without its rows it has none. */
 const KEYS_IN_FORCE = `
   select concat_ws(' ', id, encode(key_hash, 'hex'), days) as identity, client
   from public.api_key, unnest(array[0, 30]) as days
   where coalesce(least(expires_at, revoked_at) > now() + make_interval(days => days), true)
     and exists (select from public.revision)`;
 
-/** Reads in the transaction that is open, and leaves it as it was. */
+interface Look<T> {
+  readonly read: () => Promise<T>;
+  /** What counts as read where the service could not read it. */
+  readonly instead: T;
+  /** What that means for the service or its callers. */
+  readonly refusal: string;
+}
+
+/** Reads as the service in the transaction that is open, and leaves the transaction as it was. */
+class ServiceReader {
+  readonly refusals: string[] = [];
+
+  constructor(private readonly session: Client) {}
+
+  async read<T>(look: Look<T>): Promise<T> {
+    await this.session.query(AS_SERVICE);
+    const result = await this.resultOf(look);
+    await this.session.query(AS_BEFORE); // fails where the connection was lost, which then is no refusal
+    return result;
+  }
+
+  private async resultOf<T>({ read, instead, refusal }: Look<T>): Promise<T> {
+    try {
+      return await read();
+    } catch (error) {
+      this.refusals.push(`${refusal}: ${messageOf(error)}`);
+      return instead;
+    }
+  }
+}
+
 export async function readServiceView(
   session: Client,
   manager: EntityManager,
 ): Promise<ServiceView> {
-  const refusals: string[] = [];
-
-  async function asService<T>(refusal: string, read: () => Promise<T>, instead: T): Promise<T> {
-    await session.query(AS_SERVICE);
-    let result = instead;
-    try {
-      result = await read();
-    } catch (error) {
-      refusals.push(`${refusal}: ${messageOf(error)}`);
-    }
-    await session.query(AS_BEFORE);
-    return result;
-  }
-
-  const codes = await asService(
-    'the service would not serve the codes',
-    () => readCodes(manager),
-    NO_CODES,
-  );
-  const keys = await asService(
-    'callers will be refused: the service could not read its keys',
-    () => manager.query<KeyInForce[]>(KEYS_IN_FORCE),
-    [],
-  );
-  const faults = await asService('the objects cannot be read', () => objectFaults(session), []);
+  const reader = new ServiceReader(session);
+  const codes = await reader.read({
+    read: () => readCodes(manager),
+    instead: NO_CODES,
+    refusal: 'the service would not serve the codes',
+  });
+  const keys = await reader.read({
+    read: () => manager.query<KeyInForce[]>(KEYS_IN_FORCE),
+    instead: [],
+    refusal: 'callers will be refused: the service could not read its keys',
+  });
+  const faults = await reader.read({
+    read: () => objectFaults(session),
+    instead: [],
+    refusal: 'the objects cannot be read',
+  });
   const objects = faults.map(({ name, fault }) => `the service relies on it: ${name} ${fault}`);
-  return { codes, keys, objects, refusals };
+  return { codes, keys, objects, refusals: reader.refusals };
 }

@@ -15,12 +15,13 @@ interface AppliedFile {
   readonly digestBefore: string;
 }
 
-const DIGEST_AREAS = `select md5(string_agg(concat_ws(' ', area, property, code_list), ',' order by area, position))
-  from public.area_property`;
+/** In the order of the answers: a way back that leaves another order behind does not restore the codes. */
+const DIGEST_AREAS = `select md5(string_agg(concat_ws(' ', area, property, code_list), ','
+  order by area, position)) as digest from public.area_property`;
 const DIGEST_VALUES = `select md5(string_agg(row(code_list, value, valid_from, valid_until)::text, ','
-  order by code_list, position)) from public.code_list_value`;
+  order by code_list, position)) as digest from public.code_list_value`;
 const DIGEST_RECORDS = `select md5(string_agg(row(code_type, code, description, valid_from, valid_until)::text, ','
-  order by code_type collate "C", code collate "C")) from public.communication_code`;
+  order by code_type collate "C", code collate "C")) as digest from public.communication_code`;
 
 /**
  * Applies files in a rehearsal, one after the other, and remembers where each began, so that afterwards the way back of
@@ -69,7 +70,7 @@ export class WayBack {
     return runFiles({ session, direction, name, limits, isInCallersTransaction: true });
   }
 
-  /** Of what the service would serve. A table that is not there yet, or no longer, is part of it. */
+  /** Of what the service would serve, without the positions themselves: callers see only the order. */
   private async digest(): Promise<string> {
     const digests: string[] = [];
     for (const query of [DIGEST_AREAS, DIGEST_VALUES, DIGEST_RECORDS]) {
@@ -78,14 +79,16 @@ export class WayBack {
     return digests.join(' ');
   }
 
+  /** A table may not be there: the first files make it, and their way back drops it. */
   private async digestOf(query: string): Promise<string> {
     await this.session.query('savepoint digest');
     try {
-      const { rows } = await this.session.query<{ md5: string | null }>(query);
-      return rows[0]?.md5 ?? 'empty';
+      const { rows } = await this.session.query<{ digest: string | null }>(query);
+      return rows[0]?.digest ?? 'empty';
     } catch {
       return 'not readable';
     } finally {
+      // Where the connection was lost, this fails
       await this.session.query('rollback to savepoint digest; release savepoint digest');
     }
   }

@@ -12,14 +12,14 @@ const NOTICE_MS = 30 * 86_400_000;
 
 /**
  * The lists of the plan in their order, and in each list its changes by time.
- * @param now by the clock of the database, in milliseconds since the epoch
+ * @param nowMs by the clock of the database
  */
-export function changesBetween(before: CodeRows, after: CodeRows, now: number): Change[] {
+export function changesBetween(before: CodeRows, after: CodeRows, nowMs: number): Change[] {
   const former = seenListsOf(before);
   const present = seenListsOf(after);
   const changes: Change[] = [];
   for (const title of new Set([...present.keys(), ...former.keys()])) {
-    changes.push(...changesOfList(former.get(title), present.get(title), now));
+    changes.push(...changesOfList(former.get(title), present.get(title), nowMs));
   }
   return changes;
 }
@@ -28,30 +28,30 @@ export function changesBetween(before: CodeRows, after: CodeRows, now: number): 
 function changesOfList(
   formerList: SeenList | undefined,
   presentList: SeenList | undefined,
-  now: number,
+  nowMs: number,
 ): Change[] {
   const list = presentList ?? formerList;
   if (!list) return [];
   const former = formerList ?? { ...list, entries: [] };
   const present = presentList ?? { ...list, entries: [] };
-  const formerEntries = inForceAt(former.entries, now);
-  const presentEntries = inForceAt(present.entries, now);
+  const formerEntries = inForceAt(former.entries, nowMs);
+  const presentEntries = inForceAt(present.entries, nowMs);
   const changes = [
     ...removedFrom(list, formerEntries, presentEntries),
     ...addedTo(list, formerEntries, presentEntries),
     ...descriptionsChanged(list, formerEntries, presentEntries),
     ...orderChanged(list, formerEntries, presentEntries),
-    ...scheduledIn(former, present, now).sort(byTime),
+    ...scheduledIn(former, present, nowMs).sort(byTime),
   ];
-  return changes.map((change) => withDanger(change, now));
+  return changes.map((change) => withDanger(change, nowMs));
 }
 
 function byTime(one: Change, other: Change): number {
   return Date.parse(one.at ?? '') - Date.parse(other.at ?? '');
 }
 
-function withDanger(change: Change, now: number): Change {
-  const aheadMs = change.at === undefined ? 0 : Date.parse(change.at) - now;
+function withDanger(change: Change, nowMs: number): Change {
+  const aheadMs = change.at === undefined ? 0 : Date.parse(change.at) - nowMs;
   if (change.withdrawn || aheadMs >= NOTICE_MS) return change;
   if (change.kind === 'removed') return { ...change, breaks: REMOVAL_BREAKS };
   const isOrderOfValues = change.kind === 'order changed' && change.what === 'value';

@@ -1,0 +1,42 @@
+import { describe, expect, it } from '@jest/globals';
+import { DatabaseError } from 'pg';
+import { faultOf } from './migration-fault.js';
+
+const TRANSACTION = /\n {2}A migration is one transaction\./;
+
+function messageOf(fields: Partial<DatabaseError>): string {
+  const error = Object.assign(new DatabaseError('refused', 1, 'error'), fields);
+  return faultOf(error, { name: '0100_x', script: '\n\nselect 1;\nselect nope;\n' }).message;
+}
+
+describe('the hint about transactions', () => {
+  const routine = 'exec_stmt_dynexecute';
+
+  it.each([{ code: '2D000' }, { code: '0A000', routine }])('is given for %j', (fields) => {
+    expect(messageOf(fields)).toMatch(TRANSACTION);
+  });
+
+  it.each([
+    { code: '22004', routine },
+    { code: '0A000', routine: 'other' },
+    { code: '0A000', routine, hint: 'Use CREATE TABLE … AS instead.' },
+  ])('is not given for %j', (fields) => {
+    expect(messageOf(fields)).not.toMatch(TRANSACTION);
+  });
+
+  it('gives way to that of PostgreSQL', () => {
+    const hint = 'Use CREATE TABLE … AS instead.';
+    expect(messageOf({ code: '0A000', routine, hint })).toBe(`0100_x.sql: refused\n  ${hint}`);
+  });
+});
+
+it('counts lines in characters, also where these have two units', () => {
+  const script = `\n\nselect '😀😀';\nselect nope;`;
+  const position = String(Array.from(script).indexOf('n', 20) + 1);
+  const error = Object.assign(new DatabaseError('refused', 1, 'error'), {
+    code: '42703',
+    internalQuery: script,
+    internalPosition: position,
+  });
+  expect(faultOf(error, { name: '0100_x', script }).message).toBe('0100_x.sql, line 4: refused');
+});

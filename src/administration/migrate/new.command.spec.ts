@@ -1,0 +1,15 @@
+import { expect, it } from '@jest/globals';
+import { testCopy } from '../../../test/support/test-copy.js';
+
+const { copy } = await testCopy();
+
+it('says that a file is not there, also where migrations are pending', async () => {
+  copy.add('0100_pending', 'select 1;');
+  expect(await copy.run('migrate', 'new', 'add_codes', '--from', 'typo.csv')).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: expect.stringMatching(
+      /^typo\.csv cannot be read: .*ENOENT: .*\. Nothing was written\.\n$/,
+    ),
+  });
+});

@@ -1,0 +1,105 @@
+// Runs beside others: each file of these tests waits for a lock, so that something can happen meanwhile.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, it } from '@jest/globals';
+import { PG_MIGRATE_LOCK_ID } from 'node-pg-migrate';
+import { testCopy } from '../../../test/support/test-copy.js';
+import { until } from '../../../test/support/until.js';
+import type * as Run from './run-migrations.js';
+
+const { copy, database } = await testCopy();
+process.env['DATABASE_URL'] = database.url;
+const module = join(copy.folder, 'dist/administration/migrate/run-migrations.js');
+const { applyPending, undo } = (await import(module)) as typeof Run;
+
+const TEST_LOCK = 4711;
+const WAIT = `select pg_advisory_xact_lock(${TEST_LOCK});`;
+const NOTHING = 'select 1;';
+
+const applied = async () => {
+  const rows = await database.query('select name from public.pgmigrations order by id');
+  return rows.map(({ name }) => name);
+};
+const isWaitedFor = async (lock: number) => {
+  const waiting = await database.query(
+    `select from pg_locks where locktype = 'advisory' and not granted and (classid::bigint << 32) + objid::bigint = $1`,
+    [lock],
+  );
+  return waiting.length > 0;
+};
+
+/** Lets a run come to the file that waits, and does something before it goes on. */
+async function meanwhile<T>(run: () => Promise<T>, act: () => unknown): Promise<T> {
+  const holder = await database.session();
+  await holder.query(`select pg_advisory_lock(${TEST_LOCK})`);
+  const running = run();
+  await until(() => isWaitedFor(TEST_LOCK));
+  await act();
+  await holder.query(`select pg_advisory_unlock(${TEST_LOCK})`);
+  return running;
+}
+
+afterEach(async () => {
+  for (const name of ['0101_second', '0100_first']) copy.add(name, NOTHING, NOTHING);
+  const names = (await applied()).filter((name) => /^010/.test(`${name}`));
+  await undo(names.toReversed() as string[]);
+});
+
+it('undoes nothing where another file was applied since it was planned', async () => {
+  copy.add('0100_first', NOTHING, NOTHING);
+  await applyPending();
+  copy.add('0101_second', NOTHING, NOTHING);
+  await applyPending();
+  await expect(undo(['0100_first'])).rejects.toThrow(
+    '0101_second was applied meanwhile. Nothing was undone. Run the command again',
+  );
+  expect((await applied()).slice(-2)).toEqual(['0100_first', '0101_second']);
+  expect(await undo(['0101_second'])).toEqual(['0101_second']);
+  expect(await undo(['0101_second', '0100_first'])).toEqual(['0100_first']);
+});
+
+it('lets no other run come between two files that it undoes', async () => {
+  copy.add('0100_first', NOTHING, NOTHING);
+  copy.add('0101_second', NOTHING, WAIT);
+  await applyPending();
+  const other = await database.session();
+  let seenByOther: Promise<unknown[]> | undefined;
+  await meanwhile(
+    () => undo(['0101_second', '0100_first']),
+    async () => {
+      seenByOther = other.query(`select pg_advisory_lock(${PG_MIGRATE_LOCK_ID})`).then(applied);
+      await until(() => isWaitedFor(PG_MIGRATE_LOCK_ID));
+    },
+  );
+  expect(await seenByOther).not.toContain('0100_first');
+  await other.query(`select pg_advisory_unlock(${PG_MIGRATE_LOCK_ID})`);
+});
+
+it('names the file that cannot be read, and what it did before', async () => {
+  copy.add('0100_first', WAIT, NOTHING);
+  copy.add('0101_second', NOTHING, NOTHING);
+  const running = meanwhile(applyPending, () => rmSync(join(copy.migrations, '0101_second.sql')));
+  await expect(running).rejects.toThrow(
+    /^0101_second\.sql cannot be read: .*ENOENT.*\nDone in this run: 0100_first\.$/,
+  );
+});
+
+it('says what it did before an error that is none of a file', async () => {
+  copy.add('0100_first', NOTHING, NOTHING);
+  copy.add('0101_second', NOTHING, WAIT);
+  await applyPending();
+  const running = meanwhile(
+    () => undo(['0101_second', '0100_first']),
+    () => rmSync(join(copy.migrations, '0100_first.sql')),
+  );
+  await expect(running).rejects.toThrow(
+    /^Definitions of migrations 0100_first have been deleted\.\nDone in this run: 0101_second\.$/,
+  );
+});
+
+it('says that nothing of a file was applied where the connection is lost', async () => {
+  copy.add('0100_first', 'select pg_terminate_backend(pg_backend_pid());', NOTHING);
+  await expect(applyPending()).rejects.toThrow(
+    /^0100_first\.sql: terminating connection .*\. Nothing of this file was applied\. Run the command again /,
+  );
+});
