@@ -2,32 +2,33 @@
 // whoever has only the `instance` finds in one line which credential was refused, why, and whose key it was.
 import { expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
-import { patient } from '../support/clocks.js';
 import { type IssuedKey, issueKey } from '../support/keys.js';
+import { liftLimitsOfIssuers, slowMonotonicClock } from '../support/local-clock.js';
+import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
 import type { Reply } from '../support/raw.js';
-import { testWorld } from '../support/test-world.js';
 
 const PATH: string = PATHS.orderUpdate;
 const LIMIT = 40;
 const keys: Record<string, IssuedKey> = {};
-const world = testWorld(
-  {
-    ...patient,
+liftLimitsOfIssuers();
+slowMonotonicClock();
+const world = localWorld({
+  environment: {
     OAUTH_CLIENTS: 'others, tests',
     OAUTH_REQUIRED_SCOPE: 'lookups.read',
     OAUTH_TOKEN_TYPE: 'at+jwt',
     RATE_LIMIT_PER_MINUTE: String(LIMIT),
   },
-  async (database) => {
+  prepare: async (database) => {
     const past = new Date(Date.now() - 3_600_000).toISOString();
     keys['Revoked Inc'] = await issueKey(database, { client: 'Revoked Inc', revokedAt: past });
     keys['Expired Ltd'] = await issueKey(database, { client: 'Expired Ltd', expiresAt: past });
     for (const client of ['Scopes', 'Limited']) keys[client] = await issueKey(database, { client });
     keys['test'] = world.key;
   },
-);
+});
 
 const token = (claims: object = {}, header: object = {}): Promise<string> =>
   world.issuer.token({ claims: { scope: 'lookups.read', ...claims }, header: { ...header } });

@@ -5,7 +5,27 @@ import { describe, expect, it } from '@jest/globals';
 import { PROJECT, textOf } from '../support/program.js';
 
 /** Folders of which each file of tests stands in the list. */
-const COMPLETE = ['test/black-box', 'test/demo', 'test/deploy', 'test/documentation'];
+const COMPLETE = [
+  'test/black-box',
+  'test/demo',
+  'test/deploy',
+  'test/documentation',
+  'test/snapshots',
+  'test/lookups',
+  'test/auth',
+  'test/management',
+  'test/configuration',
+  'test/telemetry',
+  'src/snapshots',
+  'src/lookups',
+  'src/auth',
+  'src/auth/api-keys',
+  'src/auth/issuers',
+  'src/configuration',
+  'src/database',
+  'src/telemetry',
+  'src/timers',
+];
 const TEST_FILE = /\.(?:spec|e2e-spec|long-spec)\.ts$/;
 
 interface Row {

@@ -48,7 +48,7 @@ const FAULTS = {
 /** `held`: it is answered, as it is now, when the test calls `release`. */
 export type Fault = 'none' | 'held' | keyof typeof FAULTS;
 
-interface TokenParts {
+export interface TokenParts {
   /** Members of the header; undefined leaves one out. */
   header?: Record<string, unknown>;
   /** Claims; undefined leaves one out. */
