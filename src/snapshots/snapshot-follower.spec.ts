@@ -114,6 +114,12 @@ it('a poll that fails is none, and what an earlier process kept is served', asyn
   ]);
 });
 
+it('a first poll that gets no answer: after a second what an earlier process kept is served', async () => {
+  const { snapshot, warnings } = start({ withSession: () => new Promise(() => undefined) });
+  await until(async () => snapshot.value === 'kept');
+  expect(warnings.map(({ message }) => message)).toEqual(['LAST_GOOD_FOLDER is served']);
+});
+
 it('an end while the first poll is under way restores nothing, and says nothing', async () => {
   let fail = (_error: Error): void => undefined;
   const polling = new Promise<void>((_resolve, reject) => {

@@ -111,6 +111,11 @@ interface Refusal {
 }
 
 const EXPIRED = { exp: 1 };
+/** A token whose header says something else. No signature is looked at before. */
+async function withHeader(header: object): Promise<string> {
+  const encoded = Buffer.from(JSON.stringify(header)).toString('base64url');
+  return (await token()).replace(/^[^.]+/, encoded);
+}
 const sends = (text: string | undefined) => async (): Promise<string | undefined> => text;
 
 const REFUSED_KEYS: readonly Refusal[] = [
@@ -148,8 +153,13 @@ const REFUSED_TOKENS: readonly Pick<Refusal, 'reason' | 'authorization'>[] = [
   { reason: 'claims', authorization: () => token({ iat: 'yesterday' }) },
   {
     reason: 'algorithm',
-    authorization: async () => (await token()).replace(/^[^.]+/, 'eyJhbGciOiJub25lIn0'),
+    authorization: () => withHeader({ alg: 'none' }),
   },
+  { reason: 'critical', authorization: () => withHeader({ alg: 'RS256', crit: ['x'] }) },
+  { reason: 'key-id', authorization: () => withHeader({ alg: 'RS256', kid: 7 }) },
+  { reason: 'another-kind', authorization: () => token({ typ: 'ID' }) },
+  { reason: 'no-expiry', authorization: () => token({ exp: undefined }) },
+  { reason: 'not-before', authorization: () => token({ nbf: 4_102_444_800 }) },
   { reason: 'signature', authorization: async () => (await token()).replace(/[^.]+$/, 'AAAA') },
   { reason: 'unknown-key', authorization: () => token({}, { kid: 'no key id' }) },
   { reason: 'signing-keys-not-fetched', authorization: () => token({}, { kid: 'second' }) },

@@ -135,12 +135,6 @@ it('a start while database and issuer are away serves the files, until the datab
   expect(await service.metric('order_lookup_served_from_file')).toBe(1);
 });
 
-it('a start while the database swallows everything serves the files, too', async () => {
-  proxy.mode = 'swallow';
-  const service = await start();
-  await becomesReady(service, ',"fromFile":["codes","keys"]');
-});
-
 it('a file whose stamp the database names counts while its tables are locked, and is confirmed', async () => {
   proxy.mode = 'pass';
   const writer = await start();
