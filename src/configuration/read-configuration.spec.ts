@@ -48,32 +48,48 @@ it('names everything that is missing or wrong at once', () => {
 });
 
 it.each([
-  ['PORT', '0x10', 'a whole number from 0 to 65535'],
-  ['MANAGEMENT_PORT', '3000', 'a port other than PORT'],
-  ['BASE_PATH', 'lookups/', 'a path such as /lookups'],
-  ['PUBLIC_BASE_URL', 'https://a.example/"b', 'an address in ASCII'],
-  ['PUBLIC_BASE_URL', 'https://a.example\n/b', 'an address in ASCII'],
-  ['PUBLIC_BASE_URL', 'https://bücher.example', 'an address in ASCII'],
-  ['PUBLIC_BASE_URL', 'https://a.example/', 'no slash at its end'],
-  ['OAUTH_ISSUER', 'https://a.example,', 'an https address'],
-  ['OAUTH_ISSUER', 'http://issuer:9000', 'OAUTH_ALLOW_HTTP=true'],
-  ['OAUTH_ISSUER', 'https://a.example,https://a.example', 'names each issuer once'],
-  ['OAUTH_ISSUER', 'https://a.example,urn:x', 'a name with a key set in OAUTH_JWKS_URI'],
-  ['OAUTH_AUDIENCE', 'a b', 'several with commas'],
-  ['OAUTH_AUDIENCE', 'a,,b', 'several with commas'],
-  ['OAUTH_CLIENTS', 'a,', 'a list of client ids'],
-  ['OAUTH_JWKS_URI', 'http://a.example/keys', 'an https address'],
-  ['OAUTH_REQUIRED_SCOPE', 'a,b', 'no comma'],
-  ['OAUTH_TOKEN_TYPE', 'JWT', 'at+jwt (RFC 9068)'],
-  ['OAUTH_REQUIRED_SCOPE', 'a b', 'one scope'],
-  ['OAUTH_ALLOW_HTTP', 'yes', 'true or false'],
-  ['CORS_ORIGINS', 'https://a.example/x', 'origins such as https://portal.example.com'],
-  ['LOG_LEVEL', 'loud', 'one of fatal, error, warn, info, debug, trace, silent'],
-  ['DOCUMENTATION', 'no', 'on or off'],
-])('refuses %s=%s', (name, value, what) => {
+  { name: 'PORT', value: '0x10', needed: 'a whole number from 0 to 65535' },
+  { name: 'MANAGEMENT_PORT', value: '3000', needed: 'a port other than PORT' },
+  { name: 'BASE_PATH', value: 'lookups/', needed: 'a path such as /lookups' },
+  { name: 'PUBLIC_BASE_URL', value: 'https://a.example/"b', needed: 'an address in ASCII' },
+  { name: 'PUBLIC_BASE_URL', value: 'https://a.example\n/b', needed: 'an address in ASCII' },
+  { name: 'PUBLIC_BASE_URL', value: 'https://bücher.example', needed: 'an address in ASCII' },
+  { name: 'PUBLIC_BASE_URL', value: 'https://a.example/', needed: 'no slash at its end' },
+  { name: 'OAUTH_ISSUER', value: 'https://a.example,', needed: 'an https address' },
+  { name: 'OAUTH_ISSUER', value: 'http://issuer:9000', needed: 'OAUTH_ALLOW_HTTP=true' },
+  {
+    name: 'OAUTH_ISSUER',
+    value: 'https://a.example,https://a.example',
+    needed: 'names each issuer once',
+  },
+  {
+    name: 'OAUTH_ISSUER',
+    value: 'https://a.example,urn:x',
+    needed: 'a name with a key set in OAUTH_JWKS_URI',
+  },
+  { name: 'OAUTH_AUDIENCE', value: 'a b', needed: 'several with commas' },
+  { name: 'OAUTH_AUDIENCE', value: 'a,,b', needed: 'several with commas' },
+  { name: 'OAUTH_CLIENTS', value: 'a,', needed: 'a list of client ids' },
+  { name: 'OAUTH_JWKS_URI', value: 'http://a.example/keys', needed: 'an https address' },
+  { name: 'OAUTH_REQUIRED_SCOPE', value: 'a,b', needed: 'no comma' },
+  { name: 'OAUTH_TOKEN_TYPE', value: 'JWT', needed: 'at+jwt (RFC 9068)' },
+  { name: 'OAUTH_REQUIRED_SCOPE', value: 'a b', needed: 'one scope' },
+  { name: 'OAUTH_ALLOW_HTTP', value: 'yes', needed: 'true or false' },
+  {
+    name: 'CORS_ORIGINS',
+    value: 'https://a.example/x',
+    needed: 'origins such as https://portal.example.com',
+  },
+  {
+    name: 'LOG_LEVEL',
+    value: 'loud',
+    needed: 'one of fatal, error, warn, info, debug, trace, silent',
+  },
+  { name: 'DOCUMENTATION', value: 'no', needed: 'on or off' },
+])('refuses $name=$value', ({ name, value, needed }) => {
   const [fault = '', ...more] = faults({ ...complete, [name]: value });
   expect(fault.startsWith(`${name} is "${value}": `)).toBe(true);
-  expect(fault).toContain(what);
+  expect(fault).toContain(needed);
   expect(fault).toMatch(/ is needed$/);
   expect(more).toEqual([]);
 });
@@ -172,12 +188,32 @@ it.each(['DATABASE_URL', 'OAUTH_ISSUER', 'OAUTH_JWKS_URI', 'PUBLIC_BASE_URL', 'C
 );
 
 it.each([
-  ['', '/lookups', '', '/lookups'],
-  ['https://x.example', '/lookups', 'https://x.example', 'https://x.example/lookups'],
-  ['https://x.example/lookups', '/lookups', 'https://x.example', 'https://x.example/lookups'],
-  ['https://lookups', '/lookups', 'https://lookups', 'https://lookups/lookups'],
-  ['https://x.example/gw/a', '/a', 'https://x.example/gw', 'https://x.example/gw/a'],
-])('PUBLIC_BASE_URL=%s with BASE_PATH=%s', (PUBLIC_BASE_URL, BASE_PATH, server, base) => {
-  const read = readConfiguration({ ...complete, PUBLIC_BASE_URL, BASE_PATH });
+  { url: '', path: '/lookups', server: '', base: '/lookups' },
+  {
+    url: 'https://x.example',
+    path: '/lookups',
+    server: 'https://x.example',
+    base: 'https://x.example/lookups',
+  },
+  {
+    url: 'https://x.example/lookups',
+    path: '/lookups',
+    server: 'https://x.example',
+    base: 'https://x.example/lookups',
+  },
+  {
+    url: 'https://lookups',
+    path: '/lookups',
+    server: 'https://lookups',
+    base: 'https://lookups/lookups',
+  },
+  {
+    url: 'https://x.example/gw/a',
+    path: '/a',
+    server: 'https://x.example/gw',
+    base: 'https://x.example/gw/a',
+  },
+])('PUBLIC_BASE_URL=$url with BASE_PATH=$path', ({ url, path, server, base }) => {
+  const read = readConfiguration({ ...complete, PUBLIC_BASE_URL: url, BASE_PATH: path });
   expect([read.serverAddress, read.baseAddress]).toEqual([server, base]);
 });

@@ -145,6 +145,21 @@ describe('the codes that are served', () => {
     await fc.assert(property, { numRuns: 100 });
   });
 
+  it.each([
+    { what: 'before', offsetMs: -1, served: '{"p0":["A"]}' },
+    { what: 'at', offsetMs: 0, served: '{"p0":["B"]}' },
+  ])('$what the moment at which one begins and one ends: $served', async ({ offsetMs, served }) => {
+    const { clock, service, read } = await start();
+    const momentMs = START_MS + 1_000;
+    const ends = { validFromMs: -Infinity, validUntilMs: momentMs };
+    const begins = { validFromMs: momentMs, validUntilMs: Infinity };
+    read(rowsOf(new Map(Object.entries({ A: ends, B: begins }))));
+    const [area] = AREAS;
+    service.supportedValues(area); // long before the moment
+    clock.nowMs = momentMs + offsetMs;
+    expect(textOf(service.supportedValues(area))).toBe(served);
+  });
+
   it('are of the clock at the first request, where rows come from a file before the clock is known', async () => {
     const { clock, service, restore, metric } = await start();
     restore(rowsOf(new Map([['A', { validFromMs: START_MS + 1_000, validUntilMs: Infinity }]])));

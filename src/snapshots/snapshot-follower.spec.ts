@@ -158,9 +158,9 @@ it('a poll that fails is none, and what an earlier process saved is served befor
 });
 
 it.each([
-  { savedAtMonotonicMs: -901_000, ageSeconds: expect.any(Number) },
-  { savedAtMonotonicMs: -Infinity, ageSeconds: undefined },
-])('what is too old is not said to be served: %j', async ({ savedAtMonotonicMs, ageSeconds }) => {
+  { age: 'of a second too much', savedAtMonotonicMs: -901_000, ageSeconds: expect.any(Number) },
+  { age: 'that nobody knows', savedAtMonotonicMs: -Infinity, ageSeconds: undefined },
+])('what has an age $age is not said to be served', async ({ savedAtMonotonicMs, ageSeconds }) => {
   const { warnings } = start({ withSession: unreachable, savedAtMonotonicMs });
   await until(async () => warnings.length > 1);
   const [first, second] = warnings;
@@ -179,6 +179,12 @@ it('what has no greatest age is served, however old it is', async () => {
     'LAST_GOOD_FOLDER is served',
     'database (codes): failed, retrying',
   ]);
+});
+
+it('a first poll that gets no answer: after a second what an earlier process kept is served', async () => {
+  const { snapshot, warnings } = start({ withSession: () => new Promise(() => undefined) });
+  await until(async () => snapshot.value === 'saved');
+  expect(warnings.map(({ message }) => message)).toEqual(['LAST_GOOD_FOLDER is served']);
 });
 
 it('an end while the first poll is under way restores nothing, and says nothing', async () => {

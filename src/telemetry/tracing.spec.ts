@@ -95,6 +95,26 @@ it('says when the collector refuses spans, and when it takes them again', async 
   await tracing.stop();
 });
 
+it.each([
+  { behaviour: 'refuses', reason: /./ },
+  { behaviour: 'hangs', reason: /timed out/ },
+] as const)('a collector that $behaviour is told in the log, and holds up nobody', async (row) => {
+  const reasons: unknown[] = [];
+  const ignore = (): void => undefined;
+  const warn = ({ message, reason }: LogEntry): void => {
+    if (message === 'sending traces: failed, retrying') reasons.push(reason);
+  };
+  const logger = { log: ignore, warn, error: warn } as unknown as ServiceLogger;
+  collector.behaviour = row.behaviour;
+  const variables = { ...collector.environment, OTEL_EXPORTER_OTLP_TIMEOUT: '300' };
+  const tracing = await create(variables, logger);
+  tracing.startRequest({ method: 'GET', headers: {} })?.end(ANSWERED);
+  await until(async () => reasons.length > 0);
+  expect(reasons[0]).toMatch(row.reason);
+  tracing.startRequest({ method: 'GET', headers: {} })?.end(ANSWERED);
+  await tracing.stop(); // the collector does not take the last span
+});
+
 it('says in both logs that it replaces the diagnostics of an agent', async () => {
   const texts: string[] = [];
   const ignore = (): void => undefined;

@@ -13,13 +13,15 @@ import { type JWK, exportJWK } from 'jose';
 import { discover } from '../../src/auth/issuers/discovery.js';
 import { Configuration } from '../../src/configuration/configuration.js';
 import { openApiDocument } from '../../src/documentation/openapi-document.js';
-import { type Fault, Issuer, type SigningKey, signingKey } from '../support/issuer.js';
+import { type Fault, Issuer, type SigningKey, signingKey, signingKeys } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
 
 const MINUTE_SECONDS = 60;
 const METADATA = '/.well-known/openid-configuration';
 
 let issuer: Issuer;
+/** Those that it has when a test begins. */
+let firstKeys: SigningKey[];
 let other: Issuer;
 let otherToken: string;
 let stranger: SigningKey;
@@ -29,10 +31,11 @@ beforeAll(async () => {
   other = await Issuer.start();
   otherToken = await other.token();
   stranger = await signingKey('RS256', 'stranger');
+  firstKeys = await signingKeys();
 });
 afterAll(() => other.close());
 beforeEach(async () => {
-  issuer = await Issuer.start();
+  issuer = await Issuer.start(firstKeys);
   Verifier.turnClock();
   verifier = await new Verifier([issuer, other]).start();
 });

@@ -2,32 +2,33 @@
 // whoever has only the `instance` finds in one line which credential was refused, why, and whose key it was.
 import { expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
-import { patient } from '../support/clocks.js';
 import { type IssuedKey, issueKey } from '../support/keys.js';
+import { liftLimitsOfIssuers, slowMonotonicClock } from '../support/local-clock.js';
+import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
 import type { Reply } from '../support/raw.js';
-import { testWorld } from '../support/test-world.js';
 
 const PATH: string = PATHS.orderUpdate;
 const LIMIT = 40;
 const keys: Record<string, IssuedKey> = {};
-const world = testWorld(
-  {
-    ...patient,
+liftLimitsOfIssuers();
+slowMonotonicClock();
+const world = localWorld({
+  environment: {
     OAUTH_CLIENTS: 'others, tests',
     OAUTH_REQUIRED_SCOPE: 'lookups.read',
     OAUTH_TOKEN_TYPE: 'at+jwt',
     RATE_LIMIT_PER_MINUTE: String(LIMIT),
   },
-  async (database) => {
+  prepare: async (database) => {
     const past = new Date(Date.now() - 3_600_000).toISOString();
     keys['Revoked Inc'] = await issueKey(database, { client: 'Revoked Inc', revokedAt: past });
     keys['Expired Ltd'] = await issueKey(database, { client: 'Expired Ltd', expiresAt: past });
     for (const client of ['Scopes', 'Limited']) keys[client] = await issueKey(database, { client });
     keys['test'] = world.key;
   },
-);
+});
 
 const token = (claims: object = {}, header: object = {}): Promise<string> =>
   world.issuer.token({ claims: { scope: 'lookups.read', ...claims }, header: { ...header } });
@@ -110,6 +111,11 @@ interface Refusal {
 }
 
 const EXPIRED = { exp: 1 };
+/** A token whose header says something else. No signature is looked at before. */
+async function withHeader(header: object): Promise<string> {
+  const encoded = Buffer.from(JSON.stringify(header)).toString('base64url');
+  return (await token()).replace(/^[^.]+/, encoded);
+}
 const sends = (text: string | undefined) => async (): Promise<string | undefined> => text;
 
 const REFUSED_KEYS: readonly Refusal[] = [
@@ -147,8 +153,13 @@ const REFUSED_TOKENS: readonly Pick<Refusal, 'reason' | 'authorization'>[] = [
   { reason: 'claims', authorization: () => token({ iat: 'yesterday' }) },
   {
     reason: 'algorithm',
-    authorization: async () => (await token()).replace(/^[^.]+/, 'eyJhbGciOiJub25lIn0'),
+    authorization: () => withHeader({ alg: 'none' }),
   },
+  { reason: 'critical', authorization: () => withHeader({ alg: 'RS256', crit: ['x'] }) },
+  { reason: 'key-id', authorization: () => withHeader({ alg: 'RS256', kid: 7 }) },
+  { reason: 'another-kind', authorization: () => token({ typ: 'ID' }) },
+  { reason: 'no-expiry', authorization: () => token({ exp: undefined }) },
+  { reason: 'not-before', authorization: () => token({ nbf: 4_102_444_800 }) },
   { reason: 'signature', authorization: async () => (await token()).replace(/[^.]+$/, 'AAAA') },
   { reason: 'unknown-key', authorization: () => token({}, { kid: 'no key id' }) },
   { reason: 'signing-keys-not-fetched', authorization: () => token({}, { kid: 'second' }) },

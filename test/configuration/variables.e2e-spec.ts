@@ -7,7 +7,7 @@ import { PATHS } from '../support/paths.js';
 import { textOf } from '../support/program.js';
 import { freePort } from '../support/postgres-server.js';
 import type { RunningService } from '../support/service.js';
-import { testWorld } from '../support/test-world.js';
+import { processWorld } from '../support/test-world.js';
 
 const COVERED: Record<string, readonly string[]> = {
   'test/snapshots/cold-start.e2e-spec.ts': ['DATABASE_URL', 'LAST_GOOD_FOLDER'],
@@ -21,7 +21,7 @@ const COVERED: Record<string, readonly string[]> = {
   ],
   'test/auth/keys.e2e-spec.ts': ['API_KEY_MAX_AGE_SECONDS'],
   'test/http/door.e2e-spec.ts': ['CORS_ORIGINS', 'TRUSTED_PROXY_HOPS'],
-  'test/management/shutdown.e2e-spec.ts': ['DRAIN_SECONDS', 'KEEP_ALIVE_SECONDS'],
+  'test/management/draining.e2e-spec.ts': ['DRAIN_SECONDS', 'KEEP_ALIVE_SECONDS'],
   'test/telemetry/tracing.e2e-spec.ts': ['LOG_LEVEL'],
   'src/configuration/read-configuration.spec.ts': ['OAUTH_ALLOW_HTTP'],
   'src/telemetry/tracing.spec.ts': ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_SDK_DISABLED'],
@@ -34,7 +34,7 @@ const LOOKUP = `/base${PATHS.orderUpdate}`;
 const TRACES = Array.from({ length: 5 }, () => randomBytes(16).toString('hex'));
 
 const collector = await Collector.start();
-const world = testWorld();
+const world = processWorld({ replicas: 0 });
 /** Has the values of all rows. */
 let service: RunningService;
 const valueOf: Record<string, string> = {};
@@ -154,7 +154,11 @@ const ROWS: readonly Row[] = [
 
 beforeAll(async () => {
   for (const { variable, value } of ROWS) valueOf[variable] = await value();
-  service = await world.replica({ ...collector.environment, ...valueOf });
+  service = await world.replica({
+    ...collector.environment,
+    ...valueOf,
+    NODE_EXTRA_CA_CERTS: '/no/ca.pem',
+  });
   for (const traceId of [undefined, ...TRACES]) {
     const traceparent = traceId && `00-${traceId}-00f067aa0ba902b7-01`;
     await world.get('/nothing', { headers: { traceparent }, service });
@@ -177,8 +181,7 @@ it.each(ROWS)('the variable $variable has an effect', ({ variable, check }) =>
 );
 
 it('the log says of what is set for Node.js itself that it cannot work', async () => {
-  const other = await world.start({ NODE_EXTRA_CA_CERTS: '/no/ca.pem' });
-  const { level } = await other.waitForLog(({ msg }) =>
+  const { level } = await service.waitForLog(({ msg }) =>
     msg.startsWith('NODE_EXTRA_CA_CERTS names /no/ca.pem, which cannot be read'),
   );
   expect(level).toBe('warn');

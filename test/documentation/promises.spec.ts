@@ -14,6 +14,21 @@ const COMPLETE = [
   'test/deploy',
   'test/documentation',
   'test/http',
+  'test/snapshots',
+  'test/lookups',
+  'test/auth',
+  'test/management',
+  'test/configuration',
+  'test/telemetry',
+  'src/snapshots',
+  'src/lookups',
+  'src/auth',
+  'src/auth/api-keys',
+  'src/auth/issuers',
+  'src/configuration',
+  'src/database',
+  'src/telemetry',
+  'src/timers',
 ];
 const TEST_FILE = /\.(?:spec|e2e-spec|long-spec|tools-spec|world-spec)\.ts$/;
 

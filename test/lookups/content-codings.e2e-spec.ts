@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
-import { until } from '../support/service.js';
 import { entityTagOf } from '../support/traffic.js';
-import { testWorld } from '../support/test-world.js';
+import { until } from '../support/until.js';
 
 const LIST = PATHS.communicationCodes;
 const CODINGS = ['gzip', 'br'];
@@ -38,13 +38,14 @@ function recordsOf(bytes: number): string {
     .join();
 }
 
-const world = testWorld({}, (database) =>
-  database.query(
-    `insert into communication_code
-       select 'LARGE', 'C' || n, 'Sample: code number ' || n from generate_series(1, 1000) as n;
-     insert into communication_code values ${recordsOf(16_384)}, ${recordsOf(16_383)}`,
-  ),
-);
+const world = localWorld({
+  prepare: (database) =>
+    database.query(
+      `insert into communication_code
+         select 'LARGE', 'C' || n, 'Sample: code number ' || n from generate_series(1, 1000) as n;
+       insert into communication_code values ${recordsOf(16_384)}, ${recordsOf(16_383)}`,
+    ),
+});
 
 async function ask(
   path: string,
@@ -127,52 +128,58 @@ describe('Accept-Encoding', () => {
   beforeAll(() => codingsOf(LIST));
 
   it.each([
-    ['gzip', 'gzip'],
-    ['GZIP', 'gzip'],
-    ['gzip, deflate, br, zstd', 'gzip'],
-    ['br;q=1.0, gzip;q=0.8, *;q=0.1', 'br'],
-    ['gzip;q=0.5,br;q=0.6', 'br'],
-    ['*', 'gzip'],
-    ['*, gzip;q=0', 'br'],
-    ['identity;q=0, br', 'br'],
-    ['gzip;q=0', 'identity'],
-    ['gzip;q=0.5, identity', 'identity'],
-    ['deflate, zstd', 'identity'],
-    ['', 'identity'],
-    ['identity;q=0', 'identity'],
-    ['*;q=0', 'identity'],
-    [',;q=, gzip q, =;;"', 'identity'],
-    ['x'.repeat(10_000), 'identity'],
-    [',gzip;q=0'.repeat(1_000), 'identity'],
-  ])('%j is answered in %s', async (accepted, coding) => {
+    { accepted: 'gzip', coding: 'gzip' },
+    { accepted: 'GZIP', coding: 'gzip' },
+    { accepted: 'gzip, deflate, br, zstd', coding: 'gzip' },
+    { accepted: 'br;q=1.0, gzip;q=0.8, *;q=0.1', coding: 'br' },
+    { accepted: 'gzip;q=0.5,br;q=0.6', coding: 'br' },
+    { accepted: '*', coding: 'gzip' },
+    { accepted: '*, gzip;q=0', coding: 'br' },
+    { accepted: 'identity;q=0, br', coding: 'br' },
+    { accepted: 'gzip;q=0', coding: 'identity' },
+    { accepted: 'gzip;q=0.5, identity', coding: 'identity' },
+    { accepted: 'deflate, zstd', coding: 'identity' },
+    { accepted: '', coding: 'identity' },
+    { accepted: 'identity;q=0', coding: 'identity' },
+    { accepted: '*;q=0', coding: 'identity' },
+    { accepted: ',;q=, gzip q, =;;"', coding: 'identity' },
+    { accepted: 'x'.repeat(10_000), coding: 'identity' },
+    { accepted: ',gzip;q=0'.repeat(1_000), coding: 'identity' },
+  ])('$accepted is answered in $coding', async ({ accepted, coding }) => {
     expect(await ask(LIST, accepted)).toMatchObject({ status: 200, coding });
   });
 });
 
 describe('the size from which answers have codings', () => {
   it.each([
-    ['16384', true],
-    ['16383', false],
-  ])('%s bytes: %s', async (type, has) => {
-    const path = `${LIST}?codeType=${type}`;
+    { bytes: '16384', hasCodings: true },
+    { bytes: '16383', hasCodings: false },
+  ])('$bytes bytes: $hasCodings', async ({ bytes, hasCodings }) => {
+    const path = `${LIST}?codeType=${bytes}`;
     const plain = await ask(path);
-    expect(plain.headers).toMatchObject({ 'content-length': type, vary: VARY });
+    expect(plain.headers).toMatchObject({ 'content-length': bytes, vary: VARY });
     const known = { 'If-None-Match': plain.headers.etag ?? '' };
     const again = await ask(path, 'identity', known, 'HEAD');
     expect(again).toMatchObject({ status: 304, headers: { vary: VARY } });
-    if (has) await codingsOf(path);
+    if (hasCodings) await codingsOf(path);
     for (const coding of CODINGS) {
-      expect((await ask(path, coding)).coding).toBe(has ? coding : 'identity');
+      expect((await ask(path, coding)).coding).toBe(hasCodings ? coding : 'identity');
       const { status } = await ask(path, coding, { 'If-None-Match': tagIn(coding, plain) });
-      expect(status).toBe(has ? 304 : 200);
+      expect(status).toBe(hasCodings ? 304 : 200);
     }
   });
 });
 
 it.each([
-  ['A change', `update communication_code set description = 'A change' where code = 'C7'`],
-  ['A moment', `insert into communication_code values ('LARGE', 'M', 'A moment', ${SOON})`],
-])('%s gives every coding a new content and tag', async (text, sql) => {
+  {
+    text: 'A change',
+    sql: `update communication_code set description = 'A change' where code = 'C7'`,
+  },
+  {
+    text: 'A moment',
+    sql: `insert into communication_code values ('LARGE', 'M', 'A moment', ${SOON})`,
+  },
+])('$text gives every coding a new content and tag', async ({ text, sql }) => {
   await codingsOf(LIST);
   const tags = new Map<string, string>();
   for (const coding of ALL) tags.set(coding, (await ask(LIST, coding)).headers.etag ?? '');

@@ -1,13 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { watchMoments } from '../support/moments.js';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
-import { until } from '../support/service.js';
-import { skewedClock } from '../support/clocks.js';
-import { testWorld } from '../support/test-world.js';
+import { until } from '../support/until.js';
+
+/** A value and a code. Their bounds are SQL. */
+interface PlannedRow {
+  readonly name: string;
+  readonly from?: string;
+  readonly end?: string;
+  readonly isServed: boolean;
+  /** What becomes of it before the moment comes, as SQL. */
+  readonly change?: string;
+}
 
 describe('a moment', () => {
-  const world = testWorld();
+  const world = localWorld();
   afterEach(async () => {
     await world.database.query(
       `delete from code_list_value where value like 'Test%'; delete from communication_code where code_type = 'TEST'`,
@@ -38,25 +46,30 @@ describe('a moment', () => {
   it('counts as the table says, whenever it is committed, and however it is changed before it comes', async () => {
     const [past, later] = [inMs(-1_000), inMs(86_400_000)];
     const soon = `to_timestamp(${(Date.now() + 1_200) / 1000})`;
-    const rows: [name: string, from: string, end: string, isServed: boolean, change?: string][] = [
-      ['Test begun', past, 'null', true],
-      ['Test to end', 'null', later, true],
-      ['Test of the year 9999', `'9999-12-31T23:59:59.999Z'`, 'null', false],
-      ['Test ended', inMs(-2_000), past, false],
-      ['Test between', past, later, true],
-      ['Test stays', soon, 'null', true],
-      ['Test forward', soon, 'null', true, `valid_from = ${inMs(-1)}`],
-      ['Test withdrawn', soon, 'null', true, 'valid_from = null'],
-      ['Test moved', soon, 'null', false, `valid_from = ${later}`],
-      ['Test stopped', soon, 'null', false, 'valid_from = null, valid_until = now()'],
+    const rows: readonly PlannedRow[] = [
+      { name: 'Test begun', from: past, isServed: true },
+      { name: 'Test to end', end: later, isServed: true },
+      { name: 'Test of the year 9999', from: `'9999-12-31T23:59:59.999Z'`, isServed: false },
+      { name: 'Test ended', from: inMs(-2_000), end: past, isServed: false },
+      { name: 'Test between', from: past, end: later, isServed: true },
+      { name: 'Test stays', from: soon, isServed: true },
+      { name: 'Test forward', from: soon, isServed: true, change: `valid_from = ${inMs(-1)}` },
+      { name: 'Test withdrawn', from: soon, isServed: true, change: 'valid_from = null' },
+      { name: 'Test moved', from: soon, isServed: false, change: `valid_from = ${later}` },
+      {
+        name: 'Test stopped',
+        from: soon,
+        isServed: false,
+        change: 'valid_from = null, valid_until = now()',
+      },
     ];
-    for (const [name, from, end] of rows) {
+    for (const { name, from = 'null', end = 'null' } of rows) {
       await addValue(name, from, end);
       await world.database.query(
         `insert into communication_code values ('TEST', '${name}', 'Test', ${from}, ${end})`,
       );
     }
-    for (const [name, , , , change = 'valid_from = valid_from'] of rows)
+    for (const { name, change = 'valid_from = valid_from' } of rows)
       await world.database.query(
         `update code_list_value set ${change} where value = '${name}';
          update communication_code set ${change} where code = '${name}'`,
@@ -66,7 +79,7 @@ describe('a moment', () => {
       const now = await orderTypes();
       return now.includes('Test stays') && now.includes('Test is read');
     });
-    const served = rows.filter(([, , , isServed]) => isServed).map(([name]) => name);
+    const served = rows.filter(({ isServed }) => isServed).map(({ name }) => name);
     expect((await orderTypes()).slice(2)).toEqual([...served, 'Test is read']);
     expect(await codes()).toEqual(served.toSorted());
   });
@@ -136,21 +149,4 @@ describe('a moment', () => {
       seen = last;
     }
   }
-});
-
-describe('three replicas whose clocks are minutes apart', () => {
-  const stage = testWorld({}, undefined, 0);
-  beforeAll(async () => {
-    const ahead = [-90_000, 0, 90_000].map((ms) => stage.replica(skewedClock(ms)));
-    stage.replicas.push(...(await Promise.all(ahead)));
-  });
-
-  it('switch at the moments of the database, also while it is away', async () => {
-    const plan = { count: 4, apartMs: 300, everyMs: 20 };
-    const watched = await watchMoments(stage, plan, () => stage.postgres.stop());
-    expect(watched.mixed).toEqual([]);
-    expect(watched.early).toEqual([]);
-    expect(watched.late).not.toContain(NaN);
-    // How far they are apart is measured by `npm run faults -- moment`
-  });
 });

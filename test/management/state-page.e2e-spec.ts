@@ -1,21 +1,22 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { version } from '../../src/telemetry/version.js';
 import { issueKey } from '../support/keys.js';
+import type { LocalService } from '../support/local-service.js';
+import { localWorld } from '../support/local-world.js';
 import { Proxy } from '../support/proxy.js';
-import { type RunningService, until } from '../support/service.js';
 import { testFolder } from '../support/test-folder.js';
-import { testWorld } from '../support/test-world.js';
+import { until } from '../support/until.js';
 
-const world = testWorld();
+const world = localWorld({ replicas: 0 });
 const LAST_GOOD_FOLDER = testFolder();
 const DAY_MS = 86_400_000;
 const MOMENT = new Date(Date.now() + 3_600_000).toISOString();
 const CLIENT = `<b>"&'`;
 const ESCAPED_CLIENT = '&lt;b&gt;&quot;&amp;&#39;';
 let proxy: Proxy;
-let service: RunningService;
+let service: LocalService;
 
-const start = (environment: Record<string, string> = {}): Promise<RunningService> =>
+const start = (environment: Record<string, string> = {}): Promise<LocalService> =>
   world.start({ DATABASE_URL: proxy.url, ...environment });
 
 /** What people read: a line for each row, with | between its cells and * around a warning. */

@@ -2,18 +2,19 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import type { Client } from 'pg';
 import { flipCodes } from '../support/flipping.js';
 import { issueKey } from '../support/keys.js';
+import type { LocalService } from '../support/local-service.js';
+import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { Proxy } from '../support/proxy.js';
-import { type RunningService, until } from '../support/service.js';
 import { Traffic } from '../support/traffic.js';
-import { testWorld } from '../support/test-world.js';
+import { until } from '../support/until.js';
 
 const { orderUpdate: UPDATE } = PATHS;
-const world = testWorld();
+const world = localWorld();
 let proxy: Proxy;
 /** The last one reaches the database through the proxy. */
-let services: RunningService[];
-let behind: RunningService;
+let services: LocalService[];
+let behind: LocalService;
 /** A session of another client. */
 let holder: Client;
 
@@ -39,16 +40,16 @@ async function commitValue(before = ''): Promise<string> {
   await sql(before + insertValue(value));
   return value;
 }
-const serves = async (service: RunningService, value: string): Promise<boolean> =>
+const serves = async (service: LocalService, value: string): Promise<boolean> =>
   (await world.get(UPDATE, { service })).text.includes(`"${value}"`);
 const statusOf = async (key: string): Promise<number> =>
   (await world.get(UPDATE, { headers: { 'Api-Key': key } })).status;
 const reloads = (result: string): Promise<number> =>
   world.service.metric(`order_lookup_snapshot_reloads_total{topic="codes",result="${result}"}`);
 
-/** What happens while 200 mixed requests a second, whose answers are all checked, go to `service`. */
-async function underTraffic({ url }: RunningService, work: () => Promise<unknown>): Promise<void> {
-  const traffic = new Traffic(() => url, world.credentials);
+/** What happens while 50 mixed requests a second, whose answers are all checked, go to `service`. */
+async function underTraffic({ url }: LocalService, work: () => Promise<unknown>): Promise<void> {
+  const traffic = new Traffic(() => url, world.credentials, { perSecond: 50 });
   try {
     await work();
     await until(async () => traffic.asked > 50);
@@ -106,36 +107,38 @@ describe('a committed change', () => {
   });
 
   it.each([
-    [
-      'an empty value',
-      `alter table code_list_value drop constraint code_list_value_is_clean_text_of_256_characters; ${insertValue('')}`,
-      `delete from code_list_value where value = ''`,
-    ],
-    [
-      'a code twice',
-      `alter table communication_code drop constraint communication_code_is_unique;
-       drop index communication_code_by_code;
-       insert into communication_code select 'T', 'twice', 'D' from generate_series(1, 2)`,
-      `delete from communication_code`,
-    ],
-  ])('that cannot be served, %s, is refused, and the former one stays', async (_, bad, good) => {
+    {
+      what: 'an empty value',
+      bad: `alter table code_list_value drop constraint code_list_value_is_clean_text_of_256_characters;
+        ${insertValue('')}`,
+      good: `delete from code_list_value where value = ''`,
+    },
+    {
+      what: 'a code twice',
+      bad: `alter table communication_code drop constraint communication_code_is_unique;
+        drop index communication_code_by_code;
+        insert into communication_code select 'T', 'twice', 'D' from generate_series(1, 2)`,
+      good: `delete from communication_code`,
+    },
+  ])('that cannot be served, $what, is refused, and the former one stays', async (row) => {
     const value = await commitValue();
     await until(() => serves(world.service, value));
-    const before = [(await world.get(UPDATE)).text, await reloads('refused')] as const;
+    const former = (await world.get(UPDATE)).text;
+    const refused = await reloads('refused');
     await sql(`create table former as select * from revision where topic = 'codes'`);
-    await sql(`begin; ${bad}; commit`);
-    await until(async () => (await reloads('refused')) === before[1] + 1);
-    expect((await world.get(UPDATE)).text).toBe(before[0]);
+    await sql(`begin; ${row.bad}; commit`);
+    await until(async () => (await reloads('refused')) === refused + 1);
+    expect((await world.get(UPDATE)).text).toBe(former);
     expect(await world.service.readiness()).toMatchObject({ status: 200 });
     await sql(
-      `begin; ${good};
+      `begin; ${row.good};
        update revision set stamp = former.stamp from former where revision.topic = 'codes';
        drop table former; commit`,
     );
     await until(async () => !(await world.service.readiness()).text.includes('refused'));
     const next = await commitValue();
     await until(() => serves(world.service, next));
-    expect(await reloads('refused')).toBe(before[1] + 1);
+    expect(await reloads('refused')).toBe(refused + 1);
   });
 });
 

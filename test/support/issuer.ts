@@ -24,6 +24,15 @@ export async function signingKey(alg: string, kid: string): Promise<SigningKey> 
   return { kid, alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
 }
 
+/** One of each kind, as an issuer has them at its start. */
+export async function signingKeys(): Promise<SigningKey[]> {
+  return [
+    await signingKey('RS256', 'rsa-1'),
+    await signingKey('ES256', 'ec-1'),
+    await signingKey('EdDSA', 'ed-1'),
+  ];
+}
+
 const BOMB = gzipSync(`{"keys":[]}${' '.repeat(1024 ** 2)}`);
 
 /** How the key set is answered. */
@@ -48,7 +57,7 @@ const FAULTS = {
 /** `held`: it is answered, as it is now, when the test calls `release`. */
 export type Fault = 'none' | 'held' | keyof typeof FAULTS;
 
-interface TokenParts {
+export interface TokenParts {
   /** Members of the header; undefined leaves one out. */
   header?: Record<string, unknown>;
   /** Claims; undefined leaves one out. */
@@ -88,14 +97,11 @@ export class Issuer {
     });
   }
 
-  static async start(): Promise<Issuer> {
-    const keys = [
-      await signingKey('RS256', 'rsa-1'),
-      await signingKey('ES256', 'ec-1'),
-      await signingKey('EdDSA', 'ed-1'),
-    ];
+  /** @param keys where many issuers are started: a key for RSA takes a long time to make */
+  static async start(keys?: readonly SigningKey[]): Promise<Issuer> {
+    const ownKeys = [...(keys ?? (await signingKeys()))];
     const server = createServer({ keepAliveTimeout: 0 }); // a slow client would ask when its connection is closed
-    return new Issuer(server, `http://127.0.0.1:${await listen(server)}`, keys);
+    return new Issuer(server, `http://127.0.0.1:${await listen(server)}`, ownKeys);
   }
 
   get environment(): Record<string, string> {

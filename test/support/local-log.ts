@@ -33,7 +33,8 @@ export function collectLogs(): void {
       const { message: msg, error, ...fields } = toEntry(message);
       const err = error === undefined ? {} : { err: inspect(error) };
       const time = new Date().toISOString();
-      logOf(this).add({ level, time, msg, ...fields, ...err });
+      const text = JSON.stringify({ level, time, msg, ...fields, ...err });
+      logOf(this).addTexts([text]);
     };
   }
 }

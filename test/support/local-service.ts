@@ -13,6 +13,8 @@ collectLogs();
  * standard output, memory, variables that Node.js or OpenTelemetry read) is tested with RunningService.
  */
 export class LocalService extends ReachableService {
+  private ending: Promise<void> | undefined;
+
   private constructor(private readonly service: Service) {
     super(logOf(service.logger));
   }
@@ -31,12 +33,14 @@ export class LocalService extends ReachableService {
     return this.service.managementUrl;
   }
 
-  async kill(): Promise<void> {
-    await this.service.stop();
-  }
-
   /** Ends it in order, as SIGTERM does: it answers on for DRAIN_SECONDS. */
   async end(): Promise<void> {
-    await this.service.stop('SIGTERM');
+    this.ending ??= this.service.stop('SIGTERM');
+    await this.ending;
+  }
+
+  async kill(): Promise<void> {
+    this.ending ??= this.service.stop();
+    await this.ending;
   }
 }

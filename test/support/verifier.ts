@@ -24,13 +24,16 @@ const running = new Set<Promise<void>>();
  */
 export class Verifier {
   readonly metrics = new Metrics();
+  /** Lines of the log with the level info. */
+  readonly infos: LogEntry[] = [];
   /** Lines of the log with the level warn or error. */
   readonly warnings: LogEntry[] = [];
   readonly folder: LastGoodFolder;
   readonly issuers: IssuersService;
   readonly tokens: AccessTokensService;
   private readonly logger = {
-    log: () => undefined,
+    debug: () => undefined,
+    log: (entry: LogEntry) => this.infos.push(entry),
     warn: (entry: LogEntry) => this.warnings.push(entry),
     error: (entry: LogEntry) => this.warnings.push(entry),
   } as unknown as ServiceLogger;

@@ -1,14 +1,14 @@
 import { expect, it } from '@jest/globals';
 import { version } from '../../src/telemetry/version.js';
+import { localWorld } from '../support/local-world.js';
+import type { LocalService } from '../support/local-service.js';
 import { PATHS } from '../support/paths.js';
-import type { RunningService } from '../support/service.js';
-import { testWorld } from '../support/test-world.js';
 
 const AWAY = 'postgres://order_lookup_service:secret@127.0.0.1:1/none';
-const world = testWorld();
+const world = localWorld();
 
 /** The values of all series of the service, by name and labels. */
-async function scrape(service: RunningService): Promise<Map<string, number>> {
+async function scrape(service: LocalService): Promise<Map<string, number>> {
   const response = await fetch(`${service.managementUrl}/metrics`);
   const text = await response.text();
   const lines = text.split('\n').filter((line) => line.startsWith('order_lookup_'));

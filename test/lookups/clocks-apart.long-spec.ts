@@ -1,0 +1,20 @@
+// Replicas whose clocks are minutes apart. How far apart they switch is measured by `npm run faults -- moment`.
+import { beforeAll, expect, it } from '@jest/globals';
+import { skewedClock } from '../support/clocks.js';
+import { watchMoments } from '../support/moments.js';
+import { processWorld } from '../support/test-world.js';
+
+const CLOCKS_AHEAD_MS = [-90_000, 0, 90_000];
+const world = processWorld({ replicas: 0, hasOwnPostgres: true });
+beforeAll(async () => {
+  const started = CLOCKS_AHEAD_MS.map((aheadMs) => world.replica(skewedClock(aheadMs)));
+  world.replicas.push(...(await Promise.all(started)));
+});
+
+it('three replicas switch at the moments of the database, also while it is away', async () => {
+  const plan = { count: 4, apartMs: 300, everyMs: 20 };
+  const watched = await watchMoments(world, plan, () => world.postgres.stop());
+  expect(watched.mixed).toEqual([]);
+  expect(watched.early).toEqual([]);
+  expect(watched.late).not.toContain(NaN);
+});

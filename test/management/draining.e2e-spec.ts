@@ -1,0 +1,131 @@
+// The end of the service as its callers see it. Signals and the status of the process are in shutdown.e2e-spec.ts.
+import { EventEmitter, once } from 'node:events';
+import * as timers from 'node:timers/promises';
+import { expect, it, jest } from '@jest/globals';
+import { liftLimits } from '../support/local-clock.js';
+import type { LocalService } from '../support/local-service.js';
+import { PATHS } from '../support/paths.js';
+import { Reader, requestTo } from '../support/reader.js';
+import { Traffic } from '../support/traffic.js';
+import { until } from '../support/until.js';
+
+/** How long requests are answered on after a signal; in this file until the test says so. */
+const DRAIN_SECONDS = 3_600;
+/** How long clients may continue to read, as src/http/draining.ts has it. */
+const CLOSE_MS = 4_000;
+
+const balancer = new EventEmitter();
+/** How many replicas have begun to drain. */
+let drains = 0;
+jest.unstable_mockModule('node:timers/promises', () => ({
+  ...timers,
+  setTimeout: (ms: number, ...rest: []): Promise<unknown> => {
+    if (ms !== DRAIN_SECONDS * 1_000) return timers.setTimeout(ms, ...rest);
+    drains += 1;
+    return once(balancer, 'drained');
+  },
+}));
+const { localWorld } = await import('../support/local-world.js');
+const world = localWorld();
+
+interface Ending {
+  readonly service: LocalService;
+  readonly ended: Promise<void>;
+}
+
+/** It gets a signal, and answers on for DRAIN_SECONDS. */
+async function end(service: LocalService): Promise<Ending> {
+  const before = drains;
+  const ended = service.end();
+  await until(async () => drains > before);
+  return { service, ended };
+}
+
+const replica = (): Promise<LocalService> =>
+  world.replica({ DRAIN_SECONDS: String(DRAIN_SECONDS), KEEP_ALIVE_SECONDS: '33' });
+
+/** Whether a new connection is refused, because the port is closed. */
+async function isRefused(url: string): Promise<boolean> {
+  try {
+    await fetch(url);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+async function closePort({ service }: Ending): Promise<void> {
+  balancer.emit('drained');
+  await until(() => isRefused(service.url));
+}
+
+it('KEEP_ALIVE_SECONDS is how long a connection may be idle', async () => {
+  const { headers } = await world.get(PATHS.orderUpdate, { service: await replica() });
+  expect(headers.get('keep-alive')).toBe('timeout=33');
+});
+
+it('readiness turns off at once; for DRAIN_SECONDS requests are answered with Connection: close', async () => {
+  const { service, ended } = await end(await replica());
+  const { status: readiness, text } = await service.readiness();
+  const detail = 'The service is shutting down.';
+  expect([readiness, JSON.parse(text)]).toEqual([503, expect.objectContaining({ detail })]);
+  for (let count = 0; count < 10; count++) {
+    const { status, headers } = await world.get(PATHS.orderUpdate, { service });
+    expect([status, headers.get('connection')]).toEqual([200, 'close']);
+  }
+  balancer.emit('drained');
+  await ended;
+});
+
+it('committed changes are served until the end', async () => {
+  const { service, ended } = await end(await replica());
+  await world.database.addValue('Late');
+  await until(async () => (await world.get(PATHS.orderUpdate, { service })).text.includes('Late'));
+  balancer.emit('drained');
+  await ended;
+});
+
+it('under traffic no request fails while a balancer takes the replica out', async () => {
+  const service = await replica();
+  let target = service;
+  const traffic = new Traffic(() => target.url, world.credentials);
+  const { ended } = await end(service);
+  await until(async () => traffic.asked > 100);
+  target = world.service;
+  await traffic.answered();
+  balancer.emit('drained');
+  await ended;
+  expect((await traffic.stop()).failures).toEqual([]);
+});
+
+it('connections that have sent nothing, or half a request, are answered when the port is closed', async () => {
+  liftLimits(CLOSE_MS);
+  const service = await replica();
+  const request = requestTo(PATHS.orderUpdate, world.headers);
+  const [silent, begun] = await Promise.all([Reader.to(service.url), Reader.to(service.url)]);
+  begun.send(request.slice(0, 20));
+  await until(async () => (await service.metric('order_lookup_connections')) === 2);
+  const ending = await end(service);
+  await closePort(ending);
+  const replies = await Promise.all([silent.ask(request), begun.ask(request.slice(20))]);
+  expect(replies.map(({ status }) => status)).toEqual([200, 200]);
+  await ending.ended;
+  jest.restoreAllMocks();
+});
+
+it('an answer that is being read is not cut before the closing time is over', async () => {
+  liftLimits(CLOSE_MS);
+  await world.database.query(
+    `insert into communication_code
+       select 'LONG', n::text, rpad('', 1000, 'x') from generate_series(1, 12000) as n`,
+  );
+  const service = await replica();
+  const headers = { ...world.headers, 'Accept-Encoding': 'identity', Connection: 'close' };
+  const response = await fetch(service.url + PATHS.communicationCodes, { headers });
+  const ending = await end(service);
+  await closePort(ending);
+  const { byteLength } = await response.arrayBuffer();
+  expect(byteLength).toBe(Number(response.headers.get('content-length')));
+  await ending.ended;
+  jest.restoreAllMocks();
+});
