@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, jest } from '@je
 import { cloneOfProject, type Clone } from '../support/clone.js';
 import { listen } from '../support/listen.js';
 import { freePort } from '../support/postgres-server.js';
-import { begin } from '../support/program.js';
+import { type Running, begin } from '../support/program.js';
 import { until } from '../support/until.js';
 
 type DemoPostgresFile = typeof import('../../src/demo/demo-postgres.js');
@@ -35,14 +35,20 @@ describe('the lock of the demo', () => {
     } catch ({ message }) {
       console.log(message);
     }`;
-  const lock = () =>
-    begin([process.execPath, '--input-type=module', '-e', LOCKER], clone.folder, {});
+  const starts: Running[] = [];
+  afterAll(() => starts.forEach(({ child }) => child.kill('SIGKILL')));
+  const lock = (): Running => {
+    const words = [process.execPath, '--input-type=module', '-e', LOCKER];
+    const start = begin(words, clone.folder, {});
+    starts.push(start);
+    return start;
+  };
 
   it('belongs to one of several starts at the same moment, and is free after SIGKILL', async () => {
-    const starts = [lock(), lock(), lock()];
-    await until(async () => starts.every(({ output }) => output.stdout !== ''));
-    const holders = starts.filter(({ output }) => output.stdout === 'locked\n');
-    const refused = starts.filter((start) => !holders.includes(start));
+    const first = [lock(), lock(), lock()];
+    await until(async () => first.every(({ output }) => output.stdout !== ''));
+    const holders = first.filter(({ output }) => output.stdout === 'locked\n');
+    const refused = first.filter((start) => !holders.includes(start));
     expect(holders).toHaveLength(1);
     for (const { output } of refused) expect(output.stdout).toMatch(/^The demo runs already, as /);
 
@@ -51,7 +57,6 @@ describe('the lock of the demo', () => {
     const next = lock();
     await until(async () => next.output.stdout !== '');
     expect(next.output.stdout).toBe('locked\n');
-    next.child.kill('SIGKILL');
   });
 });
 
