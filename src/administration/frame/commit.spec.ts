@@ -29,6 +29,16 @@ describe('an error of PostgreSQL about COMMIT', () => {
   );
 });
 
+it('COMMIT is given up soon enough for a command that ends within 30 s', async () => {
+  const queries: unknown[] = [];
+  const query = (asked: unknown) => {
+    queries.push(asked);
+    return Promise.resolve({ command: 'COMMIT' });
+  };
+  await commit({ query } as unknown as Client);
+  expect(queries).toEqual([{ text: 'commit', query_timeout: 20_000 }]);
+});
+
 it('a COMMIT that rolls back is an error', async () => {
   const database = await createDatabase({ migrated: false });
   await withSession(database.url, async (session) => {
