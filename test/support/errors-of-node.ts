@@ -1,5 +1,5 @@
-// Within Jest, errors that Node.js itself makes (of TLS, of parseArgs, …) are no instances of the Error that modules see.
-// For what is run in the process of the test they are, as they are everywhere else.
+// Within Jest, errors that Node.js itself makes (of TLS, of parseArgs, …) are no instances of the Error that modules
+// see. For what is run in the process of the test they are, as they are everywhere else.
 import { types } from 'node:util';
 
 const { [Symbol.hasInstance]: isInstance } = Function.prototype;
