@@ -1,260 +1,357 @@
-import { readFileSync } from 'node:fs';
-import { createServer } from 'node:https';
-import { afterAll, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it, jest } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
-import { CertificateAuthority } from '../support/certificates.js';
-import { withoutLimits } from '../support/clocks.js';
-import { createDatabase, queryAt } from '../support/database.js';
+import { type TestDatabase, createDatabase, queryAt } from '../support/database.js';
 import { Issuer, signingKey } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
-import { listen } from '../support/listen.js';
-import { run } from '../support/program.js';
+import { runLocally } from '../support/local-program.js';
 
 const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
 const key = await issueKey(database);
 issuer.published.push(issuer.signer.jwk); // twice, which the service accepts
-afterAll(() => Promise.all([issuer.close(), database.drop()]));
+/** What a test spoils. */
+const spoilt: TestDatabase[] = [];
 
-/** In which its input has to begin, and an issuer to answer. */
-const LIMITS = [500, 2_000];
+// On a slow machine an issuer takes longer than the doctor waits
+jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => new AbortController().signal);
 
-/** The doctor with a surrounding in which everything is right, but for what `environment` changes. */
-async function doctor(input = '', environment: Record<string, string> = {}) {
-  const DATABASE_URL = database.urlOf('order_lookup_service');
-  const all = { DATABASE_URL, ...issuer.environment, ...withoutLimits(...LIMITS), ...environment };
-  const { status, stdout, stderr } = await run('doctor.js', [], all, input);
-  const words = stderr.replace(/^Warning: Ignoring extra certs from .*\n/, ''); // of Node.js itself
-  expect({ status, words }).toEqual({ status: /^fault/m.test(stdout) ? 2 : 0, words: '' });
+afterAll(async () => {
+  jest.restoreAllMocks();
+  await issuer.close();
+  for (const each of [database, ...spoilt]) await each.drop();
+});
+
+interface Surrounding {
+  /** The lines of the standard input. */
+  readonly credentials?: readonly string[];
+  /** Variables that differ from those with which everything is right. */
+  readonly environment?: Record<string, string>;
+}
+
+async function doctor({ credentials = [], environment = {} }: Surrounding = {}): Promise<string> {
+  const { status, stdout, stderr } = await runLocally({
+    program: 'dist/doctor.js',
+    words: [],
+    environment: {
+      DATABASE_URL: database.urlOf('order_lookup_service'),
+      ...issuer.environment,
+      ...environment,
+    },
+    input: credentials.join('\n'),
+  });
+  expect({ status, stderr }).toEqual({ status: /^fault/m.test(stdout) ? 2 : 0, stderr: '' });
   return stdout;
 }
 
+function examine(other: TestDatabase): Promise<string> {
+  return doctor({ environment: { DATABASE_URL: other.urlOf('order_lookup_service') } });
+}
+
+async function databaseToSpoil(): Promise<TestDatabase> {
+  const other = await createDatabase();
+  spoilt.push(other);
+  return other;
+}
+
 /** The statements that the doctor prints for the owner. */
-function pastedFrom(stdout: string): string {
+function statementsIn(stdout: string): string {
   const [, statements = ''] = /As the owner:\n((?:.*;\n)+)/.exec(stdout) ?? [];
   return statements;
 }
 
+/** Pastes what the doctor prints. */
+function mend(other: TestDatabase, stdout: string): Promise<unknown> {
+  return queryAt(other.urlOf('order_lookup_owner'), statementsIn(stdout));
+}
+
 it('finds no fault where there is none, and shows no byte of a credential', async () => {
   const token = await issuer.token();
-  const stdout = await doctor(`${key.key}\nAuthorization: Bearer ${token}\n`);
+  const stdout = await doctor({ credentials: [key.key, `Authorization: Bearer ${token}`] });
   const subjects = stdout.match(/^ok {7}[\w.]+( \w+)?(?=  )/gm)?.map((line) => line.slice(9));
   expect(subjects).toEqual([
-    ...[
-      'Node.js',
-      'configuration',
-      'database',
-      'migrations',
-      'role',
-      'contents',
-      'objects',
-      'sequences',
-    ],
-    ...['characters', 'API key', 'issuer', 'access token'],
+    'Node.js',
+    'configuration',
+    'database',
+    'migrations',
+    'role',
+    'contents',
+    'objects',
+    'sequences',
+    'characters',
+    'API key',
+    'issuer',
+    'access token',
   ]);
   expect(stdout).toMatch(/\n\nCalls are answered\.\n$/);
   for (const secret of [key.key, ...token.split('.'), 'tests-only'])
     expect(stdout).not.toContain(secret);
 });
 
-it.each<[() => Record<string, string>, RegExp, RegExp]>([
-  [
-    () => ({ OAUTH_AUDIENCE: '', DATABASE_URL: 'postgres://a:b@127.0.0.1:9/x' }),
-    /^fault {4}configuration .*OAUTH_AUDIENCE is not set/m,
-    /^fault {4}database .*ECONNREFUSED.* Start the server, or correct host[^]* Correct configuration, database\.\n$/m,
-  ],
-  [
-    () => ({
-      DATABASE_URL: database.url.replace('tests-only', 'wrong'),
-      OAUTH_ISSUER: `${issuer.url}/`,
-    }),
-    /^fault {4}database .*password authentication.* Correct role and password/m,
-    /^fault {4}issuer .*OAUTH_ISSUER has to be the exact iss/m,
-  ],
-  [
-    () => ({ DATABASE_URL: database.url.replace(/\/\w+$/, '/no_database') }),
-    /^fault {4}database .*does not exist\. Correct the database in DATABASE_URL, or create it/m,
-    /\nCalls are not answered\. Correct database\.\n$/,
-  ],
-  [
-    () => ({ DATABASE_URL: 'postgres://a:b@database.invalid/x' }),
-    /^fault {4}database .*database\.invalid.* correct host and port in DATABASE_URL/m,
-    /\nCalls are not answered\. Correct database\.\n$/,
-  ],
-  [
-    () => ({
-      DATABASE_URL: database.urlOf('order_lookup_owner'),
-      DRAIN_SECOND: '3',
-    }),
-    /^warning {2}configuration .*\n.*DRAIN_SECOND is unknown/m,
-    /^warning {2}role .*may write too[^]*\nCalls are answered\.\n$/m,
-  ],
-])('tells of a surrounding that is wrong: %s', async (environment, one, other) => {
-  const stdout = await doctor('', environment());
-  expect(stdout).toMatch(one);
-  expect(stdout).toMatch(other);
+describe('a surrounding that is wrong', () => {
+  it.each([
+    {
+      what: 'a variable is missing, and the server is down',
+      environment: () => ({ OAUTH_AUDIENCE: '', DATABASE_URL: 'postgres://a:b@127.0.0.1:9/x' }),
+      findings: [
+        /^fault {4}configuration .*OAUTH_AUDIENCE is not set/m,
+        /^fault {4}database .*ECONNREFUSED.* Start the server, or correct host/m,
+        /\nCalls are not answered\. Correct configuration, database\.\n$/,
+      ],
+    },
+    {
+      what: 'a password, and the issuer has a slash too many',
+      environment: () => ({
+        DATABASE_URL: database.url.replace('tests-only', 'wrong'),
+        OAUTH_ISSUER: `${issuer.url}/`,
+      }),
+      findings: [
+        /^fault {4}database .*password authentication.* Correct role and password/m,
+        /^fault {4}issuer .*OAUTH_ISSUER has to be the exact iss/m,
+        /\nCalls are not answered\. Correct database, issuer\.\n$/,
+      ],
+    },
+    {
+      what: 'no such database',
+      environment: () => ({ DATABASE_URL: database.url.replace(/\/\w+$/, '/no_database') }),
+      findings: [
+        /^fault {4}database .*does not exist\. Correct the database in DATABASE_URL, or create it/m,
+        /\nCalls are not answered\. Correct database\.\n$/,
+      ],
+    },
+    {
+      what: 'no such host',
+      environment: () => ({ DATABASE_URL: 'postgres://a:b@database.invalid/x' }),
+      findings: [
+        /^fault {4}database .*database\.invalid.* correct host and port in DATABASE_URL/m,
+        /\nCalls are not answered\. Correct database\.\n$/,
+      ],
+    },
+    {
+      what: 'a role of too many rights, and a name that is nearly one of ours',
+      environment: () => ({
+        DATABASE_URL: database.urlOf('order_lookup_owner'),
+        DRAIN_SECOND: '3',
+      }),
+      findings: [
+        /^warning {2}configuration .*\n.*DRAIN_SECOND is unknown/m,
+        /^warning {2}role .*may write too/m,
+        /\nCalls are answered\.\n$/,
+      ],
+    },
+  ])('is told with its remedy: $what', async ({ environment, findings }) => {
+    const stdout = await doctor({ environment: environment() });
+    for (const finding of findings) expect(stdout).toMatch(finding);
+  });
+
+  it('is told with its remedy: a limit of connections', async () => {
+    const limited = await databaseToSpoil();
+    await limited.query(`alter database ${limited.name} connection limit 0`);
+    expect(await examine(limited)).toMatch(
+      /^fault {4}database .*too many connections.* End connections .*, or raise the limit/m,
+    );
+  });
+
+  it.each([
+    {
+      fault: 'down',
+      ofIssuer: /^fault {4}issuer .*does not answer/m,
+      ofToken: /^warning {2}access token .*was not checked/m,
+    },
+    {
+      fault: 'html',
+      ofIssuer: /^fault {4}issuer .*is not valid JSON/m,
+      ofToken: /^warning {2}access token .*was not checked/m,
+    },
+    {
+      fault: 'empty set',
+      ofIssuer: /^fault {4}issuer .* 0 signing keys/m,
+      ofToken: /^fault {4}access token .*no key of its/m,
+    },
+  ] as const)('is an issuer that fails: $fault', async ({ fault, ofIssuer, ofToken }) => {
+    issuer.fault = fault;
+    const stdout = await doctor({ credentials: [await issuer.token()] });
+    issuer.fault = 'none';
+    expect(stdout).toMatch(ofIssuer);
+    expect(stdout).toMatch(ofToken);
+  });
 });
 
-it.each([
-  ['down', /^fault {4}issuer .*does not answer/m, /^warning {2}access token .*was not checked/m],
-  ['html', /^fault {4}issuer .*is not valid JSON/m, /^warning {2}access token .*was not checked/m],
-  ['empty set', /^fault {4}issuer .* 0 signing keys/m, /^fault {4}access token .*no key of its/m],
-] as const)('tells of an issuer that fails: %s', async (fault, ofIssuer, ofToken) => {
-  issuer.fault = fault;
-  const stdout = await doctor(await issuer.token());
-  issuer.fault = 'none';
-  expect(stdout).toMatch(ofIssuer);
-  expect(stdout).toMatch(ofToken);
+describe('a database that is wrong', () => {
+  it('has migrations that are pending', async () => {
+    const empty = await createDatabase({ migrated: false });
+    spoilt.push(empty);
+    expect(await doctor({ environment: { DATABASE_URL: empty.url } })).toMatch(
+      /^fault {4}migrations {5}pending: 0001_create_code_tables, [^]*→ .*node dist\/migrate\.js up/m,
+    );
+  });
+
+  it('keeps from the role what the service reads, until the remedy is pasted', async () => {
+    const other = await databaseToSpoil();
+    await other.query('revoke select on communication_code from order_lookup_service');
+    const stdout = await examine(other);
+    expect(stdout).toMatch(
+      /^fault {4}role .*order_lookup_service may not read communication_code/m,
+    );
+    const [, grant = ''] = /As the owner: (grant .*;)/.exec(stdout) ?? [];
+    await queryAt(other.urlOf('order_lookup_owner'), grant);
+    expect(await examine(other)).toMatch(/^ok {7}role/m);
+    await other.query('revoke usage on schema public from public, order_lookup_service');
+    expect(await examine(other)).toMatch(
+      /^fault {4}role .*permission denied for schema public\n *→ .*grant usage on schema public/m,
+    );
+  });
+
+  it('holds what the service would not serve', async () => {
+    const other = await databaseToSpoil();
+    await other.query(
+      `create table kept as select * from area_property;
+       delete from area_property where area = 'order-update'`,
+    );
+    expect(await examine(other)).toMatch(
+      /^fault {4}contents .*the area order-update has no property/m,
+    );
+    await other.query(
+      `insert into area_property select * from kept where area = 'order-update';
+       alter table code_list_value drop constraint code_list_value_is_unique_in_its_list;
+       insert into code_list_value (code_list, value) values ('orderType', 'Return')`,
+    );
+    expect(await examine(other)).toMatch(
+      /^fault {4}contents .*code_list_value holds the key \('orderType', 'Return'\) twice/m,
+    );
+    await other.query('alter table communication_code enable row level security');
+    expect(await examine(other)).toMatch(/^fault {4}contents .*row-level security/m);
+  });
+
+  it('has objects that are not what the migrations made, until the remedy is pasted', async () => {
+    const other = await databaseToSpoil();
+    await other.query(
+      `alter table api_key disable trigger record_update; drop trigger record_delete on code_list`,
+    );
+    const stdout = await examine(other);
+    expect(stdout).toMatch(
+      /^fault {4}objects .*record_delete of code_list is missing, .*record_update of api_key is switched off/m,
+    );
+    await mend(other, stdout);
+    expect(await examine(other)).toMatch(/^ok {7}objects/m);
+  });
+
+  it('has sequences that a move of the tables left behind, until the remedy is pasted', async () => {
+    const moved = await databaseToSpoil();
+    await queryAt(
+      moved.urlOf('order_lookup_owner'),
+      `select setval('history_id_seq', 1), setval('pgmigrations_id_seq', 1, false)`,
+    );
+    const stdout = await examine(moved);
+    expect(stdout).toMatch(
+      /^fault {4}sequences {6}behind their tables: history_id_seq, pgmigrations_id_seq$/m,
+    );
+    expect(stdout).toMatch(/\nCalls are answered\.\n$/);
+    await mend(moved, stdout);
+    expect(await examine(moved)).toMatch(/^ok {7}sequences/m);
+    await moved.addValue('after the move');
+  });
+
+  it('has rows of before with characters that nobody sees, until the remedy is pasted', async () => {
+    const old = await databaseToSpoil();
+    const constraints = await old.query<{ remove: string; add: string }>(
+      `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as remove,
+         format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as add
+       from pg_constraint where conname like '%_has_no_invisible_characters'`,
+    );
+    for (const { remove } of constraints) await old.query(remove);
+    await old.query(
+      `insert into communication_code values
+         ('T', 'A' || chr(8203) || '''B', 'x'), ('T' || chr(160) || 'X', 'C', 'x');
+       insert into code_list_value (code_list, value) values
+         ('orderType', 'Soft' || chr(173)), ('orderType', chr(12644));
+       insert into api_key (client, key_hash) values ('Acme' || chr(8288), sha256('1'));
+       insert into api_key (client, key_hash, revoked_at) values ('Gone' || chr(8288), sha256('2'), now())`,
+    );
+    for (const { add } of constraints) await old.query(add);
+    const stdout = await examine(old);
+    const names = [
+      'code_list_value.value "Soft\\u00ad"',
+      'code_list_value.value "\\u3164"',
+      `communication_code.code "A\\u200b'B"`,
+      'communication_code.code_type "T\\u00a0X"',
+      'api_key.client "Acme\\u2060"',
+    ];
+    const [, named] = /^warning {2}characters .* all of (.*)$/m.exec(stdout) ?? [];
+    expect(named).toBe(names.join(', '));
+    expect(stdout).toMatch(/\nCalls are answered\.\n$/);
+    await mend(old, stdout);
+    expect(await examine(old)).toMatch(/^ok {7}characters/m);
+    const renamed = await old.query('select code_type, code from communication_code order by 1, 2');
+    expect(renamed).toEqual([
+      { code_type: 'T', code: "A'B" },
+      { code_type: 'T X', code: 'C' },
+    ]);
+  });
 });
 
-it('tells of an https issuer whose keys would come over plain http', async () => {
-  const authority = new CertificateAuthority();
-  const { cert, key: tlsKey } = authority.issue('localhost', 'IP:127.0.0.1');
-  const server = createServer({ cert: readFileSync(cert), key: readFileSync(tlsKey) });
-  const url = `https://127.0.0.1:${await listen(server.unref())}`;
-  const metadata = JSON.stringify({ issuer: url, jwks_uri: `${issuer.url}/jwks` });
-  server.on('request', (_request, response) => response.end(metadata));
-  const trusted = { OAUTH_ISSUER: url, NODE_EXTRA_CA_CERTS: authority.cert };
-  expect(await doctor('', trusted)).toMatch(/^fault {4}issuer .*jwks_uri without https/m);
-  server.closeAllConnections();
-  server.close();
-  authority.remove();
-});
+describe('a credential that does not pass', () => {
+  it('has one sentence with the reason, and what to do', async () => {
+    const now = new Date().toISOString();
+    const settings = { OAUTH_REQUIRED_SCOPE: 'lookups.read', OAUTH_CLIENTS: 'tests' };
+    const tokens = [
+      { given: await tokenWith({ exp: 1e9 }), sentence: /reason "expired".*"exp":1000000000/ },
+      { given: await tokenWith({ aud: ['a'] }), sentence: /reason "audience".*"aud":\["a"\]/ },
+      {
+        given: await tokenOf('ES256', 'other'),
+        sentence: /no key of its issuer verifies .*"kid":"other"/,
+      },
+      {
+        given: await tokenOf('RS256', 'rsa-1'),
+        sentence: /no key of its issuer verifies .*"kid":"rsa-1"/,
+      },
+      {
+        given: await tokenWith({ padding: 'x'.repeat(9_200) }),
+        sentence: / \d{5} bytes; .* at most 12288 bytes is needed/,
+      },
+      {
+        given: await tokenWith({ client_id: 'foreign' }),
+        sentence: /"client".*"client_id":"foreign"/,
+      },
+      { given: await tokenWith({ iss: 'other' }), sentence: /reason "issuer".*"iss":"other"/ },
+      { given: 'a.b.c.d.e', sentence: /it has 5 parts .* of 3 parts/ },
+      { given: await issuer.token(), sentence: /it lacks the scope lookups.read: 403/ },
+    ];
+    const revoked = await issueKey(database, { revokedAt: now });
+    const expired = await issueKey(database, { expiresAt: now });
+    const keys = [
+      { given: key.key.slice(0, -1), sentence: /its checksum does not fit/ },
+      { given: generateApiKey(), sentence: /it is not in this database/ },
+      { given: revoked.key, sentence: /has ended/ },
+      { given: expired.key, sentence: /has expired/ },
+    ];
+    const credentials = [...tokens, ...keys].map(({ given }) => given);
+    const stdout = await doctor({ credentials, environment: settings });
+    expect(faultsOf(stdout, 'access token')).toEqual(sentencesOf(tokens));
+    expect(faultsOf(stdout, 'API key')).toEqual(sentencesOf(keys));
+    const advices = ['fewer groups', 'add it to OAUTH_CLIENTS', 'Ask an issuer of OAUTH_ISSUER'];
+    for (const advice of advices) expect(stdout).toContain(advice);
+    for (const secret of credentials) expect(stdout).not.toContain(secret);
+    expect(stdout).toMatch(/\nCalls are answered\. Refused: API key, access token\.\n$/);
+  });
 
-it('names pending migrations, what the role may not read, and what the service would not serve', async () => {
-  const empty = await createDatabase({ migrated: false });
-  expect(await doctor('', { DATABASE_URL: empty.url })).toMatch(
-    /^fault {4}migrations {5}pending: 0001_create_code_tables, [^]*→ .*node dist\/migrate\.js up/m,
-  );
-  const spoilt = await createDatabase();
-  const after = async (sql: string): Promise<string> => {
-    await spoilt.query(sql);
-    return doctor('', { DATABASE_URL: spoilt.urlOf('order_lookup_service') });
-  };
-  const revoked = await after('revoke select on communication_code from order_lookup_service');
-  expect(revoked).toMatch(/^fault {4}role .*order_lookup_service may not read communication_code/m);
-  const corrected = await after(
-    `${/As the owner: (grant .*;)/.exec(revoked)?.[1]} alter table api_key disable trigger record_update;
-     drop trigger record_delete on code_list; delete from area_property where area = 'order-update'`,
-  );
-  expect(corrected).toMatch(/^ok {7}role/m);
-  expect(corrected).toMatch(/^fault {4}contents .*the area order-update has no property/m);
-  expect(corrected).toMatch(
-    /^fault {4}objects .*record_delete of code_list is missing, .*\n *→ As the owner:\ndrop trigger/m,
-  );
-  const twice = await after(
-    `insert into area_property select 'order-update', property, position, code_list from area_property;
-     alter table code_list_value drop constraint code_list_value_is_unique_in_its_list;
-     insert into code_list_value (code_list, value) values ('orderType', 'Return')`,
-  );
-  expect(twice).toMatch(
-    /^fault {4}contents .*code_list_value holds the key \('orderType', 'Return'\) twice/m,
-  );
-  expect(await after('alter table communication_code enable row level security')).toMatch(
-    /^fault {4}contents .*row-level security/m,
-  );
-  expect(await after('revoke usage on schema public from public, order_lookup_service')).toMatch(
-    /^fault {4}role .*permission denied for schema public\n *→ .*grant usage on schema public/m,
-  );
-  await Promise.all([empty.drop(), spoilt.drop()]);
-});
+  interface Refusal {
+    readonly given: string;
+    readonly sentence: RegExp;
+  }
 
-it('names sequences that a move of the tables left behind, with the statement that mends them', async () => {
-  const moved = await createDatabase();
-  const owner = moved.urlOf('order_lookup_owner');
-  const examined = () => doctor('', { DATABASE_URL: moved.urlOf('order_lookup_service') });
-  await queryAt(
-    owner,
-    `select setval('history_id_seq', 1), setval('pgmigrations_id_seq', 1, false)`,
-  );
-  const stdout = await examined();
-  expect(stdout).toMatch(
-    /^fault {4}sequences {6}behind their tables: history_id_seq, pgmigrations_id_seq$/m,
-  );
-  expect(stdout).toMatch(/\nCalls are answered\.\n$/);
-  await queryAt(owner, pastedFrom(stdout));
-  expect(await examined()).toMatch(/^ok {7}sequences/m);
-  await moved.addValue('after the move');
-  await moved.drop();
-});
+  function tokenWith(claims: Record<string, unknown>): Promise<string> {
+    return issuer.token({ claims });
+  }
 
-it('names rows with characters that nobody sees, which were there before, and how to rename them', async () => {
-  const old = await createDatabase();
-  const examined = () => doctor('', { DATABASE_URL: old.urlOf('order_lookup_service') });
-  const constraints = await old.query<{ remove: string; add: string }>(
-    `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as remove,
-       format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as add
-     from pg_constraint where conname like '%_has_no_invisible_characters'`,
-  );
-  for (const { remove } of constraints) await old.query(remove);
-  await old.query(
-    `insert into communication_code values
-       ('T', 'A' || chr(8203) || '''B', 'x'), ('T' || chr(160) || 'X', 'C', 'x');
-     insert into code_list_value (code_list, value) values
-       ('orderType', 'Soft' || chr(173)), ('orderType', chr(12644));
-     insert into api_key (client, key_hash) values ('Acme' || chr(8288), sha256('1'));
-     insert into api_key (client, key_hash, revoked_at) values ('Gone' || chr(8288), sha256('2'), now())`,
-  );
-  for (const { add } of constraints) await old.query(add);
-  const stdout = await examined();
-  const names = [
-    'code_list_value.value "Soft\\u00ad"',
-    'code_list_value.value "\\u3164"',
-    `communication_code.code "A\\u200b'B"`,
-    'communication_code.code_type "T\\u00a0X"',
-    'api_key.client "Acme\\u2060"',
-  ];
-  expect(/^warning {2}characters .* all of (.*)$/m.exec(stdout)?.[1]).toBe(names.join(', '));
-  expect(stdout).toMatch(/\nCalls are answered\.\n$/);
-  await queryAt(old.urlOf('order_lookup_owner'), pastedFrom(stdout));
-  expect(await examined()).toMatch(/^ok {7}characters/m);
-  const renamed = await old.query('select code_type, code from communication_code order by 1, 2');
-  expect(renamed).toEqual([
-    { code_type: 'T', code: "A'B" },
-    { code_type: 'T X', code: 'C' },
-  ]);
-  await old.drop();
-});
+  /** Signed with a key that the issuer does not publish. */
+  async function tokenOf(alg: string, kid: string): Promise<string> {
+    return issuer.token({ key: await signingKey(alg, kid) });
+  }
 
-it('tells of variables of Node.js that cannot work', async () => {
-  const stdout = await doctor('', { NODE_EXTRA_CA_CERTS: '/no/ca.pem' });
-  expect(stdout).toMatch(
-    /^warning {2}Node\.js .*\n.*→ NODE_EXTRA_CA_CERTS names \/no\/ca\.pem, which cannot be read/m,
-  );
-});
+  function faultsOf(stdout: string, subject: string): string[] {
+    return stdout.match(new RegExp(`^fault {4}${subject} .*$`, 'gm')) ?? [];
+  }
 
-it('says in one sentence why a credential does not pass', async () => {
-  const signedBy = async (alg: string, kid: string) =>
-    issuer.token({ key: await signingKey(alg, kid) });
-  const now = new Date().toISOString();
-  const tokens: [string, RegExp][] = [
-    [await issuer.token({ claims: { exp: 1e9 } }), /reason "expired".*"exp":1000000000/],
-    [await issuer.token({ claims: { aud: ['a'] } }), /reason "audience".*"aud":\["a"\]/],
-    [await signedBy('ES256', 'other'), /no key of its issuer verifies .*"kid":"other"/],
-    [await signedBy('RS256', 'rsa-1'), /no key of its issuer verifies .*"kid":"rsa-1"/],
-    [
-      await issuer.token({ claims: { padding: 'x'.repeat(9_200) } }),
-      / \d{5} bytes; .* at most 12288 bytes is needed/,
-    ],
-    [await issuer.token({ claims: { client_id: 'foreign' } }), /"client".*"client_id":"foreign"/],
-    [await issuer.token({ claims: { iss: 'other' } }), /reason "issuer".*"iss":"other"/],
-    ['a.b.c.d.e', /it has 5 parts .* of 3 parts/],
-    [await issuer.token(), /it lacks the scope lookups.read: 403/],
-  ];
-  const keys: [string, RegExp][] = [
-    [key.key.slice(0, -1), /its checksum does not fit/],
-    [generateApiKey(), /it is not in this database/],
-    [(await issueKey(database, { revokedAt: now })).key, /has ended/],
-    [(await issueKey(database, { expiresAt: now })).key, /has expired/],
-  ];
-  const given = [...tokens, ...keys].map(([credential]) => credential);
-  const settings = { OAUTH_REQUIRED_SCOPE: 'lookups.read', OAUTH_CLIENTS: 'tests' };
-  const stdout = await doctor(given.join('\n'), settings);
-  for (const advice of ['fewer groups', 'add it to OAUTH_CLIENTS', 'Ask an issuer of OAUTH_ISSUER'])
-    expect(stdout).toContain(advice);
-  for (const secret of given) expect(stdout).not.toContain(secret);
-  const faultsOf = (subject: string) => stdout.match(new RegExp(`^fault {4}${subject} .*$`, 'gm'));
-  const expected = (all: [string, RegExp][]) => all.map(([, why]) => expect.stringMatching(why));
-  expect(faultsOf('access token')).toEqual(expected(tokens));
-  expect(faultsOf('API key')).toEqual(expected(keys));
-  expect(stdout).toMatch(/\nCalls are answered\. Refused: API key, access token\.\n$/);
+  function sentencesOf(refusals: readonly Refusal[]): unknown[] {
+    return refusals.map(({ sentence }) => expect.stringMatching(sentence));
+  }
 });

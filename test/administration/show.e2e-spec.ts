@@ -1,33 +1,49 @@
-import { expect, it } from '@jest/globals';
-import { show as command } from '../../src/administration/codes/show.command.js';
+import { describe, expect, it } from '@jest/globals';
+import { runLocally } from '../support/local-program.js';
+import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
-import { type Outcome, run } from '../support/program.js';
-import { until } from '../support/service.js';
-import { testWorld } from '../support/test-world.js';
+import type { Outcome } from '../support/program.js';
+import { until } from '../support/until.js';
 
-const world = testWorld();
+const world = localWorld();
 
-const show = (...words: string[]): Promise<Outcome> =>
-  run('codes.js', ['show', ...words], { DATABASE_URL: world.database.urlOf('order_lookup_owner') });
-/** The same without a process of its own: for many moments. */
-const shown = async (at: string): Promise<string> => {
-  process.env['DATABASE_URL'] = world.database.urlOf('order_lookup_owner');
-  return (await command.run({ at }, [])).text;
-};
-const AREAS = {
-  'order-update': PATHS.orderUpdate,
-  'order-capture-v2': PATHS.orderCaptureV2,
-  'order-scheduling': PATHS.communicationCodes,
-};
+function show(...words: string[]): Promise<Outcome> {
+  return runLocally({
+    program: 'dist/codes.js',
+    words: ['show', ...words],
+    environment: { DATABASE_URL: world.database.urlOf('order_lookup_owner') },
+  });
+}
+
+/** What the command prints for a moment. */
+async function shown(moment: string): Promise<string> {
+  const { status, stdout, stderr } = await show('--at', moment);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  return stdout;
+}
+
+const AREAS = [
+  { area: 'order-update', path: PATHS.orderUpdate },
+  { area: 'order-capture-v2', path: PATHS.orderCaptureV2 },
+  { area: 'order-scheduling', path: PATHS.communicationCodes },
+];
+
 /** What the service answers, in the form in which the command prints it. */
-const answers = async (): Promise<string> => {
+async function answers(): Promise<string> {
   const parts: string[] = [];
-  for (const [area, path] of Object.entries(AREAS))
-    parts.push(`${area}\n${(await world.get(path)).text}\n`);
+  for (const { area, path } of AREAS) parts.push(`${area}\n${(await world.get(path)).text}\n`);
   return parts.join('\n');
-};
+}
 
-const poll = async () => ({ time: new Date().toISOString(), text: await answers() });
+interface PolledAnswers {
+  readonly time: string;
+  readonly text: string;
+}
+
+async function poll(): Promise<PolledAnswers> {
+  const time = new Date().toISOString();
+  return { time, text: await answers() };
+}
 
 /** Changes of every kind, each followed by one that the answers tell. */
 const CHANGES = [
@@ -69,153 +85,196 @@ async function commit(change: string, value: string): Promise<void> {
   await until(async () => (await world.get(PATHS.orderUpdate)).text.includes(value));
 }
 
-it('codes show prints for each moment what the service answered then, byte for byte', async () => {
-  const polled = [await poll()];
-  for (const [number, change] of CHANGES.entries()) {
-    await commit(change, `Mark ${number}`);
-    polled.push(await poll());
-  }
-  expect(polled.length).toBeGreaterThanOrEqual(20);
-  expect(new Set(polled.map(({ text }) => text)).size).toBe(polled.length);
-  for (const { time, text } of polled) expect(await shown(time)).toBe(text);
-  const { time, text } = polled.at(-2) as Awaited<ReturnType<typeof poll>>;
-  expect(await show('--at', time)).toEqual({ status: 0, stdout: text, stderr: '' });
-  expect(await show()).toEqual({ status: 0, stdout: polled.at(-1)?.text, stderr: '' });
-});
+describe('codes show', () => {
+  it('prints for each moment what the service answered then, byte for byte', async () => {
+    const polled = [await poll()];
+    for (const [number, change] of CHANGES.entries()) {
+      await commit(change, `Mark ${number}`);
+      polled.push(await poll());
+    }
+    expect(polled.length).toBeGreaterThanOrEqual(20);
+    expect(new Set(polled.map(({ text }) => text)).size).toBe(polled.length);
+    for (const { time, text } of polled) expect(await shown(time)).toBe(text);
+    expect(await show()).toEqual({ status: 0, stdout: polled.at(-1)?.text, stderr: '' });
+  });
 
-it('codes show prints the answer of one area alone, as it is', async () => {
-  for (const [area, path] of Object.entries(AREAS))
-    expect((await show('--area', area)).stdout).toBe((await world.get(path)).text);
-});
+  it.each(AREAS)('prints the answer of $area alone, as it is', async ({ area, path }) => {
+    const { stdout } = await show('--area', area);
+    expect(stdout).toBe((await world.get(path)).text);
+  });
 
-it('codes show prints what will be answered from a moment on, and just before it', async () => {
-  let [moment, before] = [0, ''];
-  do {
-    moment = Date.now() + 2_500;
-    const at = `to_timestamp(${moment / 1000})`;
+  it('prints what will be answered from a moment on, and just before it', async () => {
+    const farMs = Date.now() + 3_600_000;
     await commit(
-      `delete from code_list_value where value = 'To come';
-       insert into code_list_value (code_list, value, valid_from) values ('orderType', 'To come', ${at});
-       update communication_code set valid_from = null, valid_until = ${at}`,
-      `Mark ${moment}`,
+      `insert into code_list_value (code_list, value, valid_from) values ('orderType', 'To come', ${sqlOf(farMs)});
+       update communication_code set valid_from = null, valid_until = ${sqlOf(farMs)}`,
+      'Mark of a moment',
     );
-    before = await answers();
-  } while (Date.now() >= moment); // the machine was away until it had come
-  const times = [moment, moment - 1, moment + 3e10].map((time) => new Date(time).toISOString());
-  const future = times.map(async (time) => (await show('--at', time)).stdout);
-  await until(async () => (await world.get(PATHS.orderUpdate)).text.includes('To come'));
-  const after = await answers();
-  expect(await Promise.all(future)).toEqual([after, before, after]);
-  expect(await Promise.all(times.slice(0, 2).map(shown))).toEqual([after, before]); // now they are past
-});
+    const before = await answers();
+    const future: string[] = [];
+    for (const momentMs of [farMs - 1, farMs, farMs + 3e10])
+      future.push(await shown(isoOf(momentMs)));
 
-it.each([
-  [['--at', 'yesterday'], '--at is "yesterday", neither a date nor a date-time such as'],
-  [['--at', '2000-01-01T00:00:00Z'], 'The record of changes begins at 20'],
-  [['--area', 'orders'], '--area is "orders": order-update, order-capture-v2, order-scheduling'],
-])('codes show refuses %j in one sentence', async (words, sentence) => {
-  const { status, stdout, stderr } = await show(...words);
-  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
-  expect(stderr).toMatch(/^[^\n]+\n$/);
-  expect(stderr).toContain(sentence);
-});
+    // Nothing else is changed, so it is what will be answered
+    const nearMs = Date.now() + 300;
+    await world.database.query(
+      `update code_list_value set valid_from = ${sqlOf(nearMs)} where value = 'To come';
+       update communication_code set valid_until = ${sqlOf(nearMs)}`,
+    );
+    await until(async () => (await world.get(PATHS.orderUpdate)).text.includes('To come'));
+    const after = await answers();
+    expect(future).toEqual([before, after, after]);
+    // Now they are past
+    expect(await shown(isoOf(nearMs - 1))).toBe(before);
+    expect(await shown(isoOf(nearMs))).toBe(after);
+  });
 
-it('codes show tells the same after a new column, other settings of the session, and dump and restore', async () => {
-  const past = await poll();
-  await commit(
-    `insert into communication_code (code_type, code, description, valid_from)
-       values ('T', 'dated', 'D', '1991-07-06T05:04:03.21+01:00')`,
-    'Mark of events',
-  );
-  const dated = await poll();
-  await world.database.query('delete from communication_code');
-  for (const event of [
-    `alter table communication_code add column note text default 'N'; alter table history add column note text`,
-    `update communication_code set note = 'M';
-       insert into communication_code (code_type, code, description) values ('T', 'noted', 'N')`,
-    `alter table communication_code rename column note to remark; alter table communication_code drop column remark`,
-    `alter role order_lookup_owner in database ${world.database.name} set datestyle = 'German';
-       alter role order_lookup_owner in database ${world.database.name} set timezone = 'Asia/Kathmandu'`,
-  ]) {
-    for (const sql of event.split(/;\s+/)) await world.database.query(sql);
-    for (const { time, text } of [past, dated]) expect(await shown(time)).toBe(text);
+  function sqlOf(momentMs: number): string {
+    return `to_timestamp(${momentMs / 1_000})`;
   }
-  // A dump and its restore: all rows are copied in another order, and no object keeps its number
-  await world.database.query(
-    `begin; create table copied as select * from history order by random(); truncate history;
-     insert into history overriding system value select * from copied; drop table copied; commit`,
-  );
-  for (const { time, text } of [past, dated]) expect(await shown(time)).toBe(text);
-});
 
-it('codes show undoes changes in the order in which they were made, whenever their transactions began', async () => {
-  const early = await world.database.session();
-  await early.query('begin; select now()');
-  await world.database.query(
-    `insert into communication_code (code_type, code, description) values ('ORDER', 'a', 'First')`,
-  );
-  await early.query(
-    `update communication_code set code = 'b', description = 'Second' where code_type = 'ORDER';
+  function isoOf(momentMs: number): string {
+    return new Date(momentMs).toISOString();
+  }
+
+  it.each([
+    {
+      words: ['--at', 'yesterday'],
+      sentence: '--at is "yesterday", neither a date nor a date-time such as',
+    },
+    { words: ['--at', '2000-01-01T00:00:00Z'], sentence: 'The record of changes begins at 20' },
+    {
+      words: ['--area', 'orders'],
+      sentence: '--area is "orders": order-update, order-capture-v2, order-scheduling',
+    },
+  ])('refuses $words in one sentence', async ({ words, sentence }) => {
+    expect(await refusalOf(...words)).toContain(sentence);
+  });
+
+  it('tells the same after a new column, other settings of the session, and dump and restore', async () => {
+    const { database } = world;
+    const past = await poll();
+    await commit(
+      `insert into communication_code (code_type, code, description, valid_from)
+         values ('T', 'dated', 'D', '1991-07-06T05:04:03.21+01:00')`,
+      'Mark of events',
+    );
+    const dated = await poll();
+    const expectSame = async (): Promise<void> => {
+      for (const { time, text } of [past, dated]) expect(await shown(time)).toBe(text);
+    };
+    await database.query('delete from communication_code');
+    await database.query(`alter table communication_code add column note text default 'N'`);
+    await database.query('alter table history add column note text');
+    await expectSame();
+    await database.query(`update communication_code set note = 'M'`);
+    await database.query(
+      `insert into communication_code (code_type, code, description) values ('T', 'noted', 'N')`,
+    );
+    await expectSame();
+    await database.query('alter table communication_code rename column note to remark');
+    await database.query('alter table communication_code drop column remark');
+    await expectSame();
+    const settings = `alter role order_lookup_owner in database ${database.name} set`;
+    await database.query(`${settings} datestyle = 'German'`);
+    await database.query(`${settings} timezone = 'Asia/Kathmandu'`);
+    await expectSame();
+    // A dump and its restore: all rows are copied in another order, and no object keeps its number
+    await database.query(
+      `begin; create table copied as select * from history order by random(); truncate history;
+       insert into history overriding system value select * from copied; drop table copied; commit`,
+    );
+    await expectSame();
+  });
+
+  it('undoes changes in the order in which they were made, whenever their transactions began', async () => {
+    const early = await world.database.session();
+    await early.query('begin; select now()');
+    await world.database.query(
+      `insert into communication_code (code_type, code, description) values ('ORDER', 'a', 'First')`,
+    );
+    await early.query(
+      `update communication_code set code = 'b', description = 'Second' where code_type = 'ORDER';
        delete from communication_code where code_type = 'ORDER';
-     insert into communication_code (code_type, code, description)
-     values ('ORDER', 'a', 'Third'), ('ORDER', 'b', 'Third'); commit`,
-  );
-  await commit('select', 'Mark of two');
-  const then = await poll();
-  expect(then.text).toContain('"Third"');
-  // Keys change places, which no order but that of the statements undoes
-  await world.database.query(
-    `begin; update communication_code set code = 'x' where (code_type, code) = ('ORDER', 'a');
+       insert into communication_code (code_type, code, description)
+         values ('ORDER', 'a', 'Third'), ('ORDER', 'b', 'Third'); commit`,
+    );
+    await commit('select', 'Mark of two');
+    const then = await poll();
+    expect(then.text).toContain('"Third"');
+    // Keys change places, which no order but that of the statements undoes
+    await world.database.query(
+      `begin; update communication_code set code = 'x' where (code_type, code) = ('ORDER', 'a');
        update communication_code set code = 'a' where (code_type, code) = ('ORDER', 'b');
-     update communication_code set code = 'b' where (code_type, code) = ('ORDER', 'x');
-     delete from communication_code where code_type = 'ORDER'; commit`,
-  );
-  expect(await shown(then.time)).toBe(then.text);
-});
+       update communication_code set code = 'b' where (code_type, code) = ('ORDER', 'x');
+       delete from communication_code where code_type = 'ORDER'; commit`,
+    );
+    expect(await shown(then.time)).toBe(then.text);
+  });
 
-it('codes show counts a transaction from its last statement, and says what could not be served', async () => {
-  const { database } = world;
-  await commit(
-    `insert into communication_code values ('HALF', 'a', 'Old'), ('HALF', 'b', 'Old')`,
-    'Mark of half',
-  );
-  const before = await answers();
-  const writer = await database.session();
-  await writer.query(`begin; update communication_code set description = 'New' where code = 'a'`);
-  const half = new Date(Date.now() + 1).toISOString();
-  await writer.query(
-    `select pg_sleep(0.01); update communication_code set description = 'New' where code = 'b'; commit`,
-  );
-  expect(await shown(half)).toBe(before);
-  const end = (await database.query<{ end: Date }>('select max(changed_at) as end from history'))[0]
-    ?.end;
-  expect(await shown(new Date((end?.getTime() ?? 0) + 1).toISOString())).toContain('New');
-  await database.query(
-    `create table kept as select * from area_property; delete from area_property where area = 'order-update'`,
-  );
-  const refused = new Date(Date.now() + 1).toISOString();
-  await database.query(
-    `select pg_sleep(0.01); insert into area_property select * from kept where area = 'order-update';
+  it('counts a transaction from its last statement', async () => {
+    const { database } = world;
+    await commit(
+      `insert into communication_code values ('HALF', 'a', 'Old'), ('HALF', 'b', 'Old')`,
+      'Mark of half',
+    );
+    const before = await answers();
+    const writer = await database.session();
+    await writer.query(`begin; update communication_code set description = 'New' where code = 'a'`);
+    const half = nextMillisecond();
+    await writer.query(
+      `select pg_sleep(0.01); update communication_code set description = 'New' where code = 'b'; commit`,
+    );
+    expect(await shown(half)).toBe(before);
+    expect(await shown(nextMillisecond())).toContain('New');
+  });
+
+  it('says what could not be served at a moment', async () => {
+    const { database } = world;
+    await database.query(
+      `create table kept as select * from area_property; delete from area_property where area = 'order-update'`,
+    );
+    const refused = nextMillisecond();
+    await database.query(
+      `select pg_sleep(0.01); insert into area_property select * from kept where area = 'order-update';
        drop table kept`,
-  );
-  await expect(shown(refused)).rejects.toThrow(
-    `The content of ${refused} could not be served: the area order-update has no property`,
-  );
-  expect(await shown('2999-01-01')).toBe(await shown('2999-01-01T00:00:00Z'));
-});
+    );
+    expect(await refusalOf('--at', refused)).toContain(
+      `The content of ${refused} could not be served: the area order-update has no property`,
+    );
+  });
 
-it('codes show says how far the record reaches where its older part was deleted', async () => {
-  const { text, time } = await poll();
-  await world.database.query(`delete from history where changed_at < $1`, [time]);
-  await commit('select', 'Mark after the deletion');
-  const [{ begin } = { begin: new Date() }] = await world.database.query<{ begin: Date }>(
-    `select date_trunc('milliseconds', min(changed_at) + interval '999 microseconds') as begin from history`,
-  );
-  expect(await shown(new Date(begin.getTime() + 1).toISOString())).toBe(await answers());
-  await expect(shown(time)).rejects.toThrow(
-    `The record of changes begins at ${begin.toISOString()}, and what was answered before is not known.`,
-  );
-  await world.database.query('truncate history');
-  await expect(shown(time)).rejects.toThrow('The record of changes begins at');
-  expect(text).not.toBe(await answers());
+  it('takes a date for its first moment in UTC', async () => {
+    expect(await shown('2999-01-01')).toBe(await shown('2999-01-01T00:00:00Z'));
+  });
+
+  it('says how far the record reaches where its older part was deleted', async () => {
+    const { text, time } = await poll();
+    await world.database.query(`delete from history where changed_at < $1`, [time]);
+    await commit('select', 'Mark after the deletion');
+    expect(text).not.toBe(await answers());
+    const [{ begin } = { begin: new Date() }] = await world.database.query<{ begin: Date }>(
+      `select date_trunc('milliseconds', min(changed_at) + interval '999 microseconds') as begin from history`,
+    );
+    expect(await shown(isoOf(begin.getTime() + 1))).toBe(await answers());
+    expect(await refusalOf('--at', time)).toBe(
+      `The record of changes begins at ${begin.toISOString()}, ` +
+        'and what was answered before is not known. Give a later moment.\n',
+    );
+    await world.database.query('truncate history');
+    expect(await refusalOf('--at', time)).toContain('The record of changes begins at');
+  });
+
+  /** What it says instead, in one line. */
+  async function refusalOf(...words: string[]): Promise<string> {
+    const { status, stdout, stderr } = await show(...words);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/^[^\n]+\n$/);
+    return stderr;
+  }
+
+  /** After all that is recorded: the record has microseconds. */
+  function nextMillisecond(): string {
+    return isoOf(Date.now() + 1);
+  }
 });

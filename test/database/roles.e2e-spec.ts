@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
 import { PASSWORD } from '../support/database.js';
+import { runLocally } from '../support/local-program.js';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js';
-import { run, textOf } from '../support/program.js';
+import { textOf } from '../support/program.js';
 
 const TABLES = ['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'];
 
@@ -37,7 +38,11 @@ beforeAll(async () => {
   // PostgreSQL 14 warns, and names the remedy
   const [, remedy = ''] = /As that role, run: (.*)$/m.exec(warned.join('\n')) ?? [];
   await as.superuser.query(`${remedy} grant usage on schema public to writer`);
-  const up = await run('migrate.js', ['up'], { DATABASE_URL: url('order_lookup_owner') });
+  const up = await runLocally({
+    program: 'dist/migrate.js',
+    words: ['up'],
+    environment: { DATABASE_URL: url('order_lookup_owner') },
+  });
   expect(up).toMatchObject({ status: 0, stderr: '' });
   await as.superuser.query(
     `grant select, insert, update, delete, truncate on ${TABLES.join(', ')} to writer;

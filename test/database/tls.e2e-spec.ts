@@ -3,69 +3,74 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { withReading } from '../../src/administration/frame/connect.js';
 import { transportWarning } from '../../src/configuration/database-url.js';
 import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
-import { run } from '../support/program.js';
-import { testWorld } from '../support/test-world.js';
+import { runLocally } from '../support/local-program.js';
+import { localWorld } from '../support/local-world.js';
 
 let ours: CertificateAuthority;
 let other: CertificateAuthority;
-const stage = testWorld({}, undefined, 0);
+const world = localWorld({ replicas: 0, hasOwnPostgres: true });
 
 /** Writes a file in the folder of the server, with the owner and the rights that it demands of a key. */
-const writeAtServer = (name: string, text: string): Promise<unknown> =>
-  stage.database.query(
-    `copy (select '${Buffer.from(text).toString('base64')}') to program 'base64 -d > ${name}'`,
-  );
+function writeAtServer(name: string, text: string): Promise<unknown> {
+  const base64 = Buffer.from(text).toString('base64');
+  return world.database.query(`copy (select '${base64}') to program 'base64 -d > ${name}'`);
+}
 
 function address(parameters: Record<string, string>, hostname = '127.0.0.1'): string {
-  const url = Object.assign(new URL(stage.database.urlOf('order_lookup_service')), { hostname });
+  const url = Object.assign(new URL(world.database.urlOf('order_lookup_service')), { hostname });
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
 }
-const verified = () => ({ sslmode: 'verify-full', sslrootcert: ours.cert });
+const describeWithOpenSsl = hasOpenSsl ? describe : describe.skip;
 
-(hasOpenSsl ? describe : describe.skip)('TLS to PostgreSQL', () => {
+describeWithOpenSsl('TLS to PostgreSQL', () => {
   beforeAll(async () => {
-    [ours, other] = [new CertificateAuthority(), new CertificateAuthority()];
+    ours = new CertificateAuthority();
+    other = new CertificateAuthority();
     const certificate = ours.issue('database', 'IP:127.0.0.1');
     await writeAtServer('server.crt', readFileSync(certificate.cert, 'utf8'));
     await writeAtServer('server.key', readFileSync(certificate.key, 'utf8'));
     for (const sql of ['alter system set ssl = on', 'select pg_reload_conf()'])
-      await stage.database.query(sql);
+      await world.database.query(sql);
   });
-  afterAll(() => [ours, other].forEach((authority) => authority.remove()));
+  afterAll(() => {
+    for (const authority of [ours, other]) authority.remove();
+  });
 
   it.each(['verify-full', 'verify-ca', 'require', 'prefer'])(
     'verifies certificate and name with sslmode=%s, with verify-ca only the certificate',
     async (sslmode) => {
-      const parameters = { ...verified(), sslmode };
-      const look = (url: string) =>
-        withReading(
-          (session) => session.query('select ssl from pg_stat_ssl where pid = pg_backend_pid()'),
-          { DATABASE_URL: url },
-        );
-      const { rows } = await look(address(parameters));
-      expect(rows).toEqual([{ ssl: true }]);
-      const foreign = { ...parameters, sslrootcert: other.cert };
-      for (const where of [address({ sslmode }), address(foreign)])
-        await expect(look(where)).rejects.toThrow(/certificate/);
+      const parameters = { sslmode, sslrootcert: ours.cert };
+      expect(await look(address(parameters))).toEqual([{ ssl: true }]);
+      const foreign = { sslmode, sslrootcert: other.cert };
+      for (const url of [address({ sslmode }), address(foreign)])
+        await expect(look(url)).rejects.toThrow(/certificate/);
       const byAnotherName = look(address(parameters, 'localhost'));
-      if (sslmode === 'verify-ca') expect((await byAnotherName).rows).toEqual([{ ssl: true }]);
+      if (sslmode === 'verify-ca') expect(await byAnotherName).toEqual([{ ssl: true }]);
       else await expect(byAnotherName).rejects.toThrow(/altnames/);
     },
   );
 
+  /** Whether a session of the commands is encrypted. */
+  async function look(url: string): Promise<unknown[]> {
+    const query = 'select ssl from pg_stat_ssl where pid = pg_backend_pid()';
+    const { rows } = await withReading((session) => session.query(query), { DATABASE_URL: url });
+    return rows;
+  }
+
   it('is used by every session of the service, which logs a fault of it and tries again', async () => {
-    const [ca, file] = [ours.file('rotated.pem'), ours.file('database-url')];
+    const ca = ours.file('rotated.pem');
+    const file = ours.file('database-url');
     writeFileSync(ca, readFileSync(ours.cert));
-    writeFileSync(file, address({ ...verified(), sslrootcert: ca }));
-    const service = await stage.start({ DATABASE_URL: '', DATABASE_URL_FILE: file });
+    writeFileSync(file, address({ sslmode: 'verify-full', sslrootcert: ca }));
+    const service = await world.start({ DATABASE_URL: '', DATABASE_URL_FILE: file });
     const says = (fault: RegExp) => service.waitForLog(({ reason }) => fault.test(String(reason)));
     await service.ready();
     const sessions = `from pg_stat_ssl join pg_stat_activity using (pid) where usename = 'order_lookup_service'`;
-    expect(await stage.database.query(`select distinct ssl ${sessions}`)).toEqual([{ ssl: true }]);
+    expect(await world.database.query(`select distinct ssl ${sessions}`)).toEqual([{ ssl: true }]);
     expect(service.output).not.toContain('is not encrypted');
     rmSync(ca);
-    await stage.database.query(`select pg_terminate_backend(pid) ${sessions}`);
+    await world.database.query(`select pg_terminate_backend(pid) ${sessions}`);
     await says(/names the file .*rotated\.pem, which cannot be read \(ENOENT\)/);
     writeFileSync(ca, readFileSync(other.cert));
     await says(/the CA of the server's certificate is not known here/);
@@ -77,12 +82,16 @@ const verified = () => ({ sslmode: 'verify-full', sslrootcert: ours.cert });
   it('is reported as missing if the database is on another machine and sslmode is not set', async () => {
     const host = '0.0.0.0'; // leads to this machine, and does not look like it
     const exposed = { DATABASE_URL: address({}, host) };
-    const service = await stage.start(exposed);
+    const service = await world.start(exposed);
     await service.kill();
     const warning = /at 0\.0\.0\.0 is not encrypted: add sslmode=verify-full/;
     const line = service.lines.find(({ msg }) => warning.test(msg));
     expect(line).toMatchObject({ level: 'warn' });
-    const doctor = await run('doctor.js', [], { ...stage.issuer.environment, ...exposed });
+    const doctor = await runLocally({
+      program: 'dist/doctor.js',
+      words: [],
+      environment: { ...world.issuer.environment, ...exposed },
+    });
     expect(doctor.stdout).toMatch(warning);
     const meant = { DATABASE_URL: address({ sslmode: 'disable' }, host) };
     expect(transportWarning(meant)).toBeUndefined();

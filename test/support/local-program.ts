@@ -1,6 +1,9 @@
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
+import { acceptErrorsOfNode } from './errors-of-node.js';
 import { type Outcome, PROJECT, cleanEnvironment } from './program.js';
+
+acceptErrorsOfNode();
 
 export interface LocalRun {
   /** Its path in the folder, such as `dist/migrate.js`. */
@@ -11,6 +14,8 @@ export interface LocalRun {
   readonly folder?: string | undefined;
   /** What it reads from its standard input, which ends with it. */
   readonly input?: string | undefined;
+  /** Input and output are those of somebody at a terminal. */
+  readonly isTerminal?: boolean;
 }
 
 /** Each run imports the program under another address, so that it is executed again. What it imports is loaded once. */
@@ -39,10 +44,13 @@ export async function runLocally(run: LocalRun): Promise<Outcome> {
     argv: [process.execPath, file, ...run.words],
     env: cleanEnvironment(run.environment),
     exitCode: undefined,
-    stdin: Readable.from(run.input ? [run.input] : []),
-    stdout: writableTo((text) => {
-      output.stdout += text;
-    }),
+    stdin: inputOf(run),
+    stdout: Object.assign(
+      writableTo((text) => {
+        output.stdout += text;
+      }),
+      { isTTY: run.isTerminal ?? false },
+    ),
     stderr: writableTo((text) => {
       output.stderr += text;
     }),
@@ -54,6 +62,11 @@ export async function runLocally(run: LocalRun): Promise<Outcome> {
     restore();
     isRunning = false;
   }
+}
+
+function inputOf({ input, isTerminal = false }: LocalRun): Readable {
+  const stdin = Readable.from(input ? [input] : []);
+  return Object.assign(stdin, { isTTY: isTerminal });
 }
 
 function writableTo(take: (text: string) => void): Writable {

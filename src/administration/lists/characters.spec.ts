@@ -20,15 +20,15 @@ it('names every character that Unicode calls invisible, but not the blank', () =
 });
 
 it.each([
-  ['On Hold', []],
-  ['é𝄞—"\\', []],
-  ['A\u200bB\u00adC\u200b', ['U+200B', 'U+00AD']],
-  [
-    '\u2060\u202e\ufeff\u3164\u2800\u00a0',
-    ['U+2060', 'U+202E', 'U+FEFF', 'U+3164', 'U+2800', 'U+00A0'],
-  ],
-  ['tag \u{e0041}', ['U+E0041']],
-])('names the invisible characters of %j', (text, names) => {
+  { text: 'On Hold', names: [] },
+  { text: 'é𝄞—"\\', names: [] },
+  { text: 'A\u200bB\u00adC\u200b', names: ['U+200B', 'U+00AD'] },
+  {
+    text: '\u2060\u202e\ufeff\u3164\u2800\u00a0',
+    names: ['U+2060', 'U+202E', 'U+FEFF', 'U+3164', 'U+2800', 'U+00A0'],
+  },
+  { text: 'tag \u{e0041}', names: ['U+E0041'] },
+])('names the invisible characters of $text', ({ text, names }) => {
   expect(invisibleCharactersOf(text)).toEqual(names);
 });
 

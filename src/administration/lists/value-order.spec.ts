@@ -7,15 +7,35 @@ const present = (values: string) =>
 const wanted = (values: string) => Array.from(values, (value) => ({ value }));
 
 it.each([
-  ['the same order', 'ABC', 'ABC', 'A10 B20 C30'],
-  ['another order', 'ABC', 'CAB', 'C10 A20 B30'],
-  ['a value in the middle', 'ABC', 'ABXC', 'A10 B20 X30 C31'],
-  ['a new value alone, behind all others', 'ABC', 'X', 'A10 B20 C30 X31'],
-  ['a value behind one that it names', 'ABC', 'BX', 'A10 B20 C30 X31'],
-  ['two values that are not beside each other', 'ABCD', 'AXD', 'A10 B20 C30 X40 D41'],
-  ['values that the file lacks behind their neighbours', 'ABCD', 'DA', 'D10 A20 B30 C40'],
-  ['the first values of a list', '', 'XY', 'X1 Y2'],
-])('arranges %s: %j with %j', (_name, former, file, expected) => {
+  { what: 'the same order', former: 'ABC', file: 'ABC', expected: 'A10 B20 C30' },
+  { what: 'another order', former: 'ABC', file: 'CAB', expected: 'C10 A20 B30' },
+  { what: 'a value in the middle', former: 'ABC', file: 'ABXC', expected: 'A10 B20 X30 C31' },
+  {
+    what: 'a new value alone, behind all others',
+    former: 'ABC',
+    file: 'X',
+    expected: 'A10 B20 C30 X31',
+  },
+  {
+    what: 'a value behind one that it names',
+    former: 'ABC',
+    file: 'BX',
+    expected: 'A10 B20 C30 X31',
+  },
+  {
+    what: 'two values that are not beside each other',
+    former: 'ABCD',
+    file: 'AXD',
+    expected: 'A10 B20 C30 X40 D41',
+  },
+  {
+    what: 'values that the file lacks behind their neighbours',
+    former: 'ABCD',
+    file: 'DA',
+    expected: 'D10 A20 B30 C40',
+  },
+  { what: 'the first values of a list', former: '', file: 'XY', expected: 'X1 Y2' },
+])('arranges $what: $former with $file', ({ former, file, expected }) => {
   const rows = arrangeValues(present(former), wanted(file));
   expect(rows.map(({ value, position }) => `${value}${position}`).join(' ')).toBe(expected);
 });

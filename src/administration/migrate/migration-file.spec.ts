@@ -63,18 +63,18 @@ it('a file is refused in another encoding', async () => {
 });
 
 it.each([
-  ['select 1;', '1: a file has one line "-- Up Migration"'],
-  [`${DOWN}\na\n${UP}\nb`, '1: a file has one line'],
-  [`${UP}\na\n${DOWN}\nb\n${DOWN}`, '5: a file has one line'],
-])('a file is refused where it is wrong: %j', async (text, message) => {
+  { text: 'select 1;', message: '1: a file has one line "-- Up Migration"' },
+  { text: `${DOWN}\na\n${UP}\nb`, message: '1: a file has one line' },
+  { text: `${UP}\na\n${DOWN}\nb\n${DOWN}`, message: '5: a file has one line' },
+])('a file is refused where it is wrong: $text', async ({ text, message }) => {
   const [fault] = await faultsOf(text);
   expect(fault).toContain(`${NAME}.sql, line ${message}`);
 });
 
 it.each([
-  ['\n', ''],
-  ['\r\n', '\ufeff'],
-])('each part has its lines where the file has them: %j', async (newline, mark) => {
+  { newline: '\n', mark: '' },
+  { newline: '\r\n', mark: '\ufeff' },
+])('each part has its lines where the file has them: $newline', async ({ newline, mark }) => {
   const lines = ['-- why', UP, 'up;', '', DOWN, 'down'];
   writeFileSync(join(folder, `${NAME}.sql`), mark + lines.join(newline));
   expect(await readMigrationFile(NAME, folder)).toEqual({

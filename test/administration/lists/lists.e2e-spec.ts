@@ -11,6 +11,7 @@ import {
   readRows,
 } from '../../../src/administration/lists/list-tables.js';
 import { migrationText } from '../../../src/administration/lists/migration-text.js';
+import type { Outcome } from '../../support/program.js';
 import { NAMES } from '../../support/program-copy.js';
 import { testCopy } from '../../support/test-copy.js';
 
@@ -20,30 +21,46 @@ const { copy, database } = await testCopy();
 const client = await database.session();
 afterEach(() => database.query('truncate communication_code'));
 
-const file = (text: string | Uint8Array): string => {
+/** Writes a file. Gives its path. */
+function fileWith(text: string | Uint8Array): string {
   const path = join(copy.folder, 'list.csv');
   writeFileSync(path, text);
   return path;
-};
-const exported = (...words: string[]) => copy.start('codes', 'export', ...words).ended;
-const written = (): string[] =>
-  readdirSync(copy.migrations).filter((name) => !NAMES.includes(name.replace('.sql', '')));
+}
 
-/** What the command does with a file, without a process of its own: for many files. */
-const compared = async (text: string | Uint8Array, complete = false) => {
-  const changes = await changesFrom(client, await readListFile(file(text)), complete);
+function exported(list: string): Promise<Outcome> {
+  return copy.run('codes', 'export', list);
+}
+
+/** The files that the commands have made. */
+function written(): string[] {
+  const files = readdirSync(copy.migrations);
+  return files.filter((name) => !NAMES.includes(name.replace('.sql', '')));
+}
+
+/** What the command does with a file, without a program: for many files. */
+async function compared(text: string | Uint8Array, isComplete = false) {
+  const changes = await changesFrom(client, await readListFile(fileWith(text)), isComplete);
   const sql = migrationText({ title: 'Any', changes: [changes] }) ?? '';
   const [up = '', down = ''] = sql.split('-- Down Migration');
   return { changes, up, down };
-};
+}
 
 /** What is wrong with a file, a line for each fault. */
-const faultsOf = async (text: string | Uint8Array): Promise<string[]> => {
-  const error = (await compared(text).catch((refusal: Error) => refusal)) as Error;
-  const lines = error.message.split('\n');
+async function faultsOf(text: string | Uint8Array): Promise<string[]> {
+  const lines = (await refusalOf(text)).split('\n');
   expect(lines.pop()).toBe('Nothing was written.');
   return lines.map((line) => line.replace(/^.*list\.csv, /, ''));
-};
+}
+
+async function refusalOf(text: string | Uint8Array): Promise<string> {
+  try {
+    await compared(text);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error('The file was accepted');
+}
 
 describe('codes export', () => {
   it('prints the lists in the order of the answers, by RFC 4180', async () => {
@@ -71,8 +88,8 @@ describe('codes export', () => {
 
   it('writes what is read as the same again', async () => {
     await database.query(`insert into communication_code values ('T', '1,2', 'é')`);
-    const path = file((await exported('communication-codes')).stdout);
-    expect(await copy.migrate('new', 'same', '--from', path, '--complete')).toEqual({
+    const path = fileWith((await exported('communication-codes')).stdout);
+    expect(await copy.run('migrate', 'new', 'same', '--from', path, '--complete')).toEqual({
       status: 0,
       stdout: `The database already holds what ${path} says. Nothing was written.\n`,
       stderr: '',
@@ -84,11 +101,14 @@ describe('codes export', () => {
 describe('migrate new --from', () => {
   it('inserts in the middle, leaves what the file lacks, and goes back', async () => {
     const before = (await exported('code-lists')).stdout;
-    const path = file(
+    const path = fileWith(
       `${VALUES}\norderType,Standard,,\r\norderType,Transfer,2027-01-01T00:00:00+01:00,\norderType,Return,,\r\n`,
     );
-    for (const words of [['new', 'insert_transfer', '--from', path], ['up']])
-      expect(await copy.migrate(...words)).toMatchObject({ status: 0, stderr: '' });
+    expect(await copy.run('migrate', 'new', 'insert_transfer', '--from', path)).toMatchObject({
+      status: 0,
+      stderr: '',
+    });
+    expect(await copy.run('migrate', 'up')).toMatchObject({ status: 0, stderr: '' });
     const after = (await exported('code-lists')).stdout;
     expect(after).toBe(
       before.replace(
@@ -96,14 +116,14 @@ describe('migrate new --from', () => {
         'orderType,Standard,,\r\norderType,Transfer,2026-12-31T23:00:00Z,\r\n',
       ),
     );
-    expect(await copy.migrate('down', '--yes')).toMatchObject({ status: 0 });
+    expect(await copy.run('migrate', 'down', '--yes')).toMatchObject({ status: 0 });
     expect((await exported('code-lists')).stdout).toBe(before);
   });
 
   it('refuses a file whole, tells twenty faults at once, each with the line on which it begins', async () => {
     const bad = 'A,B,"a\r\n\nb",x,\r\nA,C,d,x,\r\n'.repeat(15);
-    const path = file(`${CODES}\r\n\r\n${bad}`);
-    const { status, stdout, stderr } = await copy.migrate('new', 'bad', '--from', path);
+    const path = fileWith(`${CODES}\r\n\r\n${bad}`);
+    const { status, stdout, stderr } = await copy.run('migrate', 'new', 'bad', '--from', path);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(/\n… and \d+ more\nNothing was written\.\n$/);
     const faults = stderr.match(/line \d+: \w+/g) ?? [];
@@ -114,41 +134,59 @@ describe('migrate new --from', () => {
     expect(written()).toEqual([]);
   });
 
-  it.each<[string | Uint8Array, RegExp]>([
-    ['', /^line 1: the file is empty\./],
-    ['a,b\n1,2', /^line 1: the columns are "a,b"\. Needed are code_type,/],
-    ['code_type,code,code,description\nT,A,A,y', /^line 1: the columns are "code_type,code,code,/],
-    [
-      `\n${VALUES},position\norderType,A,,,1`,
-      /^line 2: the column position is not read: the order of the/,
-    ],
-    [
-      Buffer.from(`${CODES}\nA,é,d,,`, 'latin1'),
-      /^line 1: the file is not in UTF-8\. Save it as "CSV UTF-8"/,
-    ],
-    [`${CODES}\nA,B,c,,\nA,C,c,,\nA,B,d,,`, /^line 4: code_type and code are those of line 2/],
-    [`${CODES}\nA,"B ",c,,`, /^line 2: code is "B "\. 1 to 256 characters are needed, no space/],
-    [`${CODES}\nA,${'x'.repeat(257)},c,,`, /^line 2: code is "x{60}"\. 1 to 256/],
-    [`${CODES}\nA,B,"c\nd",,`, /^line 2: description is "c\\nd"\. .* no line break/],
-    [`${CODES}\nA,B,c,,\n\nA,"B"x,c,,\nA,"C"x,c,,`, /^line 4: its quotes are wrong/],
-    [`${CODES}\nA,"B\n,c,,\n`, /^line 2: its quotes are wrong/],
-    [`code_type,"code\nA,B`, /^line 1: its quotes are wrong/],
-    [`${CODES}\nA,B,c,1.1.2027,`, /^line 2: valid_from is "1\.1\.2027"\. A moment such as/],
-    [`${CODES}\nA,B,c,2027-01-02T00:00:00Z,2027-01-01T00:00:00Z`, /^line 2: valid_until is not/],
-    [
-      `${CODES}\nA,B,c,2027-01-01T00:00:00.000002Z,2027-01-01T00:00:00.000001Z`,
-      /^line 2: valid_until is not after valid_from/,
-    ],
-    [`${VALUES}\norderTypo,A,,`, /^line 2: there is no list "orderTypo"/],
-  ])('refuses %j', async (text, fault) => {
+  it.each([
+    { text: '', fault: /^line 1: the file is empty\./ },
+    { text: 'a,b\n1,2', fault: /^line 1: the columns are "a,b"\. Needed are code_type,/ },
+    {
+      text: 'code_type,code,code,description\nT,A,A,y',
+      fault: /^line 1: the columns are "code_type,code,code,/,
+    },
+    {
+      text: `\n${VALUES},position\norderType,A,,,1`,
+      fault: /^line 2: the column position is not read: the order of the/,
+    },
+    {
+      text: Buffer.from(`${CODES}\nA,é,d,,`, 'latin1'),
+      fault: /^line 1: the file is not in UTF-8\. Save it as "CSV UTF-8"/,
+    },
+    {
+      text: `${CODES}\nA,B,c,,\nA,C,c,,\nA,B,d,,`,
+      fault: /^line 4: code_type and code are those of line 2/,
+    },
+    {
+      text: `${CODES}\nA,"B ",c,,`,
+      fault: /^line 2: code is "B "\. 1 to 256 characters are needed, no space/,
+    },
+    { text: `${CODES}\nA,${'x'.repeat(257)},c,,`, fault: /^line 2: code is "x{60}"\. 1 to 256/ },
+    { text: `${CODES}\nA,B,"c\nd",,`, fault: /^line 2: description is "c\\nd"\. .* no line break/ },
+    { text: `${CODES}\nA,B,c,,\n\nA,"B"x,c,,\nA,"C"x,c,,`, fault: /^line 4: its quotes are wrong/ },
+    { text: `${CODES}\nA,"B\n,c,,\n`, fault: /^line 2: its quotes are wrong/ },
+    { text: `code_type,"code\nA,B`, fault: /^line 1: its quotes are wrong/ },
+    {
+      text: `${CODES}\nA,B,c,1.1.2027,`,
+      fault: /^line 2: valid_from is "1\.1\.2027"\. A moment such as/,
+    },
+    {
+      text: `${CODES}\nA,B,c,2027-01-02T00:00:00Z,2027-01-01T00:00:00Z`,
+      fault: /^line 2: valid_until is not/,
+    },
+    {
+      text: `${CODES}\nA,B,c,2027-01-01T00:00:00.000002Z,2027-01-01T00:00:00.000001Z`,
+      fault: /^line 2: valid_until is not after valid_from/,
+    },
+    { text: `${VALUES}\norderTypo,A,,`, fault: /^line 2: there is no list "orderTypo"/ },
+  ])('refuses $text', async ({ text, fault }) => {
     expect(await faultsOf(text)).toEqual([expect.stringMatching(fault)]);
   });
 
   it.each([
-    ['semicolons', `\ufeff${CODES.replaceAll(',', ';')}\r\n"T";A;"a ""b""; c";;\r\n`],
-    ['other columns', 'description,code,code_type,valid_until,valid_from\n"a ""b""; c",A,T,,'],
-    ['old line ends', `${CODES}\rT,A,"a ""b""; c",,\r`],
-  ])('reads a file with %s', async (_name, text) => {
+    { what: 'semicolons', text: `\ufeff${CODES.replaceAll(',', ';')}\r\n"T";A;"a ""b""; c";;\r\n` },
+    {
+      what: 'other columns',
+      text: 'description,code,code_type,valid_until,valid_from\n"a ""b""; c",A,T,,',
+    },
+    { what: 'old line ends', text: `${CODES}\rT,A,"a ""b""; c",,\r` },
+  ])('reads a file with $what', async ({ text }) => {
     await client.query((await compared(text)).up);
     expect(await readRows(client, COMMUNICATION_CODES)).toEqual([
       { code_type: 'T', code: 'A', description: 'a "b"; c', valid_from: '', valid_until: '' },
@@ -183,61 +221,91 @@ describe('migrate new --from', () => {
   });
 });
 
-const text = (most: number): fc.Arbitrary<string> =>
-  fc
-    .string({
-      minLength: 1,
-      maxLength: most,
-      unit: fc.constantFrom('a', 'B', ' ', ',', '"', "'", ';', '\\', '$', '-', 'é', '𝄞'),
-    })
-    .filter((value) => value.trim() === value);
-const moment = fc.constantFrom('', '2027-01-01T00:00:00Z', '2027-06-01T12:00:00.123456Z');
-const lastMoment = fc.constantFrom('', '9999-12-31T23:59:59.999999Z');
-const codes = fc.tuple(fc.constantFrom('a', 'B'), text(2), text(8), moment, lastMoment);
-const values = fc.tuple(
-  fc.constantFrom('orderType', 'equipmentType'),
-  fc.oneof(text(2), fc.constantFrom('Standard', 'Return', 'FlatBed', 'Tanker', 'DryVan')),
-  moment,
-  lastMoment,
-);
-/** Positions are numbers, so 10 comes behind 9. */
-const TWELVE = 'lkjihgfedcba'.split('').map((value) => ['orderType', value, '', '']);
+/** Any text that a name may be, of the characters that CSV and SQL take for something else. */
+function textOf(maxLength: number): fc.Arbitrary<string> {
+  const unit = fc.constantFrom('a', 'B', ' ', ',', '"', "'", ';', '\\', '$', '-', 'é', '𝄞');
+  const texts = fc.string({ minLength: 1, maxLength, unit });
+  return texts.filter((value) => value.trim() === value);
+}
 
-it.each<[string, List, fc.Arbitrary<string[]>, string[][]]>([
-  ['communication-codes', COMMUNICATION_CODES, codes, []],
-  ['code-lists', CODE_LISTS, values, TWELVE],
-])(
-  'any file of %s brings the table and its order to what it says, and back',
-  async (_name, list, row, example) => {
-    const options = { columns: [...list.fileColumns], header: true, record_delimiter: 'windows' };
-    const table = async () => stringify(await readRows(client, list), options);
-    const linesOf = (csv: string): string[] => csv.split('\r\n').filter((line) => line !== '');
+const beginning = fc.constantFrom('', '2027-01-01T00:00:00Z', '2027-06-01T12:00:00.123456Z');
+const end = fc.constantFrom('', '9999-12-31T23:59:59.999999Z');
+
+interface ListCase {
+  readonly name: string;
+  readonly list: List;
+  /** Any line of a file, without the header. */
+  readonly line: fc.Arbitrary<string[]>;
+  /** A file that is always tried. */
+  readonly example: string[][];
+  /** How lines begin whose order in the file is the order of the answers. */
+  readonly ordered: readonly string[];
+}
+
+const CASES: ListCase[] = [
+  {
+    name: 'communication-codes',
+    list: COMMUNICATION_CODES,
+    line: fc.tuple(fc.constantFrom('a', 'B'), textOf(2), textOf(8), beginning, end),
+    example: [],
+    ordered: [],
+  },
+  {
+    name: 'code-lists',
+    list: CODE_LISTS,
+    line: fc.tuple(
+      fc.constantFrom('orderType', 'equipmentType'),
+      fc.oneof(textOf(2), fc.constantFrom('Standard', 'Return', 'FlatBed', 'Tanker', 'DryVan')),
+      beginning,
+      end,
+    ),
+    // Positions are numbers, so 10 comes behind 9
+    example: Array.from('lkjihgfedcba', (value) => ['orderType', value, '', '']),
+    ordered: ['orderType,', 'equipmentType,'],
+  },
+];
+
+it.each(CASES)(
+  'any file of $name brings the table and its order to what it says, and back',
+  async ({ list, line, example, ordered }) => {
     await database.query(
       `insert into communication_code values ('a', 'a', 'x', null), ('a', 'B', 'y', '2027-01-01Z'),
          ('B', ',', 'z', null)`,
     );
-    const files = fc.uniqueArray(row, {
-      selector: (fields) => fields.slice(0, 2).join(),
+    const files = fc.uniqueArray(line, {
+      selector: ([first, second]) => `${first},${second}`,
       maxLength: 12,
     });
     await fc.assert(
-      fc.asyncProperty(files, fc.boolean(), async (rows, complete) => {
+      fc.asyncProperty(files, fc.boolean(), async (rows, isComplete) => {
         const csv = stringify([list.fileColumns, ...rows], { record_delimiter: 'windows' });
-        const before = await table();
-        const { up, down } = await compared(csv, complete);
+        const before = await table(list);
+        const { up, down } = await compared(csv, isComplete);
         await client.query(up);
-        const after = await table();
-        if (complete) expect(linesOf(after).toSorted()).toEqual(linesOf(csv).toSorted());
+        const after = await table(list);
+        if (isComplete) expect(linesOf(after).toSorted()).toEqual(linesOf(csv).toSorted());
         else expect(linesOf(after)).toEqual(expect.arrayContaining(linesOf(csv)));
-        for (const first of list === CODE_LISTS ? ['orderType,', 'equipmentType,'] : []) {
-          const wanted = linesOf(csv).filter((line) => line.startsWith(first));
-          expect(linesOf(after).filter((line) => wanted.includes(line))).toEqual(wanted);
+        for (const start of ordered) {
+          const wanted = linesOf(csv).filter((text) => text.startsWith(start));
+          expect(linesOf(after).filter((text) => wanted.includes(text))).toEqual(wanted);
         }
-        expect((await compared(after, true)).changes).toMatchObject({ before: [], after: [] });
+        const again = await compared(after, true);
+        expect(again.changes).toMatchObject({ before: [], after: [] });
         await client.query(down);
-        expect(await table()).toBe(before);
+        expect(await table(list)).toBe(before);
       }),
       { numRuns: 15, examples: [[example, false]] },
     );
   },
 );
+
+/** As a file has it. */
+async function table(list: List): Promise<string> {
+  const rows = await readRows(client, list);
+  const columns = [...list.fileColumns];
+  return stringify(rows, { columns, header: true, record_delimiter: 'windows' });
+}
+
+function linesOf(csv: string): string[] {
+  return csv.split('\r\n').filter((text) => text !== '');
+}

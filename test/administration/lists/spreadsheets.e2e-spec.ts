@@ -1,21 +1,18 @@
 // Files as Excel and LibreOffice write them, with what people do to them.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it } from '@jest/globals';
 import { changesFrom, readListFile } from '../../../src/administration/lists/list-file.js';
 import type { Row } from '../../../src/administration/lists/list-tables.js';
 import { createDatabase } from '../../support/database.js';
+import { testFolder } from '../../support/test-folder.js';
 
 const BYTE_ORDER_MARK = '\ufeff';
 const database = await createDatabase();
 const client = await database.session();
-const folder = mkdtempSync(join(tmpdir(), 'spreadsheets-'));
+const folder = testFolder();
 afterEach(() => database.query('truncate communication_code'));
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await database.drop();
-});
+afterAll(() => database.drop());
 
 async function rowsOf(text: string): Promise<readonly Row[]> {
   const path = join(folder, 'list.csv');
@@ -62,15 +59,24 @@ it('takes a last moment that is left out for none, also where the row had one', 
 });
 
 it.each([
-  ['surplus empty cells', 'code_type,code,description,,,\r\nT,C,D,,,,,\r\n'],
-  ['columns in another order', 'description,valid_until,code,code_type\r\nD,,C,T\r\n'],
-  ['a cleared column', 'code_type,,code,description\r\nT,,C,D\r\n'],
-  ['lines of separators', 'code_type,code,description\r\n,,\r\nT,C,D\r\n,,\r\n , ,\r\n'],
-  ['lines of separators before the header', ';;\r\n\r\ncode_type;code;description\r\nT;C;D'],
-  ['blanks around the names of columns', ' code_type, code ,description \nT,C,D'],
-  ['quotes around every cell', '"code_type";"code";"description"\r\n"T";"C";"D"\r\n'],
-  ['line ends of three kinds', 'code_type,code,description\r\nT,C,D\n\r'],
-])('reads a file with %s', async (_name, text) => {
+  { what: 'surplus empty cells', text: 'code_type,code,description,,,\r\nT,C,D,,,,,\r\n' },
+  {
+    what: 'columns in another order',
+    text: 'description,valid_until,code,code_type\r\nD,,C,T\r\n',
+  },
+  { what: 'a cleared column', text: 'code_type,,code,description\r\nT,,C,D\r\n' },
+  {
+    what: 'lines of separators',
+    text: 'code_type,code,description\r\n,,\r\nT,C,D\r\n,,\r\n , ,\r\n',
+  },
+  {
+    what: 'lines of separators before the header',
+    text: ';;\r\n\r\ncode_type;code;description\r\nT;C;D',
+  },
+  { what: 'blanks around the names of columns', text: ' code_type, code ,description \nT,C,D' },
+  { what: 'quotes around every cell', text: '"code_type";"code";"description"\r\n"T";"C";"D"\r\n' },
+  { what: 'line ends of three kinds', text: 'code_type,code,description\r\nT,C,D\n\r' },
+])('reads a file with $what', async ({ text }) => {
   expect(await rowsOf(text)).toEqual([row('C')]);
 });
 
@@ -96,52 +102,72 @@ it('leaves a number as a spreadsheet wrote it: the plan warns of it', async () =
 
 const HEADER = 'code_type,code,description\r\n';
 it.each([
-  [
-    'a zero width space',
-    'T,A\u200bB,D',
-    'line 2: code is "A\\u200bB". Nobody sees or types U+200B in it',
-  ],
-  [
-    'a soft hyphen',
-    'T,A\u00adB,D',
-    'line 2: code is "A\\u00adB". Nobody sees or types U+00AD in it',
-  ],
-  [
-    'a word joiner',
-    'T\u2060,A,D',
-    'line 2: code_type is "T\\u2060". Nobody sees or types U+2060 in it',
-  ],
-  [
-    'another direction',
-    'T,\u202eA,D',
-    'line 2: code is "\\u202eA". Nobody sees or types U+202E in it',
-  ],
-  [
-    'a mark inside',
-    'T,A\ufeffB,D',
-    'line 2: code is "A\\ufeffB". Nobody sees or types U+FEFF in it',
-  ],
-  ['Hangul filler', 'T,\u3164,D', 'line 2: code is "\\u3164". Nobody sees or types U+3164 in it'],
-  ['empty Braille', 'T,\u2800,D', 'line 2: code is "\\u2800". Nobody sees or types U+2800 in it'],
-  [
-    'a no-break space',
-    'T,A\u00a0B,D',
-    'line 2: code is "A\\u00a0B". Nobody sees or types U+00A0 in it',
-  ],
-  ['#NAME?', 'T,#NAME?,D', 'line 2: code is "#NAME?", an error of the spreadsheet'],
-  ['#N/A', 'T,A,#N/A', 'line 2: description is "#N/A", an error of the spreadsheet'],
-  ['########', '########,A,D', 'line 2: code_type is "########", an error of the spreadsheet'],
-  [
-    'a comma too many',
-    'T,A,D,more',
-    'line 2: its field 4 is "more", and that column has no name. Are quotes missing?',
-  ],
-  [
-    'a cell over two lines',
-    'T,A,"D\r\nE"\r\n',
-    'line 2: description is "D\\nE". 1 to 1024 characters are needed',
-  ],
-])('refuses a file with %s', async (_name, line, fault) => {
+  {
+    what: 'a zero width space',
+    line: 'T,A\u200bB,D',
+    fault: 'line 2: code is "A\\u200bB". Nobody sees or types U+200B in it',
+  },
+  {
+    what: 'a soft hyphen',
+    line: 'T,A\u00adB,D',
+    fault: 'line 2: code is "A\\u00adB". Nobody sees or types U+00AD in it',
+  },
+  {
+    what: 'a word joiner',
+    line: 'T\u2060,A,D',
+    fault: 'line 2: code_type is "T\\u2060". Nobody sees or types U+2060 in it',
+  },
+  {
+    what: 'another direction',
+    line: 'T,\u202eA,D',
+    fault: 'line 2: code is "\\u202eA". Nobody sees or types U+202E in it',
+  },
+  {
+    what: 'a mark inside',
+    line: 'T,A\ufeffB,D',
+    fault: 'line 2: code is "A\\ufeffB". Nobody sees or types U+FEFF in it',
+  },
+  {
+    what: 'Hangul filler',
+    line: 'T,\u3164,D',
+    fault: 'line 2: code is "\\u3164". Nobody sees or types U+3164 in it',
+  },
+  {
+    what: 'empty Braille',
+    line: 'T,\u2800,D',
+    fault: 'line 2: code is "\\u2800". Nobody sees or types U+2800 in it',
+  },
+  {
+    what: 'a no-break space',
+    line: 'T,A\u00a0B,D',
+    fault: 'line 2: code is "A\\u00a0B". Nobody sees or types U+00A0 in it',
+  },
+  {
+    what: '#NAME?',
+    line: 'T,#NAME?,D',
+    fault: 'line 2: code is "#NAME?", an error of the spreadsheet',
+  },
+  {
+    what: '#N/A',
+    line: 'T,A,#N/A',
+    fault: 'line 2: description is "#N/A", an error of the spreadsheet',
+  },
+  {
+    what: '########',
+    line: '########,A,D',
+    fault: 'line 2: code_type is "########", an error of the spreadsheet',
+  },
+  {
+    what: 'a comma too many',
+    line: 'T,A,D,more',
+    fault: 'line 2: its field 4 is "more", and that column has no name. Are quotes missing?',
+  },
+  {
+    what: 'a cell over two lines',
+    line: 'T,A,"D\r\nE"\r\n',
+    fault: 'line 2: description is "D\\nE". 1 to 1024 characters are needed',
+  },
+])('refuses a file with $what', async ({ line, fault }) => {
   const refusal = await refusalOf(HEADER + line);
   expect(refusal.startsWith(fault)).toBe(true);
   expect(refusal).toMatch(/\nNothing was written\.$/);

@@ -1,41 +1,43 @@
-// Several people, with clones of one repository, one shared database and one of production.
+// Several people, with branches of one repository, one shared database and one of production.
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, chmodSync, readdirSync, rmSync } from 'node:fs';
+import { appendFileSync, chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, it } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type TestDatabase, createDatabase } from '../../support/database.js';
+import type { Outcome } from '../../support/program.js';
 import { NAMES, ProgramCopy } from '../../support/program-copy.js';
 
 const AUTHOR = '-c user.name=t -c user.email=t@example.com -c commit.gpgsign=false'.split(' ');
-const origin = new ProgramCopy();
-const clones: ProgramCopy[] = [];
+const copy = new ProgramCopy();
 const databases: TestDatabase[] = [];
 
-git(origin, 'init -q -b main');
-commit(origin, 'The first release');
+writeFileSync(join(copy.folder, '.gitignore'), 'dist\nnode_modules\n');
+git('init -q -b main');
+commit('The first release');
+git('tag release');
 
+beforeEach(() => {
+  git('checkout -q -f -B main release');
+  git('clean -dfq');
+});
 afterAll(async () => {
-  for (const copy of [origin, ...clones]) copy.remove();
+  copy.remove();
   for (const database of databases) await database.drop();
 });
 
-function git(copy: ProgramCopy, words: string): string {
-  const options = { cwd: copy.folder, encoding: 'utf8', stdio: 'pipe' } as const;
-  return execFileSync('git', [...AUTHOR, ...words.split(' ')], options).trim();
+function git(line: string): string {
+  const words = [...AUTHOR, ...line.split(' ')];
+  return execFileSync('git', words, { cwd: copy.folder, encoding: 'utf8', stdio: 'pipe' }).trim();
 }
 
-function commit(copy: ProgramCopy, message: string): void {
-  git(copy, 'add -A');
-  const options = { cwd: copy.folder, stdio: 'pipe' } as const;
-  execFileSync('git', [...AUTHOR, 'commit', '-qm', message], options);
+function commit(message: string): void {
+  git('add -A');
+  execFileSync('git', [...AUTHOR, 'commit', '-qm', message], { cwd: copy.folder, stdio: 'pipe' });
 }
 
-function clone(): ProgramCopy {
-  const folder = `${origin.folder}-${clones.length}`;
-  execFileSync('git', ['clone', '-q', origin.folder, folder]);
-  const copy = new ProgramCopy(folder);
-  clones.push(copy);
-  return copy;
+/** A branch that begins with the release. */
+function checkoutNew(branch: string): void {
+  git(`checkout -q -B ${branch} release`);
 }
 
 async function newDatabase(): Promise<TestDatabase> {
@@ -44,148 +46,173 @@ async function newDatabase(): Promise<TestDatabase> {
   return database;
 }
 
-/** Creates a file by the command, which adds a list. Gives its name. */
-async function addList(copy: ProgramCopy, list: string): Promise<string> {
-  const { stdout } = await copy.migrate('new', `add_${list}`);
-  const name = /(\d{14}_\w+)\.sql\n$/.exec(stdout)?.[1] ?? '';
+function check(...words: string[]): Promise<Outcome> {
+  return copy.run('migrate', 'check', ...words);
+}
+
+function migrate({ url }: TestDatabase, line: string): Promise<Outcome> {
+  copy.environment = { DATABASE_URL: url };
+  return copy.run('migrate', ...line.split(' '));
+}
+
+/** Creates a file by the command. Gives its name. */
+async function newFile(subject: string): Promise<string> {
+  const { stdout } = await copy.run('migrate', 'new', subject);
+  return /(?<name>\d{14}_\w+)\.sql\n$/.exec(stdout)?.groups?.['name'] ?? '';
+}
+
+/** Commits a new file that adds a list. Gives its name. */
+async function addList(list: string): Promise<string> {
+  const name = await newFile(`add_${list}`);
   copy.add(
     name,
     `insert into code_list (name) values ('${list}');`,
     `delete from code_list where name = '${list}';`,
   );
-  commit(copy, `Add ${list}`);
+  commit(`Add ${list}`);
   return name;
 }
 
-function migrate(copy: ProgramCopy, { url }: TestDatabase, words: string) {
-  copy.environment = { DATABASE_URL: url };
-  return copy.migrate(...words.split(' '));
+async function listsOf(database: TestDatabase): Promise<unknown[]> {
+  const rows = await database.query(
+    `select name from code_list where name in ('theirs', 'ours') order by name`,
+  );
+  return rows.map(({ name }) => name as unknown);
 }
 
-const lists = (database: TestDatabase) =>
-  database.query(`select name::text from code_list where name in ('theirs', 'ours') order by 1`);
+it.each([
+  { order: 'ours first', branches: ['ours', 'theirs'] },
+  { order: 'theirs first', branches: ['theirs', 'ours'] },
+])(
+  'two branches with new files merge in either order, one of them applied elsewhere before: $order',
+  async ({ branches }) => {
+    checkoutNew('theirs');
+    const theirs = await addList('theirs');
+    checkoutNew('ours');
+    const ours = await addList('ours');
+    const shared = await newDatabase();
+    const production = await newDatabase();
+    expect(await migrate(shared, 'up')).toMatchObject({ stdout: `applied  ${ours}\n` });
 
-it.each(['ours first', 'theirs first'])(
-  'two branches with new files merge in either order, one of them applied elsewhere before: %s',
-  async (order) => {
-    const main = clone();
-    git(main, 'checkout -q -b theirs');
-    const theirs = await addList(main, 'theirs');
-    git(main, 'checkout -q -b ours origin/main');
-    const ours = await addList(main, 'ours');
-    const [shared, production] = [await newDatabase(), await newDatabase()];
-    expect(await migrate(main, shared, 'up')).toMatchObject({ stdout: `applied  ${ours}\n` });
-
-    git(main, 'checkout -q -b merged origin/main');
-    const branches = order === 'ours first' ? ['ours', 'theirs'] : ['theirs', 'ours'];
+    git('checkout -q main');
     for (const branch of branches) {
-      git(main, `merge -q --no-edit ${branch}`);
-      expect(await migrate(main, production, 'check --base origin/main')).toMatchObject({
-        status: 0,
-      });
-      expect(await migrate(main, production, 'up')).toMatchObject({ status: 0, stderr: '' });
+      git(`merge -q --no-edit ${branch}`);
+      expect(await check('--base', 'release')).toMatchObject({ status: 0 });
+      expect(await migrate(production, 'up')).toMatchObject({ status: 0, stderr: '' });
     }
-    expect(await migrate(main, shared, 'plan')).toMatchObject({ status: 0 });
-    expect(await migrate(main, shared, 'up')).toMatchObject({ stdout: `applied  ${theirs}\n` });
+    expect(await migrate(shared, 'plan')).toMatchObject({ status: 0 });
+    expect(await migrate(shared, 'up')).toMatchObject({ stdout: `applied  ${theirs}\n` });
     for (const database of [shared, production]) {
-      expect(await lists(database)).toEqual([{ name: 'ours' }, { name: 'theirs' }]);
-      expect(await migrate(main, database, 'status')).toMatchObject({ status: 0 });
-      expect(await migrate(main, database, 'up')).toMatchObject({ stdout: 'Nothing to do.\n' });
+      expect(await listsOf(database)).toEqual(['ours', 'theirs']);
+      expect(await migrate(database, 'status')).toMatchObject({ status: 0 });
+      expect(await migrate(database, 'up')).toMatchObject({ stdout: 'Nothing to do.\n' });
     }
   },
 );
 
 it('a file that is reverted and written again under the same subject runs', async () => {
-  const main = clone();
   const database = await newDatabase();
-  const first = await addList(main, 'ours');
-  expect(await migrate(main, database, 'up')).toMatchObject({ stdout: `applied  ${first}\n` });
-  git(main, 'revert --no-edit HEAD');
+  const reverted = await addList('ours');
+  expect(await migrate(database, 'up')).toMatchObject({ stdout: `applied  ${reverted}\n` });
+  git('revert --no-edit HEAD');
   // It was not undone in this database
-  expect(await migrate(main, database, 'status')).toMatchObject({
+  expect(await migrate(database, 'status')).toMatchObject({
     status: 1,
-    stdout: expect.stringContaining(`git log --all -- migrations/${first}.sql`),
+    stdout: expect.stringContaining(`git log --all -- migrations/${reverted}.sql`),
   });
-  const { stdout } = await main.migrate('new', 'add_ours');
-  const second = /(\d{14}_\w+)\.sql\n$/.exec(stdout)?.[1] ?? '';
-  expect(second > first).toBe(true);
-  main.add(second, `insert into code_list (name) values ('theirs');`, 'select 1;');
-  expect(await migrate(main, database, 'up')).toMatchObject({
+  // Names carry the second, and this test is quicker
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 1_000);
+  const again = await newFile('add_ours');
+  clock.mockRestore();
+  copy.add(again, `insert into code_list (name) values ('theirs');`, 'select 1;');
+  expect(await migrate(database, 'up')).toMatchObject({
     status: 0,
     stdout: expect.stringMatching(
-      new RegExp(`^applied  ${second}\nApplied, but .*${first}\\.sql\n$`),
+      new RegExp(`^applied  ${again}\nApplied, but .*${reverted}\\.sql\n$`),
     ),
   });
-  expect(await lists(database)).toEqual([{ name: 'ours' }, { name: 'theirs' }]);
+  expect(await listsOf(database)).toEqual(['ours', 'theirs']);
 });
 
 it('a branch that was applied to the shared database and never merged stops nobody', async () => {
-  const main = clone();
   const database = await newDatabase();
-  git(main, 'checkout -q -b experiment');
-  const experiment = await addList(main, 'theirs');
-  await migrate(main, database, 'up');
-  git(main, 'checkout -q main');
-  const ours = await addList(main, 'ours');
-  const found = git(main, `log --all --format=%s -- migrations/${experiment}.sql`);
+  checkoutNew('experiment');
+  const experiment = await addList('theirs');
+  await migrate(database, 'up');
+  git('checkout -q main');
+  const ours = await addList('ours');
+  const found = git(`log --all --format=%s -- migrations/${experiment}.sql`);
   expect(found).toBe('Add theirs'); // what the sentence tells to do
-  for (const words of ['plan', 'up'])
-    expect(await migrate(main, database, words)).toMatchObject({
+  for (const line of ['plan', 'up'])
+    expect(await migrate(database, line)).toMatchObject({
       status: 0,
       stdout: expect.stringContaining(`Applied, but not among the files: ${experiment}. `),
     });
-  expect(await migrate(main, database, 'status')).toMatchObject({ status: 1 });
-  expect(await migrate(main, database, 'down --yes')).toMatchObject({ status: 0 });
-  expect(await migrate(main, database, 'status')).toMatchObject({
+  expect(await migrate(database, 'status')).toMatchObject({ status: 1 });
+  expect(await migrate(database, 'down --yes')).toMatchObject({ status: 0 });
+  expect(await migrate(database, 'status')).toMatchObject({
     stdout: expect.stringContaining(`pending  ${ours}\n`),
   });
 });
 
-it('a new file comes after all others, also after one whose writer has a fast clock', async () => {
-  const main = clone();
-  main.add('29991231235959_far_ahead', 'select 1;', 'select 1;');
-  await main.migrate('new', 'one');
-  await main.migrate('new', 'two');
-  expect(readdirSync(main.migrations).sort().slice(-2)).toEqual([
-    '30000101000000_one.sql',
-    '30000101000001_two.sql',
-  ]);
-  expect(await main.migrate('new', 'Bad-Name')).toMatchObject({ status: 1, stdout: '' });
-});
+describe('migrate new', () => {
+  it('names a file after all others, also after one whose writer has a fast clock', async () => {
+    copy.add('29991231235959_far_ahead', 'select 1;', 'select 1;');
+    expect(await newFile('one')).toBe('30000101000000_one');
+    expect(await newFile('two')).toBe('30000101000001_two');
+  });
 
-it('check names files that were changed or removed since the merge base, with all other faults', async () => {
-  const main = clone();
-  const [changed, removed, chmodded] = NAMES;
-  appendFileSync(join(main.migrations, `${changed}.sql`), '-- changed\n');
-  rmSync(join(main.migrations, `${removed}.sql`));
-  chmodSync(join(main.migrations, `${chmodded}.sql`), 0o755);
-  main.write('20261399000000_no_time', '-- Up Migration\nselect 1;\n');
-  main.write('0100_conflict', '-- Up Migration\n<<<<<<< HEAD\nselect 1;\n=======\n');
-  commit(main, 'With faults');
-  const { status, stderr } = await main.migrate('check', '--base', 'origin/main');
-  expect(status).toBe(1);
-  expect(stderr.split('\n')).toEqual([
-    '20261399000000_no_time.sql: a name such as 20261127120000_add_order_type.sql is needed.',
-    '0100_conflict.sql, line 2: a conflict of git is not resolved. Choose the lines that count.',
-    expect.stringMatching(`^${changed}.sql of origin/main was changed or removed. `),
-    expect.stringMatching(`^${removed}.sql of origin/main was changed or removed. `),
-    '',
-  ]);
-  expect(await main.migrate('check', '--base', 'nowhere')).toMatchObject({
-    status: 1,
-    stderr: expect.stringMatching(/git cannot tell what "nowhere" holds: .*\n$/),
+  it('refuses a subject that is no name of a file', async () => {
+    const files = readdirSync(copy.migrations);
+    expect(await copy.run('migrate', 'new', 'Bad-Name')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: '"Bad-Name" is not a name such as add_order_type.\n',
+    });
+    expect(readdirSync(copy.migrations)).toEqual(files);
   });
 });
 
-it('check finds no fault in a branch that is behind its base', async () => {
-  const branch = clone();
-  await addList(origin, 'newer');
-  git(branch, 'fetch -q');
-  await addList(branch, 'ours');
-  expect(await branch.migrate('check', '--base', 'origin/main')).toMatchObject({ status: 0 });
-  // Also with the line ends of Windows, if git converts them
-  git(branch, 'config core.autocrlf true');
-  git(branch, 'rm -rq --cached migrations');
-  git(branch, 'reset -q --hard');
-  expect(await branch.migrate('check', '--base', 'origin/main')).toMatchObject({ status: 0 });
+describe('migrate check --base', () => {
+  it('names files that were changed or removed since the merge base, with all other faults', async () => {
+    const [changed, removed, chmodded] = NAMES;
+    checkoutNew('faults');
+    appendFileSync(join(copy.migrations, `${changed}.sql`), '-- changed\n');
+    rmSync(join(copy.migrations, `${removed}.sql`));
+    chmodSync(join(copy.migrations, `${chmodded}.sql`), 0o755);
+    copy.write('20261399000000_no_time', '-- Up Migration\nselect 1;\n');
+    copy.write('0100_conflict', '-- Up Migration\n<<<<<<< HEAD\nselect 1;\n=======\n');
+    commit('With faults');
+    const { status, stderr } = await check('--base', 'main');
+    expect(status).toBe(1);
+    expect(stderr.split('\n')).toEqual([
+      '20261399000000_no_time.sql: a name such as 20261127120000_add_order_type.sql is needed.',
+      '0100_conflict.sql, line 2: a conflict of git is not resolved. Choose the lines that count.',
+      expect.stringMatching(`^${changed}.sql of main was changed or removed. `),
+      expect.stringMatching(`^${removed}.sql of main was changed or removed. `),
+      '',
+    ]);
+  });
+
+  it('finds no fault in a branch that is behind its base', async () => {
+    await addList('theirs');
+    checkoutNew('behind');
+    await addList('ours');
+    expect(await check('--base', 'main')).toMatchObject({ status: 0 });
+  });
+
+  it('refuses a revision that this clone does not have', async () => {
+    expect(await check('--base', 'nowhere')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^git cannot tell what "nowhere" holds: .*\n$/),
+    });
+  });
+
+  it('finds no fault in the line ends of Windows, where git converts them', async () => {
+    git('config core.autocrlf true');
+    git('rm -rq --cached migrations');
+    git('reset -q --hard');
+    expect(await check('--base', 'release')).toMatchObject({ status: 0 });
+  });
 });

@@ -1,45 +1,48 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import type { Outcome } from '../../support/program.js';
 import { NAMES } from '../../support/program-copy.js';
 import { testCopy } from '../../support/test-copy.js';
 
 const { copy, database } = await testCopy(({ urlOf }) => urlOf('order_lookup_owner'));
+const list = join(copy.folder, 'list.csv');
 
-it('new --from counts the pending files, so that the same rows are not written twice', async () => {
-  const list = join(copy.folder, 'list.csv');
-  writeFileSync(list, 'code_type,code,description\nT,A,First\nT,B,Second\n');
-  copy.add(
-    '0100_first',
-    `insert into communication_code values ('T', 'A', 'First');`,
-    'delete from communication_code;',
-  );
-  const from = ['new', 'add_codes', '--from', list];
-  expect(await copy.migrate(...from)).toMatchObject({
-    status: 0,
-    stdout: expect.stringMatching(/^created .*\/\d{14}_add_codes\.sql\n$/),
-  });
-  expect(await copy.migrate(...from)).toEqual({
-    status: 0,
-    stdout: `The database already holds what ${list} says. Nothing was written.\n`,
-    stderr: '',
-  });
-  expect(readdirSync(copy.migrations)).toHaveLength(NAMES.length + 2);
-  expect((await copy.migrate('plan')).stdout).toContain(
-    '\nCallers see 2 changes: 2 added.\n\norder-scheduling\n    + codeType "T", code "A": "First" added\n',
-  );
-  expect(await copy.migrate('up')).toMatchObject({ status: 0 });
-  const codes = await database.query('select code from communication_code order by 1');
-  expect(codes).toEqual([{ code: 'A' }, { code: 'B' }]);
-});
+function newFromList(): Promise<Outcome> {
+  return copy.run('migrate', 'new', 'add_codes', '--from', list);
+}
 
-it('new --from says which pending file cannot run', async () => {
-  const list = join(copy.folder, 'list.csv');
-  writeFileSync(list, 'code_type,code,description\nT,C,Third\n');
-  copy.add('0101_wrong', 'selec 1;');
-  expect(await copy.migrate('new', 'add_codes', '--from', list)).toEqual({
-    status: 1,
-    stdout: '',
-    stderr: '0101_wrong.sql, line 2: syntax error at or near "selec"\n',
+describe('migrate new --from', () => {
+  it('counts the pending files, so that the same rows are not written twice', async () => {
+    writeFileSync(list, 'code_type,code,description\nT,A,First\nT,B,Second\n');
+    copy.add(
+      '0100_first',
+      `insert into communication_code values ('T', 'A', 'First');`,
+      'delete from communication_code;',
+    );
+    expect(await newFromList()).toEqual({
+      status: 0,
+      stdout: expect.stringMatching(/^created .*\/\d{14}_add_codes\.sql\n$/),
+      stderr: '',
+    });
+    expect(await newFromList()).toEqual({
+      status: 0,
+      stdout: `The database already holds what ${list} says. Nothing was written.\n`,
+      stderr: '',
+    });
+    expect(readdirSync(copy.migrations)).toHaveLength(NAMES.length + 2);
+    expect(await copy.run('migrate', 'up')).toMatchObject({ status: 0 });
+    const codes = await database.query('select code from communication_code order by 1');
+    expect(codes).toEqual([{ code: 'A' }, { code: 'B' }]);
+  });
+
+  it('says which pending file cannot run', async () => {
+    writeFileSync(list, 'code_type,code,description\nT,C,Third\n');
+    copy.add('0101_wrong', 'selec 1;');
+    expect(await newFromList()).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: '0101_wrong.sql, line 2: syntax error at or near "selec"\n',
+    });
   });
 });

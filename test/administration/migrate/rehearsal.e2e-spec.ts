@@ -1,0 +1,140 @@
+// What happens to a plan, and to others, while it looks at what files would do.
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { PASSWORD } from '../../support/database.js';
+import { issueKey } from '../../support/keys.js';
+import { type Outcome } from '../../support/program.js';
+import { ProgramCopy, REHEARSAL, edit } from '../../support/program-copy.js';
+import { Proxy } from '../../support/proxy.js';
+import { testCopy } from '../../support/test-copy.js';
+import { until } from '../../support/until.js';
+
+const { copy, database } = await testCopy(({ urlOf }) => urlOf('order_lookup_owner'));
+
+const SESSIONS = `from pg_stat_activity where datname = current_database()
+  and application_name = 'order-lookup-administration'`;
+const NO_END = /^The rehearsal came to no end, and nothing was changed: .*\n$/;
+
+function plan(): Promise<Outcome> {
+  return copy.run('migrate', 'plan');
+}
+
+/** Until the file sleeps. */
+async function asleep(): Promise<void> {
+  const sleeping = `select ${SESSIONS} and wait_event = 'PgSleep'`;
+  await until(async () => (await database.query(sleeping)).length > 0);
+}
+
+function addSlowFile(): void {
+  copy.add('0100_slow', 'lock table communication_code; select pg_sleep(3600);');
+}
+
+describe('a plan beside a writer', () => {
+  const stubborn = new ProgramCopy();
+  afterAll(() => stubborn.remove());
+
+  it('contains nothing that the writer changes', async () => {
+    await issueKey(database, { client: 'Other' });
+    edit(join(stubborn.folder, REHEARSAL), /500 ?ms/g, '1 h'); // on a slow machine it would give way each time
+    stubborn.environment = copy.environment;
+    stubborn.add(
+      '0100_add',
+      `insert into code_list_value (code_list, value) values ('orderType', 'Transfer');`,
+      `delete from code_list_value where value = 'Transfer';`,
+    );
+    const isOver = new AbortController();
+    const write = async (...statements: string[]): Promise<void> => {
+      while (!isOver.signal.aborted) {
+        for (const sql of statements) await database.query(sql);
+        await pause(5);
+      }
+    };
+    const writers = [
+      write(
+        `delete from code_list_value where value = 'Written'`,
+        `insert into code_list_value (code_list, value) values ('orderType', 'Written')`,
+      ),
+      write(`update api_key set revoked_at = now() where client = 'Other'`),
+    ];
+    for (let round = 0; round < 3; round++) {
+      const { stdout } = await stubborn.run('migrate', 'plan', '--json');
+      const { changes, refusals } = JSON.parse(stdout) as {
+        changes: { name: string }[];
+        refusals: string[];
+      };
+      expect(changes.map(({ name }) => name)).toEqual(['Transfer', 'Transfer']);
+      expect(refusals).toEqual([]);
+    }
+    isOver.abort();
+    await Promise.all(writers);
+  });
+
+  it('gives way to one who waits, also where a role of a person runs it', async () => {
+    const username = `ada_${database.name.slice(-12)}`;
+    await database.query(
+      `create role ${username} login password '${PASSWORD}' in role order_lookup_owner;
+       alter role ${username} set role = 'order_lookup_owner'`,
+    );
+    copy.environment = { DATABASE_URL: database.urlOf(username) };
+    addSlowFile();
+    const planning = plan();
+    await asleep();
+    await database.query(`insert into communication_code values ('T', '1', 'Written')`);
+    expect(await planning).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^The rehearsal came to no end, and nothing was changed: another session had to wait\. .*\n$/,
+      ),
+    });
+    await database.query(`drop role ${username}`);
+  });
+
+  it('ends with one sentence while the writer holds a lock', async () => {
+    copy.add('0100_add', `insert into code_list (name) values ('added');`);
+    const holder = await database.session();
+    await holder.query('begin; lock table code_list in exclusive mode');
+    const outcome = await plan();
+    await holder.query('rollback');
+    expect(outcome).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(NO_END) });
+  });
+});
+
+describe('a plan leaves no lock, and ends,', () => {
+  it('where it is killed', async () => {
+    addSlowFile();
+    const { child, ended } = copy.start('migrate', 'plan');
+    await asleep();
+    child.kill('SIGKILL');
+    expect(await ended).toMatchObject({ stderr: '' });
+    await sessionsEnded();
+  });
+
+  interface End {
+    readonly what: string;
+    readonly end: (proxy: Proxy) => Promise<unknown>;
+  }
+
+  it.each<End>([
+    { what: 'it is cut from its server', end: async (proxy) => proxy.cut() },
+    {
+      what: 'its server ends it',
+      end: () => database.query(`select pg_terminate_backend(pid) ${SESSIONS}`),
+    },
+  ])('where $what', async ({ end }) => {
+    const proxy = await Proxy.before(database.urlOf('order_lookup_owner'));
+    copy.environment = { DATABASE_URL: proxy.url };
+    addSlowFile();
+    const planning = plan();
+    await asleep();
+    await end(proxy);
+    expect(await planning).toMatchObject({ status: 1, stderr: expect.stringMatching(NO_END) });
+    await sessionsEnded();
+    proxy.close();
+  });
+
+  function sessionsEnded(): Promise<void> {
+    return until(async () => (await database.query(`select ${SESSIONS}`)).length === 0);
+  }
+});
