@@ -1,5 +1,6 @@
 // Part of `npm run check`: no line of src, test and scripts has more than 120 columns. Prettier wraps the code of all
-// folders sooner, but neither comments nor texts.
+// folders sooner, but neither comments nor texts. Nobody looks at the pages, deploy/ and migrations/: their tables,
+// commands and files that were applied cannot be wrapped.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';

@@ -1,8 +1,9 @@
-import { afterAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { type TestDatabase, createDatabase, queryAt } from '../support/database.js';
 import { Issuer, signingKey } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
+import { liftLimitsOfIssuers } from '../support/local-clock.js';
 import { runLocally } from '../support/local-program.js';
 
 const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
@@ -12,10 +13,12 @@ issuer.published.push(issuer.signer.jwk); // twice, which the service accepts
 const spoilt: TestDatabase[] = [];
 
 // On a slow machine an issuer takes longer than the doctor waits
-jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => new AbortController().signal);
+liftLimitsOfIssuers();
 
+afterEach(() => {
+  issuer.fault = 'none';
+});
 afterAll(async () => {
-  jest.restoreAllMocks();
   await issuer.close();
   for (const each of [database, ...spoilt]) await each.drop();
 });
@@ -63,7 +66,7 @@ function mend(other: TestDatabase, stdout: string): Promise<unknown> {
   return queryAt(other.urlOf('order_lookup_owner'), statementsIn(stdout));
 }
 
-it('finds no fault where there is none, and shows no byte of a credential', async () => {
+it('finds no fault where there is none, and shows neither key nor token', async () => {
   const token = await issuer.token();
   const stdout = await doctor({ credentials: [key.key, `Authorization: Bearer ${token}`] });
   const subjects = stdout.match(/^ok {7}[\w.]+( \w+)?(?=  )/gm)?.map((line) => line.slice(9));
@@ -82,9 +85,14 @@ it('finds no fault where there is none, and shows no byte of a credential', asyn
     'access token',
   ]);
   expect(stdout).toMatch(/\n\nCalls are answered\.\n$/);
-  for (const secret of [key.key, ...token.split('.'), 'tests-only'])
+  for (const secret of ['tests-only', ...partsOf(key.key), ...partsOf(token)])
     expect(stdout).not.toContain(secret);
 });
+
+/** Pieces of a credential. Claims that the doctor shows are decoded, so they are none of them. */
+function partsOf(credential: string): string[] {
+  return credential.match(/[^.]{20}/g) ?? [];
+}
 
 describe('a surrounding that is wrong', () => {
   it.each([
@@ -169,7 +177,6 @@ describe('a surrounding that is wrong', () => {
   ] as const)('is an issuer that fails: $fault', async ({ fault, ofIssuer, ofToken }) => {
     issuer.fault = fault;
     const stdout = await doctor({ credentials: [await issuer.token()] });
-    issuer.fault = 'none';
     expect(stdout).toMatch(ofIssuer);
     expect(stdout).toMatch(ofToken);
   });
@@ -329,7 +336,7 @@ describe('a credential that does not pass', () => {
     expect(faultsOf(stdout, 'API key')).toEqual(sentencesOf(keys));
     const advices = ['fewer groups', 'add it to OAUTH_CLIENTS', 'Ask an issuer of OAUTH_ISSUER'];
     for (const advice of advices) expect(stdout).toContain(advice);
-    for (const secret of credentials) expect(stdout).not.toContain(secret);
+    for (const part of credentials.flatMap(partsOf)) expect(stdout).not.toContain(part);
     expect(stdout).toMatch(/\nCalls are answered\. Refused: API key, access token\.\n$/);
   });
 

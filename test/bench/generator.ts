@@ -8,26 +8,28 @@ import { contentLengthOf } from '../support/reader.js';
 export interface Load {
   readonly port: number;
   readonly connections: number;
-  readonly seconds: number;
   /** Whole requests, sent in turn. */
   readonly requests: readonly string[];
-  /** Ends the run when each request was sent once, and not by the time. */
-  readonly once: boolean;
+  readonly end: LoadEnd;
   /** The thread never sleeps: the kernel charges the waking of a thread that sleeps to the process that wakes it. */
   readonly spins?: boolean;
   /** Requests a second at most; without it each connection asks again as soon as it is answered. */
   readonly perSecond?: number;
 }
 
-/** Milliseconds from the sending of a request to the end of its answer, by status. */
-export type Tally = Record<string, Float64Array>;
+/** When the run ends: after a time, or when each request was sent once. */
+export type LoadEnd =
+  { readonly kind: 'time'; readonly seconds: number } | { readonly kind: 'all sent' };
+
+/** How many answers there were, by status. */
+export type Tally = Record<string, number>;
 
 const END_OF_HEAD = '\r\n\r\n';
 const STATUS_WITHOUT_BODY = '304';
 
 const load = workerData as Load;
 const packets = load.requests.map((request) => Buffer.from(request));
-const latencies = new Map<string, number[]>();
+const tally: Tally = {};
 const startedAt = performance.now();
 /** Connections that wait until the next request is due. */
 const waiting: Connection[] = [];
@@ -35,8 +37,8 @@ let sentCount = 0;
 let isRunning = true;
 
 function isOver(): boolean {
-  if (load.once) return sentCount >= packets.length;
-  return performance.now() >= startedAt + load.seconds * 1000;
+  if (load.end.kind === 'all sent') return sentCount >= packets.length;
+  return performance.now() >= startedAt + load.end.seconds * 1000;
 }
 
 function isNextDue(): boolean {
@@ -44,17 +46,10 @@ function isNextDue(): boolean {
   return performance.now() >= startedAt + (sentCount / load.perSecond) * 1000;
 }
 
-function note(status: string, milliseconds: number): void {
-  const list = latencies.get(status) ?? [];
-  list.push(milliseconds);
-  latencies.set(status, list);
-}
-
 class Connection {
   readonly ended: Promise<void>;
   private readonly socket: Socket;
   private end: () => void = () => undefined;
-  private sentAt = 0;
   private head = '';
   private status = '';
   /** Bytes of the body that have not come yet. */
@@ -65,6 +60,8 @@ class Connection {
     this.ended = new Promise((resolve, reject) => {
       this.end = resolve;
       this.socket.once('error', reject);
+      // Without effect where this end came first
+      this.socket.once('close', () => reject(new Error('the server closed a connection')));
     });
     this.socket.once('connect', () => this.ask());
     this.socket.on('data', (bytes) => this.read(bytes));
@@ -76,7 +73,6 @@ class Connection {
     } else if (isNextDue()) {
       const packet = packets[sentCount % packets.length] as Buffer;
       sentCount++;
-      this.sentAt = performance.now();
       this.socket.write(packet);
     } else {
       waiting.push(this);
@@ -87,7 +83,7 @@ class Connection {
     if (this.missing > 0) this.missing -= bytes.length;
     else if (!this.readHead(bytes)) return;
     if (this.missing > 0) return;
-    note(this.status, performance.now() - this.sentAt);
+    tally[this.status] = (tally[this.status] ?? 0) + 1;
     this.ask();
   }
 
@@ -110,7 +106,7 @@ function spin(): void {
 
 /** Leaves the core to others between the requests. */
 function keepPace(): void {
-  while (waiting.length > 0 && (isNextDue() || isOver())) waiting.pop()?.ask();
+  while (waiting.length > 0 && (isNextDue() || isOver())) waiting.shift()?.ask();
   if (isRunning) setTimeout(keepPace, 1);
 }
 
@@ -119,6 +115,4 @@ if (load.perSecond !== undefined) keepPace();
 const connections = Array.from({ length: load.connections }, () => new Connection());
 await Promise.all(connections.map((connection) => connection.ended));
 isRunning = false;
-const tally: Tally = {};
-for (const [status, list] of latencies) tally[status] = Float64Array.from(list);
 parentPort?.postMessage(tally);

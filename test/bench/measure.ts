@@ -22,18 +22,19 @@ export async function measure(scenario: Scenario, seconds: number): Promise<Meas
   const tally = await generate({
     port: server.port,
     connections: CONNECTIONS,
-    seconds,
     requests: fromAnyPlace(scenario.requests),
-    once: false,
+    end: { kind: 'time', seconds },
     spins: true,
   });
   const elapsedSeconds = (performance.now() - startedAt) / 1000;
   const usedSeconds = cpuSeconds(server.pid) - cpuBefore;
-  const answers = Object.values(tally).reduce((sum, { length }) => sum + length, 0);
-  const count = tally[status]?.length ?? 0;
-  if (count < answers * LEAST_SHARE) {
+  const answers = Object.values(tally).reduce((sum, count) => sum + count, 0);
+  const expected = tally[status] ?? 0;
+  if (expected < answers * LEAST_SHARE) {
     const statuses = Object.keys(tally).join(', ');
-    throw new Error(`${scenario.name}: ${count} of ${answers} answers are ${status} (${statuses})`);
+    throw new Error(
+      `${scenario.name}: ${expected} of ${answers} answers are ${status} (${statuses})`,
+    );
   }
   return {
     cpuMicroseconds: (usedSeconds / answers) * 1e6,

@@ -1,7 +1,8 @@
 // What stands in package.json and what has to agree with it: Node.js, dependencies, the version, the bill of materials.
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { expect, it } from '@jest/globals';
+import ts from 'typescript';
 import { PROJECT, shell, textOf } from '../support/program.js';
 
 interface LockedPackage {
@@ -75,15 +76,24 @@ it('every direct dependency has its reason in CONTRIBUTING.md', () => {
 });
 
 it('the programs import nothing but dependencies, so that they run after npm prune --omit=dev', () => {
-  const all = readdirSync(join(PROJECT, 'src'), { recursive: true, encoding: 'utf8' });
-  const files = all.filter((file) => /^(?!demo).*(?<!\.spec)\.ts$/.test(file));
-  const imports =
-    /^(?!import type)(?:import|\}) .*'(?!node:)((?:@[^/']+\/)?[^./'][^/']*)[^']*';$/gm;
-  const imported = files.flatMap((file) => [...textOf(join('src', file)).matchAll(imports)]);
-  const names = new Set(imported.map(([, name = '']) => name));
+  const files = readdirSync(join(PROJECT, 'dist'), { recursive: true, encoding: 'utf8' });
+  const ofPrograms = files.filter((file) => file.endsWith('.js') && !file.startsWith(`demo${sep}`));
+  const names = new Set(ofPrograms.flatMap((file) => packagesIn(textOf(join('dist', file)))));
   expect(names.size).toBeGreaterThan(5);
   expect([...names].filter((name) => !dependencies[name])).toEqual([]);
 });
+
+/** Of `import`, `export … from`, `import('…')`, and of files that are looked for. */
+function packagesIn(source: string): string[] {
+  const imported = ts.preProcessFile(source).importedFiles.map(({ fileName }) => fileName);
+  const resolved = [...source.matchAll(/import\.meta\.resolve\(.(?<address>[\w@/-]+)/g)];
+  const addresses = [...imported, ...resolved.map(({ groups }) => `${groups?.['address']}`)];
+  const ofPackages = addresses.filter((address) => !/^(?:\.|node:)/.test(address));
+  return ofPackages.map((address) => {
+    const parts = address.split('/');
+    return parts.slice(0, address.startsWith('@') ? 2 : 1).join('/');
+  });
+}
 
 it('the version stands in the lock file, the image, the manifests, the README and the changelog', async () => {
   expect(lock.version).toBe(version);

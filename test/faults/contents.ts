@@ -1,4 +1,4 @@
-// What callers get while all codes change, and at moments.
+// What callers get while all codes change, and at moments. Fails nothing: it only reports.
 import { skewedClock } from '../support/clocks.js';
 import { flipCodes } from '../support/flipping.js';
 import { watchMoments } from '../support/moments.js';

@@ -29,7 +29,11 @@ const runs: Record<string, Run> = {
     run: gateway,
   },
   strangers: { replicas: 0, usage: 'seconds; PART of a name', run: strangers },
-  memory: { replicas: 0, usage: 'requests; PART is KiB a token', run: memory },
+  memory: {
+    replicas: 0,
+    usage: 'requests, a multiple of 100,000; PART is KiB a token',
+    run: memory,
+  },
   sizes: { replicas: 0, usage: 'codes', run: sizes },
 };
 

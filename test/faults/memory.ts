@@ -1,55 +1,71 @@
+// Fails where an answer is not 200. How much memory that takes fails nothing: it is only reported.
 import { generate } from '../bench/generate.js';
 import { residentMebibytes } from '../support/linux-process.js';
 import { requestTo } from '../support/reader.js';
 import { ALL_PATHS } from '../support/paths.js';
+import type { RunningService } from '../support/service.js';
 import type { World } from '../support/world.js';
 
-/** Requests of one step, after which memory is read. */
-const STEP = 100_000;
-/** Requests that are made beforehand. */
-const PART = 10_000;
+/** After so many requests memory is read. */
+const REQUESTS_OF_A_STEP = 100_000;
+/** So many requests are made beforehand, and sent together. */
+const REQUESTS_OF_A_BATCH = 10_000;
+const BYTES_OF_A_KIBIBYTE = 1_024;
+/** Base64 makes four characters of three bytes. */
+const BASE64_SHARE = 3 / 4;
+
+interface Kind {
+  readonly name: string;
+  readonly nextToken: () => Promise<string>;
+}
 
 /**
  * Resident memory of the service while it answers as many requests with one token, and then as many with a token of
  * their own each.
- * @param kibibytes the least size of these tokens
+ * @param count a multiple of 100,000
+ * @param leastKibibytes the least size of these tokens
  */
-export async function memory(world: World, count = 1_000_000, kibibytes = '0'): Promise<string> {
+export async function memory(
+  world: World,
+  count = 1_000_000,
+  leastKibibytes = '0',
+): Promise<string> {
+  if (count % REQUESTS_OF_A_STEP !== 0)
+    throw new Error(`${count} requests are no multiple of ${REQUESTS_OF_A_STEP}`);
   const service = await world.replica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
-  const [, es256] = world.issuer.keys;
-  const padding = 'x'.repeat(Number(kibibytes) * 768); // base64 makes 1,024 characters of 768
-  const requestAt = (index: number, bearer: string): string =>
-    requestTo(ALL_PATHS[index % ALL_PATHS.length] as string, {
-      ...world.headers,
-      Authorization: `Bearer ${bearer}`,
-    });
-  const load = { port: service.port, connections: 32, seconds: 0, once: true };
-  const send = async (made: Promise<string>[]): Promise<void> => {
-    const requests = await Promise.all(made);
-    const tally = await generate({ ...load, requests });
-    if (tally['200']?.length !== requests.length)
-      throw new Error(`not all were answered 200: ${Object.keys(tally).join()}`);
-  };
-  const kinds = [
-    { name: 'with one token', nextToken: () => Promise.resolve(world.token) },
-    {
-      name: 'each with a token of its own',
-      nextToken: () => world.issuer.token({ key: es256, claims: { padding } }),
-    },
+  const key = world.issuer.keys.find(({ alg }) => alg === 'ES256');
+  const paddingBytes = Number(leastKibibytes) * BYTES_OF_A_KIBIBYTE * BASE64_SHARE;
+  const claims = { padding: 'x'.repeat(paddingBytes) };
+  const kinds: Kind[] = [
+    { name: 'with one token', nextToken: async () => world.token },
+    { name: 'each with a token of its own', nextToken: () => world.issuer.token({ key, claims }) },
   ];
   const lines = [`at the start ${Math.round(residentMebibytes(service.pid))} MiB`];
   for (const { name, nextToken } of kinds) {
-    const found: number[] = [];
-    for (let done = 0; done < count; done += STEP) {
-      for (let part = 0; part < STEP; part += PART) {
-        const indexes = Array.from({ length: PART }, (_, index) => index);
-        await send(indexes.map(async (index) => requestAt(index, await nextToken())));
-      }
-      found.push(residentMebibytes(service.pid));
+    const mebibytes: number[] = [];
+    for (let done = 0; done < count; done += REQUESTS_OF_A_STEP) {
+      for (let sent = 0; sent < REQUESTS_OF_A_STEP; sent += REQUESTS_OF_A_BATCH)
+        await sendAll(service, await requestsOfABatch(world, nextToken));
+      mebibytes.push(residentMebibytes(service.pid));
     }
-    lines.push(`${count} requests ${name}: ${describe(found)}`);
+    lines.push(`${count} requests ${name}: ${describe(mebibytes)}`);
   }
   return lines.join('\n');
+}
+
+function requestsOfABatch(world: World, nextToken: Kind['nextToken']): Promise<string[]> {
+  const requests = Array.from({ length: REQUESTS_OF_A_BATCH }, async (_, index) => {
+    const path = ALL_PATHS[index % ALL_PATHS.length] as string;
+    const Authorization = `Bearer ${await nextToken()}`;
+    return requestTo(path, { ...world.headers, Authorization });
+  });
+  return Promise.all(requests);
+}
+
+async function sendAll({ port }: RunningService, requests: readonly string[]): Promise<void> {
+  const tally = await generate({ port, connections: 32, requests, end: { kind: 'all sent' } });
+  if (tally['200'] !== requests.length)
+    throw new Error(`not all were answered 200: ${Object.keys(tally).join()}`);
 }
 
 function describe(mebibytes: readonly number[]): string {
@@ -57,5 +73,5 @@ function describe(mebibytes: readonly number[]): string {
   const last = mebibytes.at(-1) ?? NaN;
   const growthPercent = (100 * (last / first - 1)).toFixed(1);
   const sizes = mebibytes.map((size) => Math.round(size)).join(', ');
-  return `${sizes} MiB after each ${STEP}; ${growthPercent} % over the first`;
+  return `${sizes} MiB after each ${REQUESTS_OF_A_STEP}; ${growthPercent} % over the first`;
 }

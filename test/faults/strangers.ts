@@ -56,9 +56,14 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
     const requests = Array.from({ length: 2_000 }, (_, at) =>
       requestTo(PATHS.orderUpdate, headersOf(at)),
     );
-    const load = { port, connections: 32, seconds, requests, once: false };
-    const tally = await generate({ ...load, perSecond: FORGED_PER_SECOND });
-    const said = Object.entries(tally).map(([status, { length }]) => `${length} times ${status}`);
+    const tally = await generate({
+      port,
+      connections: 32,
+      requests,
+      end: { kind: 'time', seconds },
+      perSecond: FORGED_PER_SECOND,
+    });
+    const said = Object.entries(tally).map(([status, count]) => `${count} times ${status}`);
     return said.join(', ');
   };
   const attacks: Record<string, (port: number) => Promise<string>> = {

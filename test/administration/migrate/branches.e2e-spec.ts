@@ -1,6 +1,13 @@
 // Several people, with branches of one repository, one shared database and one of production.
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type TestDatabase, createDatabase } from '../../support/database.js';
@@ -19,6 +26,8 @@ git('tag release');
 beforeEach(() => {
   git('checkout -q -f -B main release');
   git('clean -dfq');
+  const branches = git('branch --format=%(refname:short)').split('\n');
+  for (const branch of branches) if (branch !== 'main') git(`branch -q -D ${branch}`);
 });
 afterAll(async () => {
   copy.remove();
@@ -55,15 +64,35 @@ function migrate({ url }: TestDatabase, line: string): Promise<Outcome> {
   return copy.run('migrate', ...line.split(' '));
 }
 
+/** Names carry the time at which they are written. */
+const FIRST_DAY = '2027-01-01T00:00:00Z';
+const SECOND_DAY = '2027-01-02T00:00:00Z';
+
+interface NewFile {
+  readonly subject: string;
+  readonly writtenAt: string;
+}
+
 /** Creates a file by the command. Gives its name. */
-async function newFile(subject: string): Promise<string> {
-  const { stdout } = await copy.run('migrate', 'new', subject);
-  return /(?<name>\d{14}_\w+)\.sql\n$/.exec(stdout)?.groups?.['name'] ?? '';
+async function newFile({ subject, writtenAt }: NewFile): Promise<string> {
+  const { stdout, stderr } = await newAt(subject, writtenAt);
+  const name = /(?<name>\d{14}_\w+)\.sql\n$/.exec(stdout)?.groups?.['name'];
+  if (name === undefined) throw new Error(`no file was created: ${stderr}`);
+  return name;
+}
+
+async function newAt(subject: string, time: string): Promise<Outcome> {
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.parse(time));
+  try {
+    return await copy.run('migrate', 'new', subject);
+  } finally {
+    clock.mockRestore();
+  }
 }
 
 /** Commits a new file that adds a list. Gives its name. */
-async function addList(list: string): Promise<string> {
-  const name = await newFile(`add_${list}`);
+async function addList(list: string, writtenAt = FIRST_DAY): Promise<string> {
+  const name = await newFile({ subject: `add_${list}`, writtenAt });
   copy.add(
     name,
     `insert into code_list (name) values ('${list}');`,
@@ -89,7 +118,7 @@ it.each([
     checkoutNew('theirs');
     const theirs = await addList('theirs');
     checkoutNew('ours');
-    const ours = await addList('ours');
+    const ours = await addList('ours', SECOND_DAY);
     const shared = await newDatabase();
     const production = await newDatabase();
     expect(await migrate(shared, 'up')).toMatchObject({ stdout: `applied  ${ours}\n` });
@@ -120,10 +149,7 @@ it('a file that is reverted and written again under the same subject runs', asyn
     status: 1,
     stdout: expect.stringContaining(`git log --all -- migrations/${reverted}.sql`),
   });
-  // Names carry the second, and this test is quicker
-  const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 1_000);
-  const again = await newFile('add_ours');
-  clock.mockRestore();
+  const again = await newFile({ subject: 'add_ours', writtenAt: SECOND_DAY });
   copy.add(again, `insert into code_list (name) values ('theirs');`, 'select 1;');
   expect(await migrate(database, 'up')).toMatchObject({
     status: 0,
@@ -140,7 +166,7 @@ it('a branch that was applied to the shared database and never merged stops nobo
   const experiment = await addList('theirs');
   await migrate(database, 'up');
   git('checkout -q main');
-  const ours = await addList('ours');
+  const ours = await addList('ours', SECOND_DAY);
   const found = git(`log --all --format=%s -- migrations/${experiment}.sql`);
   expect(found).toBe('Add theirs'); // what the sentence tells to do
   for (const line of ['plan', 'up'])
@@ -158,8 +184,9 @@ it('a branch that was applied to the shared database and never merged stops nobo
 describe('migrate new', () => {
   it('names a file after all others, also after one whose writer has a fast clock', async () => {
     copy.add('29991231235959_far_ahead', 'select 1;', 'select 1;');
-    expect(await newFile('one')).toBe('30000101000000_one');
-    expect(await newFile('two')).toBe('30000101000001_two');
+    const writtenAt = FIRST_DAY;
+    expect(await newFile({ subject: 'one', writtenAt })).toBe('30000101000000_one');
+    expect(await newFile({ subject: 'two', writtenAt })).toBe('30000101000001_two');
   });
 
   it('refuses a subject that is no name of a file', async () => {
@@ -211,8 +238,15 @@ describe('migrate check --base', () => {
 
   it('finds no fault in the line ends of Windows, where git converts them', async () => {
     git('config core.autocrlf true');
-    git('rm -rq --cached migrations');
-    git('reset -q --hard');
-    expect(await check('--base', 'release')).toMatchObject({ status: 0 });
+    try {
+      git('rm -rq --cached migrations');
+      git('reset -q --hard');
+      const [first] = NAMES;
+      const text = readFileSync(join(copy.migrations, `${first}.sql`), 'utf8');
+      expect(text).toMatch(/^-- Up Migration\r\n/);
+      expect(await check('--base', 'release')).toMatchObject({ status: 0 });
+    } finally {
+      git('config --unset core.autocrlf');
+    }
   });
 });

@@ -1,10 +1,11 @@
 // COMMIT without an answer: nobody knows whether the file counts, and the command says so.
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, it } from '@jest/globals';
-import { createDatabase } from '../../support/database.js';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { type TestDatabase, createDatabase } from '../../support/database.js';
 import { listen } from '../../support/listen.js';
 import { startMigratedPostgres } from '../../support/migrated-postgres.js';
+import type { PostgresServer } from '../../support/postgres-server.js';
 import { NAMES, edit } from '../../support/program-copy.js';
 import { testCopy } from '../../support/test-copy.js';
 import { until } from '../../support/until.js';
@@ -62,53 +63,82 @@ async function loseCommit(url: string, loss: Loss): Promise<{ url: string; close
   return { url: address.href, close: () => server.close() };
 }
 
-it.each<{ loss: Loss; names: string[] }>([
-  { loss: 'cut before', names: NAMES },
-  { loss: 'silent before', names: NAMES },
-  { loss: 'cut after', names: [...NAMES, '0100_add'] },
-])(
-  'up says that it is not known where the way is $loss COMMIT arrives',
-  async ({ loss, names }) => {
-    copy.add('0100_add', 'create table added ();');
-    const lossy = await loseCommit(database.url, loss);
-    copy.environment = { DATABASE_URL: lossy.url };
-    const outcome = await copy.run('migrate', 'up');
-    lossy.close();
-    expect(outcome).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(UNKNOWN) });
-    // Its session ends by itself
-    const sessions = `select from pg_stat_activity where datname = current_database()
-    and application_name = 'order-lookup-administration'`;
-    await until(async () => (await database.query(sessions)).length === 0);
-    const applied = await database.query('select name from public.pgmigrations order by id');
-    expect(applied.map(({ name }) => name)).toEqual(names);
-  },
-);
+interface LossCase {
+  readonly what: string;
+  readonly loss: Loss;
+  /** What is applied in the end. */
+  readonly names: readonly string[];
+}
 
-it('up says the same where a synchronous standby is lost, and a key command, too', async () => {
-  const server = await startMigratedPostgres();
-  // The transaction that waits for the standby holds its locks, so the key is issued in another database
-  const codes = await createDatabase({ server: server.url });
-  const keys = await createDatabase({ server: server.url });
-  await codes.query(`alter system set synchronous_standby_names = 'gone'`);
-  await codes.query('select pg_reload_conf()');
-  await until(async () => {
-    const [row] = await codes.query('show synchronous_standby_names');
-    return row?.['synchronous_standby_names'] === 'gone';
-  });
+it.each<LossCase>([
+  { what: 'the connection is cut before COMMIT arrives', loss: 'cut before', names: NAMES },
+  {
+    what: 'the connection falls silent before COMMIT arrives',
+    loss: 'silent before',
+    names: NAMES,
+  },
+  {
+    what: 'the connection is cut before the answer to COMMIT arrives',
+    loss: 'cut after',
+    names: [...NAMES, '0100_add'],
+  },
+])('up says that it is not known whether the file counts where $what', async ({ loss, names }) => {
   copy.add('0100_add', 'create table added ();');
-  copy.environment = { DATABASE_URL: codes.url };
-  expect(await copy.run('migrate', 'up')).toEqual({
-    status: 1,
-    stdout: '',
-    stderr: expect.stringMatching(UNKNOWN),
+  const lossy = await loseCommit(database.url, loss);
+  copy.environment = { DATABASE_URL: lossy.url };
+  try {
+    const outcome = await copy.run('migrate', 'up');
+    expect(outcome).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(UNKNOWN) });
+  } finally {
+    lossy.close();
+  }
+  // Its session ends by itself
+  const sessions = `select from pg_stat_activity where datname = current_database()
+    and application_name = 'order-lookup-administration'`;
+  await until(async () => (await database.query(sessions)).length === 0);
+  const applied = await database.query('select name from public.pgmigrations order by id');
+  expect(applied.map(({ name }) => name)).toEqual(names);
+});
+
+describe('where a synchronous standby is lost', () => {
+  let server: PostgresServer;
+  /** The transaction that waits for the standby holds its locks, so a key is issued in another database. */
+  let codes: TestDatabase;
+  let keys: TestDatabase;
+
+  beforeAll(async () => {
+    server = await startMigratedPostgres();
+    codes = await createDatabase({ server: server.url });
+    keys = await createDatabase({ server: server.url });
+    await codes.query(`alter system set synchronous_standby_names = 'gone'`);
+    await codes.query('select pg_reload_conf()');
+    await until(async () => {
+      const [row] = await codes.query('show synchronous_standby_names');
+      return row?.['synchronous_standby_names'] === 'gone';
+    });
   });
-  copy.environment = { DATABASE_URL: keys.url };
-  expect(await copy.run('keys', 'issue', '--client', 'Acme')).toEqual({
-    status: 1,
-    stdout: '',
-    stderr: expect.stringMatching(/^COMMIT got no answer .*\n$/),
+  afterAll(async () => {
+    await codes?.close();
+    await keys?.close();
+    await server?.remove();
   });
-  await codes.close();
-  await keys.close();
-  await server.remove();
+
+  it('up says that it is not known whether the file counts', async () => {
+    copy.add('0100_add', 'create table added ();');
+    copy.environment = { DATABASE_URL: codes.url };
+    expect(await copy.run('migrate', 'up')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(UNKNOWN),
+    });
+  });
+
+  it('so does a key command', async () => {
+    copy.environment = { DATABASE_URL: keys.url };
+    expect(await copy.run('keys', 'issue', '--client', 'Acme')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^COMMIT got no answer .*\n$/),
+    });
+  });
 });

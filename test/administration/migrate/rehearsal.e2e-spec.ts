@@ -1,10 +1,8 @@
 // What happens to a plan, and to others, while it looks at what files would do.
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { PASSWORD } from '../../support/database.js';
-import { issueKey } from '../../support/keys.js';
-import { type Outcome } from '../../support/program.js';
+import type { Outcome } from '../../support/program.js';
 import { ProgramCopy, REHEARSAL, edit } from '../../support/program-copy.js';
 import { Proxy } from '../../support/proxy.js';
 import { testCopy } from '../../support/test-copy.js';
@@ -35,7 +33,6 @@ describe('a plan beside a writer', () => {
   afterAll(() => stubborn.remove());
 
   it('contains nothing that the writer changes', async () => {
-    await issueKey(database, { client: 'Other' });
     edit(join(stubborn.folder, REHEARSAL), /500 ?ms/g, '1 h'); // on a slow machine it would give way each time
     stubborn.environment = copy.environment;
     stubborn.add(
@@ -43,32 +40,41 @@ describe('a plan beside a writer', () => {
       `insert into code_list_value (code_list, value) values ('orderType', 'Transfer');`,
       `delete from code_list_value where value = 'Transfer';`,
     );
-    const isOver = new AbortController();
-    const write = async (...statements: string[]): Promise<void> => {
-      while (!isOver.signal.aborted) {
-        for (const sql of statements) await database.query(sql);
-        await pause(5);
+    const writer = new Writer();
+    const writing = writer.write();
+    try {
+      for (let round = 0; round < 3; round++) {
+        const countBefore = writer.count;
+        const { stdout } = await stubborn.run('migrate', 'plan', '--json');
+        expect(JSON.parse(stdout)).toMatchObject({
+          changes: [{ name: 'Transfer' }, { name: 'Transfer' }],
+          refusals: [],
+        });
+        await until(async () => writer.count > countBefore);
       }
-    };
-    const writers = [
-      write(
-        `delete from code_list_value where value = 'Written'`,
-        `insert into code_list_value (code_list, value) values ('orderType', 'Written')`,
-      ),
-      write(`update api_key set revoked_at = now() where client = 'Other'`),
-    ];
-    for (let round = 0; round < 3; round++) {
-      const { stdout } = await stubborn.run('migrate', 'plan', '--json');
-      const { changes, refusals } = JSON.parse(stdout) as {
-        changes: { name: string }[];
-        refusals: string[];
-      };
-      expect(changes.map(({ name }) => name)).toEqual(['Transfer', 'Transfer']);
-      expect(refusals).toEqual([]);
+    } finally {
+      writer.isOver = true;
+      await writing;
     }
-    isOver.abort();
-    await Promise.all(writers);
   });
+
+  /** Writes a value and a key again and again, and revokes the key before: each time other ones. */
+  class Writer {
+    count = 0;
+    isOver = false;
+
+    async write(): Promise<void> {
+      while (!this.isOver) {
+        const number = this.count + 1;
+        await database.query(
+          `insert into code_list_value (code_list, value) values ('orderType', 'Written ${number}');
+           insert into api_key (client, key_hash) values ('Writer ${number}', sha256('${number}'));
+           update api_key set revoked_at = now() where client = 'Writer ${this.count}'`,
+        );
+        this.count = number;
+      }
+    }
+  }
 
   it('gives way to one who waits, also where a role of a person runs it', async () => {
     const username = `ada_${database.name.slice(-12)}`;
@@ -79,16 +85,19 @@ describe('a plan beside a writer', () => {
     copy.environment = { DATABASE_URL: database.urlOf(username) };
     addSlowFile();
     const planning = plan();
-    await asleep();
-    await database.query(`insert into communication_code values ('T', '1', 'Written')`);
-    expect(await planning).toEqual({
-      status: 1,
-      stdout: '',
-      stderr: expect.stringMatching(
-        /^The rehearsal came to no end, and nothing was changed: another session had to wait\. .*\n$/,
-      ),
-    });
-    await database.query(`drop role ${username}`);
+    try {
+      await asleep();
+      await database.query(`insert into communication_code values ('T', '1', 'Written')`);
+      expect(await planning).toEqual({
+        status: 1,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /^The rehearsal came to no end, and nothing was changed: another session had to wait\. .*\n$/,
+        ),
+      });
+    } finally {
+      await database.query(`drop role ${username}`);
+    }
   });
 
   it('ends with one sentence while the writer holds a lock', async () => {
