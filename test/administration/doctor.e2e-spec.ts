@@ -1,8 +1,9 @@
-import { afterAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { type TestDatabase, createDatabase, queryAt } from '../support/database.js';
 import { Issuer, signingKey } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
+import { liftLimitsOfIssuers } from '../support/local-clock.js';
 import { runLocally } from '../support/local-program.js';
 
 const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
@@ -12,10 +13,9 @@ issuer.published.push(issuer.signer.jwk); // twice, which the service accepts
 const spoilt: TestDatabase[] = [];
 
 // On a slow machine an issuer takes longer than the doctor waits
-jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => new AbortController().signal);
+liftLimitsOfIssuers();
 
 afterAll(async () => {
-  jest.restoreAllMocks();
   await issuer.close();
   for (const each of [database, ...spoilt]) await each.drop();
 });
