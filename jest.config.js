@@ -21,6 +21,7 @@ export default {
   },
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  restoreMocks: true, // before each test: one that fails leaves no spy to the next
   testTimeout: 600_000, // the only limit of time: a test waits for events
   maxWorkers: 4,
 };

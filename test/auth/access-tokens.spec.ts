@@ -17,9 +17,7 @@ let verifier: Verifier;
 
 beforeAll(async () => {
   issuer = await Issuer.start();
-  const key = issuer.keys.find(({ alg }) => alg === 'ES256');
-  if (!key) throw new Error('the issuer has no key for ES256');
-  ecKey = key;
+  ecKey = issuer.keyOf('ES256');
 });
 afterAll(() => issuer.close());
 beforeEach(async () => {
@@ -42,11 +40,16 @@ describe('a verified token', () => {
   it('is one of those that were used last: 8 MiB of their text are remembered', async () => {
     const claims = { padding: 'x'.repeat(8_500) };
     const making = Array.from({ length: 800 }, () => issuer.token({ key: ecKey, claims }));
-    const tokens = await Promise.all(making);
-    for (const token of tokens) expect(await verifier.verify(token)).toEqual(ACCEPTED);
+    const [inUse = '', ...others] = await Promise.all(making);
+    for (const [index, token] of others.entries()) {
+      if (index % 50 === 0) expect(await verifier.verify(inUse)).toEqual(ACCEPTED);
+      expect(await verifier.verify(token)).toEqual(ACCEPTED);
+    }
+    await verifier.verify(inUse);
     const before = await verifiedCount();
-    let bytes = 0;
-    for (const token of tokens.toReversed()) {
+    expect(before).toBe(800); // so the one in use was verified once, although it is the oldest
+    let bytes = inUse.length;
+    for (const token of others.toReversed()) {
       await verifier.verify(token);
       if ((await verifiedCount()) > before) break; // it had to be verified again
       bytes += token.length;
@@ -80,12 +83,11 @@ describe('a verified token', () => {
     clock.mockReturnValue((exp + 30) * 1_000);
     expect(await verifier.verify(token)).toEqual(EXPIRED);
     expect(await verifier.verify(token)).toEqual(EXPIRED);
-    clock.mockRestore();
     expect(await verifiedCount()).toBe(1);
   });
 });
 
-it('members of any JSON type: each token is accepted or refused, and none is a fault of the service', async () => {
+it('members of any JSON type: each token is accepted, refused or undecided, and none is a fault', async () => {
   const names = 'alg kid typ crit iss aud client_id azp exp nbf iat scope roles token_use nonce';
   const name = fc.constantFrom(...names.split(' '), '__proto__', 'toString', 'constructor');
   const value = fc.oneof(fc.jsonValue(), fc.constant({ toString: 1 }), fc.constant(null));

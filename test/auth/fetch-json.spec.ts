@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { type ServerResponse, createServer } from 'node:http';
-import { expect, it, jest } from '@jest/globals';
+import { afterEach, expect, it, jest } from '@jest/globals';
 import { fetchJson } from '../../src/auth/issuers/fetch-json.js';
 import { listen } from '../support/listen.js';
+
+afterEach(() => void jest.restoreAllMocks()); // the limit is one for all files that a worker runs
 
 it('the body of an answer with another status than 200 is not waited for, and its connection is closed', async () => {
   // Without a limit of time nothing else closes the connection
@@ -16,5 +18,4 @@ it('the body of an answer with another status than 200 is not waited for, and it
   await expect(fetching).rejects.toThrow('does not answer as it should');
   await closing;
   server.close();
-  jest.restoreAllMocks();
 });

@@ -1,5 +1,5 @@
 // The states of an issuer and their transitions: one test for each line of the table in docs/how-it-works.md.
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   afterAll,
@@ -40,12 +40,18 @@ afterEach(async () => {
 const verifier = (): Verifier => new Verifier([source], { LAST_GOOD_FOLDER: folder });
 const stateOf = ({ issuer }: Verifier): string => issuer.signingKeys.state.name;
 
+interface FileContent {
+  readonly keySet?: { readonly keys: readonly unknown[] };
+  readonly fetchedAtEpochMs: number;
+}
+
 /** As an earlier process would have saved it. */
-const save = (content: {
-  keySet?: { keys: unknown[] };
-  fetchedAtEpochMs: number;
-}): Promise<boolean> => verifier().folder.save(fileOf(source.url), content);
+const save = (content: FileContent, ofIssuer = source.url): Promise<boolean> =>
+  verifier().folder.save({ ...fileOf(source.url), source: ofIssuer }, content);
+const damage = (): Promise<void> =>
+  writeFile(join(folder, `${fileOf(source.url).name}.json`), '{"version":1,"content":{"keySet"');
 const now = (): number => Date.now();
+const NO_KEYS = { keys: [] };
 
 describe('waiting', () => {
   it('is where it begins: no token can be judged', async () => {
@@ -89,13 +95,39 @@ describe('waiting', () => {
   });
 
   it.each([
-    { what: 'is a day old', keys: [], ageMs: 24 * HOUR_MS, reason: 'are older than 24 hours' },
-    { what: 'is of the future', keys: [], ageMs: -HOUR_MS, reason: 'a clock was set back' },
-    { what: 'has no keys', keys: undefined, ageMs: 0, reason: 'its keys are no key set' },
-    { what: 'has no age', keys: [], ageMs: NaN, reason: 'fetchedAtEpochMs is no number' },
-    { what: 'has no key set', keys: [7], ageMs: 0, reason: 'its keys are no key set' },
-  ])('a file that $what: stays, with a line in the log', async ({ keys, ageMs, reason }) => {
-    await save({ ...(keys && { keySet: { keys } }), fetchedAtEpochMs: now() - ageMs });
+    {
+      what: 'is a day old',
+      write: () => save({ keySet: NO_KEYS, fetchedAtEpochMs: now() - 24 * HOUR_MS }),
+      reason: 'are older than 24 hours',
+    },
+    {
+      what: 'is of the future',
+      write: () => save({ keySet: NO_KEYS, fetchedAtEpochMs: now() + HOUR_MS }),
+      reason: 'a clock was set back',
+    },
+    {
+      what: 'has no key set',
+      write: () => save({ fetchedAtEpochMs: now() }),
+      reason: 'its keys are no key set',
+    },
+    {
+      what: 'has a key that is none',
+      write: () => save({ keySet: { keys: [7] }, fetchedAtEpochMs: now() }),
+      reason: 'its keys are no key set',
+    },
+    {
+      what: 'does not say when',
+      write: () => save({ keySet: NO_KEYS, fetchedAtEpochMs: NaN }),
+      reason: 'fetchedAtEpochMs is no number',
+    },
+    {
+      what: 'is of another issuer',
+      write: () => save({ keySet: NO_KEYS, fetchedAtEpochMs: now() }, 'https://other.example'),
+      reason: 'it was written for https://other.example',
+    },
+    { what: 'is damaged', write: damage, reason: 'it is damaged' },
+  ])('a file that $what: stays, with a line in the log', async ({ write, reason }) => {
+    await write();
     source.fault = 'down';
     const begun = await verifier().start();
     expect(stateOf(begun)).toBe('waiting');
@@ -124,8 +156,15 @@ describe('restored', () => {
   });
 
   it('a fetch that succeeds: current, and what the issuer says counts', async () => {
-    await save({ keySet: { keys: [] }, fetchedAtEpochMs: now() });
-    const begun = await verifier().start();
+    await save({ keySet: NO_KEYS, fetchedAtEpochMs: now() });
+    source.fault = 'held';
+    const begun = verifier();
+    const starting = begun.start();
+    await begun.until(() => source.isHoldingBack);
+    expect(stateOf(begun)).toBe('restored');
+    expect(begun.issuer.signingKeys.verifyingKeyCount).toBe(0);
+    source.release();
+    await starting;
     expect(stateOf(begun)).toBe('current');
     expect(await begun.statusOf(await source.token())).toBe(200);
   });
@@ -183,6 +222,8 @@ describe('away', () => {
     await begun.pass(MINUTE_SECONDS);
     expect(stateOf(begun)).toBe('current');
     expect(begun.issuer.signingKeys.ageSeconds).toBeLessThan(MINUTE_SECONDS);
+    const messages = begun.infos.map(({ message }) => message);
+    expect(messages).toContain(`issuer ${source.url}: works again`);
   });
 });
 

@@ -2,7 +2,7 @@
 // whatever is thrown becomes a problem document.
 import 'reflect-metadata';
 import { PassThrough, Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as nest from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { IsString } from 'class-validator';
@@ -163,7 +163,7 @@ beforeAll(async () => {
     RATE_LIMIT_PER_MINUTE: String(LIMIT),
   });
   app = await createApplication(configuration);
-  jest.spyOn(app.get(ServiceLogger), 'error').mockImplementation((entry) => errors.push(entry));
+  Object.assign(app.get(ServiceLogger), { error: (entry: unknown) => errors.push(entry) });
   app.enableVersioning({ type: nest.VersioningType.URI });
   await app.listen(0, '127.0.0.1');
   base = await app.getUrl();

@@ -1,8 +1,8 @@
 // The end of the service as its callers see it. Signals and the status of the process are in shutdown.e2e-spec.ts.
 import { EventEmitter, once } from 'node:events';
 import * as timers from 'node:timers/promises';
-import { expect, it, jest } from '@jest/globals';
-import { liftLimits } from '../support/local-clock.js';
+import { afterEach, expect, it, jest } from '@jest/globals';
+import { liftLimits, useMachineClock } from '../support/local-clock.js';
 import type { LocalService } from '../support/local-service.js';
 import { PATHS } from '../support/paths.js';
 import { Reader, requestTo } from '../support/reader.js';
@@ -27,6 +27,8 @@ jest.unstable_mockModule('node:timers/promises', () => ({
 }));
 const { localWorld } = await import('../support/local-world.js');
 const world = localWorld();
+
+afterEach(useMachineClock);
 
 interface Ending {
   readonly service: LocalService;
@@ -110,7 +112,6 @@ it('connections that have sent nothing, or half a request, are answered when the
   const replies = await Promise.all([silent.ask(request), begun.ask(request.slice(20))]);
   expect(replies.map(({ status }) => status)).toEqual([200, 200]);
   await ending.ended;
-  jest.restoreAllMocks();
 });
 
 it('an answer that is being read is not cut before the closing time is over', async () => {
@@ -127,5 +128,4 @@ it('an answer that is being read is not cut before the closing time is over', as
   const { byteLength } = await response.arrayBuffer();
   expect(byteLength).toBe(Number(response.headers.get('content-length')));
   await ending.ended;
-  jest.restoreAllMocks();
 });

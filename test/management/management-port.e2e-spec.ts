@@ -20,13 +20,18 @@ it.each(['/nothing', '/health', '/docs', PATHS.orderUpdate])('has nothing at %s'
 
 it('answers health and metrics until everything else has ended', async () => {
   const service = await world.replica();
-  const address = `${service.managementUrl}/health/live`;
-  const answers: boolean[] = [];
+  const { url, managementUrl } = service;
+  const look = async () => ({
+    api: await isAnswered(`${url}/openapi.json`),
+    health: await isAnswered(`${managementUrl}/health/live`),
+    metrics: await isAnswered(`${managementUrl}/metrics`),
+  });
+  expect(await look()).toEqual({ api: true, health: true, metrics: true });
+  const looksAtEnd: unknown[] = [];
   jest.spyOn(Tracing.prototype, 'stop').mockImplementation(async () => {
-    answers.push(await isAnswered(address)); // it is the last that ends
+    looksAtEnd.push(await look()); // it is the last that ends
   });
   await service.kill();
-  expect(answers).toEqual([true]);
-  expect(await isAnswered(address)).toBe(false);
-  jest.restoreAllMocks();
+  expect(looksAtEnd).toEqual([{ api: false, health: true, metrics: true }]);
+  expect(await look()).toEqual({ api: false, health: false, metrics: false });
 });

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { Client } from 'pg';
 import { type IssuedKey, issueKey } from '../support/keys.js';
-import { setClockAhead } from '../support/local-clock.js';
+import { setClockAhead, useMachineClock } from '../support/local-clock.js';
 import type { LocalService } from '../support/local-service.js';
 import { localWorld } from '../support/local-world.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
@@ -113,7 +113,7 @@ beforeAll(async () => {
 });
 beforeEach(takeDatabaseAway);
 afterEach(async () => {
-  jest.restoreAllMocks();
+  useMachineClock();
   world.issuer.fault = 'none';
   await holder.query('rollback');
   await Promise.all(running.splice(0).map((service) => service.kill()));

@@ -89,6 +89,7 @@ function spansOf(resourceSpans: ProtobufMessage): CollectedSpan[] {
 }
 
 function spanOf(span: ProtobufMessage, resource: Record<string, unknown>): CollectedSpan {
+  const [status] = span.messages(15);
   const nanoseconds = span.bytes(8).readBigUInt64LE() - span.bytes(7).readBigUInt64LE();
   return {
     traceId: span.bytes(1).toString('hex'),
@@ -99,7 +100,10 @@ function spanOf(span: ProtobufMessage, resource: Record<string, unknown>): Colle
     isServer: span.integer(6) === 2,
     milliseconds: Number(nanoseconds) / 1e6,
     attributes: attributesOf(span, 9),
-    isError: span.messages(15).some((status) => status.integer(3) === 2),
+    events: span.messages(11).map((event) => event.text(2)),
+    linkedTraceIds: span.messages(13).map((link) => link.bytes(1).toString('hex')),
+    isError: status?.integer(3) === 2,
+    statusMessage: status?.text(2) ?? '',
     resource,
   };
 }
@@ -113,6 +117,10 @@ export interface CollectedSpan {
   readonly isServer: boolean;
   readonly milliseconds: number;
   readonly attributes: Record<string, unknown>;
+  /** Their names. An exception would be one, with its message. */
+  readonly events: readonly string[];
+  readonly linkedTraceIds: readonly string[];
   readonly isError: boolean;
+  readonly statusMessage: string;
   readonly resource: Record<string, unknown>;
 }

@@ -56,6 +56,8 @@ const FAULTS = {
 };
 /** `held`: it is answered, as it is now, when the test calls `release`. */
 export type Fault = 'none' | 'held' | keyof typeof FAULTS;
+/** With these a request waits until its client gives up, or the test releases it. */
+const HOLDING_BACK: readonly Fault[] = ['slow', 'drip', 'held'];
 
 export interface TokenParts {
   /** Members of the header; undefined leaves one out. */
@@ -75,7 +77,7 @@ export class Issuer {
   published: JWK[];
   /** Members of the metadata that differ. */
   metadata: Record<string, string> = {};
-  private openRequests = 0;
+  private heldBackCount = 0;
   /** Answers that wait for `release`. */
   private readonly held: (() => void)[] = [];
   private hasMoved = false;
@@ -88,13 +90,7 @@ export class Issuer {
     readonly keys: SigningKey[],
   ) {
     this.published = keys.map(({ jwk }) => jwk);
-    server.on('request', (request, response) => {
-      this.openRequests += 1;
-      response.once('close', () => {
-        this.openRequests -= 1;
-      });
-      this.answer(request, response);
-    });
+    server.on('request', (request, response) => this.answer(request, response));
   }
 
   /** @param keys where many issuers are started: a key for RSA takes a long time to make */
@@ -116,9 +112,9 @@ export class Issuer {
   /** When the key set was asked for, in milliseconds of the monotonic clock. */
   readonly keySetHitsMs: number[] = [];
 
-  /** Whether a request waits for an answer that does not come. */
+  /** Whether a request for the key set waits for an answer that does not come. */
   get isHoldingBack(): boolean {
-    return this.openRequests > 0 && ['slow', 'drip', 'held'].includes(this.fault);
+    return this.heldBackCount > 0;
   }
 
   get claims(): JWTPayload {
@@ -144,6 +140,13 @@ export class Issuer {
   /** The key that tokens are signed with unless a test says otherwise. */
   get signer(): SigningKey {
     return this.keys[0] as SigningKey;
+  }
+
+  /** The newest of its keys for this algorithm. */
+  keyOf(alg: string): SigningKey {
+    const key = this.keys.find((each) => each.alg === alg);
+    if (!key) throw new Error(`the issuer has no key for ${alg}`);
+    return key;
   }
 
   /** Publishes a new key and signs with it from now on. */
@@ -188,8 +191,24 @@ export class Issuer {
     if (url === '/jwks' && this.left) sendJson(response, { keys: this.left });
     else if (url === '/jwks' && this.hasMoved) response.writeHead(404).end();
     else if (this.fault === 'none') sendJson(response, { keys });
-    else if (this.fault === 'held') this.held.push(() => sendJson(response, { keys }));
-    else FAULTS[this.fault](response);
+    else this.spoil(response, this.fault);
+  }
+
+  private spoil(response: ServerResponse, fault: Exclude<Fault, 'none'>): void {
+    if (HOLDING_BACK.includes(fault)) this.countUntilClosed(response);
+    if (fault === 'held') {
+      const keys = [...this.published];
+      this.held.push(() => sendJson(response, { keys }));
+      return;
+    }
+    FAULTS[fault](response);
+  }
+
+  private countUntilClosed(response: ServerResponse): void {
+    this.heldBackCount += 1;
+    response.once('close', () => {
+      this.heldBackCount -= 1;
+    });
   }
 
   private async answerToken(response: ServerResponse): Promise<void> {

@@ -1,47 +1,63 @@
-// The clocks and limits of services in the process of the test, which are those of the test as well.
-import { afterAll, jest } from '@jest/globals';
+// The clocks and limits of services in the process of the test, which are those of the test as well. What is changed
+// stays so until the end of the file, or until `useMachineClock`: services run on between tests. So these are no spies,
+// which Jest takes away before each test.
+import { afterAll } from '@jest/globals';
+import { replaceProperties } from './replace-properties.js';
 
 const monotonicNow = performance.now.bind(performance);
+const epochNow = Date.now.bind(Date);
+const abortAfter = AbortSignal.timeout.bind(AbortSignal);
 const startTimer = globalThis.setTimeout;
 /** No timer of Node.js is longer. */
 const ENDLESS_MS = 2 ** 31 - 1;
+const restores: (() => void)[] = [];
 let passedMs = 0;
 
-afterAll(() => void jest.restoreAllMocks()); // the clock is one for all files that a worker runs
+afterAll(useMachineClock); // some of these objects are the same for all files that a worker runs
+
+/** From now on clocks and limits are those of the machine. */
+export function useMachineClock(): void {
+  passedMs = 0;
+  for (const restore of restores.splice(0).toReversed()) restore();
+}
 
 /** Lets time pass: from now on the monotonic clock is later by so much. Timers that run are not touched. */
 export function letPass(milliseconds: number): void {
   passedMs += milliseconds;
-  jest.spyOn(performance, 'now').mockImplementation(() => monotonicNow() + passedMs);
+  replace(performance, { now: () => monotonicNow() + passedMs });
 }
 
 /** From now on what may happen once in so many seconds happens once, however long a test takes. */
 export function slowMonotonicClock(): void {
-  jest.spyOn(performance, 'now').mockImplementation(() => monotonicNow() / 1_000);
+  replace(performance, { now: () => monotonicNow() / 1_000 });
 }
 
 /** The machine's clock is ahead by so much, or behind. */
 export function setClockAhead(milliseconds: number): void {
-  const { now } = Date;
-  jest.spyOn(Date, 'now').mockImplementation(() => now() + milliseconds);
+  replace(Date, { now: () => epochNow() + milliseconds });
 }
 
-/** Timers of these lengths last so long instead, those that begin from now on. */
+/** Timers of these lengths last so long instead, those that begin from now on. They keep no worker of Jest alive. */
 export function changeTimers(lengthsMs: readonly number[], insteadMs: number): void {
-  const start = (work: () => void, ms = 0, ...rest: []) =>
-    startTimer(work, lengthsMs.includes(ms) ? insteadMs : ms, ...rest);
-  jest.spyOn(globalThis, 'setTimeout').mockImplementation(start);
+  const start = (work: () => void, ms = 0, ...rest: []): NodeJS.Timeout => {
+    if (!lengthsMs.includes(ms)) return startTimer(work, ms, ...rest);
+    return startTimer(work, insteadMs, ...rest).unref();
+  };
+  replace(globalThis, { setTimeout: Object.assign(start, startTimer) });
 }
 
 /** Limits of so many milliseconds are never reached: a slow machine would. */
 export function liftLimits(...lengthsMs: readonly number[]): void {
   changeTimers(lengthsMs, ENDLESS_MS);
-  const timeout = AbortSignal.timeout.bind(AbortSignal);
-  const longer = (ms: number): AbortSignal => timeout(lengthsMs.includes(ms) ? ENDLESS_MS : ms);
-  jest.spyOn(AbortSignal, 'timeout').mockImplementation(longer);
+  const timeout = (ms: number): AbortSignal => abortAfter(lengthsMs.includes(ms) ? ENDLESS_MS : ms);
+  replace(AbortSignal, { timeout });
 }
 
 /** From now on a request waits for the keys of an issuer, and a fetch for its answer, as long as it takes. */
 export function liftLimitsOfIssuers(): void {
   liftLimits(800, 2_000);
+}
+
+function replace(target: object, values: Record<string, unknown>): void {
+  restores.push(replaceProperties(target, values));
 }

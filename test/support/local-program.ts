@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { acceptErrorsOfNode } from './errors-of-node.js';
 import { type Outcome, PROJECT, cleanEnvironment } from './program.js';
+import { replaceProperties } from './replace-properties.js';
 
 acceptErrorsOfNode();
 
@@ -76,19 +77,4 @@ function writableTo(take: (text: string) => void): Writable {
       done();
     },
   });
-}
-
-/** Gives a function that puts the former properties back. */
-function replaceProperties(target: object, values: Record<string, unknown>): () => void {
-  const former = Object.keys(values).map((name) => ({
-    name,
-    descriptor: Object.getOwnPropertyDescriptor(target, name),
-  }));
-  for (const [name, value] of Object.entries(values))
-    Object.defineProperty(target, name, { value, writable: true, configurable: true });
-  return () => {
-    for (const { name, descriptor } of former)
-      if (descriptor) Object.defineProperty(target, name, descriptor);
-      else Reflect.deleteProperty(target, name);
-  };
 }

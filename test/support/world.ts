@@ -15,6 +15,8 @@ export const SAMPLES = `insert into communication_code (code_type, code, descrip
   ('SAMPLE-USAGE', 'S1', 'Sample: same code, other type'),
   ('SAMPLE-USAGE', 'a\\b"c', 'Sample: special characters'),
   ('SAMPLE-usage', 'é𝄞', 'Sample: beyond ASCII')`;
+/** Of these codes. */
+export const SAMPLE_COUNT = 5;
 
 export interface WorldOptions<Service extends ReachableService> {
   /** How a replica is started with these variables: in the process of the test, or in one of its own. */

@@ -1,16 +1,24 @@
 import { expect, it } from '@jest/globals';
+import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { version } from '../../src/telemetry/version.js';
 import { localWorld } from '../support/local-world.js';
 import type { LocalService } from '../support/local-service.js';
 import { PATHS } from '../support/paths.js';
+import { SAMPLE_COUNT } from '../support/world.js';
 
+const DAY_SECONDS = 86_400;
 const AWAY = 'postgres://order_lookup_service:secret@127.0.0.1:1/none';
 const world = localWorld();
 
+/** All that /metrics says. */
+async function textOf(service: LocalService): Promise<string> {
+  const response = await fetch(`${service.managementUrl}/metrics`);
+  return response.text();
+}
+
 /** The values of all series of the service, by name and labels. */
 async function scrape(service: LocalService): Promise<Map<string, number>> {
-  const response = await fetch(`${service.managementUrl}/metrics`);
-  const text = await response.text();
+  const text = await textOf(service);
   const lines = text.split('\n').filter((line) => line.startsWith('order_lookup_'));
   return new Map(
     lines.map((line) => {
@@ -25,7 +33,7 @@ it.each([
   { series: 'ready', value: 1 },
   { series: `build_info{version="${version}"}`, value: 1 },
   { series: 'database_up', value: 1 },
-  { series: 'communication_codes', value: 5 },
+  { series: 'communication_codes', value: SAMPLE_COUNT },
   { series: 'next_moment_timestamp_seconds', value: 0 },
   { series: 'served_from_file{what="codes"}', value: 0 },
   { series: 'served_from_file{what="keys"}', value: 0 },
@@ -58,28 +66,37 @@ it('a replica shows how old everything is, and how long it may be used', async (
   const signingKeysLeft = valueOf(
     `seconds_until_refusal{what="signing-keys",issuer="${world.issuer.url}"}`,
   );
-  expect(signingKeysLeft).toBeGreaterThan(80_000);
-  expect(signingKeysLeft).toBeLessThan(86_400);
+  expect(signingKeysLeft).toBeGreaterThan(0.9 * DAY_SECONDS);
+  expect(signingKeysLeft).toBeLessThan(DAY_SECONDS);
 });
 
 it('a replica counts requests, clients, refusals and verified tokens without naming a credential', async () => {
   const service = await world.replica();
+  const strangersKey = generateApiKey();
+  const expiredToken = await world.issuer.token({ claims: { exp: 1 } });
   await world.get(PATHS.orderUpdate, { service });
-  await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': 'wrong' }, service });
-  await world.get('/nothing', { service });
+  await world.get(PATHS.orderUpdate, { headers: { 'Api-Key': strangersKey }, service });
+  const headers = { Authorization: `Bearer ${expiredToken}` };
+  await world.get(PATHS.orderUpdate, { headers, service });
+  await world.get(`/${world.key.key}?${world.token}`, { service });
   const values = await scrape(service);
   expect(Object.fromEntries(values)).toMatchObject({
     [`http_requests_total{operation="${PATHS.orderUpdate}",status="200"}`]: 1,
-    [`http_requests_total{operation="${PATHS.orderUpdate}",status="401"}`]: 1,
+    [`http_requests_total{operation="${PATHS.orderUpdate}",status="401"}`]: 2,
     'http_requests_total{operation="none",status="404"}': 1,
-    [`http_request_duration_seconds_count{operation="${PATHS.orderUpdate}"}`]: 2,
+    [`http_request_duration_seconds_count{operation="${PATHS.orderUpdate}"}`]: 3,
     'client_requests_total{client="test",status="200"}': 1,
     'credentials_refused_total{credential="api_key",reason="unknown"}': 1,
+    'credentials_refused_total{credential="access_token",reason="expired"}': 1,
     tokens_verified_total: 1,
   });
   const sum = values.get(`http_request_duration_seconds_sum{operation="${PATHS.orderUpdate}"}`);
   expect(sum).toBeGreaterThan(0);
-  expect([...values.keys()].join('\n')).not.toContain(world.key.id);
+  const tokenParts = [world.token, expiredToken].flatMap((token) => token.split('.'));
+  const text = await textOf(service);
+  for (const secret of [world.key.id, world.key.key, strangersKey, ...tokenParts]) {
+    expect(text).not.toContain(secret);
+  }
 });
 
 it('a replica that waits for the database says so, and has no age of what it never read', async () => {

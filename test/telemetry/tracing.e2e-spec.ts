@@ -53,7 +53,10 @@ it.each([
       traceState: 'vendor=1',
       name: route === undefined ? method : `${method} ${route}`,
       isServer: true,
+      events: [],
+      linkedTraceIds: [],
       isError: false,
+      statusMessage: '',
       milliseconds: expect.any(Number),
       attributes: {
         'http.request.method': method,
