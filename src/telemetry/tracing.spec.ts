@@ -184,7 +184,9 @@ it.each([
     texts.push(message);
   };
   const logger = { log: take, warn: take, error: take } as ServiceLogger;
-  const tracing = await create({ ...collector.environment, [name]: value }, logger);
+  const OTEL_EXPORTER_OTLP_TIMEOUT = '300'; // or the exporter would go on to look for a collector that is not there
+  const variables = { ...collector.environment, OTEL_EXPORTER_OTLP_TIMEOUT, [name]: value };
+  const tracing = await create(variables, logger);
   const span = tracing.startRequest({ method: 'GET', headers: {} });
   span?.end(ANSWERED);
   await tracing.stop();

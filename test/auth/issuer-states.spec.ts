@@ -1,18 +1,9 @@
 // The states of an issuer and their transitions: one test for each line of the table in docs/how-it-works.md.
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  it,
-  jest,
-} from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type SavedContent, fileOf } from '../../src/auth/issuers/saved-keys.js';
-import { Issuer } from '../support/issuer.js';
+import { Issuer, type SigningKey, signingKeys } from '../support/issuer.js';
 import { testFolder } from '../support/test-folder.js';
 import { Verifier } from '../support/verifier.js';
 
@@ -20,21 +11,22 @@ const HOUR_MS = 3_600_000;
 const MINUTE_SECONDS = 60;
 
 const parent = testFolder();
+let keys: SigningKey[];
 let source: Issuer;
 let folder: string;
 
 beforeAll(async () => {
-  source = await Issuer.start();
+  keys = await signingKeys();
 });
-afterAll(() => source.close());
 beforeEach(async () => {
+  source = await Issuer.start(keys);
   Verifier.turnClock();
-  source.fault = 'none';
   folder = await mkdtemp(join(parent, 'last-good-'));
 });
 afterEach(async () => {
   jest.restoreAllMocks();
   jest.useRealTimers();
+  await source.close();
 });
 
 const verifier = (): Verifier => new Verifier([source], { LAST_GOOD_FOLDER: folder });
