@@ -1,12 +1,14 @@
 import { CONSTRAINTS, FOREIGN_KEYS } from './object-kinds/constraints.js';
 import { FUNCTIONS } from './object-kinds/functions.js';
+import { REQUIRED_COLUMNS } from './object-kinds/required-columns.js';
 import { REVISION_ROWS } from './object-kinds/revision-rows.js';
 import { SERVICE_EXECUTES, SERVICE_READS } from './object-kinds/service-privileges.js';
 import { TRIGGERS } from './object-kinds/triggers.js';
 
 /**
- * Something of a database that has to be as the migrations made it: a function, a constraint, a privilege. Those of the
- * database are compared by name with those of objects.json, which a test reads from a migrated database.
+ * Something of a database that has to be as the migrations made it: a function, a constraint, a required column, a
+ * privilege. Those of the database are compared by name with those of objects.json, which a test reads from a migrated
+ * database.
  */
 export interface DatabaseObject {
   /** As people read it: `trigger append of code_list_value`. */
@@ -30,6 +32,7 @@ export interface DatabaseObject {
  */
 export const OBJECT_KINDS: readonly string[] = [
   FUNCTIONS,
+  REQUIRED_COLUMNS,
   CONSTRAINTS,
   FOREIGN_KEYS,
   TRIGGERS,

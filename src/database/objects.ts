@@ -1,6 +1,6 @@
-// Whether the objects of a database are what the migrations made: functions, constraints, triggers, the rows of
-// `revision`, and the privileges of the service's role. objects.json holds what they have to be; a test keeps it equal
-// to the migrations.
+// Whether the objects of a database are what the migrations made: functions, constraints, required columns, triggers,
+// the rows of `revision`, and the privileges of the service's role. objects.json holds what they have to be; a test
+// keeps it equal to the migrations.
 import { readFileSync } from 'node:fs';
 import type { Client } from 'pg';
 import { type DatabaseObject, OBJECT_KINDS } from './object-kinds.js';

@@ -54,6 +54,7 @@ function removalOf(name: string): string {
   const removals: Record<string, string> = {
     function: `drop function ${object} cascade`,
     constraint: `alter table ${place} drop constraint ${object} cascade`,
+    column: `alter table ${place} alter column ${object} drop not null`,
     trigger: `drop trigger ${object} on ${place}`,
     row: `delete from ${place} where topic = '${object}'`,
     select: `revoke select on ${right} from order_lookup_service`,
