@@ -44,3 +44,19 @@ it('an error of the work is given as it is', async () => {
   const reading = withReading((session) => session.query('select nope'), address);
   await expect(reading).rejects.toThrow('column "nope" does not exist');
 });
+
+it('names the encoding of a database that it cannot use, and the one that is needed', async () => {
+  const name = `${database.name}_ascii`;
+  await database.query(
+    `create database ${name} encoding 'SQL_ASCII' lc_collate 'C' lc_ctype 'C' template template0`,
+  );
+  try {
+    const DATABASE_URL = Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
+    const reading = withReading((session) => session.query('select 1'), { DATABASE_URL });
+    await expect(reading).rejects.toThrow(
+      /PostgreSQL \d+ with the encoding SQL_ASCII, and PostgreSQL 14 or later with the encoding UTF8 is needed/,
+    );
+  } finally {
+    await database.query(`drop database ${name} with (force)`);
+  }
+});

@@ -18,9 +18,12 @@ export const CONNECTION_LIMIT_MS = 10_000;
 /** What the sessions of commands call themselves in `pg_stat_activity` and in the record of changes. */
 export const APPLICATION = 'order-lookup-administration';
 
-/** The oldest version that is tested, and an encoding in which lengths and order are those of characters. */
-const SUPPORTED = `select where current_setting('server_version_num')::int >= 140000
-  and current_setting('server_encoding') = 'UTF8'`;
+/** The oldest version that is tested. */
+const OLDEST_VERSION = 14;
+/** In which lengths and order are those of characters. */
+const ENCODING = 'UTF8';
+const VERSION_AND_ENCODING = `select current_setting('server_version_num')::int / 10000 as version,
+  current_setting('server_encoding') as encoding`;
 
 /**
  * Works in SQL, or with the service's own readers: session and manager use the same transaction. An error of PostgreSQL
@@ -108,8 +111,13 @@ function dataSourceOf(connectionSettings: ConnectionSettings): DataSource {
 }
 
 export async function assertSupported(session: Client): Promise<void> {
-  const { rowCount } = await session.query(SUPPORTED);
-  if (rowCount === 0) throw new Error('PostgreSQL 14 or later and the encoding UTF8 are needed');
+  const { rows } = await session.query<{ version: number; encoding: string }>(VERSION_AND_ENCODING);
+  const { version = 0, encoding = '' } = rows[0] ?? {};
+  if (version >= OLDEST_VERSION && encoding === ENCODING) return;
+  throw new Error(
+    `it is PostgreSQL ${version} with the encoding ${encoding}, ` +
+      `and PostgreSQL ${OLDEST_VERSION} or later with the encoding ${ENCODING} is needed`,
+  );
 }
 
 /** The work is done, so a connection that cannot be closed is nobody's fault. */

@@ -91,6 +91,6 @@ export async function readServiceView(
     instead: [],
     refusal: 'the objects cannot be read',
   });
-  const objects = faults.map(({ name, fault }) => `the service relies on it: ${name} ${fault}`);
+  const objects = faults.map(({ name, fault }) => `${name} ${fault}, and the service relies on it`);
   return { codes, keys, objects, refusals: reader.refusals };
 }
