@@ -61,9 +61,7 @@ const [major, minor] = version.split('.').map(Number);
 const supported = supportedVersions();
 if (!supported.some((lowest) => lowest.major === major && minor >= lowest.minor)) {
   const names = supported.map((lowest) => `${lowest.major}.${lowest.minor}`);
-  end(
-    `Node.js ${version} is not supported: ${names.join(', ')}, or a later minor version of these.`,
-  );
+  end(`Node.js ${version} is not supported: ${names.join(', ')}, or a later minor version of these.`);
 }
 if (['start', 'test'].includes(process.env.npm_lifecycle_event)) {
   const [, image] = /^FROM node:([\d.]+)/m.exec(readFileSync('Dockerfile', 'utf8'));
@@ -79,8 +77,7 @@ if (process.argv[2] !== '--no-build') {
   const built = modified('dist/built.tsbuildinfo'); // the last file that the compiler writes
   // After `npm prune --omit=dev` there is no compiler
   if (modified('node_modules/typescript') > 0) {
-    if (built < Math.max(newest('src'), modified('node_modules/.package-lock.json')))
-      npm('run', 'build', '--silent');
+    if (built < Math.max(newest('src'), modified('node_modules/.package-lock.json'))) npm('run', 'build', '--silent');
   } else if (built < newest('src')) {
     end('dist/ is older than src/, and the compiler is not installed: npm ci, then npm run build.');
   }

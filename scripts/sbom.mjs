@@ -9,9 +9,7 @@ import { join } from 'node:path';
 const project = join(import.meta.dirname, '..');
 const folder = mkdtempSync(join(tmpdir(), 'sbom-'));
 try {
-  const { devDependencies: _, ...description } = JSON.parse(
-    readFileSync(join(project, 'package.json'), 'utf8'),
-  );
+  const { devDependencies: _, ...description } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
   writeFileSync(join(folder, 'package.json'), JSON.stringify(description));
   cpSync(join(project, 'package-lock.json'), join(folder, 'package-lock.json'));
   const npm = (words, stdout) =>

@@ -33,11 +33,7 @@ const differing = Object.entries(PLACES).filter(([name, before]) => {
 });
 
 const changelog = readFileSync(join(PROJECT, 'CHANGELOG.md'), 'utf8');
-if (
-  !new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm').test(
-    changelog,
-  )
-) {
+if (!new RegExp(`^## \\[${version.replaceAll('.', '\\.')}\\] - \\d{4}-\\d\\d-\\d\\d$`, 'm').test(changelog)) {
   console.error(`CHANGELOG.md has no section "## [${version}] - YYYY-MM-DD": write it first.`);
   process.exit(1);
 }

@@ -45,10 +45,7 @@ const refuse = (sentence) => {
   process.exit(1);
 };
 const context = given.context ?? ask('config', 'current-context').stdout?.trim();
-if (!context)
-  refuse(
-    'kubectl has no context: install it, and start a cluster (kind, k3d) or name one in KUBECONFIG.',
-  );
+if (!context) refuse('kubectl has no context: install it, and start a cluster (kind, k3d) or name one in KUBECONFIG.');
 if (!given.context && /prd|prod|live/i.test(context))
   refuse(`The context ${context} looks like production. If it is right, say: --context ${context}`);
 if (ask('--context', context, '--request-timeout=10s', 'get', '--raw', '/version').status !== 0)
@@ -84,9 +81,7 @@ const report = (line) => console.log(`${new Date().toISOString().slice(11, 19)} 
 
 const overlay = join(FOLDER, 'overlay');
 function writeOverlay(level) {
-  const [, newName, newTag = 'latest', digest] = /^(.+?)(?::([\w.-]+))?(?:@(.+))?$/.exec(
-    given.image,
-  );
+  const [, newName, newTag = 'latest', digest] = /^(.+?)(?::([\w.-]+))?(?:@(.+))?$/.exec(given.image);
   const literals = [
     ...['OAUTH_ISSUER=http://issuer:8443', 'OAUTH_AUDIENCE=test', 'OAUTH_ALLOW_HTTP=true'],
     ...['PUBLIC_BASE_URL=http://order-lookup', `LOG_LEVEL=${level}`],
@@ -118,8 +113,7 @@ async function settled(count) {
   for (let second = 0; second < 240; second++) {
     const { items } = JSON.parse(await sh(`kubectl get pods ${API} -o json`));
     const isReady = ({ metadata, status }) =>
-      !metadata.deletionTimestamp &&
-      status.conditions?.some((one) => one.type === 'Ready' && one.status === 'True');
+      !metadata.deletionTimestamp && status.conditions?.some((one) => one.type === 'Ready' && one.status === 'True');
     if (items.length === count && items.every(isReady)) return items;
     await pause(1);
   }
@@ -160,12 +154,8 @@ async function change(key, code) {
   const sql = `insert into communication_code values ('TEST', '${code}', 'Test')`;
   await sh(`kubectl exec db -- psql -qU postgres -d order_lookup -c "${sql}"`);
   const pods = await settled(REPLICAS);
-  const addresses = pods.map(({ status: { podIP } }) =>
-    podIP.includes(':') ? `[${podIP}]` : podIP,
-  );
-  const milliseconds = await sh(
-    `kubectl exec traffic -- ${PROGRAM} ${key} ${code} ${addresses.join(' ')}`,
-  );
+  const addresses = pods.map(({ status: { podIP } }) => (podIP.includes(':') ? `[${podIP}]` : podIP));
+  const milliseconds = await sh(`kubectl exec traffic -- ${PROGRAM} ${key} ${code} ${addresses.join(' ')}`);
   report(`a change is served by every pod, ${milliseconds} ms after the question`);
 }
 
@@ -182,18 +172,14 @@ async function createNamespace() {
 /** Host names of the nodes on which pods may run; none where this user may not list nodes. */
 async function usableNodes() {
   const list = await sh('kubectl get nodes -o json || echo "{\\"items\\":[]}"');
-  const isUsable = ({ spec }) =>
-    !spec.unschedulable && !spec.taints?.some(({ effect }) => effect.startsWith('No'));
+  const isUsable = ({ spec }) => !spec.unschedulable && !spec.taints?.some(({ effect }) => effect.startsWith('No'));
   const nodes = JSON.parse(list).items.filter(isUsable);
   return nodes.map(({ metadata }) => metadata.labels['kubernetes.io/hostname']);
 }
 
 /** Database, issuer and callers; with several nodes on one of them, so that the others can be drained. */
 async function startSurroundings(nodes) {
-  const place =
-    nodes.length > 1
-      ? { NODE_LABEL: 'hostname', NODE: nodes[0] }
-      : { NODE_LABEL: 'os', NODE: 'linux' };
+  const place = nodes.length > 1 ? { NODE_LABEL: 'hostname', NODE: nodes[0] } : { NODE_LABEL: 'os', NODE: 'linux' };
   const images = { IMAGE: given.image, POSTGRES_IMAGE: given.postgres };
   const values = { ANY: random(), OWNER, SERVICE, ...place, ...images };
   await sh('kubectl create configmap roles --from-file=deploy/database');
@@ -223,9 +209,7 @@ async function followPage() {
 }
 
 async function killPod() {
-  await sh(
-    `kubectl delete --force --grace-period=0 $(kubectl get pods ${API} -o name | head -n 1)`,
-  );
+  await sh(`kubectl delete --force --grace-period=0 $(kubectl get pods ${API} -o name | head -n 1)`);
   await settled(REPLICAS);
 }
 
@@ -274,8 +258,7 @@ async function main() {
 }
 
 /** Runs to its end whatever happens: a second Ctrl-C does not reach it. */
-const cleanUp = (...words) =>
-  spawnSync('kubectl', words, { env, detached: true, stdio: 'inherit' });
+const cleanUp = (...words) => spawnSync('kubectl', words, { env, detached: true, stdio: 'inherit' });
 try {
   await main();
   report('All passed.');

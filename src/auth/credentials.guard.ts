@@ -15,7 +15,6 @@ import { Refusals } from './refusals.js';
  */
 @Injectable()
 export class CredentialsGuard implements CanActivate {
-  // oxlint-disable-next-line max-params -- Nest injects a provider for each; one less would join two tasks in one class
   constructor(
     private readonly reflector: Reflector,
     private readonly apiKeys: ApiKeysService,

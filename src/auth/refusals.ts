@@ -87,8 +87,7 @@ export class Refusals {
     };
     if (verdicts.every(({ reason }) => reason === 'missing')) {
       return new Problem('missing-credentials', {
-        detail:
-          'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
+        detail: 'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
         ...circumstances,
       });
     }

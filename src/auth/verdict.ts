@@ -49,8 +49,7 @@ export interface Undecided extends NotAccepted {
   readonly explanation: string;
 }
 
-export type KeyVerdict =
-  { readonly isAccepted: true; readonly caller: Caller } | Refused | Undecided;
+export type KeyVerdict = { readonly isAccepted: true; readonly caller: Caller } | Refused | Undecided;
 export type TokenVerdict = { readonly isAccepted: true } | Refused | Undecided;
 
 export function refused(reason: RefusalReason, owner?: Caller): Refused {

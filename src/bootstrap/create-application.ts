@@ -107,8 +107,7 @@ function enableCors(app: Application, { CORS_ORIGINS }: Configuration): void {
     allowedHeaders:
       'Api-Key, Authorization, Cache-Control, Content-Type, If-None-Match, X-Request-Id, ' +
       'baggage, traceparent, tracestate', // tracing agents in a browser add these three
-    exposedHeaders:
-      'ETag, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate',
+    exposedHeaders: 'ETag, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate',
     maxAge: 3_600,
     preflightContinue: true, // otherwise an unknown address would get 204
   });

@@ -24,8 +24,7 @@ export class ProcessEnd {
 
   listen(): void {
     for (const signal of SIGNALS) process.on(signal, () => void this.onSignal(signal));
-    for (const event of UNCAUGHT_ERRORS)
-      process.on(event, (error: unknown) => void this.onError(event, error));
+    for (const event of UNCAUGHT_ERRORS) process.on(event, (error: unknown) => void this.onError(event, error));
   }
 
   /** Has the service stopped before the process ends. Until then there is nothing to stop. */

@@ -17,10 +17,7 @@ export type Service = Awaited<ReturnType<typeof startService>>;
  * @param beforeListening is called just before the ports are opened
  * @throws StartError with the variable to change, if a port is not available
  */
-export async function startService(
-  configuration: Configuration,
-  beforeListening?: () => Promise<void>,
-) {
+export async function startService(configuration: Configuration, beforeListening?: () => Promise<void>) {
   const app = await createApplication(configuration);
   const logger = app.get(ServiceLogger);
   logWarnings(logger, configuration);
@@ -49,10 +46,7 @@ export async function startService(
 }
 
 function logWarnings(logger: ServiceLogger, configuration: Configuration): void {
-  const warnings = [
-    ...(configuration.warnings ?? []),
-    ...nodeEnvironmentWarnings(process.env, process.versions.node),
-  ];
+  const warnings = [...(configuration.warnings ?? []), ...nodeEnvironmentWarnings(process.env, process.versions.node)];
   const ofTransport = transportWarning(configuration);
   if (ofTransport !== undefined) warnings.push(ofTransport);
   for (const message of warnings) logger.warn({ message });

@@ -17,19 +17,13 @@ export class Configuration {
   @WholeNumber(0, 65_535) PORT = 3000;
 
   @WholeNumber(0, 65_535)
-  @Rule(
-    (port: number, { PORT }: Configuration) => port === 0 || port !== PORT,
-    needed('a port other than PORT'),
-  )
+  @Rule((port: number, { PORT }: Configuration) => port === 0 || port !== PORT, needed('a port other than PORT'))
   MANAGEMENT_PORT = 3001;
 
   @Matches(/^(\/[\w.~-]+)*$/, needed('a path such as /lookups, without a slash at its end,'))
   BASE_PATH = '';
 
-  @Rule(
-    isPublicAddress,
-    needed('an address in ASCII such as https://orders.example.com, no slash at its end,'),
-  )
+  @Rule(isPublicAddress, needed('an address in ASCII such as https://orders.example.com, no slash at its end,'))
   PUBLIC_BASE_URL = '';
 
   @Rule((_, all: Configuration) => databaseAddressFault(all) === undefined, {
@@ -50,19 +44,13 @@ export class Configuration {
   @ArrayNotEmpty(needed('the exact issuer (the iss claim) of the OAuth 2.0 provider'))
   OAUTH_ISSUER: string[] = [];
 
-  @Rule(
-    areAudiences,
-    needed('the aud of access tokens for this service, several with commas, or OAUTH_CLIENTS,'),
-  )
+  @Rule(areAudiences, needed('the aud of access tokens for this service, several with commas, or OAUTH_CLIENTS,'))
   OAUTH_AUDIENCE: string[] = [];
 
   @Matches(/^\S+$/, { each: true, ...needed('a list of client ids, separated by commas,') })
   OAUTH_CLIENTS: string[] = [];
 
-  @Rule(
-    areKeyAddresses,
-    needed('for each OAUTH_ISSUER an https address (http: as there), or nothing between commas,'),
-  )
+  @Rule(areKeyAddresses, needed('for each OAUTH_ISSUER an https address (http: as there), or nothing between commas,'))
   OAUTH_JWKS_URI: string[] = [];
 
   @Matches(/^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]*$/, needed('one scope (RFC 6749), no comma,'))
@@ -97,10 +85,7 @@ export class Configuration {
   OTEL_TRACES_SAMPLER = 'parentbased_always_on';
   OTEL_TRACES_SAMPLER_ARG = '';
 
-  @Rule(
-    (level: string) => LOG_LEVELS.includes(level.toLowerCase()),
-    needed(`one of ${LOG_LEVELS.join(', ')}`),
-  )
+  @Rule((level: string) => LOG_LEVELS.includes(level.toLowerCase()), needed(`one of ${LOG_LEVELS.join(', ')}`))
   LOG_LEVEL = 'info';
 
   /** Sentences about names in the environment that resemble ours. It is no variable, so it has no default. */

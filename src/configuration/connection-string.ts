@@ -1,7 +1,6 @@
 import { Client } from 'pg';
 
-export const FORM =
-  'a connection string such as postgres://user:password@host:5432/database is needed';
+export const FORM = 'a connection string such as postgres://user:password@host:5432/database is needed';
 const SCHEME = /^postgres(ql)?:\/\//;
 
 /** Options of libpq that pg ignores although they promise security or name another server; by their value or any. */
@@ -38,8 +37,7 @@ export function checkConnectionString(text: string): string {
     );
   const parts = split(text);
   assertOneHost(parts);
-  if (!URL.canParse(withHost(parts)))
-    throw new Error(`is not a connection string of PostgreSQL: ${FORM}`);
+  if (!URL.canParse(withHost(parts))) throw new Error(`is not a connection string of PostgreSQL: ${FORM}`);
   assertNoIgnoredOption(parts);
   const connectionString = withVerifiedServer(text, parts);
   assertUsable(connectionString);
@@ -134,7 +132,6 @@ function assertUsable(connectionString: string): void {
 function reasonOf(error: NodeJS.ErrnoException): string {
   const { path, code, message } = error;
   if (path !== undefined) return `names the file ${path}, which cannot be read (${code})`;
-  if (error instanceof URIError)
-    return 'holds a % that begins no percent-encoded UTF-8: write %25 for a percent sign';
+  if (error instanceof URIError) return 'holds a % that begins no percent-encoded UTF-8: write %25 for a percent sign';
   return `cannot be used: ${message}`;
 }

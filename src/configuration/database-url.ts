@@ -12,8 +12,7 @@ export type DatabaseAddress = Partial<Record<'DATABASE_URL' | 'DATABASE_URL_FILE
 export function connectionString(address: DatabaseAddress): string {
   const { DATABASE_URL: url = '', DATABASE_URL_FILE: file = '' } = address;
   if (file === '') return check('DATABASE_URL', url);
-  if (url !== '')
-    throw new Error('DATABASE_URL is set, and so is DATABASE_URL_FILE: one of them is needed');
+  if (url !== '') throw new Error('DATABASE_URL is set, and so is DATABASE_URL_FILE: one of them is needed');
   const subject = `DATABASE_URL_FILE is "${file}": the`;
   return check(`${subject} connection string in the file`, read(file, subject));
 }

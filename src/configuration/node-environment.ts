@@ -12,13 +12,9 @@ export function nodeEnvironmentWarnings(environment: NodeJS.ProcessEnv, version:
   const warnings: string[] = [];
   const { NODE_EXTRA_CA_CERTS: certificates, NODE_USE_ENV_PROXY: useProxy } = environment;
   if (certificates && !isReadable(certificates))
-    warnings.push(
-      `NODE_EXTRA_CA_CERTS names ${certificates}, which cannot be read: its certificates do not count`,
-    );
+    warnings.push(`NODE_EXTRA_CA_CERTS names ${certificates}, which cannot be read: its certificates do not count`);
   if (useProxy && !supportsProxy(version))
-    warnings.push(
-      `NODE_USE_ENV_PROXY has no effect with Node.js ${version}: use 22.21, 24 or later`,
-    );
+    warnings.push(`NODE_USE_ENV_PROXY has no effect with Node.js ${version}: use 22.21, 24 or later`);
   return warnings;
 }
 

@@ -107,9 +107,7 @@ it.each([
   { DATABASE_URL: 'postgres://u:p%2C%40@db/x?channel_binding=prefer&gssencmode=disable' },
   { DATABASE_URL: 'postgres://u:p,ss@[::1]:5432/x?application_name=a@b' },
   { DATABASE_URL: 'postgres://[::1]:5432/x?application_name=a@b' },
-])('accepts %j', (environment: NodeJS.ProcessEnv) =>
-  expect(faults({ ...complete, ...environment })).toEqual([]),
-);
+])('accepts %j', (environment: NodeJS.ProcessEnv) => expect(faults({ ...complete, ...environment })).toEqual([]));
 
 it('warns of other names that resemble a variable', () => {
   const alike = { LOGLEVEL: 'x', log_levels: 'x', PORTS: '' };
@@ -146,23 +144,14 @@ it.each<[NodeJS.ProcessEnv, RegExp]>([
   ignored('requirepeer=postgres'),
   ignored('sslcrl=/a'),
   ignored('sslrootcert=system'),
-  [
-    { DATABASE_URL: 'postgres://db/x?sslmode=verify-ca' },
-    /requires specifying a CA with sslrootcert/,
-  ],
+  [{ DATABASE_URL: 'postgres://db/x?sslmode=verify-ca' }, /requires specifying a CA with sslrootcert/],
   [{ DATABASE_URL_FILE: '/run/url' }, /^DATABASE_URL is set, and so is DATABASE_URL_FILE/],
   [{ DATABASE_URL: '', DATABASE_URL_FILE: '/none' }, /^DATABASE_URL_FILE is "\/none": .*ENOENT/],
-  [
-    { OAUTH_JWKS_URI: 'https://a.example,https://b.example' },
-    /^OAUTH_JWKS_URI is .*: for each OAUTH/,
-  ],
+  [{ OAUTH_JWKS_URI: 'https://a.example,https://b.example' }, /^OAUTH_JWKS_URI is .*: for each OAUTH/],
   [{ OAUTH_ISSUER: 'https://a.example/?p=1' }, /^OAUTH_ISSUER is .* query/],
   [{ OAUTH_AUDIENCE: ' ' }, /^OAUTH_AUDIENCE is not set: .* or OAUTH_CLIENTS/],
   [{ OAUTH_REQUIRED_SCOPES: 'x' }, /SCOPES is unknown: rename it to OAUTH_REQUIRED_SCOPE, or/],
-  [
-    { LAST_GOOD_FILE: '/var/lib/last-good' },
-    /^LAST_GOOD_FILE is no longer read: .* set LAST_GOOD_FOLDER to a folder/,
-  ],
+  [{ LAST_GOOD_FILE: '/var/lib/last-good' }, /^LAST_GOOD_FILE is no longer read: .* set LAST_GOOD_FOLDER to a folder/],
   [{ oauth_audience: 'x' }, /^oauth_audience is unknown: rename it to OAUTH_AUDIENCE, or unset/],
 ])('refuses %j', (environment, fault) => {
   expect(faults({ ...complete, ...environment })).toEqual([expect.stringMatching(fault)]);

@@ -8,13 +8,7 @@ import { type UnknownVariable, unknownVariables } from './unknown-variables.js';
 export class ConfigurationError extends StartError {
   constructor(readonly faults: readonly string[]) {
     const lines = faults.map((fault) => `  - ${fault}`);
-    super(
-      [
-        'The configuration is not complete:',
-        ...lines,
-        'Every variable is explained in .env.example.',
-      ].join('\n'),
-    );
+    super(['The configuration is not complete:', ...lines, 'Every variable is explained in .env.example.'].join('\n'));
   }
 }
 

@@ -19,8 +19,7 @@ export const needed = (what: string): ValidationOptions => ({
 
 /** A rule of our own, which may look at the other properties. */
 export function Rule(holds: (value: never, all: never) => boolean, options: ValidationOptions) {
-  const validate = (value: never, context?: { object: object }) =>
-    holds(value, context?.object as never);
+  const validate = (value: never, context?: { object: object }) => holds(value, context?.object as never);
   return ValidateBy({ name: 'rule', validator: { validate } }, options);
 }
 

@@ -37,5 +37,4 @@ export class ConnectionSettings {
   }
 }
 
-const settingsOf = (address: DatabaseAddress): ClientConfig =>
-  parseIntoClientConfig(connectionString(address));
+const settingsOf = (address: DatabaseAddress): ClientConfig => parseIntoClientConfig(connectionString(address));

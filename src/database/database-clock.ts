@@ -64,8 +64,7 @@ export class DatabaseClock {
     const lowestOffsetMs = databaseEpochMs - answeredAtMonotonicMs;
     const highestOffsetMs = databaseEpochMs - askedAtMonotonicMs;
     const { offsetMs } = this;
-    const isWithinBounds =
-      offsetMs !== undefined && offsetMs >= lowestOffsetMs && offsetMs <= highestOffsetMs;
+    const isWithinBounds = offsetMs !== undefined && offsetMs >= lowestOffsetMs && offsetMs <= highestOffsetMs;
     if (!isWithinBounds) this.offsetMs = lowestOffsetMs;
   }
 }

@@ -89,9 +89,7 @@ describe('the sessions of one process', () => {
     }
     await until(async () => (await count()) === 0);
     proxy.mode = 'pass';
-    expect(await sessions.withSession((manager) => manager.query('select 1 as one'))).toEqual([
-      { one: 1 },
-    ]);
+    expect(await sessions.withSession((manager) => manager.query('select 1 as one'))).toEqual([{ one: 1 }]);
     expect(await count()).toBe(1);
     await dataSource.destroy();
     await end();

@@ -117,10 +117,7 @@ export class DatabaseSessions implements OnApplicationShutdown {
 }
 
 /** Runs `read` in one transaction, in which all queries see the same state of the database. */
-export async function inReadTransaction<T>(
-  manager: EntityManager,
-  read: () => Promise<T>,
-): Promise<T> {
+export async function inReadTransaction<T>(manager: EntityManager, read: () => Promise<T>): Promise<T> {
   await manager.query(BEGIN_READING);
   const result = await read();
   await manager.query('commit'); // no rollback after an error: `withSession` closes the session

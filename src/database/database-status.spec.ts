@@ -12,9 +12,7 @@ beforeEach(() => {
 
 async function expectUp(isUp: boolean): Promise<void> {
   expect(status.isUp).toBe(isUp);
-  expect(await metrics.registry.metrics()).toContain(
-    `\norder_lookup_database_up ${isUp ? 1 : 0}\n`,
-  );
+  expect(await metrics.registry.metrics()).toContain(`\norder_lookup_database_up ${isUp ? 1 : 0}\n`);
 }
 
 it('is away before the first answer', async () => {

@@ -43,8 +43,7 @@ export async function objectFaults(client: Client): Promise<ObjectFault[]> {
     if (fault) faults.push({ name, fault, remedy: expected.remedy.join(' ') });
   }
   const { rows: surplus } = await client.query<Surplus>(SURPLUS_PRIVILEGES);
-  for (const { name, remedy } of surplus)
-    faults.push({ name, fault: 'is too much', remedy: remedy.join(' ') });
+  for (const { name, remedy } of surplus) faults.push({ name, fault: 'is too much', remedy: remedy.join(' ') });
   return faults;
 }
 

@@ -31,9 +31,7 @@ export class DemoPostgres {
       return new DemoPostgres(new PostgresServer(programs, databaseFolderOf(PROJECT)));
     } catch (error) {
       const remedy = process.geteuid?.() === 0 ? ' Another user than root needs less.' : '';
-      throw new StartError(
-        `The database of the demo does not start. ${(error as Error).message}${remedy}`,
-      );
+      throw new StartError(`The database of the demo does not start. ${(error as Error).message}${remedy}`);
     }
   }
 

@@ -77,9 +77,7 @@ export async function startDemo(ending: Ending): Promise<void> {
   });
   writeKept(join(DATA, VARIABLES), variables);
   const folders = foldersToDelete();
-  process.stdout.write(
-    welcome({ ...service, folders, url, issuerUrl, databaseUrl, key, variables }),
-  );
+  process.stdout.write(welcome({ ...service, folders, url, issuerUrl, databaseUrl, key, variables }));
 }
 
 /** PGHOST, PGOPTIONS and the like of another project would change each session of this process. */
@@ -159,8 +157,7 @@ async function fetchToken(issuerUrl: string, secret: string, scope: string): Pro
   if (scope) body.set('scope', scope);
   const headers = { Authorization: `Basic ${btoa(`${CLIENT_ID}:${secret}`)}` };
   const response = await fetch(`${issuerUrl}/token`, { method: 'POST', headers, body });
-  if (!response.ok)
-    throw new StartError(`The issuer of the demo gives no token: ${await response.text()}`);
+  if (!response.ok) throw new StartError(`The issuer of the demo gives no token: ${await response.text()}`);
   const { access_token: token } = (await response.json()) as { access_token: string };
   return token;
 }

@@ -81,8 +81,7 @@ function portsSet(environment: NodeJS.ProcessEnv): Partial<Record<PortName, numb
     const text = environment[name];
     if (!text) continue;
     const port = Number(text);
-    if (!isPort(port))
-      throw new StartError(`${name} is "${text}": a whole number from 1 to 65535 is needed.`);
+    if (!isPort(port)) throw new StartError(`${name} is "${text}": a whole number from 1 to 65535 is needed.`);
     ports[name] = port;
   }
   return ports;

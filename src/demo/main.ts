@@ -3,13 +3,7 @@
 import 'reflect-metadata';
 import { Ending } from './ending.js';
 
-const OF_THE_SERVICE = [
-  'DATABASE_URL',
-  'DATABASE_URL_FILE',
-  'OAUTH_ISSUER',
-  'OAUTH_AUDIENCE',
-  'OAUTH_CLIENTS',
-];
+const OF_THE_SERVICE = ['DATABASE_URL', 'DATABASE_URL_FILE', 'OAUTH_ISSUER', 'OAUTH_AUDIENCE', 'OAUTH_CLIENTS'];
 
 const set = OF_THE_SERVICE.filter((name) => process.env[name]);
 const isInProduction = process.env['NODE_ENV'] === 'production';

@@ -21,9 +21,7 @@ export class EntranceController {
     ];
     const problems = { path: 'problems', name: 'Problem types' };
     const targets = DOCUMENTATION === 'on' ? [...documents, problems] : [problems];
-    const links = targets.map(
-      ({ path, name }) => html`<li><a href="${baseAddress}/${path}">${name}</a></li>`,
-    );
+    const links = targets.map(({ path, name }) => html`<li><a href="${baseAddress}/${path}">${name}</a></li>`);
     const body = html`<main>
       <h1>Order Lookup Services</h1>
       <p>This service tells programs which codes an order may hold.</p>

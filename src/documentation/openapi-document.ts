@@ -15,18 +15,13 @@ interface OpenApiDocument {
   readonly components: { readonly securitySchemes: { readonly accessToken: BearerScheme } };
 }
 
-const CONTRACT = parse(
-  readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8'),
-) as OpenApiDocument;
+const CONTRACT = parse(readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8')) as OpenApiDocument;
 
 /**
  * Makes the OpenAPI document: the contract as it stands in openapi.yaml, with what only a running service knows.
  * @param issuer the metadata of the first issuer; undefined until they are known, and where the issuer publishes none
  */
-export function openApiDocument(
-  configuration: Configuration,
-  issuer: IssuerMetadata | undefined,
-): object {
+export function openApiDocument(configuration: Configuration, issuer: IssuerMetadata | undefined): object {
   const { baseAddress, OAUTH_REQUIRED_SCOPE: requiredScope } = configuration;
   const { info, components } = CONTRACT;
   const { securitySchemes } = components;
@@ -44,11 +39,7 @@ export function openApiDocument(
  * The scheme of the token. Without a token endpoint of the issuer it stays `bearer`: Swagger UI sends secrets to that
  * endpoint, so it is never guessed.
  */
-function accessTokenScheme(
-  bearer: BearerScheme,
-  issuer: IssuerMetadata | undefined,
-  requiredScope: string,
-): object {
+function accessTokenScheme(bearer: BearerScheme, issuer: IssuerMetadata | undefined, requiredScope: string): object {
   if (issuer?.token_endpoint === undefined) return bearer;
   return {
     type: 'oauth2',
@@ -61,17 +52,14 @@ function flowsOf(issuer: IssuerMetadata, tokenUrl: string, requiredScope: string
   const { authorization_endpoint: authorizationUrl, scopes_supported: supported } = issuer;
   const required = requiredScope
     ? {
-        [requiredScope]:
-          'Needed for all operations. Select no scope if the issuer grants it as a role.',
+        [requiredScope]: 'Needed for all operations. Select no scope if the issuer grants it as a role.',
       }
     : {};
   const clientCredentials = { tokenUrl, scopes: required };
   if (authorizationUrl === undefined) return { clientCredentials };
   // If no scope is required, a person asks for openid: many issuers grant a person nothing if no scope is requested
   const asksForOpenid = !requiredScope && supported?.includes('openid');
-  const scopesOfPerson = asksForOpenid
-    ? { openid: 'Sign in. The service requires no scope.' }
-    : required;
+  const scopesOfPerson = asksForOpenid ? { openid: 'Sign in. The service requires no scope.' } : required;
   const authorizationCode = { authorizationUrl, tokenUrl, scopes: scopesOfPerson };
   return { authorizationCode, clientCredentials };
 }

@@ -8,9 +8,7 @@ it('a text is escaped wherever it stands, and markup of the function itself is n
   const { markup } = html`<ul title="${text}">
     ${items}
   </ul>`;
-  expect(markup.replaceAll(/\s*\n\s*/g, '')).toBe(
-    `<ul title="${escaped}"><li>${escaped}</li><li>1</li></ul>`,
-  );
+  expect(markup.replaceAll(/\s*\n\s*/g, '')).toBe(`<ul title="${escaped}"><li>${escaped}</li><li>1</li></ul>`);
 });
 
 it('a page has its title escaped, and its body as it is', () => {

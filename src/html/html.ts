@@ -17,8 +17,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 /** Makes HTML: html`<p>${text}</p>` escapes each text and each number, and inserts other Html as it is. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   let markup = strings[0] ?? '';
-  for (const [index, part] of parts.entries())
-    markup += markupOf(part) + (strings[index + 1] ?? '');
+  for (const [index, part] of parts.entries()) markup += markupOf(part) + (strings[index + 1] ?? '');
   return new Html(markup);
 }
 

@@ -61,9 +61,7 @@ export class Connection {
   /** Whether the latest response has begun before the body of its request was complete: what follows is that body. */
   get isLatestResponseEarly(): boolean {
     const { latestResponse } = this;
-    return (
-      latestResponse !== undefined && latestResponse.headersSent && !latestResponse.req.complete
-    );
+    return latestResponse !== undefined && latestResponse.headersSent && !latestResponse.req.complete;
   }
 
   /** Calls back when the client has read the latest response, or at once where there is none to read. */

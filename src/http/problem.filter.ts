@@ -1,10 +1,4 @@
-import {
-  type ArgumentsHost,
-  Catch,
-  type ExceptionFilter,
-  HttpException,
-  NotFoundException,
-} from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, NotFoundException } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { Configuration } from '../configuration/configuration.js';
 import type { ProblemSlug } from '../problems/problem-types.js';
@@ -75,8 +69,7 @@ function internalError(): Problem {
 function clientProblemOf(exception: HttpException, request: Request): Problem {
   if (exception instanceof NotFoundException && request.route === undefined) {
     return new Problem('not-found', {
-      detail:
-        'There is nothing at this address. Paths are case-sensitive and have no trailing slash.',
+      detail: 'There is nothing at this address. Paths are case-sensitive and have no trailing slash.',
     });
   }
   if (exception.cause instanceof URIError) {

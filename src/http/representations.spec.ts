@@ -10,16 +10,14 @@ const brotliCalls: Callback[] = [];
 jest.unstable_mockModule('node:zlib', () => ({
   constants: {},
   gzip: (_body: Buffer, done: Callback) => done(null, Buffer.from('gzip')),
-  brotliCompress: (_body: Buffer, _options: BrotliOptions, done: Callback) =>
-    brotliCalls.push(done),
+  brotliCompress: (_body: Buffer, _options: BrotliOptions, done: Callback) => brotliCalls.push(done),
 }));
 const { Representations } = await import('./representations.js');
 
 const BODY = randomBytes(20_000);
 /** A request of a client that prefers br. */
 const request = {
-  acceptsEncodings: (offered: string[]) =>
-    ['br', 'gzip', 'identity'].find((each) => offered.includes(each)),
+  acceptsEncodings: (offered: string[]) => ['br', 'gzip', 'identity'].find((each) => offered.includes(each)),
 } as unknown as Request;
 
 beforeEach(() => {

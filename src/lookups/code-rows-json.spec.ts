@@ -8,14 +8,11 @@ const ROWS: CodeRows = {
     { codeList: 'l', value: '10', position: 1, ...ALWAYS },
     { codeList: 'l', value: '9', position: 2, ...ALWAYS, validFromMs: Date.UTC(9999, 11, 31) },
   ],
-  records: [
-    { codeType: 'T', code: '"\\𝄞', description: 'é', ...ALWAYS, validUntilMs: -62_135_596_800_000 },
-  ],
+  records: [{ codeType: 'T', code: '"\\𝄞', description: 'é', ...ALWAYS, validUntilMs: -62_135_596_800_000 }],
 };
 
 /** As a file holds it. */
-const json = (): Record<keyof CodeRows, Record<string, unknown>[]> =>
-  JSON.parse(JSON.stringify(codeRowsToJson(ROWS)));
+const json = (): Record<keyof CodeRows, Record<string, unknown>[]> => JSON.parse(JSON.stringify(codeRowsToJson(ROWS)));
 
 it('rows are the same after JSON', () => {
   expect(codeRowsFromJson(json())).toEqual(ROWS);
@@ -42,9 +39,7 @@ function spoilt(list: keyof CodeRows, field: string, value: unknown): unknown {
 }
 
 it('rows that cannot be served are refused: no property of an area', () => {
-  expect(() => codeRowsFromJson({ ...json(), properties: [] })).toThrow(
-    'the area order-update has no property',
-  );
+  expect(() => codeRowsFromJson({ ...json(), properties: [] })).toThrow('the area order-update has no property');
 });
 
 it('a bound that is no moment is refused, since JSON would make no bound of it', () => {

@@ -34,28 +34,24 @@ export const codeRowsToJson = ({ properties, values, records }: CodeRows): unkno
 export function codeRowsFromJson(json: unknown): CodeRows {
   const { properties, values, records } = assertObject(json, 'value');
   const rows: CodeRows = {
-    properties: assertObjects(properties, 'properties').map(
-      ({ area, property, position, codeList }) => ({
-        area: assertText(area, 'area'),
-        property: assertText(property, 'property'),
-        position: assertNumber(position, 'position'),
-        codeList: assertText(codeList, 'codeList'),
-      }),
-    ),
+    properties: assertObjects(properties, 'properties').map(({ area, property, position, codeList }) => ({
+      area: assertText(area, 'area'),
+      property: assertText(property, 'property'),
+      position: assertNumber(position, 'position'),
+      codeList: assertText(codeList, 'codeList'),
+    })),
     values: assertObjects(values, 'values').map(({ codeList, value, position, ...validity }) => ({
       codeList: assertText(codeList, 'codeList'),
       value: assertText(value, 'value'),
       position: assertNumber(position, 'position'),
       ...validityOf(validity),
     })),
-    records: assertObjects(records, 'records').map(
-      ({ codeType, code, description, ...validity }) => ({
-        codeType: assertText(codeType, 'codeType'),
-        code: assertText(code, 'code'),
-        description: assertText(description, 'description'),
-        ...validityOf(validity),
-      }),
-    ),
+    records: assertObjects(records, 'records').map(({ codeType, code, description, ...validity }) => ({
+      codeType: assertText(codeType, 'codeType'),
+      code: assertText(code, 'code'),
+      description: assertText(description, 'description'),
+      ...validityOf(validity),
+    })),
   };
   assertServable(rows);
   return rows;

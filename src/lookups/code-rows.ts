@@ -1,10 +1,5 @@
 // The rows that the answers are made of, of all moments.
-import type {
-  AreaProperty,
-  CodeListValue,
-  CommunicationCode,
-  Validity,
-} from '../database/entities.js';
+import type { AreaProperty, CodeListValue, CommunicationCode, Validity } from '../database/entities.js';
 
 export const AREAS = ['order-update', 'order-capture-v2'] as const;
 export type Area = (typeof AREAS)[number];
@@ -33,9 +28,7 @@ export function assertServable({ properties, values, records }: CodeRows): void 
   for (const area of AREAS) {
     const hasProperty = properties.some((property) => property.area === area);
     if (hasProperty) continue;
-    throw new UnservableRows(
-      `the area ${area} has no property: area_property needs a row for each`,
-    );
+    throw new UnservableRows(`the area ${area} has no property: area_property needs a row for each`);
   }
   const ofAreas = new UniqueNames('area');
   for (const { area, property } of properties) ofAreas.add(area, property);

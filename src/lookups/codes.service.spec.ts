@@ -85,13 +85,9 @@ function rowsOf(validities: Validities): CodeRows {
 /** What they say at a moment. */
 function textsOf(validities: Validities, momentMs: number): string[] {
   const names = [...validities]
-    .filter(
-      ([, { validFromMs, validUntilMs }]) => validFromMs <= momentMs && momentMs < validUntilMs,
-    )
+    .filter(([, { validFromMs, validUntilMs }]) => validFromMs <= momentMs && momentMs < validUntilMs)
     .map(([name]) => name);
-  const all = TYPES.flatMap((codeType) =>
-    names.map((code) => ({ codeType, code, description: 'Text' })),
-  );
+  const all = TYPES.flatMap((codeType) => names.map((code) => ({ codeType, code, description: 'Text' })));
   const matching = (filters: Filters) =>
     all.filter(({ codeType, code }) => {
       const fitsType = filters.codeType === undefined || filters.codeType === codeType;
@@ -111,10 +107,9 @@ const validity = fc.record({ boundMs, lastsMs }).map(({ boundMs: from, lastsMs: 
 }));
 const step = fc.record({
   /** The rows that are read, or undefined: they stay as they are. */
-  rows: fc.option(
-    fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), validity), { selector: ([name]) => name }),
-    { nil: undefined },
-  ),
+  rows: fc.option(fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), validity), { selector: ([name]) => name }), {
+    nil: undefined,
+  }),
   /** The clock moves on, jumps over moments, and is set back. */
   movesMs: fc.integer({ min: -40, max: 120 }),
 });

@@ -8,8 +8,7 @@ const ROWS_PER_TURN = 5_000;
 /** Whether both hold the same rows, in the same order, made by the same classes. Requests have their turn between. */
 export async function areRowsEqual(one: CodeRows, other: CodeRows): Promise<boolean> {
   const areSmallOnesEqual =
-    (await areListsEqual(one.properties, other.properties)) &&
-    (await areListsEqual(one.values, other.values));
+    (await areListsEqual(one.properties, other.properties)) && (await areListsEqual(one.values, other.values));
   return areSmallOnesEqual && areListsEqual(one.records, other.records);
 }
 

@@ -30,9 +30,7 @@ export async function readCodes(manager: EntityManager): Promise<CodeRows> {
   return rows;
 }
 
-async function readRecords(
-  repository: Repository<CommunicationCode>,
-): Promise<CommunicationCode[]> {
+async function readRecords(repository: Repository<CommunicationCode>): Promise<CommunicationCode[]> {
   const records: CommunicationCode[] = [];
   let page = await readPage(repository, undefined);
   while (page.length > 0) {
@@ -77,9 +75,7 @@ async function assertAllRead<Row extends ObjectLiteral>(
 }
 
 /** Its columns as people read them: `'T', 'C'`. */
-async function keyThatIsTwice<Row extends ObjectLiteral>(
-  repository: Repository<Row>,
-): Promise<string> {
+async function keyThatIsTwice<Row extends ObjectLiteral>(repository: Repository<Row>): Promise<string> {
   const { primaryColumns } = repository.metadata;
   const columns = primaryColumns.map(({ propertyName }) => `entry.${propertyName}`);
   const twice = await repository

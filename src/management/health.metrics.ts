@@ -7,12 +7,7 @@ import { HealthService, PARTS } from './health.service.js';
 /** The health of the process as metrics, for alerts. */
 @Injectable()
 export class HealthMetrics {
-  constructor(
-    health: HealthService,
-    apiKeys: ApiKeysService,
-    issuers: IssuersService,
-    metrics: Metrics,
-  ) {
+  constructor(health: HealthService, apiKeys: ApiKeysService, issuers: IssuersService, metrics: Metrics) {
     metrics.addGauge({
       name: 'ready',
       help: '1 while callers can be answered',

@@ -77,10 +77,7 @@ export class StateService {
       name: `${client}, ${keyId}`,
       value: { text: `ends in ${formatDuration(secondsLeft)}`, isWarning: true },
     }));
-    return [
-      { name: 'API keys that end within 14 days', value: { text: `${soon.length}` } },
-      ...named,
-    ];
+    return [{ name: 'API keys that end within 14 days', value: { text: `${soon.length}` } }, ...named];
   }
 
   private figuresOfCodes(): SourceFigures {
@@ -142,7 +139,5 @@ function rowOf(figures: SourceFigures): SourceRow {
 
 function describeContent({ count, entries, servedSinceEpochMs }: SourceFigures): string {
   const content = `${count} ${entries}`;
-  return servedSinceEpochMs === undefined
-    ? content
-    : `${content}; since ${formatMoment(servedSinceEpochMs)}`;
+  return servedSinceEpochMs === undefined ? content : `${content}; since ${formatMoment(servedSinceEpochMs)}`;
 }

@@ -17,10 +17,7 @@ const JSON_WEB_TOKEN_PREFIX = 'eyJ';
  * return more records than were asked for. Nest's own ValidationPipe drops `?constructor=a` unseen (docs/decisions.md).
  */
 @Injectable()
-export class CommunicationCodesQueryPipe implements PipeTransform<
-  ParsedUrlQuery,
-  Promise<CommunicationCodesQuery>
-> {
+export class CommunicationCodesQueryPipe implements PipeTransform<ParsedUrlQuery, Promise<CommunicationCodesQuery>> {
   /** @throws Problem 400 with an issue for each fault */
   async transform(query: ParsedUrlQuery): Promise<CommunicationCodesQuery> {
     const names = Object.keys(query);

@@ -10,9 +10,7 @@ export class OrderSchedulingController {
   constructor(private readonly codes: CodesService) {}
 
   @Get()
-  listCommunicationCodes(
-    @Query(CommunicationCodesQueryPipe) query: CommunicationCodesQuery,
-  ): Answer {
+  listCommunicationCodes(@Query(CommunicationCodesQueryPipe) query: CommunicationCodesQuery): Answer {
     return this.codes.communicationCodes(query);
   }
 }

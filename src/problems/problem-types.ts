@@ -35,9 +35,7 @@ export const problemTypes = {
   'missing-credentials': {
     status: 401,
     title: 'Credentials are missing',
-    meaning:
-      'The request lacks the header Api-Key, the header Authorization, or both. Every ' +
-      'operation needs both.',
+    meaning: 'The request lacks the header Api-Key, the header Authorization, or both. Every operation needs both.',
     remedy: [
       'Send your subscription key in the header Api-Key.',
       'Send an OAuth 2.0 access token in the header Authorization, as Bearer <token>.',
@@ -51,8 +49,7 @@ export const problemTypes = {
       'response does not say why, because the reason would help an attacker to guess ' +
       'credentials.',
     remedy: [
-      'Check that the key is complete. If it is, ask the administrator whether it has expired ' +
-        'or was revoked.',
+      'Check that the key is complete. If it is, ask the administrator whether it has expired or was revoked.',
       'Request a new access token: the present one may have expired, or may have been issued ' +
         'for another audience.',
       'Send the access token, not the ID token or the refresh token.',
@@ -61,9 +58,7 @@ export const problemTypes = {
   'insufficient-scope': {
     status: 403,
     title: 'The access token lacks a scope',
-    meaning:
-      'Both credentials are valid, but the access token does not hold the scope that this ' +
-      'service requires.',
+    meaning: 'Both credentials are valid, but the access token does not hold the scope that this service requires.',
     remedy: ['Request an access token with the scope that the WWW-Authenticate header names.'],
   },
   'not-found': {
@@ -107,8 +102,7 @@ export const problemTypes = {
     meaning: 'The API key has used up its limit of requests per minute.',
     remedy: [
       WAIT,
-      'Send If-None-Match with the ETag that you have: responses with status 304 do not count ' +
-        'towards the limit.',
+      'Send If-None-Match with the ETag that you have: responses with status 304 do not count towards the limit.',
     ],
   },
   'internal-error': {
@@ -132,8 +126,7 @@ export const problemTypes = {
     status: 503,
     title: 'The service is overloaded',
     meaning:
-      'The service receives more requests than it can answer in time, and refused this one ' +
-      'without processing it.',
+      'The service receives more requests than it can answer in time, and refused this one without processing it.',
     remedy: [WAIT, 'Wait longer after each further attempt.'],
   },
   'cannot-verify-credentials': {

@@ -28,11 +28,7 @@ interface Value {
 }
 
 /** A process of its own, whose database's clock is ahead by so much. */
-function start({
-  aheadMs = 0,
-  maxAgeSeconds = 900,
-  toJson = ({ text }: Value): unknown => text,
-} = {}) {
+function start({ aheadMs = 0, maxAgeSeconds = 900, toJson = ({ text }: Value): unknown => text } = {}) {
   const logger = {
     log: () => undefined,
     warn: ({ reason }: { reason: string }) => reasons.push(reason),

@@ -8,14 +8,10 @@ const EVENTS = {
   'the database fails': (snapshot: Snapshot) => snapshot.databaseFailed(),
   'names A': (snapshot: Snapshot) => snapshot.stampNamed({ stamp: 'A', askedAtMonotonicMs: 1 }),
   'names B': (snapshot: Snapshot) => snapshot.stampNamed({ stamp: 'B', askedAtMonotonicMs: 2 }),
-  'A is read': (snapshot: Snapshot) =>
-    snapshot.contentRead('a', { stamp: 'A', askedAtMonotonicMs: 3 }),
-  'B is read': (snapshot: Snapshot) =>
-    snapshot.contentRead('b', { stamp: 'B', askedAtMonotonicMs: 4 }),
-  'A is unservable': (snapshot: Snapshot) =>
-    snapshot.contentUnservable({ stamp: 'A', reason: 'A!' }),
-  'B is unservable': (snapshot: Snapshot) =>
-    snapshot.contentUnservable({ stamp: 'B', reason: 'B!' }),
+  'A is read': (snapshot: Snapshot) => snapshot.contentRead('a', { stamp: 'A', askedAtMonotonicMs: 3 }),
+  'B is read': (snapshot: Snapshot) => snapshot.contentRead('b', { stamp: 'B', askedAtMonotonicMs: 4 }),
+  'A is unservable': (snapshot: Snapshot) => snapshot.contentUnservable({ stamp: 'A', reason: 'A!' }),
+  'B is unservable': (snapshot: Snapshot) => snapshot.contentUnservable({ stamp: 'B', reason: 'B!' }),
   'A is restored': (snapshot: Snapshot) => snapshot.restore(RESTORED),
   'B is restored': (snapshot: Snapshot) => snapshot.restore({ ...RESTORED, stamp: 'B' }),
 } as const;
@@ -51,12 +47,12 @@ interface Transition {
   readonly serves: string | undefined;
 }
 
-const transition = (
-  from: Transition['from'],
-  event: Event,
-  to: StateName,
-  serves: string | undefined,
-): Transition => ({ from, event, to, serves });
+const transition = (from: Transition['from'], event: Event, to: StateName, serves: string | undefined): Transition => ({
+  from,
+  event,
+  to,
+  serves,
+});
 
 /** Each line is one of the table in docs/how-it-works.md, for one of its states. */
 const TRANSITIONS: readonly Transition[] = [
@@ -78,12 +74,7 @@ const TRANSITIONS: readonly Transition[] = [
   transition('unread beside a restored value', 'names B', 'unread', undefined),
   transition('unread beside a restored value', 'names A', 'current', 'restored a'),
   transition('unread beside a restored value', 'B is read', 'current', 'b'),
-  transition(
-    'unread beside a restored value',
-    'B is unservable',
-    'unservable-former-served',
-    'restored a',
-  ),
+  transition('unread beside a restored value', 'B is unservable', 'unservable-former-served', 'restored a'),
 
   transition('restored', 'the database fails', 'restored', 'restored a'),
   transition('restored', 'names A', 'current', 'restored a'),
@@ -116,12 +107,7 @@ const TRANSITIONS: readonly Transition[] = [
   transition('unservable-former-served', 'B is read', 'current', 'b'),
   transition('unservable-former-served', 'A is restored', 'unservable-former-served', 'a'),
 
-  transition(
-    'unservable under the stamp that is served',
-    'names A',
-    'unservable-former-served',
-    'a',
-  ),
+  transition('unservable under the stamp that is served', 'names A', 'unservable-former-served', 'a'),
   transition('unservable under the stamp that is served', 'names B', 'outdated', 'a'),
   transition('unservable under the stamp that is served', 'A is read', 'current', 'a'),
 ];
@@ -151,30 +137,21 @@ it.each(NOT_NAMED.flatMap((from) => READINGS.map((event) => ({ from, event }))))
 );
 
 it('wants a reading if the database holds what was not read, but does not read unservable content again', () => {
-  const wanting = Object.keys(ARRIVALS).filter(
-    (from) => reach(from as keyof typeof ARRIVALS).needsReading,
-  );
+  const wanting = Object.keys(ARRIVALS).filter((from) => reach(from as keyof typeof ARRIVALS).needsReading);
   expect(wanting).toEqual(['unread', 'unread beside a restored value', 'outdated']);
 });
 
 it('is as old as the last word of the database on what is served', () => {
-  const confirmedAtMonotonicMs = (
-    from: keyof typeof ARRIVALS,
-    ...events: Event[]
-  ): number | undefined => {
+  const confirmedAtMonotonicMs = (from: keyof typeof ARRIVALS, ...events: Event[]): number | undefined => {
     const snapshot = reach(from);
     for (const event of events) EVENTS[event](snapshot);
     return snapshot.content?.confirmedAtMonotonicMs;
   };
   expect(confirmedAtMonotonicMs('restored')).toBe(RESTORED.confirmedAtMonotonicMs);
-  expect(confirmedAtMonotonicMs('restored', 'the database fails')).toBe(
-    RESTORED.confirmedAtMonotonicMs,
-  );
+  expect(confirmedAtMonotonicMs('restored', 'the database fails')).toBe(RESTORED.confirmedAtMonotonicMs);
   expect(confirmedAtMonotonicMs('restored', 'names A')).toBe(1);
   expect(confirmedAtMonotonicMs('unread', 'A is restored')).toBe(1);
-  expect(confirmedAtMonotonicMs('unread', 'B is restored', 'A is unservable')).toBe(
-    RESTORED.confirmedAtMonotonicMs,
-  );
+  expect(confirmedAtMonotonicMs('unread', 'B is restored', 'A is unservable')).toBe(RESTORED.confirmedAtMonotonicMs);
   expect(confirmedAtMonotonicMs('current')).toBe(3);
   expect(confirmedAtMonotonicMs('current', 'names B')).toBe(3);
   expect(confirmedAtMonotonicMs('current', 'B is read')).toBe(4);

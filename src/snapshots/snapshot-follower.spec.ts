@@ -129,10 +129,7 @@ it('content that cannot be served: what an earlier process saved is served, or c
   const { snapshot, warnings } = start({ read, savedStamp: 'B' });
   await until(async () => warnings.length > 1);
   expect(snapshot.value).toBe('saved');
-  expect(messages(warnings)).toEqual([
-    'LAST_GOOD_FOLDER is served',
-    'snapshot: refused, the former one is served',
-  ]);
+  expect(messages(warnings)).toEqual(['LAST_GOOD_FOLDER is served', 'snapshot: refused, the former one is served']);
 
   const without = start({ read, isSaved: false });
   await until(async () => without.warnings.length > 0);
@@ -151,10 +148,7 @@ it('a poll that fails is none, and what an earlier process saved is served befor
   await until(async () => warnings.length > 1);
   expect(snapshot.value).toBe('saved');
   expect(status.isUp).toBe(false);
-  expect(messages(warnings)).toEqual([
-    'LAST_GOOD_FOLDER is served',
-    'database (codes): failed, retrying',
-  ]);
+  expect(messages(warnings)).toEqual(['LAST_GOOD_FOLDER is served', 'database (codes): failed, retrying']);
 });
 
 it.each([
@@ -175,10 +169,7 @@ it('what has no greatest age is served, however old it is', async () => {
     maxAgeSeconds: Infinity,
   });
   await until(async () => warnings.length > 1);
-  expect(messages(warnings)).toEqual([
-    'LAST_GOOD_FOLDER is served',
-    'database (codes): failed, retrying',
-  ]);
+  expect(messages(warnings)).toEqual(['LAST_GOOD_FOLDER is served', 'database (codes): failed, retrying']);
 });
 
 it('a first poll that gets no answer: after a second what an earlier process kept is served', async () => {

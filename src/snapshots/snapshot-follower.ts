@@ -29,8 +29,7 @@ const RESTORE_AFTER_MS = 1_000;
 /** The folder may be on a server that does not answer. The database is polled nevertheless. */
 const MAX_RESTORE_WAIT_MS = 2_000;
 /** For operators, about content that cannot be served. */
-const REMEDY =
-  'correct the rows by a migration; if the last migration caused it: npm run migrate -- down';
+const REMEDY = 'correct the rows by a migration; if the last migration caused it: npm run migrate -- down';
 
 interface FollowerOptions<T> {
   readonly topic: Topic<T>;
@@ -119,9 +118,7 @@ export class SnapshotFollower<T> {
   private logRestoration(): void {
     const { topic, snapshot, logger } = this.options;
     const isTooOld = snapshot.ageSeconds > topic.maxAgeSeconds;
-    const message = isTooOld
-      ? 'LAST_GOOD_FOLDER: too old to be used'
-      : 'LAST_GOOD_FOLDER is served';
+    const message = isTooOld ? 'LAST_GOOD_FOLDER: too old to be used' : 'LAST_GOOD_FOLDER is served';
     // The age is infinite where a clock was set back, and JSON has no infinite numbers
     const isKnown = Number.isFinite(snapshot.ageSeconds);
     const ageSeconds = isKnown ? snapshot.ageSeconds : undefined;

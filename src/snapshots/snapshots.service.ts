@@ -1,8 +1,4 @@
-import {
-  Injectable,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { DatabaseClock } from '../database/database-clock.js';
 import { DatabaseSessions } from '../database/database-sessions.js';
 import { DatabaseStatus } from '../database/database-status.js';

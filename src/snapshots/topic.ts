@@ -8,8 +8,7 @@ export type TopicName = 'codes' | 'keys';
 
 /** What came of a reading that got all rows. The reason is for operators. */
 export type ReadResult<T> =
-  | { readonly isServable: true; readonly value: T }
-  | { readonly isServable: false; readonly reason: string };
+  { readonly isServable: true; readonly value: T } | { readonly isServable: false; readonly reason: string };
 
 /** How a topic is read from the database, kept in a file, and read from that. */
 export interface Topic<T> {

@@ -120,8 +120,7 @@ export class Metrics implements OnModuleInit {
     const { count, durations } = this.seriesOf(operation ?? NO_OPERATION, status);
     count.inc();
     if (durationMs !== undefined) durations.observe(durationMs / 1000);
-    if (client !== undefined)
-      this.clientRequests.inc({ client: this.clientLabelOf(client), status });
+    if (client !== undefined) this.clientRequests.inc({ client: this.clientLabelOf(client), status });
   }
 
   /** Makes a gauge whose value another part of the service holds: `collect` reads that value at each scrape. */

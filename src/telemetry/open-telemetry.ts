@@ -1,13 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import {
-  ROOT_CONTEXT,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  defaultTextMapGetter,
-  diag,
-} from '@opentelemetry/api';
+import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, defaultTextMapGetter, diag } from '@opentelemetry/api';
 import {
   type ExportResult,
   ExportResultCode,
@@ -23,11 +16,7 @@ import {
   resourceFromAttributes,
   serviceInstanceIdDetector,
 } from '@opentelemetry/resources';
-import {
-  BatchSpanProcessor,
-  NodeTracerProvider,
-  type ReadableSpan,
-} from '@opentelemetry/sdk-trace-node';
+import { BatchSpanProcessor, NodeTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-node';
 import { RepeatedFailure } from './repeated-failure.js';
 import type { RequestSpan, SpanEnd } from './request-span.js';
 import type { ServiceLogger } from './service-logger.js';
@@ -36,17 +25,7 @@ const SERVICE_NAME = 'order-lookup-services';
 /** How long the end of the process waits for a collector that stalls. */
 const STOP_TIMEOUT_MS = 2_000;
 /** The semantic conventions name every other method `_OTHER`, so that callers cannot make new names of spans. */
-const KNOWN_METHODS = new Set([
-  'CONNECT',
-  'DELETE',
-  'GET',
-  'HEAD',
-  'OPTIONS',
-  'PATCH',
-  'POST',
-  'PUT',
-  'TRACE',
-]);
+const KNOWN_METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
 
 /**
  * OpenTelemetry's SDK for traces. Its packages read from the environment OTEL_EXPORTER_OTLP_*, OTEL_TRACES_SAMPLER,

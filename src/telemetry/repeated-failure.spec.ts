@@ -60,13 +60,10 @@ it('is an error from the first one on where callers are refused already', () => 
   expect(lines).toEqual([{ level: 'error', message: REFUSING, reason: 'refused', failures: 1 }]);
 });
 
-it.each([Infinity, -Infinity, -1e300])(
-  'has no date where callers are refused in %d s',
-  (seconds) => {
-    failure.failed(new Error('refused'), refusedIn(seconds));
-    expect(lines).toEqual([expect.objectContaining({ callersRefusedAt: undefined })]);
-  },
-);
+it.each([Infinity, -Infinity, -1e300])('has no date where callers are refused in %d s', (seconds) => {
+  failure.failed(new Error('refused'), refusedIn(seconds));
+  expect(lines).toEqual([expect.objectContaining({ callersRefusedAt: undefined })]);
+});
 
 it('is logged once a minute also where the clock of the machine is set back', () => {
   failure.failed(new Error('refused'), NONE);

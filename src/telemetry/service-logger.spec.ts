@@ -19,9 +19,7 @@ const lines = (): unknown[] => written.map((line) => JSON.parse(line) as unknown
 
 it('writes level, time, fields and message of each line', () => {
   logger.log({ message: '"a"\n%s', left: undefined, list: [2], when: new Date(0) });
-  expect(lines()).toEqual([
-    { level: 'info', time: TIME, list: [2], when: '1970-01-01T00:00:00.000Z', msg: '"a"\n%s' },
-  ]);
+  expect(lines()).toEqual([{ level: 'info', time: TIME, list: [2], when: '1970-01-01T00:00:00.000Z', msg: '"a"\n%s' }]);
   expect(written[0]).toMatch(/^\{"level":"info","time":"[^"]*",.*"msg":"[^}]*\}\n$/);
 });
 
@@ -143,7 +141,5 @@ it('leaves what Nest says of each route at the start to the level debug', () => 
   Logger.overrideLogger(logger);
   new Logger('RouterExplorer').log('Mapped {/a, GET} route');
   new Logger('RouterExplorer').warn('a warning');
-  expect(lines()).toEqual([
-    { level: 'warn', time: TIME, context: 'RouterExplorer', msg: 'a warning' },
-  ]);
+  expect(lines()).toEqual([{ level: 'warn', time: TIME, context: 'RouterExplorer', msg: 'a warning' }]);
 });

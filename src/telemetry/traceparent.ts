@@ -12,9 +12,7 @@ const FURTHER_PARTS = '(?<furtherParts>-.*)?';
  * The form that the propagator of @opentelemetry/core accepts. It is repeated here because the log needs it where
  * traces are off, and to load that package would delay each start. A test keeps the two equal.
  */
-const TRACEPARENT = new RegExp(
-  `^\\s?${VERSION}-${TRACE_ID}-${PARENT_ID}-${FLAGS}${FURTHER_PARTS}\\s?$`,
-);
+const TRACEPARENT = new RegExp(`^\\s?${VERSION}-${TRACE_ID}-${PARENT_ID}-${FLAGS}${FURTHER_PARTS}\\s?$`);
 
 /** The trace that a caller names, or undefined. A field of another form is free text, which stays out of the log. */
 export function traceIdOf(headers: IncomingHttpHeaders): string | undefined {

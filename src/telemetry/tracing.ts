@@ -30,10 +30,7 @@ export class Tracing {
  * Makes the provider. A wrong variable of OpenTelemetry turns traces off, and never stops the start: a platform sets
  * these variables for all its programs.
  */
-export async function createTracing(
-  configuration: Configuration,
-  logger: ServiceLogger,
-): Promise<Tracing> {
+export async function createTracing(configuration: Configuration, logger: ServiceLogger): Promise<Tracing> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT } = configuration;
   const collector = OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || OTEL_EXPORTER_OTLP_ENDPOINT;
   const isDisabled = configuration.OTEL_SDK_DISABLED.toLowerCase() === 'true';

@@ -85,8 +85,7 @@ it('finds no fault where there is none, and shows neither key nor token', async 
     'access token',
   ]);
   expect(stdout).toMatch(/\n\nCalls are answered\.\n$/);
-  for (const secret of ['tests-only', ...partsOf(key.key), ...partsOf(token)])
-    expect(stdout).not.toContain(secret);
+  for (const secret of ['tests-only', ...partsOf(key.key), ...partsOf(token)]) expect(stdout).not.toContain(secret);
 });
 
 /** Pieces of a credential. Claims that the doctor shows are decoded, so they are none of them. */
@@ -195,9 +194,7 @@ describe('a database that is wrong', () => {
     const other = await databaseToSpoil();
     await other.query('revoke select on communication_code from order_lookup_service');
     const stdout = await examine(other);
-    expect(stdout).toMatch(
-      /^fault {4}role .*order_lookup_service may not read communication_code/m,
-    );
+    expect(stdout).toMatch(/^fault {4}role .*order_lookup_service may not read communication_code/m);
     const [, grant = ''] = /As the owner: (grant .*;)/.exec(stdout) ?? [];
     await queryAt(other.urlOf('order_lookup_owner'), grant);
     expect(await examine(other)).toMatch(/^ok {7}role/m);
@@ -213,9 +210,7 @@ describe('a database that is wrong', () => {
       `create table kept as select * from area_property;
        delete from area_property where area = 'order-update'`,
     );
-    expect(await examine(other)).toMatch(
-      /^fault {4}contents .*the area order-update has no property/m,
-    );
+    expect(await examine(other)).toMatch(/^fault {4}contents .*the area order-update has no property/m);
     await other.query(
       `insert into area_property select * from kept where area = 'order-update';
        alter table code_list_value drop constraint code_list_value_is_unique_in_its_list;
@@ -230,9 +225,7 @@ describe('a database that is wrong', () => {
 
   it('has objects that are not what the migrations made, until the remedy is pasted', async () => {
     const other = await databaseToSpoil();
-    await other.query(
-      `alter table api_key disable trigger record_update; drop trigger record_delete on code_list`,
-    );
+    await other.query(`alter table api_key disable trigger record_update; drop trigger record_delete on code_list`);
     const stdout = await examine(other);
     expect(stdout).toMatch(
       /^fault {4}objects .*record_delete of code_list is missing, .*record_update of api_key is switched off/m,
@@ -248,9 +241,7 @@ describe('a database that is wrong', () => {
       `select setval('history_id_seq', 1), setval('pgmigrations_id_seq', 1, false)`,
     );
     const stdout = await examine(moved);
-    expect(stdout).toMatch(
-      /^fault {4}sequences {6}behind their tables: history_id_seq, pgmigrations_id_seq$/m,
-    );
+    expect(stdout).toMatch(/^fault {4}sequences {6}behind their tables: history_id_seq, pgmigrations_id_seq$/m);
     expect(stdout).toMatch(/\nCalls are answered\.\n$/);
     await mend(moved, stdout);
     expect(await examine(moved)).toMatch(/^ok {7}sequences/m);

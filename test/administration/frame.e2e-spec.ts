@@ -50,8 +50,7 @@ describe('is refused in one sentence, with status 1:', () => {
     { line: 'migrate down 1 --yes', sentence: /^DATABASE_URL is not set: .*\n$/ },
     {
       line: 'migrate new x f.csv',
-      sentence:
-        /^There .* npm run migrate -- new .*\. Without "--" npm takes options for its own and .*\.\n$/,
+      sentence: /^There .* npm run migrate -- new .*\. Without "--" npm takes options for its own and .*\.\n$/,
     },
   ])('$line, through an npm with settings of its own', async ({ line, sentence }) => {
     const stderr = expect.stringMatching(sentence);

@@ -59,11 +59,7 @@ async function stored(id: string): Promise<StoredKey | undefined> {
 }
 
 /** That a moment is so many days after one between `begunAtMs` and now. */
-function expectEnd(
-  moment: Date | string | null | undefined,
-  days: number,
-  begunAtMs: number,
-): void {
+function expectEnd(moment: Date | string | null | undefined, days: number, begunAtMs: number): void {
   const fromMs = Number(new Date(moment ?? '')) - days * DAY_MS;
   expect(fromMs).toBeGreaterThanOrEqual(begunAtMs);
   expect(fromMs).toBeLessThanOrEqual(Date.now());
@@ -126,8 +122,7 @@ it.each([
   },
   {
     line: ['issue', '--client', 'c', '--expires-in', '0d'],
-    reason:
-      /^--expires-in is "0d", no duration such as 90d \(m minutes, h hours, d days, w weeks, y years\)\.\n$/,
+    reason: /^--expires-in is "0d", no duration such as 90d \(m minutes, h hours, d days, w weeks, y years\)\.\n$/,
   },
   { line: ['issue', '--client', 'c', '--expires-in', '90'], reason: /"90", no duration/ },
   { line: ['list', '--expiring', 'soon'], reason: /^--expiring is "soon", no duration/ },
@@ -153,10 +148,7 @@ describe('keys list', () => {
     const ending = await issue('list-d');
     const temporary = await issue('list-e', '--expires-in', '9d');
     await keys('revoke', ended.id);
-    await update(
-      expired.id,
-      `created_at = now() - interval '2 d', expires_at = now() - interval '1 d'`,
-    );
+    await update(expired.id, `created_at = now() - interval '2 d', expires_at = now() - interval '1 d'`);
     await update(ending.id, `revoked_at = now() + interval '20 d'`);
     await database.query(`insert into api_key_use values ($1, '2026-11-21T08:00Z')`, [inForce.id]);
 
@@ -256,9 +248,9 @@ describe('keys rotate', () => {
     await holder.query('begin');
     await holder.query('select from api_key where id = $1 for update', [id]);
     // Two programs at once need two processes, but two commands do not
-    const { rotate } = (await import(
-      join(PROJECT, 'dist/administration/keys/rotate.command.js')
-    )) as { rotate: typeof Rotate };
+    const { rotate } = (await import(join(PROJECT, 'dist/administration/keys/rotate.command.js'))) as {
+      rotate: typeof Rotate;
+    };
     Object.assign(process.env, environment);
     const rotations = Promise.allSettled([1, 2].map(() => rotate.run({ overlap: '7d' }, [id])));
     const waiting = `select from pg_stat_activity

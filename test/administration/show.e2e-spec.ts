@@ -122,8 +122,7 @@ describe('codes show', () => {
     );
     const before = await answers();
     const future: string[] = [];
-    for (const momentMs of [farMs - 1, farMs, farMs + YEAR_MS])
-      future.push(await shown(isoOf(momentMs)));
+    for (const momentMs of [farMs - 1, farMs, farMs + YEAR_MS]) future.push(await shown(isoOf(momentMs)));
 
     // Nothing else is changed, so it is what will be answered
     const nearMs = await bringForward();
@@ -187,9 +186,7 @@ describe('codes show', () => {
     await database.query('alter table history add column note text');
     await expectSame();
     await database.query(`update communication_code set note = 'M'`);
-    await database.query(
-      `insert into communication_code (code_type, code, description) values ('T', 'noted', 'N')`,
-    );
+    await database.query(`insert into communication_code (code_type, code, description) values ('T', 'noted', 'N')`);
     await expectSame();
     await database.query('alter table communication_code rename column note to remark');
     await database.query('alter table communication_code drop column remark');
@@ -233,10 +230,7 @@ describe('codes show', () => {
 
   it('counts a transaction from its last statement', async () => {
     const { database } = world;
-    await commit(
-      `insert into communication_code values ('HALF', 'a', 'Old'), ('HALF', 'b', 'Old')`,
-      'Mark of half',
-    );
+    await commit(`insert into communication_code values ('HALF', 'a', 'Old'), ('HALF', 'b', 'Old')`, 'Mark of half');
     const before = await answers();
     const writer = await database.session();
     await writer.query(`begin; update communication_code set description = 'New' where code = 'a'`);

@@ -59,9 +59,7 @@ describe('a verified token', () => {
   });
 
   it('is remembered without the header that it came in', async () => {
-    const tokens = await Promise.all(
-      Array.from({ length: 500 }, () => issuer.token({ key: ecKey })),
-    );
+    const tokens = await Promise.all(Array.from({ length: 500 }, () => issuer.token({ key: ecKey })));
     const blanks = ' '.repeat(14 * 1024);
     const before = usedHeap();
     for (const token of tokens) {

@@ -200,8 +200,7 @@ describe('away', () => {
     const begun = await verifier().start();
     source.fault = 'down';
     const { setTimeout: start } = globalThis;
-    const startEarly = (run: () => void, delayMs = 0) =>
-      start(run, delayMs > 1_000 ? delayMs - 1 : delayMs);
+    const startEarly = (run: () => void, delayMs = 0) => start(run, delayMs > 1_000 ? delayMs - 1 : delayMs);
     jest.spyOn(globalThis, 'setTimeout').mockImplementation(startEarly);
     expect(await begun.pass(100)).toEqual([55, 60, 70, 90]);
   });

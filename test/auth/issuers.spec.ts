@@ -1,15 +1,6 @@
 // What issuers publish and when they are asked, with a clock that the test turns: real HTTP, but nobody waits.
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  it,
-  jest,
-} from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type JWK, exportJWK } from 'jose';
 import { discover } from '../../src/auth/issuers/discovery.js';
 import { Configuration } from '../../src/configuration/configuration.js';
@@ -50,8 +41,7 @@ afterEach(async () => {
 });
 
 const statusOf = (token: string): Promise<number> => verifier.statusOf(token);
-const statusOfNew = async (key?: SigningKey): Promise<number> =>
-  statusOf(await issuer.token({ key }));
+const statusOfNew = async (key?: SigningKey): Promise<number> => statusOf(await issuer.token({ key }));
 const statusOfHeader = async (header: object): Promise<number> =>
   statusOf(await issuer.token({ header: { ...header } }));
 const withoutKeyId = ({ jwk }: SigningKey): JWK => ({ ...jwk, kid: undefined });
@@ -78,9 +68,7 @@ function tokenSignedBy(
 /** A key of so many bits, with a token that it has signed. */
 function rsaKey(kid: string, modulusLength: number): { jwk: JWK; token: string } {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength });
-  const token = tokenSignedBy({ alg: 'RS256', kid }, (content) =>
-    sign('sha256', content, privateKey),
-  );
+  const token = tokenSignedBy({ alg: 'RS256', kid }, (content) => sign('sha256', content, privateKey));
   return { jwk: { ...publicKey.export({ format: 'jwk' }), kid }, token };
 }
 
@@ -207,19 +195,13 @@ describe('a token that no key verifies', () => {
     expect(issuer.jwksHits).toBe(1);
   });
 
-  it.each([
-    '../../etc/passwd',
-    `' or 1=1 --`,
-    'x'.repeat(257),
-    'a b',
-    'é',
-    '<b>',
-    '__proto__;',
-    '"',
-  ])('is refused at once, without a fetch, where no issuer has such a key id: %j', async (kid) => {
-    expect(await statusOfHeader({ kid })).toBe(401);
-    expect(issuer.jwksHits).toBe(1);
-  });
+  it.each(['../../etc/passwd', `' or 1=1 --`, 'x'.repeat(257), 'a b', 'é', '<b>', '__proto__;', '"'])(
+    'is refused at once, without a fetch, where no issuer has such a key id: %j',
+    async (kid) => {
+      expect(await statusOfHeader({ kid })).toBe(401);
+      expect(issuer.jwksHits).toBe(1);
+    },
+  );
 
   it.each(['jwk', 'x5c', 'x5u', 'jku'])(
     'is refused at once, without a fetch, where it brings a key by the header %s',
@@ -236,22 +218,18 @@ describe('a token that no key verifies', () => {
     expect(await statusOfHeader({ jku: `${issuer.url}/jwks` })).toBe(200);
   });
 
-  it.each([
-    'did:web:issuer.example#k1',
-    'https://a.example/k/1?v=2',
-    'wU3ifI/FG+6e==',
-    'arn:aws:1',
-  ])('causes a fetch where its key id may be new, and is refused after it: %s', async (kid) => {
-    await verifier.pass(5);
-    expect(await statusOfHeader({ kid })).toBe(401);
-    expect(issuer.jwksHits).toBe(2);
-  });
+  it.each(['did:web:issuer.example#k1', 'https://a.example/k/1?v=2', 'wU3ifI/FG+6e==', 'arn:aws:1'])(
+    'causes a fetch where its key id may be new, and is refused after it: %s',
+    async (kid) => {
+      await verifier.pass(5);
+      expect(await statusOfHeader({ kid })).toBe(401);
+      expect(issuer.jwksHits).toBe(2);
+    },
+  );
 
   it('gets 503 until a fetch is allowed, 5 s after the last one', async () => {
     const statuses: number[] = [];
-    const asked = await verifier.pass(12, async () =>
-      statuses.push(await statusOfHeader({ kid: 'x' })),
-    );
+    const asked = await verifier.pass(12, async () => statuses.push(await statusOfHeader({ kid: 'x' })));
     expect(statuses).toEqual([503, 503, 503, 503, 401, 503, 503, 503, 503, 401, 503, 503]);
     expect(asked).toEqual([5, 10]);
   });
@@ -259,9 +237,7 @@ describe('a token that no key verifies', () => {
   it('gets 503 where the fetch fails, which is not repeated for 5 s', async () => {
     issuer.fault = 'status 500';
     const statuses = new Set<number>();
-    const asked = await verifier.pass(12, async () =>
-      statuses.add(await statusOfHeader({ kid: 'x' })),
-    );
+    const asked = await verifier.pass(12, async () => statuses.add(await statusOfHeader({ kid: 'x' })));
     expect([...statuses]).toEqual([503]);
     expect(asked).toEqual([5, 10]);
   });

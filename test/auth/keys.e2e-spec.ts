@@ -48,9 +48,7 @@ function forged(kid: string, claims = world.token.split('.')[1]): string {
 /** The status of a request whose bytes are sent as they are. */
 async function rawStatus(headers: string): Promise<number> {
   const reader = await Reader.to(world.service.url);
-  const { status } = await reader.ask(
-    Buffer.from(`GET ${PATH} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`, 'latin1'),
-  );
+  const { status } = await reader.ask(Buffer.from(`GET ${PATH} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`, 'latin1'));
   reader.close();
   return status;
 }
@@ -80,30 +78,24 @@ describe('an API key', () => {
     expect(reply.headers.get('www-authenticate')).toBe(CHALLENGES);
   });
 
-  it.each(['Api_Key', 'X-Api-Key', 'ApiKey', 'Cookie'])(
-    'is not looked for in %s, nor in the query',
-    async (name) => {
-      const headers = { 'Api-Key': undefined, [name]: world.key.key };
-      const reply = await world.get(`${PATH}?Api-Key=${world.key.key}`, { headers });
-      const description = 'Api-Key is missing: send your subscription key.';
-      expect(expectProblem(reply, 'missing-credentials').issues).toEqual([
-        { description, field: 'Api-Key', location: 'header' },
-      ]);
-      expect(world.service.output).not.toContain(world.key.key);
-    },
-  );
+  it.each(['Api_Key', 'X-Api-Key', 'ApiKey', 'Cookie'])('is not looked for in %s, nor in the query', async (name) => {
+    const headers = { 'Api-Key': undefined, [name]: world.key.key };
+    const reply = await world.get(`${PATH}?Api-Key=${world.key.key}`, { headers });
+    const description = 'Api-Key is missing: send your subscription key.';
+    expect(expectProblem(reply, 'missing-credentials').issues).toEqual([
+      { description, field: 'Api-Key', location: 'header' },
+    ]);
+    expect(world.service.output).not.toContain(world.key.key);
+  });
 
   it('is accepted under a name in any case, and whatever its form', async () => {
     const { key } = world.key;
-    for (const name of ['API-KEY', 'aPi-KeY'])
-      expect(await statusOf({ 'Api-Key': undefined, [name]: key })).toBe(200);
-    for (const known of [special.foreign, special.ownSpelling])
-      expect(await statusOf({ 'Api-Key': known })).toBe(200);
+    for (const name of ['API-KEY', 'aPi-KeY']) expect(await statusOf({ 'Api-Key': undefined, [name]: key })).toBe(200);
+    for (const known of [special.foreign, special.ownSpelling]) expect(await statusOf({ 'Api-Key': known })).toBe(200);
   });
 
   it('has its last use noted, at most once a minute; revision and history stay as they are', async () => {
-    const uses = () =>
-      world.database.query<{ at: Date }>('select last_used_at as at from api_key_use');
+    const uses = () => world.database.query<{ at: Date }>('select last_used_at as at from api_key_use');
     const records = () =>
       world.database.query(
         'select (select count(*) from history) as history, (select array_agg(r) from revision r) as revision',
@@ -133,9 +125,7 @@ describe('both credentials', () => {
   ])('are needed: $headers is not enough', async ({ headers, missing }) => {
     const reply = await ask(headers);
     const { issues } = expectProblem(reply, 'missing-credentials');
-    expect(issues?.map(({ field, location }) => [field, location])).toEqual(
-      missing.map((field) => [field, 'header']),
-    );
+    expect(issues?.map(({ field, location }) => [field, location])).toEqual(missing.map((field) => [field, 'header']));
     expect(reply.headers.get('www-authenticate')).toBe(CHALLENGES);
   });
 
@@ -143,9 +133,7 @@ describe('both credentials', () => {
     const { key } = world.key;
     for (const space of [' ', '\t', ' \t '])
       expect(
-        await rawStatus(
-          `Api-Key:${space}${key}${space}\r\nAuthorization:${space}Bearer ${world.token}${space}\r\n`,
-        ),
+        await rawStatus(`Api-Key:${space}${key}${space}\r\nAuthorization:${space}Bearer ${world.token}${space}\r\n`),
       ).toBe(200);
     for (const space of ['\u00a0', '\u0085', '\u000b'])
       for (const [sent, token] of [
@@ -178,9 +166,7 @@ describe('a token beside a wrong key', () => {
       const reply = await ask({ 'Api-Key': key, Authorization: sent });
       const { issues } = expectProblem(reply, 'invalid-credentials');
       expect(issues?.map(({ field }) => field)).toEqual(['Api-Key', 'Authorization']);
-      expect(reply.headers.get('www-authenticate')?.includes('invalid_token')).toBe(
-        !sent.startsWith('Basic'),
-      );
+      expect(reply.headers.get('www-authenticate')?.includes('invalid_token')).toBe(!sent.startsWith('Basic'));
     }
   });
 
@@ -216,8 +202,7 @@ describe('a token beside a wrong key', () => {
       }
       reader.close();
     });
-    for (let at = 0; at < 50; at++)
-      expect(await statusOf({ Authorization: await issuer.token() })).toBe(200);
+    for (let at = 0; at < 50; at++) expect(await statusOf({ Authorization: await issuer.token() })).toBe(200);
     await until(async () => count > 500);
     expect((await verified()) - before).toBe(50);
     const minutes = Math.ceil((performance.now() - begun) / 60_000); // the service itself asks once a minute

@@ -16,8 +16,7 @@ interface Shape {
   readonly claims: Members;
 }
 
-const groups = (count: number): string[] =>
-  Array.from({ length: count }, () => '-1e8f-57d0-9a55-0c9f6a0c7d11-id');
+const groups = (count: number): string[] => Array.from({ length: count }, () => '-1e8f-57d0-9a55-0c9f6a0c7d11-id');
 
 const SHAPES: readonly Shape[] = [
   {

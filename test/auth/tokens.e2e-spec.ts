@@ -2,11 +2,7 @@ import { KeyObject, createHmac, sign } from 'node:crypto';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { type CryptoKey, exportSPKI, importJWK } from 'jose';
 import { AUDIENCE, Issuer, type SigningKey, signingKey } from '../support/issuer.js';
-import {
-  liftLimitsOfIssuers,
-  slowMonotonicClock,
-  useMachineClock,
-} from '../support/local-clock.js';
+import { liftLimitsOfIssuers, slowMonotonicClock, useMachineClock } from '../support/local-clock.js';
 import { localWorld } from '../support/local-world.js';
 import { expectProblem } from '../support/problem.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
@@ -120,10 +116,8 @@ describe('an access token is accepted', () => {
 });
 
 describe('an access token is refused', () => {
-  const claims = (name: string, values: unknown[]): Parts[] =>
-    values.map((value) => ({ claims: { [name]: value } }));
-  const header = (name: string, values: unknown[]): Parts[] =>
-    values.map((value) => ({ header: { [name]: value } }));
+  const claims = (name: string, values: unknown[]): Parts[] => values.map((value) => ({ claims: { [name]: value } }));
+  const header = (name: string, values: unknown[]): Parts[] => values.map((value) => ({ header: { [name]: value } }));
   const cutAudience = AUDIENCE.slice(0, -1);
 
   const FAULTS: Parts[] = [

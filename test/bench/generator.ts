@@ -18,8 +18,7 @@ export interface Load {
 }
 
 /** When the run ends: after a time, or when each request was sent once. */
-export type LoadEnd =
-  { readonly kind: 'time'; readonly seconds: number } | { readonly kind: 'all sent' };
+export type LoadEnd = { readonly kind: 'time'; readonly seconds: number } | { readonly kind: 'all sent' };
 
 /** How many answers there were, by status. */
 export type Tally = Record<string, number>;

@@ -32,9 +32,7 @@ export async function measure(scenario: Scenario, seconds: number): Promise<Meas
   const expected = tally[status] ?? 0;
   if (expected < answers * LEAST_SHARE) {
     const statuses = Object.keys(tally).join(', ');
-    throw new Error(
-      `${scenario.name}: ${expected} of ${answers} answers are ${status} (${statuses})`,
-    );
+    throw new Error(`${scenario.name}: ${expected} of ${answers} answers are ${status} (${statuses})`);
   }
   return {
     cpuMicroseconds: (usedSeconds / answers) * 1e6,

@@ -15,8 +15,7 @@ function escape(text: string): string {
 /** An SVG with a bar for each result, a line at the hello world's cost, and a mark at each aim. */
 export function picture(results: readonly Result[]): string {
   const longest = Math.max(...results.map(medianRatio));
-  const pixels = (ratio: number): number =>
-    Math.round((ratio / longest) * (WIDTH - LABEL_WIDTH - 60));
+  const pixels = (ratio: number): number => Math.round((ratio / longest) * (WIDTH - LABEL_WIDTH - 60));
   const serverNames = [...new Set(results.map(({ scenario }) => scenario.serverName))];
   const height = TOP + results.length * ROW_HEIGHT + 10;
   const helloX = LABEL_WIDTH + pixels(1);

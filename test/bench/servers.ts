@@ -58,10 +58,7 @@ export class Servers {
     this.collector.close();
   }
 
-  private async startService(
-    folder: string,
-    settings: Record<string, string>,
-  ): Promise<RunningService> {
+  private async startService(folder: string, settings: Record<string, string>): Promise<RunningService> {
     const { database, issuer } = this.world;
     const DATABASE_URL = database.urlOf('order_lookup_service');
     const environment = { DATABASE_URL, ...issuer.environment, ...settings };
@@ -71,10 +68,7 @@ export class Servers {
     return service;
   }
 
-  private async startProgram(
-    file: string,
-    environment: Record<string, string> = {},
-  ): Promise<RunningService> {
+  private async startProgram(file: string, environment: Record<string, string> = {}): Promise<RunningService> {
     const server = await RunningService.start(environment, { file });
     this.started.push(server);
     return server;

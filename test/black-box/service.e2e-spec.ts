@@ -11,8 +11,7 @@ import { until } from '../support/service.js';
 import { SAMPLES, World } from '../support/world.js';
 
 const FIXTURES = join(import.meta.dirname, '..', 'fixtures');
-const fixture = (name: string): string =>
-  readFileSync(join(FIXTURES, `${name}.supported-values.json`), 'utf8');
+const fixture = (name: string): string => readFileSync(join(FIXTURES, `${name}.supported-values.json`), 'utf8');
 const { orderUpdate: UPDATE, orderCaptureV2: CAPTURE, communicationCodes: CODES } = PATHS;
 
 let world: World | undefined;
@@ -47,17 +46,14 @@ beforeAll(async () => {
     world = await World.create();
     [base, management, good] = [world.service.url, world.service.managementUrl, world.headers];
   }
-  await until(async () =>
-    (await get(`${CODES}?codeType=SAMPLE-STATUS&code=S1`)).text.includes('SAMPLE-STATUS'),
-  );
+  await until(async () => (await get(`${CODES}?codeType=SAMPLE-STATUS&code=S1`)).text.includes('SAMPLE-STATUS'));
 });
 afterAll(() => world?.close());
 
 const get = async (path: string, headers: Record<string, string> = good, method = 'GET') =>
   replyOf(await fetch(base + path, { method, headers }));
 
-const RECORD =
-  '{"codeType":"SAMPLE-USAGE","code":"S1","description":"Sample: same code, other type"}';
+const RECORD = '{"codeType":"SAMPLE-USAGE","code":"S1","description":"Sample: same code, other type"}';
 it.each([
   { path: UPDATE, text: fixture('order-update') },
   { path: CAPTURE, text: fixture('order-capture-v2') },
@@ -67,27 +63,21 @@ it.each([
     text: `{"communicationRecords":[${RECORD}]}`,
   },
   { path: `${CODES}?code=none`, text: '{"communicationRecords":[]}' },
-])(
-  'the running service answers $path byte for byte, and 304 to its entity tag',
-  async ({ path, text }) => {
-    const answer = await get(path, { ...good, Accept: 'text/html' }); // it is always JSON
-    expect(answer).toMatchObject({ status: 200, text });
-    expect(answer.headers.get('content-type')).toBe('application/json');
-    const known = { ...good, 'If-None-Match': answer.headers.get('etag') ?? '' };
-    expect(await get(path, known)).toMatchObject({ status: 304, text: '' });
-  },
-);
+])('the running service answers $path byte for byte, and 304 to its entity tag', async ({ path, text }) => {
+  const answer = await get(path, { ...good, Accept: 'text/html' }); // it is always JSON
+  expect(answer).toMatchObject({ status: 200, text });
+  expect(answer.headers.get('content-type')).toBe('application/json');
+  const known = { ...good, 'If-None-Match': answer.headers.get('etag') ?? '' };
+  expect(await get(path, known)).toMatchObject({ status: 304, text: '' });
+});
 
-it.each(ALL_PATHS)(
-  'the running service answers every error at %s with a problem document',
-  async (path) => {
-    const invalid = { 'Api-Key': generateApiKey(), Authorization: `${good['Authorization']}x` };
-    expectProblem(await get(path, {}), 'missing-credentials');
-    expectProblem(await get(path, { ...good, ...invalid }), 'invalid-credentials');
-    expectProblem(await get(`${path}/`), 'not-found');
-    expectProblem(await get(path, good, 'DELETE'), 'method-not-allowed');
-  },
-);
+it.each(ALL_PATHS)('the running service answers every error at %s with a problem document', async (path) => {
+  const invalid = { 'Api-Key': generateApiKey(), Authorization: `${good['Authorization']}x` };
+  expectProblem(await get(path, {}), 'missing-credentials');
+  expectProblem(await get(path, { ...good, ...invalid }), 'invalid-credentials');
+  expectProblem(await get(`${path}/`), 'not-found');
+  expectProblem(await get(path, good, 'DELETE'), 'method-not-allowed');
+});
 
 it('the running service is alive and ready, and tells its metrics on the management port alone', async () => {
   for (const path of ['/health/live', '/health/ready', '/metrics']) {

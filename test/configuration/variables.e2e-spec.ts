@@ -176,9 +176,7 @@ it('each variable of .env.example has a row, or a test elsewhere that names it',
   }
 });
 
-it.each(ROWS)('the variable $variable has an effect', ({ variable, check }) =>
-  check(valueOf[variable] ?? ''),
-);
+it.each(ROWS)('the variable $variable has an effect', ({ variable, check }) => check(valueOf[variable] ?? ''));
 
 it('the log says of what is set for Node.js itself that it cannot work', async () => {
   const { level } = await service.waitForLog(({ msg }) =>

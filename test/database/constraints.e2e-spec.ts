@@ -41,8 +41,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   api_key: { client: 'c', key_hash: Buffer.alloc(32) },
 };
 const SPACES = ' \t\n\v\f\r\u0085\u00a0\u1680\u2003\u2028\u2029\u202f\u205f\u3000\ufeff'.split('');
-const INVISIBLE =
-  'x\u200bx|x\u00adx|x\u2060x|x\u202ex|x\ufeffx|x\u3164|\u2800|x\u00a0x|x\u{e0041}'.split('|');
+const INVISIBLE = 'x\u200bx|x\u00adx|x\u2060x|x\u202ex|x\ufeffx|x\u3164|\u2800|x\u00a0x|x\u{e0041}'.split('|');
 const CONTROLS = '\u0001\u001b\u001f\u007f\u0080\u009f\u2028\u2029\n\t'.split('');
 
 describe('the tables refuse what the service could not serve', () => {
@@ -65,10 +64,7 @@ describe('the tables refuse what the service could not serve', () => {
   ])('unclean text, and no more: $table.$column', async ({ table, column, name, most }) => {
     const outcome = (text: string) => violatedBy(table, { ...ROWS[table], [column]: text });
     // A text may violate both, and PostgreSQL names the first
-    const refusals = [
-      `${name}_is_clean_text_of_${most}_characters`,
-      `${name}_has_no_invisible_characters`,
-    ];
+    const refusals = [`${name}_is_clean_text_of_${most}_characters`, `${name}_has_no_invisible_characters`];
     const accepted: string[] = [];
     for (const text of [
       '',
@@ -78,8 +74,7 @@ describe('the tables refuse what the service could not serve', () => {
     ])
       if (!refusals.includes((await outcome(text)) ?? '')) accepted.push(JSON.stringify(text));
     expect(accepted).toEqual([]);
-    for (const text of ['𝄞'.repeat(most), 'a b', '"\\é'])
-      expect(await outcome(text)).toBeUndefined();
+    for (const text of ['𝄞'.repeat(most), 'a b', '"\\é']) expect(await outcome(text)).toBeUndefined();
   });
 
   it.each([
@@ -102,8 +97,7 @@ describe('the tables refuse what the service could not serve', () => {
     );
     const ofCommands: number[] = [];
     for (let codePoint = 1; codePoint <= 0x10ffff; codePoint++)
-      if (invisibleCharactersOf(String.fromCodePoint(codePoint)).length > 0)
-        ofCommands.push(codePoint);
+      if (invisibleCharactersOf(String.fromCodePoint(codePoint)).length > 0) ofCommands.push(codePoint);
     expect(rows.map(({ codePoint }) => codePoint)).toEqual(ofCommands);
   });
 
@@ -219,9 +213,9 @@ describe('the tables refuse what the service could not serve', () => {
 
   it.each(['code_list_value', 'communication_code'])('%s_ends_after_it_begins', async (table) => {
     for (const from of ['2030-01-01', '2030-01-02'])
-      expect(
-        await violatedBy(table, { ...ROWS[table], valid_from: from, valid_until: '2030-01-01' }),
-      ).toBe(`${table}_ends_after_it_begins`);
+      expect(await violatedBy(table, { ...ROWS[table], valid_from: from, valid_until: '2030-01-01' })).toBe(
+        `${table}_ends_after_it_begins`,
+      );
   });
 
   it.each([
@@ -237,9 +231,7 @@ describe('the tables refuse what the service could not serve', () => {
       constraint: 'api_key_hash_is_unique',
       sql: `insert into api_key (client, key_hash) values ('a', sha256('k')), ('b', sha256('k'))`,
     },
-  ])('$constraint: $sql', async ({ constraint, sql }) =>
-    expect(await violated(sql)).toBe(constraint),
-  );
+  ])('$constraint: $sql', async ({ constraint, sql }) => expect(await violated(sql)).toBe(constraint));
 });
 
 describe('positions', () => {
@@ -249,9 +241,7 @@ describe('positions', () => {
   };
 
   it('can be exchanged in one statement', async () => {
-    await database.query(
-      `update code_list_value set position = 4 - position where code_list = 'stopReason'`,
-    );
+    await database.query(`update code_list_value set position = 4 - position where code_list = 'stopReason'`);
     expect(await valuesOf('stopReason')).toEqual(['PickupAndDelivery', 'Delivery', 'Pickup']);
   });
 
@@ -262,7 +252,6 @@ describe('positions', () => {
     const values = await valuesOf('partyType');
     expect(values[0]).toBe('Solicitor');
     expect(values).toHaveLength(25);
-    for (const [first, second] of pairs)
-      expect(values.indexOf(second)).toBe(values.indexOf(first) + 1);
+    for (const [first, second] of pairs) expect(values.indexOf(second)).toBe(values.indexOf(first) + 1);
   });
 });

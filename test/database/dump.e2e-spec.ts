@@ -31,10 +31,7 @@ function runClient(name: string, words: readonly string[], input = ''): string {
     maxBuffer: 2 ** 27,
   });
   // The rights on the schema `public` are there already, and are not the owner's to give
-  const faults = stderr.replaceAll(
-    /^WARNING: {2}no privileges (were granted|could be revoked) .*\n/gm,
-    '',
-  );
+  const faults = stderr.replaceAll(/^WARNING: {2}no privileges (were granted|could be revoked) .*\n/gm, '');
   expect({ name, status, faults }).toEqual({ name, status: 0, faults: '' });
   return stdout;
 }
@@ -81,9 +78,7 @@ describeWhereDumpable('a database that its owner dumped and restored', () => {
        update code_list_value set position = position + 10 where code_list = 'orderType';
        delete from code_list_value where value = 'Best'`,
     );
-    await database.query(
-      `update communication_code set description = 'changed' where code = 'dumped'`,
-    );
+    await database.query(`update communication_code set description = 'changed' where code = 'dumped'`);
     const original = { DATABASE_URL: database.urlOf(OWNER) };
     const shown = await run('codes show', original);
     expect(shown).toMatchObject({ status: 0 });
@@ -93,11 +88,7 @@ describeWhereDumpable('a database that its owner dumped and restored', () => {
 
     const dump = runClient('pg_dump', [...options, '--dbname', database.urlOf(OWNER)]);
     const copy = await createEmpty();
-    runClient(
-      'psql',
-      ['-q', '-X', '-v', 'ON_ERROR_STOP=1', '-o', '/dev/null', copy.urlOf(OWNER)],
-      dump,
-    );
+    runClient('psql', ['-q', '-X', '-v', 'ON_ERROR_STOP=1', '-o', '/dev/null', copy.urlOf(OWNER)], dump);
 
     const restoredCopy = { DATABASE_URL: copy.urlOf(OWNER) };
     expect(await run('codes show', restoredCopy)).toEqual(shown);

@@ -119,8 +119,7 @@ describe('change_history', () => {
     const operations = rows.map(({ operation }) => operation);
     expect(operations).toEqual(['INSERT', 'UPDATE', 'DELETE', 'INSERT', 'TRUNCATE']);
     const hashes = ['1', '2', '3'].map((key) => hash('sha256', key, 'hex'));
-    for (const { text } of rows)
-      for (const secret of ['key_hash', ...hashes]) expect(text).not.toContain(secret);
+    for (const { text } of rows) for (const secret of ['key_hash', ...hashes]) expect(text).not.toContain(secret);
   });
 
   it('records 2,000 changed rows after single ones by a plan that does not compare each with each', async () => {
@@ -148,8 +147,7 @@ describe('change_history', () => {
 const SERIALIZATION_FAILURE = '40001';
 
 describe('the stamp', () => {
-  const addKey = (client: string) =>
-    `insert into api_key (client, key_hash) values ('${client}', sha256('${client}'))`;
+  const addKey = (client: string) => `insert into api_key (client, key_hash) values ('${client}', sha256('${client}'))`;
   const addCode = `insert into communication_code (code_type, code, description) values ('T', 'new', 'D')`;
 
   it.each([
@@ -173,11 +171,7 @@ describe('the stamp', () => {
     {
       topic: 'keys',
       preparation: [],
-      statements: [
-        addKey('A'),
-        `update api_key set revoked_at = now()`,
-        `${addKey('C')}; truncate api_key`,
-      ],
+      statements: [addKey('A'), `update api_key set revoked_at = now()`, `${addKey('C')}; truncate api_key`],
     },
     {
       topic: 'nothing',
@@ -191,32 +185,26 @@ describe('the stamp', () => {
         'vacuum (full, analyze) communication_code',
       ],
     },
-  ])(
-    'of $topic changes, alone, by each of its statements',
-    async ({ topic, preparation, statements }) => {
-      for (const sql of preparation) await database.query(sql);
-      for (const sql of statements) {
-        const before = await stamps();
-        await database.query(sql);
-        const after = await stamps();
-        const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
-        expect([sql, ...changed]).toEqual(topic === 'nothing' ? [sql] : [sql, topic]);
-      }
-    },
-  );
+  ])('of $topic changes, alone, by each of its statements', async ({ topic, preparation, statements }) => {
+    for (const sql of preparation) await database.query(sql);
+    for (const sql of statements) {
+      const before = await stamps();
+      await database.query(sql);
+      const after = await stamps();
+      const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
+      expect([sql, ...changed]).toEqual(topic === 'nothing' ? [sql] : [sql, topic]);
+    }
+  });
 
   it.each([
     `insert into pgmigrations (name, run_on) values ('0043', now())`,
     `delete from pgmigrations where name = '0043'`,
-  ])(
-    'of both topics changes with each migration, which may have changed content by DDL: %s',
-    async (sql) => {
-      const before = await stamps();
-      await database.query(sql);
-      const after = await stamps();
-      for (const topic of ['codes', 'keys']) expect(after[topic]).not.toBe(before[topic]);
-    },
-  );
+  ])('of both topics changes with each migration, which may have changed content by DDL: %s', async (sql) => {
+    const before = await stamps();
+    await database.query(sql);
+    const after = await stamps();
+    for (const topic of ['codes', 'keys']) expect(after[topic]).not.toBe(before[topic]);
+  });
 
   it('is set once in a transaction, or thousands of statements would make each other slow', async () => {
     const session = await database.session();

@@ -32,9 +32,7 @@ const readList = () => JSON.parse(readFileSync(LIST, 'utf8')) as Record<string, 
 // `WRITE_OBJECTS=1 npm run test:all -- test/database/objects` writes the list
 it('the list of objects is what the migrations make', async () => {
   const objects = await asService(readObjects);
-  const made = Object.fromEntries(
-    objects.map(({ name, definition, remedy }) => [name, { definition, remedy }]),
-  );
+  const made = Object.fromEntries(objects.map(({ name, definition, remedy }) => [name, { definition, remedy }]));
   if (process.env['WRITE_OBJECTS']) writeFileSync(LIST, `${JSON.stringify(made, null, 2)}\n`);
   expect(made).toEqual(readList());
 });
@@ -48,8 +46,7 @@ it('every object that is made anew as it is printed is printed the same', async 
 
 /** The statement that removes an object, by its name in the list. */
 function removalOf(name: string): string {
-  const [, kind = '', object = '', place = ''] =
-    /^(\w+) (.+?)(?: of (\w+)| for the service)?$/.exec(name) ?? [];
+  const [, kind = '', object = '', place = ''] = /^(\w+) (.+?)(?: of (\w+)| for the service)?$/.exec(name) ?? [];
   const right = object.replace(/^on /, '');
   const removals: Record<string, string> = {
     function: `drop function ${object} cascade`,
@@ -116,10 +113,7 @@ describe('an object that is not what the migrations made', () => {
     ['alter trigger record_update on api_key rename to other', `${UPDATE} is missing`],
     [update(`after insert on api_key ${EACH} record_change()`), other(UPDATE)],
     [update(`after update ${ROWS} ${NEVER} record_change()`), other(UPDATE)],
-    [
-      `create function nothing() ${NOTHING}; ${update(`after update ${ROWS} ${EACH} nothing()`)}`,
-      other(UPDATE),
-    ],
+    [`create function nothing() ${NOTHING}; ${update(`after update ${ROWS} ${EACH} nothing()`)}`, other(UPDATE)],
     [`create or replace function record_change() ${NOTHING}`, other(RECORD)],
     ['alter function record_change() security invoker', other(RECORD)],
     ['alter function record_change() reset search_path', other(RECORD)],
@@ -181,9 +175,7 @@ describe('an object that is not what the migrations made', () => {
   it('is named and mended where the service owns it', async () => {
     await database.query('alter table api_key_use owner to order_lookup_service');
     const found = await asService(objectFaults);
-    expect(found).toMatchObject([
-      { name: 'ownership of api_key_use for order_lookup_service', fault: 'is too much' },
-    ]);
+    expect(found).toMatchObject([{ name: 'ownership of api_key_use for order_lookup_service', fault: 'is too much' }]);
     await asOwner(found.map(({ remedy }) => remedy).join('\n'));
     expect(await asService(objectFaults)).toEqual([]);
   });
@@ -198,9 +190,7 @@ describe('an object that is not what the migrations made', () => {
   });
 
   it('is no constraint that somebody has validated', async () => {
-    await asOwner(
-      'alter table communication_code validate constraint communication_code_has_no_invisible_characters',
-    );
+    await asOwner('alter table communication_code validate constraint communication_code_has_no_invisible_characters');
     expect(await asService(objectFaults)).toEqual([]);
   });
 });

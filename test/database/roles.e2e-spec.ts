@@ -13,8 +13,7 @@ let superuser: Client;
 let service: Client;
 let writer: Client;
 
-const url = (role: string): string =>
-  Object.assign(new URL(server.url), { username: role, pathname: '/orders' }).href;
+const url = (role: string): string => Object.assign(new URL(server.url), { username: role, pathname: '/orders' }).href;
 async function connect(connectionString: string): Promise<Client> {
   const client = new Client(connectionString);
   clients.push(client);
@@ -167,8 +166,7 @@ describe('a role that may write the five tables', () => {
     );
     expect(rows).toContainEqual({ name: 'record_change' });
     const statements = rows.map(
-      ({ name }) =>
-        `create trigger t_${name} after insert on mine for each statement execute function ${name}()`,
+      ({ name }) => `create trigger t_${name} after insert on mine for each statement execute function ${name}()`,
     );
     expect(await permitted(writer, statements)).toEqual([]);
   });

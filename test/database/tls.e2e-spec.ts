@@ -30,8 +30,7 @@ describeWithOpenSsl('TLS to PostgreSQL', () => {
     const certificate = ours.issue('database', 'IP:127.0.0.1');
     await writeAtServer('server.crt', readFileSync(certificate.cert, 'utf8'));
     await writeAtServer('server.key', readFileSync(certificate.key, 'utf8'));
-    for (const sql of ['alter system set ssl = on', 'select pg_reload_conf()'])
-      await world.database.query(sql);
+    for (const sql of ['alter system set ssl = on', 'select pg_reload_conf()']) await world.database.query(sql);
   });
   afterAll(() => {
     for (const authority of [ours, other]) authority.remove();

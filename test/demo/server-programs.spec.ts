@@ -15,14 +15,9 @@ function packageOf(name: string, program: string, mode: number): string {
   const file = join(root, 'native/bin/initdb');
   writeFileSync(file, program);
   chmodSync(file, mode);
-  writeFileSync(
-    join(root, 'package.json'),
-    JSON.stringify({ type: 'module', version: `test-${process.pid}-${name}` }),
-  );
+  writeFileSync(join(root, 'package.json'), JSON.stringify({ type: 'module', version: `test-${process.pid}-${name}` }));
   const paths = { initdb: file, pg_ctl: file };
-  const exports = Object.entries(paths).map(
-    ([key, path]) => `export const ${key} = ${JSON.stringify(path)};`,
-  );
+  const exports = Object.entries(paths).map(([key, path]) => `export const ${key} = ${JSON.stringify(path)};`);
   const main = join(root, 'dist/index.js');
   writeFileSync(main, exports.join('\n'));
   return pathToFileURL(main).href;

@@ -89,8 +89,7 @@ it('npm start prints lines to paste', async () => {
   mkdirSync(join(clone.folder, '.data'), { recursive: true });
   // Damaged, as a full disk or a power cut leaves them
   writeFileSync(join(clone.folder, '.data/kept.json'), '{"PORT":70000,"secret":""');
-  for (const name of ['api-key', 'issuer-key.json', 'lock-port'])
-    writeFileSync(join(clone.folder, '.data', name), '');
+  for (const name of ['api-key', 'issuer-key.json', 'lock-port']) writeFileSync(join(clone.folder, '.data', name), '');
   mkdirSync(join(clone.databaseFolder, 'postgres'), { recursive: true });
 
   first = await start({ ...ports, ...OF_ANOTHER_PROJECT });
@@ -146,8 +145,7 @@ it('npm start starts again after it was killed, on the same ports, and leaves no
 
   expect(await again.end('SIGINT')).toBe(0);
   const used = [...Object.values(ports).map(Number), databasePort(first.out)];
-  for (const port of used)
-    expect({ port, isFree: await isFree(port) }).toEqual({ port, isFree: true });
+  for (const port of used) expect({ port, isFree: await isFree(port) }).toEqual({ port, isFree: true });
 });
 
 it('npm start ends on a signal that comes during its start, with its database', async () => {
@@ -163,15 +161,10 @@ it('npm start ends on a signal that comes during its start, with its database', 
 
 it('npm start says that its data may be that of another branch where a migration cannot be applied', async () => {
   rmSync(migrationOfBranch);
-  writeFileSync(
-    join(clone.folder, 'migrations/0100_of_this_branch.sql'),
-    '-- Up Migration\nselect nope;\n',
-  );
+  writeFileSync(join(clone.folder, 'migrations/0100_of_this_branch.sql'), '-- Up Migration\nselect nope;\n');
   const { status, stderr } = await launch(ports).ended;
   expect(status).toBe(1);
-  expect(stderr).toMatch(
-    /^0100_of_this_branch\.sql, line 2: column "nope" does not exist\n[^]* of another branch/,
-  );
+  expect(stderr).toMatch(/^0100_of_this_branch\.sql, line 2: column "nope" does not exist\n[^]* of another branch/);
 });
 
 it('npm start with settings of the service is the service, and lists what is missing', async () => {

@@ -125,8 +125,7 @@ describe('the replicas have the role that may only read', () => {
 });
 
 describe('a file holds no password but those of development, which are named as such', () => {
-  const SECRETS =
-    /(?:PASSWORD|CLIENT_SECRET)(?:: |=|:-)(?<variable>.*)|:\/\/[^\s:/@]+:(?<address>\S+)@/g;
+  const SECRETS = /(?:PASSWORD|CLIENT_SECRET)(?:: |=|:-)(?<variable>.*)|:\/\/[^\s:/@]+:(?<address>\S+)@/g;
 
   it.each([
     { file: 'docker-compose.yml', count: 8 },
@@ -147,9 +146,7 @@ describe('what is made of this project runs without privileges on a read-only fi
   const rows = [
     { file: 'docker-compose.yml', services: compose.services },
     { file: 'deploy/swarm', services: { ...development.services, ...stack.services } },
-  ].flatMap(({ file, services }) =>
-    Object.entries(services).map(([name, service]) => ({ file, name, service })),
-  );
+  ].flatMap(({ file, services }) => Object.entries(services).map(([name, service]) => ({ file, name, service })));
   it.each(rows.filter(({ name }) => !ofOthers.includes(name)))('$file: $name', ({ service }) => {
     expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'] });
   });

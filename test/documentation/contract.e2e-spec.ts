@@ -54,9 +54,7 @@ it('openapi.yaml has an example of each problem type that an operation answers, 
   for (const path of ALL_PATHS) {
     const examples = contract.problemExamples(path);
     const expected = slugs.filter(
-      (slug) =>
-        !elsewhere.includes(slug) &&
-        (slug !== 'invalid-query' || path === PATHS.communicationCodes),
+      (slug) => !elsewhere.includes(slug) && (slug !== 'invalid-query' || path === PATHS.communicationCodes),
     );
     expect(new Set(examples.map(({ slug }) => slug))).toEqual(new Set(expected));
     for (const { status, slug, value } of examples) {
@@ -74,9 +72,7 @@ it('openapi.yaml names every problem type, and no other', () => {
     string,
     { properties: { type: { description: string } } }
   >;
-  const list = /whose last segment is one of (.*?)\./.exec(
-    ProblemDetails?.properties.type.description ?? '',
-  );
+  const list = /whose last segment is one of (.*?)\./.exec(ProblemDetails?.properties.type.description ?? '');
   expect(list?.[1]?.split(/, | and /)).toEqual(slugs);
 });
 
@@ -192,9 +188,7 @@ const NO_ISSUER = 'http://127.0.0.1:9';
 let unfinished: Map<string, Promise<Reply>>;
 
 beforeAll(async () => {
-  unfinished = new Map(
-    ALL_PATHS.map((path) => [path, rawReply(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n`)]),
-  );
+  unfinished = new Map(ALL_PATHS.map((path) => [path, rawReply(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n`)]));
   [limited, withoutIssuer, broken] = await Promise.all([
     world.replica({ RATE_LIMIT_PER_MINUTE: '1' }),
     world.start({ OAUTH_ISSUER: NO_ISSUER }),
@@ -261,8 +255,7 @@ const STATUS_CASES: readonly StatusCase[] = [
   { status: 200, reply: async (path) => world.get(path, { headers: await goodHeaders() }) },
   {
     status: 304,
-    reply: async (path) =>
-      world.get(path, { headers: { ...(await goodHeaders()), 'If-None-Match': '*' } }),
+    reply: async (path) => world.get(path, { headers: { ...(await goodHeaders()), 'If-None-Match': '*' } }),
   },
   {
     status: 400,

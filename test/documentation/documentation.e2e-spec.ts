@@ -150,33 +150,27 @@ it('GET /problems lists a page of each type, which says what happened and leads 
 });
 
 it('docs/integrators.md names each problem type with its status', () => {
-  const table = readFileSync('docs/integrators.md', 'utf8').matchAll(
-    /^\| ([45]\d\d[\d, ]*) \| (`.*?`) \|/gm,
-  );
+  const table = readFileSync('docs/integrators.md', 'utf8').matchAll(/^\| ([45]\d\d[\d, ]*) \| (`.*?`) \|/gm);
   const named = [...table].flatMap(([, statuses = '', types = '']) =>
     [...types.matchAll(/`([a-z-]+)`/g)].map(([, slug = '']) => ({ slug, statuses })),
   );
   expect(new Set(named.map(({ slug }) => slug))).toEqual(new Set(Object.keys(problemTypes)));
-  for (const { slug, statuses } of named)
-    expect(statuses).toContain(String(problemTypes[slug as ProblemSlug].status));
+  for (const { slug, statuses } of named) expect(statuses).toContain(String(problemTypes[slug as ProblemSlug].status));
 });
 
 it.each([
   { path: '/problems/typo', status: 404, link: '/problems' },
   { path: '/problems/constructor', status: 404, link: '/problems' },
   { path: '/', status: 200, link: '/docs' },
-])(
-  '$path is a page for a browser, and a problem document for a program',
-  async ({ path, status, link }) => {
-    for (const Accept of ['*/*', 'application/json']) {
-      expectProblem(await open(path, { Accept }), 'not-found');
-    }
-    const page = await open(path, { Accept: BROWSER_ACCEPT });
-    expect({ status: page.status, type: page.headers.get('content-type') }).toEqual({
-      status,
-      type: HTML,
-    });
-    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
-    expect(page.text).toContain(`<a href="${link}">`);
-  },
-);
+])('$path is a page for a browser, and a problem document for a program', async ({ path, status, link }) => {
+  for (const Accept of ['*/*', 'application/json']) {
+    expectProblem(await open(path, { Accept }), 'not-found');
+  }
+  const page = await open(path, { Accept: BROWSER_ACCEPT });
+  expect({ status: page.status, type: page.headers.get('content-type') }).toEqual({
+    status,
+    type: HTML,
+  });
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(page.text).toContain(`<a href="${link}">`);
+});

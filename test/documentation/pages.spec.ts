@@ -15,10 +15,8 @@ beforeAll(async () => {
 });
 
 const exists = (path: string): boolean => existsSync(join(PROJECT, path));
-const withoutBlocks = (page: string): string =>
-  textOf(page).replaceAll(/^( *)```[^]*?^\1```$/gm, '');
-const allOf = (text: string, pattern: RegExp): string[] =>
-  [...text.matchAll(pattern)].map(([, group = '']) => group);
+const withoutBlocks = (page: string): string => textOf(page).replaceAll(/^( *)```[^]*?^\1```$/gm, '');
+const allOf = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, group = '']) => group);
 
 /** As GitHub names the anchors of headings. */
 const anchorsOf = (page: string): string[] => [
@@ -56,9 +54,7 @@ describe.each(PAGES)('%s', (page) => {
     const forgotten = blocksOf(page).filter((block) => {
       if (isWalked(block)) return !walks.includes(`'${page}'`);
       const [runner, reason] = [remarkOf(block, 'run by'), remarkOf(block, 'not run:')];
-      return runner
-        ? !exists(runner)
-        : !reason && !['text', 'json', 'mermaid'].includes(block.language);
+      return runner ? !exists(runner) : !reason && !['text', 'json', 'mermaid'].includes(block.language);
     });
     expect(forgotten).toEqual([]);
   });
@@ -89,8 +85,7 @@ describe('docs/at-night.md', () => {
     expect(allOf(page, /^\| <a id="(\w+)"><\/a>`\1` \|/gm).toSorted()).toEqual(
       rules.map(({ alert }) => alert).toSorted(),
     );
-    for (const { alert, annotations } of rules)
-      expect(annotations.runbook_url).toBe(`docs/at-night.md#${alert}`);
+    for (const { alert, annotations } of rules) expect(annotations.runbook_url).toBe(`docs/at-night.md#${alert}`);
   });
 
   it('quotes lines of the log as the service writes them', () => {

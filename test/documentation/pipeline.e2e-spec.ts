@@ -14,9 +14,9 @@ interface Job {
   readonly steps: readonly { readonly run?: string }[];
 }
 
-const { jobs } = parse(
-  blocksOf('docs/pipeline.md').find(({ language }) => language === 'yaml')?.text ?? '',
-) as { jobs: Readonly<Record<'plan' | 'up' | 'drift', Job>> };
+const { jobs } = parse(blocksOf('docs/pipeline.md').find(({ language }) => language === 'yaml')?.text ?? '') as {
+  jobs: Readonly<Record<'plan' | 'up' | 'drift', Job>>;
+};
 const INSTALLATION = 'npm ci && npm run build';
 const ADD = `insert into code_list_value (code_list, value) values ('orderType', 'Transfer')`;
 const RETIRE = `delete from code_list_value where code_list = 'partyType' and value = 'Solicitor'`;
@@ -119,9 +119,7 @@ it('the workflow of docs/pipeline.md comments a plan, and stops where it breaks 
   // Its own comment has the new plan, and that of a person stays
   const [quoting, own, ...others] = comments();
   expect(quoting).toEqual(FIRST_COMMENTS[0]);
-  expect(own?.body).toMatch(
-    /^<!-- order-lookup plan -->\n~+\n[^]*\n {2}! - Solicitor removed [^]*\n~+\n$/,
-  );
+  expect(own?.body).toMatch(/^<!-- order-lookup plan -->\n~+\n[^]*\n {2}! - Solicitor removed [^]*\n~+\n$/);
   expect(others).toEqual([]);
 });
 
@@ -131,9 +129,7 @@ it('the workflow of docs/pipeline.md goes on where callers are informed, and pos
   const { body } = comments()[1] as Comment;
   expect(body).toContain('\n    … and 4990 more (--full)\n');
   const whole = readFileSync(join(walk.folder, 'plan-full.txt'), 'utf8');
-  expect(whole.match(/^ {4}\+ codeType "T", code "CODE-\d+": "x{500}" added$/gm)).toHaveLength(
-    5_000,
-  );
+  expect(whole.match(/^ {4}\+ codeType "T", code "CODE-\d+": "x{500}" added$/gm)).toHaveLength(5_000);
 });
 
 it('the workflow of docs/pipeline.md does not fail where the comment is refused', async () => {

@@ -49,9 +49,7 @@ interface Row {
 }
 
 const ROW = /^\| (?<promise>.+) \| `(?<file>[^`]+)` \| (?<words>.+) \|$/gm;
-const rows = [...textOf('test/promises.md').matchAll(ROW)].map(
-  ({ groups }) => groups as unknown as Row,
-);
+const rows = [...textOf('test/promises.md').matchAll(ROW)].map(({ groups }) => groups as unknown as Row);
 
 /** All titles of tests in a file, and whatever else stands there. */
 function sourceOf(file: string): string {

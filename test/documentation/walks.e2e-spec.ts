@@ -18,9 +18,7 @@ const PAGES: Readonly<Record<string, () => void>> = {
         `select string_agg(value, ' ' order by code_list, position) as values from code_list_value
            where code_list in ('orderType', 'phoneNumberType', 'transportationMode')`,
       );
-      expect(lists?.['values']).toBe(
-        'Standard Return Home Mobile Office Truck Rail Ocean LTL Parcel Best',
-      );
+      expect(lists?.['values']).toBe('Standard Return Home Mobile Office Truck Rail Ocean LTL Parcel Best');
       const [change] = await walk.world.database.query(
         `select migration, new_row from change_history where old_row ->> 'value' = 'Best'`,
       );
@@ -38,9 +36,7 @@ const PAGES: Readonly<Record<string, () => void>> = {
       const line = await service.waitForLog(({ requestId }) => text.includes(String(requestId)));
       const shown = blocksOf('docs/operators.md').find(({ language }) => language === 'json');
       const written = JSON.parse(JSON.stringify(line)) as object; // without what is undefined
-      expect(Object.keys(written).toSorted()).toEqual(
-        Object.keys(JSON.parse(shown?.text ?? '') as object).toSorted(),
-      );
+      expect(Object.keys(written).toSorted()).toEqual(Object.keys(JSON.parse(shown?.text ?? '') as object).toSorted());
       expect(line).toMatchObject({ problem: 'invalid-query', statusCode: 400, keyId: key.id });
     });
   },
@@ -53,9 +49,7 @@ const PAGES: Readonly<Record<string, () => void>> = {
       const ask = () => walk.world.get(PATHS.orderUpdate);
       await until(async () => (await ask()).status === 401);
       const { text } = await ask();
-      const { requestId } = await service.waitForLog((line) =>
-        text.includes(String(line['requestId'])),
-      );
+      const { requestId } = await service.waitForLog((line) => text.includes(String(line['requestId'])));
       const log = service.lines.map((line) => JSON.stringify(line)).join('\n');
       writeFileSync(join(walk.folder, 'service.log'), `${log}\n`);
       const texts = blocksOf('docs/at-night.md').map((block) => block.text);

@@ -25,13 +25,8 @@ interface Kind {
  * @param count a multiple of 100,000
  * @param leastKibibytes the least size of these tokens
  */
-export async function memory(
-  world: World,
-  count = 1_000_000,
-  leastKibibytes = '0',
-): Promise<string> {
-  if (count % REQUESTS_OF_A_STEP !== 0)
-    throw new Error(`${count} requests are no multiple of ${REQUESTS_OF_A_STEP}`);
+export async function memory(world: World, count = 1_000_000, leastKibibytes = '0'): Promise<string> {
+  if (count % REQUESTS_OF_A_STEP !== 0) throw new Error(`${count} requests are no multiple of ${REQUESTS_OF_A_STEP}`);
   const service = await world.replica({ NODE_OPTIONS: '--max-semi-space-size=8' }); // as in the image
   const key = world.issuer.keys.find(({ alg }) => alg === 'ES256');
   const paddingBytes = Number(leastKibibytes) * BYTES_OF_A_KIBIBYTE * BASE64_SHARE;
@@ -64,8 +59,7 @@ function requestsOfABatch(world: World, nextToken: Kind['nextToken']): Promise<s
 
 async function sendAll({ port }: RunningService, requests: readonly string[]): Promise<void> {
   const tally = await generate({ port, connections: 32, requests, end: { kind: 'all sent' } });
-  if (tally['200'] !== requests.length)
-    throw new Error(`not all were answered 200: ${Object.keys(tally).join()}`);
+  if (tally['200'] !== requests.length) throw new Error(`not all were answered 200: ${Object.keys(tally).join()}`);
 }
 
 function describe(mebibytes: readonly number[]): string {

@@ -13,10 +13,7 @@ const OPTIONS = { ...WITHIN_A_SECOND, perSecond: 500 };
  */
 export async function outage(world: World, seconds = 60, only = ''): Promise<string> {
   const { postgres } = world;
-  const away = async (
-    leave: () => Promise<void>,
-    come: () => Promise<void> | void,
-  ): Promise<void> => {
+  const away = async (leave: () => Promise<void>, come: () => Promise<void> | void): Promise<void> => {
     await pause(2_000);
     await leave();
     await pause(seconds * 1000);

@@ -57,8 +57,7 @@ async function ofSize(world: World, codes: number): Promise<string[]> {
   await service.metric('nodejs_eventloop_lag_max_seconds'); // begins anew with each reading
   for (let change = 0; change < CHANGES; change++) {
     await pause(300 * Math.random());
-    const shows = async (): Promise<boolean> =>
-      (await ask(`${CODES}?code=CODE-1`))[1].includes(`"Change ${change}"`);
+    const shows = async (): Promise<boolean> => (await ask(`${CODES}?code=CODE-1`))[1].includes(`"Change ${change}"`);
     served.push(await after(setCode(`Change ${change}`), shows));
   }
   const turn = await service.metric('nodejs_eventloop_lag_max_seconds');

@@ -53,9 +53,7 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
       ...(at % 2 ? { 'Api-Key': generateApiKey() } : {}),
       Authorization: forged(kid(at)),
     });
-    const requests = Array.from({ length: 2_000 }, (_, at) =>
-      requestTo(PATHS.orderUpdate, headersOf(at)),
-    );
+    const requests = Array.from({ length: 2_000 }, (_, at) => requestTo(PATHS.orderUpdate, headersOf(at)));
     const tally = await generate({
       port,
       connections: 32,
@@ -111,8 +109,7 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
     'more silent connections than descriptors': sent({ count: 7_000, bytes: '', isReading: true }),
   };
   const floods: typeof attacks = {
-    [`${FORGED_PER_SECOND} forged tokens a second without a valid key`]: (port) =>
-      flood(port, () => 'rsa-1'),
+    [`${FORGED_PER_SECOND} forged tokens a second without a valid key`]: (port) => flood(port, () => 'rsa-1'),
     'unknown key ids, and a rotation': async (port) => {
       const hits = issuer.jwksHits;
       const attack = flood(port, (at) => `forged-${at}`);
@@ -144,10 +141,7 @@ export async function strangers(world: World, seconds = 12, only = ''): Promise<
     for (const { where, url, name, attack } of runs.filter((run) => run.name.includes(only))) {
       const port = Number(new URL(url).port);
       const established = await Reader.to(url);
-      const establishedWatch = new Watch(
-        async () => (await established.ask(good)).status === 200,
-        5,
-      );
+      const establishedWatch = new Watch(async () => (await established.ask(good)).status === 200, 5);
       const newcomer = new Watch(async () => {
         const { responses } = await exchange(port, good, { answers: 1 });
         return responses[0]?.status === 200;

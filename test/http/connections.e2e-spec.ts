@@ -92,15 +92,12 @@ describe('25 connections with 50 pipelined requests each', () => {
     const asked = Array.from({ length: 50 }, randomRequest);
     const packet = asked.map(({ bytes }) => bytes).join('');
     const { responses } = await exchange(world.service.port, packet, { answers: 50 });
-    const answers = responses.map(
-      ({ status, headers }) => `${status} ${headers.get('x-request-id')}`,
-    );
+    const answers = responses.map(({ status, headers }) => `${status} ${headers.get('x-request-id')}`);
     expect(answers).toEqual(asked.map(({ answer }) => answer));
   }
 
   it('get all answers in the order of the requests, again and again', async () => {
-    for (let round = 0; round < 4; round++)
-      await Promise.all(Array.from({ length: 25 }, expectOrder));
+    for (let round = 0; round < 4; round++) await Promise.all(Array.from({ length: 25 }, expectOrder));
   });
 });
 
@@ -156,14 +153,11 @@ describe('connections that never finish a request', () => {
     expect(await silent).toEqual({ closed: true, responses: [] });
   });
 
-  it.each(cases.map(({ what }, index) => ({ what, index })))(
-    'get 408 for a request $what',
-    async ({ index }) => {
-      const [reply] = ((await begun[index]) as Exchange).responses as [Reply];
-      expectProblem(reply, 'request-timeout');
-      const id = reply.headers.get('x-request-id');
-      const line = await world.service.waitForLog(({ requestId }) => requestId === id);
-      expect(line['durationMs']).toBeGreaterThan(9_000); // it begins with the connection
-    },
-  );
+  it.each(cases.map(({ what }, index) => ({ what, index })))('get 408 for a request $what', async ({ index }) => {
+    const [reply] = ((await begun[index]) as Exchange).responses as [Reply];
+    expectProblem(reply, 'request-timeout');
+    const id = reply.headers.get('x-request-id');
+    const line = await world.service.waitForLog(({ requestId }) => requestId === id);
+    expect(line['durationMs']).toBeGreaterThan(9_000); // it begins with the connection
+  });
 });

@@ -24,10 +24,8 @@ afterEach(async () => {
 });
 
 /** A request with more lines of the header, each with its end. */
-const request = (line: string, more = ''): string =>
-  `${line} HTTP/1.1\r\nHost: x\r\nOrigin: ${ORIGIN}\r\n${more}\r\n`;
-const credentials = (): string =>
-  `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`;
+const request = (line: string, more = ''): string => `${line} HTTP/1.1\r\nHost: x\r\nOrigin: ${ORIGIN}\r\n${more}\r\n`;
+const credentials = (): string => `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`;
 const good = (line = `GET ${PATH}`, more = ''): string => request(line, credentials() + more);
 
 /** Sends bytes in one packet. Each answer has to be counted once and logged under its id. */
@@ -40,9 +38,7 @@ async function send(bytes: string, answers = Infinity): Promise<Exchange> {
     const line = await service.waitForLog(({ requestId }) => requestId === id);
     expect(line).toMatchObject({ statusCode: status, operation: expect.any(String) });
   }
-  expect(await service.metric('order_lookup_http_requests_total')).toBe(
-    counted + found.responses.length,
-  );
+  expect(await service.metric('order_lookup_http_requests_total')).toBe(counted + found.responses.length);
   return found;
 }
 const statusesOf = ({ responses }: Exchange): number[] => responses.map(({ status }) => status);
@@ -284,15 +280,14 @@ describe('a credential header', () => {
 });
 
 describe('probes', () => {
-  it.each(
-    '//|/.|/..|/./|;|%2f|%2e|/%2e%2e|%00|?x|/../supported-values|%20|.json'
-      .split('|')
-      .map((suffix) => [suffix]),
-  )('never get data without credentials: the address followed by %s', async (suffix) => {
-    const lines = `X-Forwarded-For: 127.0.0.1\r\nX-Original-URL: ${PATH}\r\nX-HTTP-Method-Override: GET\r\n`;
-    const [status] = statusesOf(await send(request(`GET ${PATH}${suffix}`, lines), 1));
-    expect([400, 401, 404]).toContain(status);
-  });
+  it.each('//|/.|/..|/./|;|%2f|%2e|/%2e%2e|%00|?x|/../supported-values|%20|.json'.split('|').map((suffix) => [suffix]))(
+    'never get data without credentials: the address followed by %s',
+    async (suffix) => {
+      const lines = `X-Forwarded-For: 127.0.0.1\r\nX-Original-URL: ${PATH}\r\nX-HTTP-Method-Override: GET\r\n`;
+      const [status] = statusesOf(await send(request(`GET ${PATH}${suffix}`, lines), 1));
+      expect([400, 401, 404]).toContain(status);
+    },
+  );
 
   it.each([`/${PATH}`, `/.${PATH}`, `/docs/..${PATH}`, PATH.replace('o', '%6f'), `${PATH}\\`])(
     'find nothing at %s, with credentials neither',

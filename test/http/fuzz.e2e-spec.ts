@@ -52,8 +52,7 @@ const request = fc
     const more = lines.map((line) => `${line}\r\n`).join('');
     return `${head}${isCaller ? credentials() : ''}${more}\r\n${body}`;
   });
-const credentials = (): string =>
-  `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`;
+const credentials = (): string => `Api-Key: ${world.key.key}\r\nAuthorization: Bearer ${world.token}\r\n`;
 
 /** Sends requests in one packet, and one behind them that closes the connection. */
 async function expectGoodAnswers(requests: readonly string[]): Promise<void> {

@@ -48,7 +48,6 @@ it('a connection that sends garbage behind requests whose answers it does not re
   const senders = await clients.open({ count: 4, port, bytes });
   const garbage = Buffer.alloc(100 * MEBIBYTE, 'garbage ');
   for (const sender of senders) sender.write(garbage);
-  for (let answered = 0; answered < 100; answered++)
-    expect((await world.get(PATHS.orderUpdate)).status).toBe(200);
+  for (let answered = 0; answered < 100; answered++) expect((await world.get(PATHS.orderUpdate)).status).toBe(200);
   expect(grown()).toBeLessThan(64);
 });

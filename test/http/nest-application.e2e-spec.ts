@@ -217,17 +217,12 @@ describe('is answered', () => {
   ])('$method $path', async ({ status = 200, contentType = JSON_TYPE, text, ...asked }) => {
     const reply = await ask(asked);
     const { headers } = reply;
-    expect([reply.status, headers.get('content-type'), reply.text]).toEqual([
-      status,
-      contentType,
-      text,
-    ]);
+    expect([reply.status, headers.get('content-type'), reply.text]).toEqual([status, contentType, text]);
     expect(headers.get('x-request-id')).toMatch(/^[\da-f-]{36}$/);
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     const isAnswer = asked.path === '/notes/answer';
     expect(headers.get('cache-control')).toMatch(isAnswer ? /^private/ : /^no-store$/);
-    if (asked.headers === undefined)
-      expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
+    if (asked.headers === undefined) expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
   });
 
   it('by a redirection', async () => {

@@ -31,10 +31,7 @@ function recordsOf(bytes: number): string {
   }));
   const missing = bytes - JSON.stringify({ communicationRecords: records }).length;
   return records
-    .map(
-      (row, at) =>
-        `('${bytes}', '${row.code}', '${row.description}${at ? '' : 'x'.repeat(missing)}')`,
-    )
+    .map((row, at) => `('${bytes}', '${row.code}', '${row.description}${at ? '' : 'x'.repeat(missing)}')`)
     .join();
 }
 
@@ -76,8 +73,7 @@ const tagIn = (coding: string, { body }: Reply): string =>
 
 /** Asks until every coding of the present content has been made. */
 async function codingsOf(path: string): Promise<void> {
-  for (const coding of CODINGS)
-    await until(async () => (await ask(path, coding)).coding === coding);
+  for (const coding of CODINGS) await until(async () => (await ask(path, coding)).coding === coding);
 }
 
 describe.each([LIST, `${LIST}?codeType=LARGE`])('GET %s', (path) => {
@@ -184,8 +180,7 @@ it.each([
   const tags = new Map<string, string>();
   for (const coding of ALL) tags.set(coding, (await ask(LIST, coding)).headers.etag ?? '');
   await world.database.query(sql);
-  for (const coding of ALL)
-    await until(async () => textOf(await ask(LIST, coding)).includes(`"${text}"`));
+  for (const coding of ALL) await until(async () => textOf(await ask(LIST, coding)).includes(`"${text}"`));
   await codingsOf(LIST);
   const plain = await ask(LIST);
   for (const [coding, former] of tags) {

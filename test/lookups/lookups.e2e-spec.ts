@@ -67,9 +67,7 @@ describe(`GET ${CODES}`, () => {
   });
 
   it('asks whether a similar name was meant', async () => {
-    const hints = new Map(
-      ['codetype', 'code_type', 'CODE-TYPE', 'cod', 'entirely'].map((name) => [name, '']),
-    );
+    const hints = new Map(['codetype', 'code_type', 'CODE-TYPE', 'cod', 'entirely'].map((name) => [name, '']));
     for (const { field, description } of await issuesOf([...hints.keys()].join('=a&')))
       hints.set(field, description.split('known.')[1]?.trim() ?? '');
     expect(Object.fromEntries(hints)).toEqual({

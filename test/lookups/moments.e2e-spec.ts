@@ -31,8 +31,7 @@ describe('a moment', () => {
     return (JSON.parse(text) as Records).communicationRecords.map(({ code }) => code);
   };
   /** Milliseconds from now, as SQL. */
-  const inMs = (milliseconds: number): string =>
-    `clock_timestamp() + interval '${milliseconds} ms'`;
+  const inMs = (milliseconds: number): string => `clock_timestamp() + interval '${milliseconds} ms'`;
   const addValue = (name: string, from: string, end = 'null'): Promise<unknown> =>
     world.database.query(
       `insert into code_list_value (code_list, value, valid_from, valid_until)
@@ -65,9 +64,7 @@ describe('a moment', () => {
     ];
     for (const { name, from = 'null', end = 'null' } of rows) {
       await addValue(name, from, end);
-      await world.database.query(
-        `insert into communication_code values ('TEST', '${name}', 'Test', ${from}, ${end})`,
-      );
+      await world.database.query(`insert into communication_code values ('TEST', '${name}', 'Test', ${from}, ${end})`);
     }
     for (const { name, change = 'valid_from = valid_from' } of rows)
       await world.database.query(
@@ -103,9 +100,7 @@ describe('a moment', () => {
     expect(await metric('moments_switched_total')).toBe(switched + 1);
     await world.service.waitForLog(
       ({ level, msg, next }) =>
-        level === 'info' &&
-        msg === 'codes: a moment has come' &&
-        next === new Date(moment + 86_400_000).toISOString(),
+        level === 'info' && msg === 'codes: a moment has come' && next === new Date(moment + 86_400_000).toISOString(),
     );
     await world.database.query(`delete from code_list_value where value = 'Test'`);
     await nextMoment(0);

@@ -26,8 +26,7 @@ async function shown({ managementUrl } = service): Promise<string> {
   expect(response.headers.get('refresh')).toBe('10');
   expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none'/);
   const page = await response.text();
-  for (const text of ['<script', '<b>', 'postgres:', world.key.key, world.token])
-    expect(page).not.toContain(text);
+  for (const text of ['<script', '<b>', 'postgres:', world.key.key, world.token]) expect(page).not.toContain(text);
   const main = page.slice(page.indexOf('<main>'), page.indexOf('</main>'));
   return main
     .replaceAll(/\s+/g, ' ')
@@ -37,16 +36,13 @@ async function shown({ managementUrl } = service): Promise<string> {
     .replaceAll(/ ?<[^>]+> ?/g, '');
 }
 
-const shows = (text: RegExp, replica = service): Promise<void> =>
-  until(async () => text.test(await shown(replica)));
+const shows = (text: RegExp, replica = service): Promise<void> => until(async () => text.test(await shown(replica)));
 
 beforeAll(async () => {
   proxy = await Proxy.before(world.database.urlOf('order_lookup_service'));
   const expiresAt = new Date(Date.now() + 3.5 * DAY_MS).toISOString();
   await issueKey(world.database, { client: CLIENT, expiresAt });
-  await world.database.query(
-    `insert into communication_code values ('T', 'C', 'Sample', '${MOMENT}')`,
-  );
+  await world.database.query(`insert into communication_code values ('T', 'C', 'Sample', '${MOMENT}')`);
   service = await start({ LAST_GOOD_FOLDER });
   await service.ready();
 });
@@ -61,10 +57,7 @@ it('shows people the state of a replica at /', async () => {
     new RegExp(`^Signing keys of ${issuer} \\| current \\| 3 keys \\| \\d+ s ago \\| 24 h$`, 'm'),
     new RegExp(`^Version \\| ${version}$`, 'm'),
     /^Database \| answers$/m,
-    new RegExp(
-      `^Next moment of the codes \\| ${MOMENT.slice(0, 10)} ${MOMENT.slice(11, 19)} UTC$`,
-      'm',
-    ),
+    new RegExp(`^Next moment of the codes \\| ${MOMENT.slice(0, 10)} ${MOMENT.slice(11, 19)} UTC$`, 'm'),
     /^API keys that end within 14 days \| 1$/m,
     new RegExp(`^${ESCAPED_CLIENT}, [\\da-f-]{36} \\| \\*ends in [34] days\\*$`, 'm'),
   ];

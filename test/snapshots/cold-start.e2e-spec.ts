@@ -60,9 +60,7 @@ const isServed = ({ msg }: LogLine): boolean => msg === 'LAST_GOOD_FOLDER is ser
 /** Resolves when a file of each topic is served. */
 const bothAreServed = (service: LocalService): Promise<unknown> =>
   Promise.all(
-    ['codes', 'keys'].map((topic) =>
-      service.waitForLog((line) => isServed(line) && line['topic'] === topic),
-    ),
+    ['codes', 'keys'].map((topic) => service.waitForLog((line) => isServed(line) && line['topic'] === topic)),
   );
 
 /** Waits until the service is ready and says just this beside. */
@@ -79,9 +77,7 @@ const contentIn = (topic: string): { stamp: string } =>
 /** Waits until the files of both topics hold what the database holds, and the issuer has a file. */
 const allAreWritten = (): Promise<void> =>
   until(async () => {
-    const stamps = await world.database.query<{ topic: string; stamp: string }>(
-      'select topic, stamp from revision',
-    );
+    const stamps = await world.database.query<{ topic: string; stamp: string }>('select topic, stamp from revision');
     const names = await readdir(folder);
     if (!names.some((name) => name.startsWith('issuer'))) return false;
     return stamps.every(({ topic, stamp }) => contentIn(topic).stamp === stamp);

@@ -61,8 +61,7 @@ async function answersByQuery(): Promise<string[]> {
   const areas = [supportedValues('order-update'), supportedValues('order-capture-v2')];
   return [...areas, { communicationRecords }].map((answer) => JSON.stringify(answer));
 }
-const answers = (): Promise<string[]> =>
-  Promise.all(ALL_PATHS.map(async (path) => (await world.get(path)).text));
+const answers = (): Promise<string[]> => Promise.all(ALL_PATHS.map(async (path) => (await world.get(path)).text));
 
 /** Waits until the service answers what a query says. */
 async function expectServed(): Promise<void> {
@@ -80,9 +79,7 @@ const atServer = (text: string): Promise<unknown> =>
   queryAt(Object.assign(new URL(world.database.url), { pathname: '/postgres' }).href, text);
 
 beforeAll(async () => {
-  await sql(
-    `insert into communication_code select 'T', 'C' || n, 'Code ' || n from generate_series(1, 500) as n`,
-  );
+  await sql(`insert into communication_code select 'T', 'C' || n, 'Code ' || n from generate_series(1, 500) as n`);
   await expectServed();
 });
 afterEach(async () => {
@@ -102,17 +99,12 @@ it('a copy without the last commits replaces the database: the lost content is n
       await atServer(statement);
   };
   const change = (code: string, { id }: { id: string }): Promise<unknown> =>
-    sql(
-      `${setCode('C1', code)}; ${setCode(code, 'New')}; update api_key set revoked_at = now() where id = '${id}'`,
-    );
+    sql(`${setCode('C1', code)}; ${setCode(code, 'New')}; update api_key set revoked_at = now() where id = '${id}'`);
   await closed(`create database ${name}_copy template ${name}`);
   await change('lost', keys[0]);
   await expectServed();
   await expectStatus(keys[0].key, 401);
-  await closed(
-    `alter database ${name} rename to ${name}_lost`,
-    `alter database ${name}_copy rename to ${name}`,
-  );
+  await closed(`alter database ${name} rename to ${name}_lost`, `alter database ${name}_copy rename to ${name}`);
   await change('found', keys[1]); // only as many as were lost, so that every count is what it was
   await expectServed();
   await expectStatus(keys[0].key, 200);
@@ -123,8 +115,7 @@ it('a copy without the last commits replaces the database: the lost content is n
 describe('an older dump is restored into the live database', () => {
   const TABLES = ['communication_code', 'code_list_value', 'revision', 'history'];
   const restore = TABLES.map(
-    (table) =>
-      `delete from ${table}; insert into ${table} overriding system value select * from older_${table}`,
+    (table) => `delete from ${table}; insert into ${table} overriding system value select * from older_${table}`,
   ).join('; ');
 
   it.each([
@@ -135,9 +126,7 @@ describe('an older dump is restored into the live database', () => {
       statements: `set session_replication_role = replica; ${restore}; reset session_replication_role`,
     },
   ])('$how: it is served, and so is the next change', async ({ statements }) => {
-    await sql(
-      TABLES.map((table) => `create table older_${table} as select * from ${table}`).join('; '),
-    );
+    await sql(TABLES.map((table) => `create table older_${table} as select * from ${table}`).join('; '));
     ends.push(() => sql(TABLES.map((table) => `drop table older_${table}`).join('; ')));
     await sql(setCode('C1', 'Newer'));
     await world.database.addValue('Newer');
@@ -244,8 +233,7 @@ it('the role has other settings: all the same', async () => {
   const expiring = await issueKey(world.database, { expiresAt: '2090-01-31T00:00:00Z' });
   const expired = await issueKey(world.database, { revokedAt: new Date().toISOString() });
   ends.push(endSessions, () => sql(`${role} reset all`));
-  for (const [name, value] of Object.entries(SETTINGS))
-    await sql(`${role} set ${name} = '${value}'`);
+  for (const [name, value] of Object.entries(SETTINGS)) await sql(`${role} set ${name} = '${value}'`);
   await endSessions();
   await sql(
     `begin;

@@ -59,17 +59,13 @@ async function underTraffic({ url }: LocalService, work: () => Promise<unknown>)
 }
 
 it('a reading waits for the locks of its tables, and sees no truncated one as empty', async () => {
-  await holder.query(
-    `begin; truncate communication_code; insert into communication_code values ('T', 'loaded', 'D')`,
-  );
+  await holder.query(`begin; truncate communication_code; insert into communication_code values ('T', 'loaded', 'D')`);
   const service = await world.start();
   const waiting = `select from pg_locks where not granted
     and relation = any (array['area_property', 'communication_code']::regclass[])`;
   await until(async () => (await sql(waiting)).length > 0);
   await holder.query('commit');
-  const { stamp } = await service.waitForLog(
-    ({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'codes',
-  );
+  const { stamp } = await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'codes');
   expect(await sql(`select stamp from revision where topic = 'codes'`)).toEqual([{ stamp }]);
   await service.kill();
 });

@@ -52,13 +52,9 @@ async function expectServed(url: string, each = async (): Promise<void> => {}): 
   const replicas = await Promise.all([1, 2].map(() => world.replica({ DATABASE_URL: url })));
   for (let change = 0; change < 10; change++) {
     const value = `Change ${change} of ${new URL(url).port}`;
-    await world.database.query(
-      `update code_list_value set value = '${value}' where code_list = 'partyType'`,
-    );
+    await world.database.query(`update code_list_value set value = '${value}' where code_list = 'partyType'`);
     for (const service of replicas)
-      await until(async () =>
-        (await world.get(PATHS.orderUpdate, { service })).text.includes(value),
-      );
+      await until(async () => (await world.get(PATHS.orderUpdate, { service })).text.includes(value));
     await each();
   }
   for (const replica of replicas) {

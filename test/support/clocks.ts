@@ -32,5 +32,4 @@ const unlimited = (milliseconds: readonly number[]): string => `
   syncBuiltinESMExports();`;
 
 /** Environment of a process without its limits of these milliseconds, which a slow machine would reach. */
-export const withoutLimits = (...milliseconds: number[]): { NODE_OPTIONS: string } =>
-  preload(unlimited(milliseconds));
+export const withoutLimits = (...milliseconds: number[]): { NODE_OPTIONS: string } => preload(unlimited(milliseconds));

@@ -39,10 +39,7 @@ export class Collector {
   }
 
   /** Resolves when as many spans have come as `count` says, of those that fit. */
-  async received(
-    count: number,
-    fits = (_span: CollectedSpan): boolean => true,
-  ): Promise<CollectedSpan[]> {
+  async received(count: number, fits = (_span: CollectedSpan): boolean => true): Promise<CollectedSpan[]> {
     for (;;) {
       const found = this.spans.filter(fits);
       if (found.length >= count) return found;

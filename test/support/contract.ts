@@ -46,8 +46,7 @@ export interface OpenApiDocument {
 }
 
 /** Headers of the connection and the message, which HTTP itself describes, and those that CORS adds. */
-const UNDESCRIBED =
-  /^(?:connection|keep-alive|date|content-type|content-length|access-control-.*)$/;
+const UNDESCRIBED = /^(?:connection|keep-alive|date|content-type|content-length|access-control-.*)$/;
 
 /** Holds replies of the operations against an OpenAPI document. */
 export class Contract {
@@ -113,8 +112,7 @@ export class Contract {
           ...this.bodyFaults(response, reply, method),
         ]
       : ['the status is not described'];
-    if (faults.length > 0)
-      throw new Error(`${method} ${path} ${reply.status}: ${faults.join('; ')}\n${reply.text}`);
+    if (faults.length > 0) throw new Error(`${method} ${path} ${reply.status}: ${faults.join('; ')}\n${reply.text}`);
   }
 
   private describedHeaderFaults({ headers: described }: Response, { headers }: Reply): string[] {

@@ -9,10 +9,7 @@ export const PASSWORD = 'tests-only';
 const LOCK = 'select pg_advisory_lock(20251)';
 
 /** Works with a session that is ended afterwards. */
-export async function withSession<T>(
-  url: string,
-  work: (client: Client) => Promise<T>,
-): Promise<T> {
+export async function withSession<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client(url);
   client.on('error', () => undefined); // what is under way fails
   try {
@@ -38,9 +35,7 @@ export async function createDatabase({
 } = {}) {
   await withSession(server, async (client) => {
     await client.query(LOCK);
-    await client.query(
-      `create database ${name} template ${migrated ? 'template_orders' : 'template1'}`,
-    );
+    await client.query(`create database ${name} template ${migrated ? 'template_orders' : 'template1'}`);
   });
   const url = Object.assign(new URL(server), { pathname: `/${name}` }).href;
   const pool = new Pool({ connectionString: url, max: 4, application_name: 'tests' });
@@ -58,10 +53,8 @@ export async function createDatabase({
      * read.
      */
     urlOf: (username: string) => Object.assign(new URL(url), { username, password: PASSWORD }).href,
-    query: async <Row extends QueryResultRow = QueryResultRow>(
-      sql: string,
-      parameters?: unknown[],
-    ) => (await pool.query<Row>(sql, parameters)).rows,
+    query: async <Row extends QueryResultRow = QueryResultRow>(sql: string, parameters?: unknown[]) =>
+      (await pool.query<Row>(sql, parameters)).rows,
     /** One more session as the superuser, until the database is closed or dropped. */
     session: async () => {
       const client = new Client(url);

@@ -41,8 +41,7 @@ export const remarkOf = ({ remark }: Block, beginning: string): string | undefin
 
 /** Whether the walk through a page runs a block: prose, diagrams and what a remark excepts are not among them. */
 export const isWalked = (block: Block): boolean =>
-  ['console', 'sh', 'sql', 'csv'].includes(block.language) &&
-  !/^(not run:|run by) /.test(block.remark);
+  ['console', 'sh', 'sql', 'csv'].includes(block.language) && !/^(not run:|run by) /.test(block.remark);
 
 /** Commands of a console block, each with what it prints; a line that ends with a backslash goes on in the next. */
 export const dialogue = (text: string): { command: string; printed: string }[] =>

@@ -129,8 +129,7 @@ async function bothAnswers(
   const allCodes = at(requests, TARGETS.indexOf(PATHS.communicationCodes));
   const readers = await Promise.all(replicas.map(({ url }) => Reader.to(url)));
   const bodiesWith = async (text: string): Promise<Buffer[]> => {
-    for (const reader of readers)
-      await until(async () => (await reader.ask(allCodes)).body.includes(text));
+    for (const reader of readers) await until(async () => (await reader.ask(allCodes)).body.includes(text));
     const bodies: Buffer[] = [];
     for (const request of requests) bodies.push((await at(readers, 0).ask(request)).body);
     return bodies;
@@ -163,9 +162,7 @@ function judge(report: FlipReport, { target, answers, reply }: Exchange): void {
   const set = setOf(answers, decoded);
   if (status !== 200 || !set) {
     const start = decoded?.toString().slice(0, 300);
-    report.faults.push(
-      `${target}: status ${status}, coding ${coding}, a body of neither set: ${start}`,
-    );
+    report.faults.push(`${target}: status ${status}, coding ${coding}, a body of neither set: ${start}`);
     return;
   }
   if (etag === tagInCoding(answers[set].etag, coding)) report.seen[set]++;

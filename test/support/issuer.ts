@@ -1,13 +1,6 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import {
-  type CryptoKey,
-  type JWK,
-  type JWTPayload,
-  SignJWT,
-  exportJWK,
-  generateKeyPair,
-} from 'jose';
+import { type CryptoKey, type JWK, type JWTPayload, SignJWT, exportJWK, generateKeyPair } from 'jose';
 import { listen } from './listen.js';
 
 export const AUDIENCE = 'https://orders.example';
@@ -26,11 +19,7 @@ export async function signingKey(alg: string, kid: string): Promise<SigningKey> 
 
 /** One of each kind, as an issuer has them at its start. */
 export async function signingKeys(): Promise<SigningKey[]> {
-  return [
-    await signingKey('RS256', 'rsa-1'),
-    await signingKey('ES256', 'ec-1'),
-    await signingKey('EdDSA', 'ed-1'),
-  ];
+  return [await signingKey('RS256', 'rsa-1'), await signingKey('ES256', 'ec-1'), await signingKey('EdDSA', 'ed-1')];
 }
 
 const BOMB = gzipSync(`{"keys":[]}${' '.repeat(1024 ** 2)}`);
@@ -48,8 +37,7 @@ const FAULTS = {
     };
     more();
   },
-  bomb: (response: ServerResponse) =>
-    response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(BOMB),
+  bomb: (response: ServerResponse) => response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(BOMB),
   html: (response: ServerResponse) => response.end('<html>sign in</html>'),
   'empty set': (response: ServerResponse) => response.end('{"keys":[]}'),
   redirect: (response: ServerResponse) => response.writeHead(302, { Location: '/elsewhere' }).end(),
@@ -132,9 +120,7 @@ export class Issuer {
 
   async token({ header = {}, claims = {}, key = this.signer }: TokenParts = {}): Promise<string> {
     const members = { alg: key.alg, kid: key.kid, typ: 'at+jwt', ...header };
-    return new SignJWT({ ...this.claims, ...claims })
-      .setProtectedHeader(members)
-      .sign(key.privateKey);
+    return new SignJWT({ ...this.claims, ...claims }).setProtectedHeader(members).sign(key.privateKey);
   }
 
   /** The key that tokens are signed with unless a test says otherwise. */

@@ -5,8 +5,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 const TICKS = 100;
 
 const mebibytes = (pid: number, name: string): number =>
-  Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) /
-  1024;
+  Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 /** Resident memory now, in MiB. */
 export const residentMebibytes = (pid: number): number => mebibytes(pid, 'VmRSS');

@@ -3,8 +3,6 @@ import { useWorld } from './test-world.js';
 import type { World, WorldOptions } from './world.js';
 
 /** A world whose replicas run in the process of the test. */
-export function localWorld(
-  options: Omit<WorldOptions<LocalService>, 'launch'> = {},
-): World<LocalService> {
+export function localWorld(options: Omit<WorldOptions<LocalService>, 'launch'> = {}): World<LocalService> {
   return useWorld({ ...options, launch: (environment) => LocalService.start(environment) });
 }

@@ -143,10 +143,8 @@ class Watch {
 
   private take(number: number, receivedAt: number): void {
     const tooEarlyMs = this.plan.timeOf(number) - receivedAt;
-    if (number > 0 && tooEarlyMs > 0)
-      this.early.push(`${this.name}, moment ${number}: ${tooEarlyMs} ms`);
-    for (let switched = this.current + 1; switched <= number; switched++)
-      this.switchedAt.set(switched, receivedAt);
+    if (number > 0 && tooEarlyMs > 0) this.early.push(`${this.name}, moment ${number}: ${tooEarlyMs} ms`);
+    for (let switched = this.current + 1; switched <= number; switched++) this.switchedAt.set(switched, receivedAt);
     this.current = number;
     this.replies++;
   }

@@ -7,9 +7,7 @@ import { textOf } from './program.js';
 
 const PROGRAM = '/usr/sbin/nginx';
 /** Of Debian's package libnginx-mod-http-lua. */
-const MODULES = ['ndk_http_module', 'ngx_http_lua_module'].map(
-  (name) => `/usr/share/nginx/modules/${name}.so`,
-);
+const MODULES = ['ndk_http_module', 'ngx_http_lua_module'].map((name) => `/usr/share/nginx/modules/${name}.so`);
 export const hasNginx = [PROGRAM, ...MODULES].every((path) => existsSync(path));
 
 const shipped = (name: string): string => textOf(`deploy/nginx/${name}`);
@@ -19,10 +17,7 @@ const shipped = (name: string): string => textOf(`deploy/nginx/${name}`);
  * @param replicas with host and port
  * @param change of the configuration
  */
-export async function startNginx(
-  replicas: readonly string[],
-  change = (text: string): string => text,
-): Promise<Front> {
+export async function startNginx(replicas: readonly string[], change = (text: string): string => text): Promise<Front> {
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
   const port = await freePort();
   const servers = replicas.map((one) => `  server ${one} max_fails=0;\n`).join('');
@@ -37,10 +32,7 @@ export async function startNginx(
     'replicas.conf': shipped('replicas-fixed.conf').replace(/(^ *server .*\n)+/m, servers),
   };
   for (const [name, text] of Object.entries(files))
-    writeFileSync(
-      join(folder, name),
-      text.replaceAll(/\/(tmp|etc\/nginx)\/(?!nginx-)/g, `${folder}/`),
-    );
+    writeFileSync(join(folder, name), text.replaceAll(/\/(tmp|etc\/nginx)\/(?!nginx-)/g, `${folder}/`));
   const words = ['-p', folder, '-c', join(folder, 'nginx.conf'), '-g', 'daemon off;'];
   return serve([PROGRAM, ...words], folder, port);
 }

@@ -111,9 +111,7 @@ export class PageWalk {
   }
 
   private async runOwn(program: string, text: string, role: string): Promise<Outcome> {
-    const words = [...text.matchAll(WORD)].map(
-      ({ groups }) => groups?.['quoted'] ?? groups?.['plain'] ?? '',
-    );
+    const words = [...text.matchAll(WORD)].map(({ groups }) => groups?.['quoted'] ?? groups?.['plain'] ?? '');
     this.copy.environment = this.environment(role);
     process.chdir(this.folder); // files that are named stand in the reader's folder
     try {

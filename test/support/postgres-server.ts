@@ -48,9 +48,7 @@ export const isFree = (port: number): Promise<boolean> =>
   });
 
 /** @param primary the address and the data of the server that this one follows */
-export async function startPostgres(
-  primary?: Record<'url' | 'data', string>,
-): Promise<PostgresServer> {
+export async function startPostgres(primary?: Record<'url' | 'data', string>): Promise<PostgresServer> {
   // `npm run test:postgres` names the package of another version
   const programs = await findPrograms(process.env['TEST_POSTGRES']);
   // The folder for all users where this is root: its server runs as another user, and TMPDIR may be closed to that

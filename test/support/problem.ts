@@ -40,11 +40,7 @@ export function expectProblem(
   expect(headers.get('cache-control')).toBe('no-store');
   expect(headers.get('x-content-type-options')).toBe('nosniff');
   for (const issue of body.issues ?? []) {
-    expect(Object.keys(issue).filter((name) => name !== 'value')).toEqual([
-      'description',
-      'field',
-      'location',
-    ]);
+    expect(Object.keys(issue).filter((name) => name !== 'value')).toEqual(['description', 'field', 'location']);
   }
   return body;
 }

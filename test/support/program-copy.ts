@@ -1,21 +1,11 @@
-import {
-  cpSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runLocally } from './local-program.js';
 import { type Outcome, PROJECT, type Running, begin } from './program.js';
 
 /** The migrations of the project, without .sql. */
-export const NAMES = readdirSync(join(PROJECT, 'migrations')).map((file) =>
-  file.replace('.sql', ''),
-);
+export const NAMES = readdirSync(join(PROJECT, 'migrations')).map((file) => file.replace('.sql', ''));
 
 export const REHEARSAL = 'dist/administration/migrate/rehearsal.js';
 /**

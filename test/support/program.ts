@@ -55,12 +55,8 @@ export const run = (
   words: string[],
   environment: Record<string, string>,
   input?: string,
-): Promise<Outcome> =>
-  begin([process.execPath, `dist/${program}`, ...words], PROJECT, environment, input).ended;
+): Promise<Outcome> => begin([process.execPath, `dist/${program}`, ...words], PROJECT, environment, input).ended;
 
 /** Runs a command as a person types it. */
-export const shell = (
-  command: string,
-  folder: string,
-  environment: Record<string, string>,
-): Promise<Outcome> => begin(['sh', '-c', command], folder, environment).ended;
+export const shell = (command: string, folder: string, environment: Record<string, string>): Promise<Outcome> =>
+  begin(['sh', '-c', command], folder, environment).ended;

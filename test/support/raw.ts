@@ -43,8 +43,7 @@ export function exchange(
     socket.on('data', (chunk) => {
       received = Buffer.concat([received, chunk]);
       clearTimeout(quiet);
-      if (answers < Infinity && parse(received).whole >= answers)
-        quiet = setTimeout(giveUp, QUIET_MS);
+      if (answers < Infinity && parse(received).whole >= answers) quiet = setTimeout(giveUp, QUIET_MS);
     });
     socket.on('error', () => undefined);
     socket.on('close', () => {

@@ -46,9 +46,7 @@ export abstract class ReachableService {
   async metric(name: string): Promise<number> {
     const response = await fetch(`${this.managementUrl}/metrics`, ONCE);
     const lines = (await response.text()).split('\n');
-    const series = lines.filter(
-      (line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`),
-    );
+    const series = lines.filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
     const values = series.map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
     return values.reduce((sum, value) => sum + value, 0);
   }

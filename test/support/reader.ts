@@ -9,8 +9,7 @@ export interface RawReply {
 }
 
 /** Of a header section with Content-Length; 0 of one without. */
-export const contentLengthOf = (head: string): number =>
-  Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+export const contentLengthOf = (head: string): number => Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
 
 /**
  * One keep-alive connection that asks and reads with as little work as can be: for tests that need very many replies.
@@ -21,9 +20,7 @@ export class Reader {
   static async to(url: string): Promise<Reader> {
     const { port, hostname } = new URL(url);
     const socket = connect(Number(port), hostname).setNoDelay(true);
-    await new Promise(
-      (resolve, reject) => void socket.once('connect', resolve).once('error', reject),
-    );
+    await new Promise((resolve, reject) => void socket.once('connect', resolve).once('error', reject));
     socket.on('error', () => undefined); // it closes then, which fails the request
     return new Reader(socket);
   }

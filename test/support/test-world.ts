@@ -7,9 +7,7 @@ import { World, type WorldOptions, startProcess } from './world.js';
 type Options = Omit<WorldOptions<RunningService>, 'launch'>;
 
 /** Open from before the first to after the last test of a file or a `describe`. */
-export function useWorld<Service extends ReachableService>(
-  options: WorldOptions<Service>,
-): World<Service> {
+export function useWorld<Service extends ReachableService>(options: WorldOptions<Service>): World<Service> {
   const world = new World(options);
   beforeAll(() => world.open());
   afterAll(() => world.close());

@@ -104,10 +104,7 @@ export class Verifier {
   }
 
   /** Lets seconds pass. Gives those in which the first issuer was asked for its keys. */
-  async pass(
-    seconds: number,
-    eachSecond?: (second: number) => Promise<unknown>,
-  ): Promise<number[]> {
+  async pass(seconds: number, eachSecond?: (second: number) => Promise<unknown>): Promise<number[]> {
     const asked: number[] = [];
     for (let second = 1; second <= seconds; second++) {
       const before = this.keySetHits;

@@ -64,10 +64,7 @@ export class World<Service extends ReachableService = RunningService> {
   async open(): Promise<this> {
     const { environment = {}, hasOwnPostgres = false, replicas = 1 } = this.options;
     if (hasOwnPostgres) this.postgres = await startMigratedPostgres();
-    const [database, issuer] = await Promise.all([
-      createDatabase({ server: this.postgres?.url }),
-      Issuer.start(),
-    ]);
+    const [database, issuer] = await Promise.all([createDatabase({ server: this.postgres?.url }), Issuer.start()]);
     this.database = database;
     this.issuer = issuer;
     this.key = await issueKey(this.database);
@@ -102,10 +99,7 @@ export class World<Service extends ReachableService = RunningService> {
   }
 
   /** One more that listens, in a process of its own. */
-  async process(
-    environment: Record<string, string> = {},
-    options?: ProcessOptions,
-  ): Promise<RunningService> {
+  async process(environment: Record<string, string> = {}, options?: ProcessOptions): Promise<RunningService> {
     const service = await RunningService.start(this.environmentWith(environment), options);
     this.others.push(service);
     return service;
@@ -136,9 +130,7 @@ export class World<Service extends ReachableService = RunningService> {
   async get(path: string, options: RequestOptions<Service> = {}): Promise<Reply> {
     const { headers, method = 'GET', service = this.service } = options;
     const all = { ...this.headers, ...headers };
-    const sent = Object.entries(all).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined,
-    );
+    const sent = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
     const reply = await replyOf(await fetch(service.url + path, { method, headers: sent }));
     this.contract?.check(method, path, reply);
     return reply;

@@ -32,27 +32,22 @@ const LOGS_ON = `
 it.each([
   { reader: 'stalls', how: 'pause' },
   { reader: 'is gone', how: 'destroy' },
-] as const)(
-  'a reader that $reader blocks nothing: lines are dropped and counted',
-  async ({ how }) => {
-    const words = ['--import=reflect-metadata', '--input-type=module', '--eval', LOGS_ON];
-    const { child, output } = begin([process.execPath, ...words], PROJECT, {});
-    child.stdout?.[how]();
-    const counted = once(child.stderr as Readable, 'end');
-    expect(await once(child, 'exit')).toEqual([0, null]);
-    await counted;
-    // Node.js takes up to 64 KiB for a reader that is paused, which are six lines
-    expect(Number(output.stderr)).toBeGreaterThanOrEqual(90);
-  },
-);
+] as const)('a reader that $reader blocks nothing: lines are dropped and counted', async ({ how }) => {
+  const words = ['--import=reflect-metadata', '--input-type=module', '--eval', LOGS_ON];
+  const { child, output } = begin([process.execPath, ...words], PROJECT, {});
+  child.stdout?.[how]();
+  const counted = once(child.stderr as Readable, 'end');
+  expect(await once(child, 'exit')).toEqual([0, null]);
+  await counted;
+  // Node.js takes up to 64 KiB for a reader that is paused, which are six lines
+  expect(Number(output.stderr)).toBeGreaterThanOrEqual(90);
+});
 
 it('a failed request has its line under the id of its problem document', async () => {
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
   const reply = await world.get(`${PATHS.communicationCodes}?x=1`, { headers: { traceparent } });
   const { instance } = expectProblem(reply, 'invalid-query');
-  const line = await world.service.waitForLog(
-    ({ requestId }) => instance === `urn:uuid:${String(requestId)}`,
-  );
+  const line = await world.service.waitForLog(({ requestId }) => instance === `urn:uuid:${String(requestId)}`);
   expect(line).toEqual({
     level: 'info',
     time: expect.stringMatching(/^\d{4}-.*Z$/),

@@ -63,9 +63,7 @@ it('a replica shows how old everything is, and how long it may be used', async (
   const keysLeft = valueOf('seconds_until_refusal{what="keys"}');
   expect(keysLeft).toBeGreaterThan(300);
   expect(keysLeft).toBeLessThan(900);
-  const signingKeysLeft = valueOf(
-    `seconds_until_refusal{what="signing-keys",issuer="${world.issuer.url}"}`,
-  );
+  const signingKeysLeft = valueOf(`seconds_until_refusal{what="signing-keys",issuer="${world.issuer.url}"}`);
   expect(signingKeysLeft).toBeGreaterThan(0.9 * DAY_SECONDS);
   expect(signingKeysLeft).toBeLessThan(DAY_SECONDS);
 });

@@ -79,33 +79,30 @@ async function open(options: BrowserContextOptions): Promise<{ page: Page; compl
   return { page, complaints };
 }
 
-itInBrowser(
-  '/docs lets a person enter a key, sign in, and call each operation where the page was opened',
-  async () => {
-    const { page, complaints } = await open({ viewport: { width: 1280, height: 1000 } });
-    await page.getByText('press Authorize, enter your API key').waitFor();
-    await page.getByRole('button', { name: 'Authorize' }).first().click();
-    const dialog = page.locator('.dialog-ux');
-    // The key, and the sign-in of a person: a page cannot use the grant of programs
-    expect(await dialog.locator('.auth-container').count()).toBe(2);
-    await page.screenshot({ path: join(OUTPUT, 'docs-sign-in.png') });
-    await dialog.locator('input[type="text"], input[type="password"]').first().fill(world.key.key);
-    await dialog.getByRole('button', { name: 'Apply credentials' }).first().click();
-    await dialog.getByRole('button', { name: 'Apply given OAuth2 credentials' }).first().click();
-    await dialog.getByRole('button', { name: 'Remove authorization' }).nth(1).waitFor();
-    await dialog.getByRole('button', { name: 'Close' }).first().click();
-    const operations = await page.locator('.opblock').all();
-    expect(operations).toHaveLength(3);
-    for (const operation of operations) {
-      await operation.locator('.opblock-summary-control').click();
-      await operation.getByRole('button', { name: 'Execute' }).click();
-      const status = operation.locator('.live-responses-table .response-col_status');
-      await status.filter({ hasText: '200' }).waitFor();
-    }
-    await page.screenshot({ path: join(OUTPUT, 'docs-operations.png'), fullPage: true });
-    expect(complaints).toEqual([]);
-  },
-);
+itInBrowser('/docs lets a person enter a key, sign in, and call each operation where the page was opened', async () => {
+  const { page, complaints } = await open({ viewport: { width: 1280, height: 1000 } });
+  await page.getByText('press Authorize, enter your API key').waitFor();
+  await page.getByRole('button', { name: 'Authorize' }).first().click();
+  const dialog = page.locator('.dialog-ux');
+  // The key, and the sign-in of a person: a page cannot use the grant of programs
+  expect(await dialog.locator('.auth-container').count()).toBe(2);
+  await page.screenshot({ path: join(OUTPUT, 'docs-sign-in.png') });
+  await dialog.locator('input[type="text"], input[type="password"]').first().fill(world.key.key);
+  await dialog.getByRole('button', { name: 'Apply credentials' }).first().click();
+  await dialog.getByRole('button', { name: 'Apply given OAuth2 credentials' }).first().click();
+  await dialog.getByRole('button', { name: 'Remove authorization' }).nth(1).waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).first().click();
+  const operations = await page.locator('.opblock').all();
+  expect(operations).toHaveLength(3);
+  for (const operation of operations) {
+    await operation.locator('.opblock-summary-control').click();
+    await operation.getByRole('button', { name: 'Execute' }).click();
+    const status = operation.locator('.live-responses-table .response-col_status');
+    await status.filter({ hasText: '200' }).waitFor();
+  }
+  await page.screenshot({ path: join(OUTPUT, 'docs-operations.png'), fullPage: true });
+  expect(complaints).toEqual([]);
+});
 
 itInBrowser.each([
   { colorScheme: 'light', width: 1200 },

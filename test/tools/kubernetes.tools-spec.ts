@@ -12,8 +12,7 @@ type Manifest = Record<'apiVersion' | 'kind', string> & { readonly metadata: { l
 type Models = Record<string, new (data: object) => { validate(): void }>;
 
 const hasKubectl = spawnSync('kubectl', ['kustomize', '--help']).status === 0;
-if (!hasKubectl)
-  process.stderr.write('SKIPPED: the test of deploy/kubernetes needs kubectl 1.27 or later.\n');
+if (!hasKubectl) process.stderr.write('SKIPPED: the test of deploy/kubernetes needs kubectl 1.27 or later.\n');
 
 const overlay = join(PROJECT, 'deploy', `overlay-${process.pid}`);
 const types = join(import.meta.dirname, `rendered-${process.pid}.ts`);
@@ -68,17 +67,13 @@ const kustomizations = {
 };
 
 (hasKubectl ? describe : describe.skip)('deploy/kubernetes, rendered', () => {
-  it.each(Object.entries(kustomizations))(
-    '%s fits the schemas, and labels everything',
-    async (_, kustomization) => {
-      for (const manifest of render(kustomization)) {
-        const Model = ((await import(homeOf(manifest))) as Models)[manifest.kind];
-        expect(() => Model && new Model(manifest).validate()).not.toThrow();
-        for (const label of LABELS)
-          expect(manifest.metadata.labels).toHaveProperty([`app.kubernetes.io/${label}`]);
-      }
-    },
-  );
+  it.each(Object.entries(kustomizations))('%s fits the schemas, and labels everything', async (_, kustomization) => {
+    for (const manifest of render(kustomization)) {
+      const Model = ((await import(homeOf(manifest))) as Models)[manifest.kind];
+      expect(() => Model && new Model(manifest).validate()).not.toThrow();
+      for (const label of LABELS) expect(manifest.metadata.labels).toHaveProperty([`app.kubernetes.io/${label}`]);
+    }
+  });
 
   it('no field is unknown, and one that is misspelled would be refused', () => {
     const pod = JSON.parse(read('deploy/kubernetes/owner-pod.json')) as object;

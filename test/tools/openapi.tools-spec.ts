@@ -21,9 +21,7 @@ it.each([
 });
 
 it('the clients of docs/integrators.md, typed in an empty folder, print the codes and the faults', async () => {
-  const blocks = blocksOf('docs/integrators.md').filter(
-    ({ heading }) => heading === 'A typed client',
-  );
+  const blocks = blocksOf('docs/integrators.md').filter(({ heading }) => heading === 'A typed client');
   const [generate = '', program = '', compile = '', python = ''] = blocks.map(({ text }) => text);
   const here = (text: string, KEY = world.key.key) =>
     shell(text, folder, { API: world.service.url, KEY, TOKEN: world.token });

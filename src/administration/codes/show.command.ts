@@ -13,8 +13,7 @@ type Operation = (typeof OPERATIONS)[number];
 
 export const show = command({
   usage: `[--at TIME] [--area ${OPERATIONS.join('|')}]`,
-  summary:
-    'prints the answer of now, or of a moment past or future, such as 2027-01-01T00:00:00Z or 2027-01-01',
+  summary: 'prints the answer of now, or of a moment past or future, such as 2027-01-01T00:00:00Z or 2027-01-01',
   options: { at: TEXT, area: TEXT },
   run: async ({ at, area }) => {
     const operation = OPERATIONS.find((known) => known === area);
@@ -35,10 +34,7 @@ export const show = command({
  * The tables of codes are locked against TRUNCATE, which an older snapshot would take for an empty table. The record of
  * changes is not: where it was emptied meanwhile, it seems to begin now, and the moment is refused.
  */
-async function snapshotAt(
-  manager: EntityManager,
-  momentMs: number | undefined,
-): Promise<CodesSnapshot> {
+async function snapshotAt(manager: EntityManager, momentMs: number | undefined): Promise<CodesSnapshot> {
   await lockTables(manager); // before the transaction has its snapshot, which its first query takes
   const nowMs = await readClock(manager);
   const isPast = momentMs !== undefined && momentMs < nowMs;
@@ -84,8 +80,6 @@ function allBodies(snapshot: CodesSnapshot): string {
 
 function bodyOf(snapshot: CodesSnapshot, operation: Operation): string {
   const isScheduling = operation === 'order-scheduling';
-  const answer = isScheduling
-    ? snapshot.communicationCodes({})
-    : snapshot.supportedValues(operation);
+  const answer = isScheduling ? snapshot.communicationCodes({}) : snapshot.supportedValues(operation);
   return String(answer.body);
 }

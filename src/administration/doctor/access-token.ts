@@ -12,8 +12,7 @@ import { type Finding, fault, ok, warning } from './finding.js';
 import { fetchKeysOf } from './issuer.js';
 
 /** For every reason that has no remedy of its own. */
-export const ACCESS_TOKEN_REMEDY =
-  'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
+export const ACCESS_TOKEN_REMEDY = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
 
 /** By the reason of the refusal, where to ask for another token would not help, or not be enough. */
 const REMEDY_OF_REASON: Readonly<Record<string, string>> = {
@@ -24,14 +23,12 @@ const REMEDY_OF_REASON: Readonly<Record<string, string>> = {
   type: 'An access token has the typ at+jwt, JWT or none; where OAUTH_TOKEN_TYPE demands at+jwt, only that.',
   issuer: 'Ask an issuer of OAUTH_ISSUER for the token, or add its exact iss there.',
   client: 'If this client may call, add it to OAUTH_CLIENTS.',
-  'another-kind':
-    'It is an ID, refresh or logout token. Send the access token that the issuer gave with it.',
+  'another-kind': 'It is an ID, refresh or logout token. Send the access token that the issuer gave with it.',
   'no-expiry': 'Have the issuer write when it expires (exp), in seconds since 1970.',
   expired: 'Ask the issuer for another one.',
   'not-before': 'Compare the clocks of the issuer and of this machine.',
 };
-const SIGNATURE_REMEDY =
-  'Copy all of it, or ask the issuer for another one: its key may have been withdrawn.';
+const SIGNATURE_REMEDY = 'Copy all of it, or ask the issuer for another one: its key may have been withdrawn.';
 const NOT_CHECKED = 'its signature was not checked: there are no keys of its issuer';
 const NOT_CHECKED_REMEDY = 'Correct the issuer first, then examine the token again.';
 
@@ -43,10 +40,7 @@ const SHOWN_OF_CLAIMS = [
 ];
 const MAX_SHOWN_CHARACTERS = 500;
 
-export async function examineAccessToken(
-  text: string,
-  configuration: Configuration,
-): Promise<Finding> {
+export async function examineAccessToken(text: string, configuration: Configuration): Promise<Finding> {
   const decoded = decodeToken(text);
   if (!decoded.isDecoded) return fault(describeForm(text), REMEDY_OF_REASON[decoded.reason]);
   const { token } = decoded;

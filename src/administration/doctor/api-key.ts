@@ -19,11 +19,9 @@ interface FoundKey {
 export async function examineApiKey(client: Client, key: string): Promise<Finding> {
   const { rows } = await client.query<FoundKey>(FIND_KEY, [hashApiKey(key)]);
   const [found] = rows;
-  if (!found && !hasValidChecksum(key))
-    return fault('its checksum does not fit: it is mistyped or cut');
+  if (!found && !hasValidChecksum(key)) return fault('its checksum does not fit: it is mistyped or cut');
   if (!found) return fault('it is not in this database');
   const name = `${found.id} of ${found.client}`;
-  if (found.state === 'expired' || found.state === 'ended')
-    return fault(`${name} has ${found.state}`);
+  if (found.state === 'expired' || found.state === 'ended') return fault(`${name} has ${found.state}`);
   return ok(`${name} is in force`);
 }

@@ -30,8 +30,8 @@ it('prints statements that work, also where all names of a row are invisible', a
   expect(await database.query('select code_type, code from communication_code')).toEqual([
     { code_type: 'T', code: 'C' },
   ]);
-  expect(
-    await database.query(`select client = 'unnamed ' || id as "isNamed" from api_key`),
-  ).toEqual([{ isNamed: true }]);
+  expect(await database.query(`select client = 'unnamed ' || id as "isNamed" from api_key`)).toEqual([
+    { isNamed: true },
+  ]);
   await database.drop();
 });

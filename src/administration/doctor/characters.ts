@@ -1,12 +1,7 @@
 // Names, codes and clients with characters that nobody sees or types. New ones are refused; those that were there are
 // served as they are, so this is a warning.
 import { type Client, escapeLiteral } from 'pg';
-import {
-  invisibleCharactersOf,
-  removeInvisible,
-  showInvisible,
-  splitAtInvisible,
-} from '../lists/characters.js';
+import { invisibleCharactersOf, removeInvisible, showInvisible, splitAtInvisible } from '../lists/characters.js';
 import { type Finding, asOwner, ok, warning } from './finding.js';
 
 const MAX_SHOWN_ROWS = 20;
@@ -68,10 +63,7 @@ export async function examineCharacters(client: Client): Promise<Finding> {
   if (leftOut > 0) names.push(`and those of ${leftOut} more rows`);
   const corrections = shown.map(correctionOf);
   const advice = 'Tell the callers, then rename each, and delete those of which nothing is left.';
-  return warning(
-    `nobody sees or types all of ${names.join(', ')}`,
-    `${advice} ${asOwner(corrections)}`,
-  );
+  return warning(`nobody sees or types all of ${names.join(', ')}`, `${advice} ${asOwner(corrections)}`);
 }
 
 async function findRows(client: Client, table: NamedTable): Promise<FoundRow[]> {
@@ -101,9 +93,7 @@ function invisibleNames(columns: readonly string[], texts: readonly string[]): F
 }
 
 function describeNames({ table: { table }, invisible }: FoundRow): string[] {
-  return invisible.map(
-    ({ column, text }) => `${table}.${column} ${showInvisible(JSON.stringify(text))}`,
-  );
+  return invisible.map(({ column, text }) => `${table}.${column} ${showInvisible(JSON.stringify(text))}`);
 }
 
 /**

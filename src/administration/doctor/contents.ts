@@ -13,7 +13,5 @@ export async function examineContents(client: Client, manager: EntityManager): P
   const { values, records } = await readCodes(manager);
   const [keyCount = 0] = await columnOf<number>(client, KEYS_IN_FORCE);
   const text = `${values.length} values, ${records.length} communication codes, ${keyCount} API keys in force`;
-  return keyCount > 0
-    ? ok(text)
-    : warning(text, `Issue a key: ${typed('keys', 'issue --client NAME')}`);
+  return keyCount > 0 ? ok(text) : warning(text, `Issue a key: ${typed('keys', 'issue --client NAME')}`);
 }

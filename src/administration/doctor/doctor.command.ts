@@ -41,8 +41,7 @@ export const doctor = command({
     await report.add({ subject: 'Node.js', examine: examineNodeEnvironment });
     await report.add({ subject: 'configuration', examine: examineConfiguration, concerns: 'all' });
     await addDatabase(report, given);
-    if (!report.hasFault('configuration'))
-      await addIssuers(report, given, readConfiguration(process.env));
+    if (!report.hasFault('configuration')) await addIssuers(report, given, readConfiguration(process.env));
     return { text: report.text, status: report.isSound ? 0 : 2 };
   },
 });
@@ -55,8 +54,7 @@ async function addDatabase(report: Report, { keys }: GivenCredentials): Promise<
   });
   if (report.hasFault('database')) return;
   for (const { work, needs, ...examination } of DATABASE_EXAMINATIONS) {
-    if (!report.hasFault(needs))
-      await report.add({ ...examination, examine: () => withReading(work) });
+    if (!report.hasFault(needs)) await report.add({ ...examination, examine: () => withReading(work) });
   }
   if (report.hasFault('role')) return;
   for (const key of keys) {
@@ -69,11 +67,7 @@ async function addDatabase(report: Report, { keys }: GivenCredentials): Promise<
   }
 }
 
-async function addIssuers(
-  report: Report,
-  { tokens }: GivenCredentials,
-  configuration: Configuration,
-): Promise<void> {
+async function addIssuers(report: Report, { tokens }: GivenCredentials, configuration: Configuration): Promise<void> {
   for (const issuer of configuration.OAUTH_ISSUER) {
     await report.add({
       subject: 'issuer',

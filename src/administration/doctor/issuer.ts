@@ -11,15 +11,11 @@ export const ISSUER_REMEDY =
 /** The keys of an issuer, fetched now, as the service fetches them. */
 export async function fetchKeysOf(issuer: string, configuration: Configuration) {
   const index = configuration.OAUTH_ISSUER.indexOf(issuer);
-  const address =
-    configuration.OAUTH_JWKS_URI[index] || (await discover(issuer, configuration)).jwks_uri;
+  const address = configuration.OAUTH_JWKS_URI[index] || (await discover(issuer, configuration)).jwks_uri;
   return { address, keySet: new KeySet(await fetchJson(address)) };
 }
 
-export async function examineIssuer(
-  issuer: string,
-  configuration: Configuration,
-): Promise<Finding> {
+export async function examineIssuer(issuer: string, configuration: Configuration): Promise<Finding> {
   const { address, keySet } = await fetchKeysOf(issuer, configuration);
   const { verifyingKeyCount } = keySet;
   const text = `${issuer}: ${verifyingKeyCount} signing keys at ${address}`;

@@ -6,9 +6,7 @@ import { type Finding, fault, ok, warning } from './finding.js';
 export async function examineMigrations(client: Client): Promise<Finding> {
   const state = await readState(client);
   const { pending, missing } = state;
-  if (pending.length > 0)
-    return fault(`pending: ${pending.join(', ')}`, `As the owner: ${typed('migrate', 'up')}`);
-  if (missing.length > 0)
-    return warning(describeMissing(state).join(' '), 'Nothing, if a newer release applied it.');
+  if (pending.length > 0) return fault(`pending: ${pending.join(', ')}`, `As the owner: ${typed('migrate', 'up')}`);
+  if (missing.length > 0) return warning(describeMissing(state).join(' '), 'Nothing, if a newer release applied it.');
   return ok('all applied');
 }

@@ -55,9 +55,7 @@ export class Report {
   }
 
   private faultySubjects(concerns: Examination['concerns']): string[] {
-    const subjects = this.faulty
-      .filter((one) => one.concerns === concerns)
-      .map(({ subject }) => subject);
+    const subjects = this.faulty.filter((one) => one.concerns === concerns).map(({ subject }) => subject);
     return [...new Set(subjects)];
   }
 }

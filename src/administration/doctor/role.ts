@@ -3,8 +3,7 @@ import { typed } from '../frame/command.js';
 import { type Finding, fault, ok, warning } from './finding.js';
 
 /** Against an error, which is that the role may not even use the schema. */
-export const ROLE_REMEDY =
-  'Use the role order_lookup_service, or as the owner: grant usage on schema public to ROLE;';
+export const ROLE_REMEDY = 'Use the role order_lookup_service, or as the owner: grant usage on schema public to ROLE;';
 
 /**
  * The tables that the service reads. One that it comes to read has to be added here, with the grant in its migration:

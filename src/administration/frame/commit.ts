@@ -34,8 +34,7 @@ export async function commit(session: Client): Promise<void> {
     throw isRolledBack ? error : new UnknownCommit(error);
   }
   // PostgreSQL answers so, without an error, where a statement of the transaction failed
-  if (answer === 'ROLLBACK')
-    throw new Error('PostgreSQL rolled back, since a statement had failed');
+  if (answer === 'ROLLBACK') throw new Error('PostgreSQL rolled back, since a statement had failed');
 }
 
 /**

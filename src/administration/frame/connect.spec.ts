@@ -47,9 +47,7 @@ it('an error of the work is given as it is', async () => {
 
 it('names the encoding of a database that it cannot use, and the one that is needed', async () => {
   const name = `${database.name}_ascii`;
-  await database.query(
-    `create database ${name} encoding 'SQL_ASCII' lc_collate 'C' lc_ctype 'C' template template0`,
-  );
+  await database.query(`create database ${name} encoding 'SQL_ASCII' lc_collate 'C' lc_ctype 'C' template template0`);
   try {
     const DATABASE_URL = Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
     const reading = withReading((session) => session.query('select 1'), { DATABASE_URL });

@@ -9,8 +9,7 @@ const ADVICE: Readonly<Record<string, string>> = {
     'Create the role, let it log in (alter role NAME login) or in from here (pg_hba.conf); ' +
     'for TLS add sslmode=verify-full.',
   '3D000':
-    'Correct the database in DATABASE_URL, or create it: ' +
-    `create database NAME encoding 'UTF8' template template0;`,
+    "Correct the database in DATABASE_URL, or create it: create database NAME encoding 'UTF8' template template0;",
   53300: 'End connections (table pg_stat_activity), or raise the limit that was reached.',
   42501: 'Let the role in: grant connect on database NAME to ROLE;',
   ERR_TLS_CERT_ALTNAME_INVALID: 'Write the host in DATABASE_URL as its certificate names it.',
@@ -27,9 +26,7 @@ export function describeDatabase(connectionString: string): string {
 /** The error of a database with which no work could begin. */
 export function unusableDatabase(connectionString: string, error: unknown): AdministrationError {
   const subject = describeDatabase(connectionString).replace('the', 'The');
-  return new AdministrationError(
-    `${subject} cannot be used: ${messageOf(error)}. ${adviceAgainst(error)}`,
-  );
+  return new AdministrationError(`${subject} cannot be used: ${messageOf(error)}. ${adviceAgainst(error)}`);
 }
 
 function adviceAgainst(error: unknown): string {

@@ -70,11 +70,7 @@ function textOf({ text, exact = false }: Outcome): string {
   return exact ? text : `${text}\n`;
 }
 
-function parseWords(
-  { options = {}, operands = NO_OPERANDS }: Command,
-  words: readonly string[],
-  usage: string,
-) {
+function parseWords({ options = {}, operands = NO_OPERANDS }: Command, words: readonly string[], usage: string) {
   try {
     const found = parseArgs({ args: [...words], options, allowPositionals: true });
     const count = found.positionals.length;

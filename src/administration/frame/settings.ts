@@ -33,10 +33,9 @@ const WRITING = [
   exception when others then null; end $$`,
 ];
 
-export const BEGIN_READING = [
-  'begin isolation level repeatable read, read only, not deferrable',
-  ...READING,
-].join('; ');
+export const BEGIN_READING = ['begin isolation level repeatable read, read only, not deferrable', ...READING].join(
+  '; ',
+);
 
 export function beginWriting(): string {
   const begin = 'begin isolation level read committed, read write, not deferrable';

@@ -1,8 +1,7 @@
 import { refuse } from './command.js';
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
-const DATE_TIME =
-  /^(?<local>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?<fraction>\.\d+)?(?<zone>Z|[+-]\d{2}:\d{2})$/;
+const DATE_TIME = /^(?<local>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?<fraction>\.\d+)?(?<zone>Z|[+-]\d{2}:\d{2})$/;
 /** PostgreSQL keeps microseconds. */
 const MAX_FRACTION_DIGITS = 6;
 

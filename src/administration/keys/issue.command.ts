@@ -24,9 +24,7 @@ function checkedClient(name: string | undefined): string {
   if (!name) refuse('--client is missing: whose key is it? --client "Acme TMS"');
   const characters = invisibleCharactersOf(name);
   if (characters.length > 0) {
-    refuse(
-      `--client holds ${characters.join(', ')}, which nobody sees or types. Write the name anew.`,
-    );
+    refuse(`--client holds ${characters.join(', ')}, which nobody sees or types. Write the name anew.`);
   }
   return name;
 }

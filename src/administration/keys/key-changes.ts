@@ -46,10 +46,7 @@ export function remedyAgainstUnseenKey(remedy: string): string {
   return `See ${typed('keys', 'list')}: if the new key is there, revoke it, since its text was not shown. ${remedy}`;
 }
 
-export async function insertKey(
-  database: Client,
-  { client, lifetime }: NewKey,
-): Promise<IssuedKey> {
+export async function insertKey(database: Client, { client, lifetime }: NewKey): Promise<IssuedKey> {
   const key = generateApiKey();
   const { rows } = await database.query<Omit<IssuedKey, 'key'>>(
     `insert into api_key (client, key_hash, expires_at)

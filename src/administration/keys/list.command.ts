@@ -49,14 +49,7 @@ export const list = command({
 });
 
 function lineOfKey({ id, state, createdAt, endsAt, lastUsedAt, client }: ListedKey): string {
-  return lineOf([
-    id,
-    state,
-    momentOrNever(createdAt),
-    momentOrNever(endsAt),
-    momentOrNever(lastUsedAt),
-    client,
-  ]);
+  return lineOf([id, state, momentOrNever(createdAt), momentOrNever(endsAt), momentOrNever(lastUsedAt), client]);
 }
 
 function lineOf(cells: readonly string[]): string {

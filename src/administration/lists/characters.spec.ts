@@ -1,10 +1,5 @@
 import { expect, it } from '@jest/globals';
-import {
-  invisibleCharactersOf,
-  isSpreadsheetError,
-  looksRewritten,
-  showInvisible,
-} from './characters.js';
+import { invisibleCharactersOf, isSpreadsheetError, looksRewritten, showInvisible } from './characters.js';
 
 /** All that this version of Node.js knows to be white space, a format character, or drawn as nothing. */
 const KNOWN_TO_UNICODE = /[\p{White_Space}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
@@ -43,12 +38,9 @@ it.each([
   expect(isSpreadsheetError(text)).toBe(true);
 });
 
-it.each(['', '#', '#1', '#A', 'NAME?', '#N/A ', 'a ###', '# NAME?'])(
-  'takes %j as it is',
-  (text) => {
-    expect(isSpreadsheetError(text)).toBe(false);
-  },
-);
+it.each(['', '#', '#1', '#A', 'NAME?', '#N/A ', 'a ###', '# NAME?'])('takes %j as it is', (text) => {
+  expect(isSpreadsheetError(text)).toBe(false);
+});
 
 it('knows numbers that a spreadsheet wrote anew', () => {
   const texts = ['1.23457E+17', '1,23457E+17', '1E+05', '-2.5E-07', '1E5', '12E', 'E+17', '1.5'];

@@ -28,9 +28,7 @@ const REWRITTEN_NUMBER = /^-?\d+([.,]\d+)?E[+-]\d+$/;
 /** The invisible characters of a text as `U+200B`, each once. */
 export function invisibleCharactersOf(text: string): string[] {
   const found = text.match(INVISIBLE_CHARACTERS) ?? [];
-  return [...new Set(found)].map(
-    (character) => `U+${hexOf(character).toUpperCase().padStart(4, '0')}`,
-  );
+  return [...new Set(found)].map((character) => `U+${hexOf(character).toUpperCase().padStart(4, '0')}`);
 }
 
 /** The text with its invisible characters as `\u200b`, for people. */
@@ -40,9 +38,7 @@ export function showInvisible(text: string): string {
 
 /** The text without them. White space becomes a blank, and goes at the ends. */
 export function removeInvisible(text: string): string {
-  const visible = text.replace(INVISIBLE_CHARACTERS, (character) =>
-    character.trim() === '' ? ' ' : '',
-  );
+  const visible = text.replace(INVISIBLE_CHARACTERS, (character) => (character.trim() === '' ? ' ' : ''));
   return visible.trim();
 }
 

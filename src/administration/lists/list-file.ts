@@ -62,9 +62,7 @@ export async function changesFrom(
   if (list === CODE_LISTS) allFaults.push(...(await unknownLists(client, rows)));
   if (allFaults.length > 0) refuseFile(path, allFaults);
 
-  const staying = isComplete
-    ? present.filter((row) => fromFile.rows.has(keyOf(list, row)))
-    : present;
+  const staying = isComplete ? present.filter((row) => fromFile.rows.has(keyOf(list, row))) : present;
   const after = list === CODE_LISTS ? arrangeLists(staying, rows) : mergeRows(list, staying, rows);
   return changesBetween(list, present, after);
 }
@@ -102,8 +100,7 @@ async function unknownLists(client: Client, rows: readonly FileRow[]): Promise<F
   for (const { line, row } of rows) {
     const name = String(row['code_list']);
     // An empty name is a fault already
-    if (name !== '' && !known.includes(name))
-      faults.push({ line, message: `there is no list "${name}".` });
+    if (name !== '' && !known.includes(name)) faults.push({ line, message: `there is no list "${name}".` });
   }
   return faults;
 }
@@ -120,16 +117,12 @@ function arrangeLists(staying: readonly Row[], rows: readonly FileRow[]): Row[] 
   const wantedOfList = groupBy(wanted, (row) => row['code_list']);
   const formerOfList = groupBy(staying, (row) => row['code_list']);
   const names = new Set([...formerOfList.keys(), ...wantedOfList.keys()]);
-  return [...names].flatMap((name) =>
-    arrangeValues(formerOfList.get(name) ?? [], wantedOfList.get(name) ?? []),
-  );
+  return [...names].flatMap((name) => arrangeValues(formerOfList.get(name) ?? [], wantedOfList.get(name) ?? []));
 }
 
 function refuseFile(path: string, faults: readonly Fault[]): never {
   const sorted = faults.toSorted((one, other) => one.line - other.line);
-  const lines = sorted
-    .slice(0, MAX_FAULTS)
-    .map(({ line, message }) => `${path}, line ${line}: ${message}`);
+  const lines = sorted.slice(0, MAX_FAULTS).map(({ line, message }) => `${path}, line ${line}: ${message}`);
   const others = sorted.length - lines.length;
   if (others > 0) lines.push(`… and ${others} more`);
   lines.push('Nothing was written.');

@@ -39,8 +39,7 @@ export function rowsOf(
     const row = withMoments(given, former.get(key));
     const same = rows.get(key);
     const messages = [...surplusFaults(header, cells), ...rowFaults(list, row)];
-    if (same)
-      messages.push(`${list.key.join(' and ')} are those of line ${same.line}. Take one line out.`);
+    if (same) messages.push(`${list.key.join(' and ')} are those of line ${same.line}. Take one line out.`);
     else rows.set(key, { line, row });
     for (const message of messages) faults.push({ line, message });
   }
@@ -69,9 +68,7 @@ function surplusFaults(header: readonly string[], cells: readonly string[]): str
   for (const [index, cell] of cells.entries()) {
     const isNamed = (header[index] ?? '') !== '';
     if (!isNamed && cell !== '')
-      messages.push(
-        `its field ${index + 1} is ${shown(cell)}, and that column has no name. Are quotes missing?`,
-      );
+      messages.push(`its field ${index + 1} is ${shown(cell)}, and that column has no name. Are quotes missing?`);
   }
   return messages;
 }
@@ -83,15 +80,13 @@ function rowFaults(list: List, row: Row): string[] {
     const fault = cellFault(column, text);
     if (fault) messages.push(`${column} is ${shown(text)}${fault}`);
   }
-  if (endsTooEarly(row))
-    messages.push('valid_until is not after valid_from. Swap or correct them.');
+  if (endsTooEarly(row)) messages.push('valid_until is not after valid_from. Swap or correct them.');
   return messages;
 }
 
 /** The end of a sentence that begins with the name of the column and its text. */
 function cellFault(column: string, text: string): string | undefined {
-  if (isSpreadsheetError(text))
-    return ', an error of the spreadsheet. Correct its formula, or widen the column.';
+  if (isSpreadsheetError(text)) return ', an error of the spreadsheet. Correct its formula, or widen the column.';
   if (MOMENTS.includes(column)) return momentFault(text);
   if (column === 'description') return textFault(text, MAX_DESCRIPTION_CHARACTERS);
   return textFault(text, MAX_CODE_CHARACTERS) ?? invisibleFault(text);

@@ -11,11 +11,7 @@ interface MigrationOptions {
 }
 
 /** The text of a migration with its way back, or undefined if no row differs. */
-export function migrationText({
-  title,
-  changes,
-  isDoneAlready,
-}: MigrationOptions): string | undefined {
+export function migrationText({ title, changes, isDoneAlready }: MigrationOptions): string | undefined {
   const forth = statementsOf(changes);
   const back = statementsOf(changes.map(reversed));
   if (forth.length === 0) return undefined;

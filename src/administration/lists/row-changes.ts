@@ -9,11 +9,7 @@ export interface RowChanges {
   readonly after: readonly Row[];
 }
 
-export function changesBetween(
-  table: Table,
-  before: readonly Row[],
-  after: readonly Row[],
-): RowChanges {
+export function changesBetween(table: Table, before: readonly Row[], after: readonly Row[]): RowChanges {
   return {
     table,
     before: rowsWithout(before, after, table.columns),
@@ -31,11 +27,7 @@ export function reversed({ table, before, after }: RowChanges): RowChanges {
   return { table, before: after, after: before };
 }
 
-function rowsWithout(
-  rows: readonly Row[],
-  others: readonly Row[],
-  columns: readonly string[],
-): Row[] {
+function rowsWithout(rows: readonly Row[], others: readonly Row[], columns: readonly string[]): Row[] {
   const known = new Set(others.map((row) => textOf(row, columns)));
   return rows.filter((row) => !known.has(textOf(row, columns)));
 }

@@ -18,9 +18,7 @@ export const down = command({
   options: { yes: FLAG },
   run: async ({ yes = false }, [count = '1']) => {
     if (!COUNT.test(count)) {
-      refuse(
-        `"${count}" is no number of migrations to undo. Give one from 1 to 9999, or none for one.`,
-      );
+      refuse(`"${count}" is no number of migrations to undo. Give one from 1 to 9999, or none for one.`);
     }
     const plan = await planDown((state) => lastOf(state, Number(count)));
     if (plan.migrations.length === 0) return { text: 'Nothing to do.' };

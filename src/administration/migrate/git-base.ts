@@ -53,9 +53,7 @@ function gitFor(revision: string): Git {
     });
     if (status === 0) return stdout.split('\n').filter((line) => line !== '');
     // merge-base says nothing where the two have no common history
-    const [fault] = (error?.message || stderr || 'it has no history in common with HEAD').split(
-      '\n',
-    );
+    const [fault] = (error?.message || stderr || 'it has no history in common with HEAD').split('\n');
     return refuse(
       `git cannot tell what "${revision}" holds: ${fault}. ` +
         '--base needs a revision that this clone has, with its history, such as origin/main.',

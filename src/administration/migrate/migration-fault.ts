@@ -35,10 +35,7 @@ export class InterruptedFile extends AdministrationError {
   constructor(name: string, error: unknown) {
     const [message] = messageOf(error).split('\n'); // node-pg-migrate adds a stack to some errors
     const reason = `${name}.sql: ${message}`;
-    super(
-      `${reason}. Nothing of this file was applied. ` +
-        'Run the command again once the database answers.',
-    );
+    super(`${reason}. Nothing of this file was applied. Run the command again once the database answers.`);
     this.reason = reason;
   }
 }

@@ -30,9 +30,7 @@ it.each([
   ...['--- Down Migration', '/* Down Migration */', 'Down Migration', UP],
 ])('a file may not hold %j on its third line', async (line) => {
   const [fault] = await faultsOf(`${UP}\nselect 1;\n${line}\n${DOWN}`);
-  expect(fault).toMatch(
-    new RegExp(`^${NAME}\\.sql, line 3: a file has one line "${UP}", and .* "${DOWN}"`),
-  );
+  expect(fault).toMatch(new RegExp(`^${NAME}\\.sql, line 3: a file has one line "${UP}", and .* "${DOWN}"`));
 });
 
 it.each(['<<<<<<< HEAD', '=======', '>>>>>>> theirs', '||||||| 1a2b3c4'])(

@@ -8,12 +8,7 @@ import { basename } from 'node:path';
 import type { MigrationBuilder, RunnerOption } from 'node-pg-migrate';
 import { messageOf } from '../../telemetry/error-message.js';
 import { writingSettings } from '../frame/settings.js';
-import {
-  type Direction,
-  type MigrationFile,
-  hasStatement,
-  readMigrationFile,
-} from './migration-file.js';
+import { type Direction, type MigrationFile, hasStatement, readMigrationFile } from './migration-file.js';
 import { MigrationFault } from './migration-fault.js';
 import type { RunProgress } from './run-progress.js';
 

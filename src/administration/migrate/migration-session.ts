@@ -2,12 +2,7 @@ import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { ConnectionSettings } from '../../database/connection-settings.js';
 import { Session } from '../../database/session.js';
 import { UnknownCommit, commit } from '../frame/commit.js';
-import {
-  APPLICATION,
-  CONNECTION_LIMIT_MS,
-  assertSupported,
-  checkedConnectionString,
-} from '../frame/connect.js';
+import { APPLICATION, CONNECTION_LIMIT_MS, assertSupported, checkedConnectionString } from '../frame/connect.js';
 import { unusableDatabase } from '../frame/connection-advice.js';
 import { SESSION_SETTINGS } from './migration-loader.js';
 

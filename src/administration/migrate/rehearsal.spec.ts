@@ -6,8 +6,7 @@ const database = await createDatabase();
 const address = { DATABASE_URL: database.url };
 afterAll(() => database.drop());
 
-const NO_END =
-  /^The rehearsal came to no end, and nothing was changed: .*\. If others write meanwhile, choose/;
+const NO_END = /^The rehearsal came to no end, and nothing was changed: .*\. If others write meanwhile, choose/;
 
 describe('a rehearsal whose work fails', () => {
   it('gives an error of the program as it is', async () => {

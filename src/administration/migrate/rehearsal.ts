@@ -52,10 +52,7 @@ class GaveWay extends Error {}
  * Looks at the database as it will be after the pending files. Work must not write: where no file is pending, it gets a
  * transaction that only reads.
  */
-export async function withRehearsal<T>(
-  work: Work<T>,
-  address: DatabaseAddress = process.env,
-): Promise<T> {
+export async function withRehearsal<T>(work: Work<T>, address: DatabaseAddress = process.env): Promise<T> {
   await assertFiles();
   const { pending } = await withReading(readState, address);
   if (pending.length === 0) return withReading(work, address);
@@ -76,10 +73,7 @@ function rehearseFiles(session: Client): Promise<void> {
 }
 
 /** Runs work in a transaction that may write, gives way to others, and is rolled back. */
-export async function rehearse<T>(
-  work: Work<T>,
-  address: DatabaseAddress = process.env,
-): Promise<T> {
+export async function rehearse<T>(work: Work<T>, address: DatabaseAddress = process.env): Promise<T> {
   try {
     return await withReading((watcher) => {
       const watched = watchedBy(watcher, work);

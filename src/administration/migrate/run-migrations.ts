@@ -40,19 +40,14 @@ function ignore(): void {
 
 /** Applies the files that are pending. Gives their names. */
 export function applyPending(address: DatabaseAddress = process.env): Promise<readonly string[]> {
-  return inOwnSession(address, (session, progress) =>
-    runFiles({ session, direction: 'up' }, progress),
-  );
+  return inOwnSession(address, (session, progress) => runFiles({ session, direction: 'up' }, progress));
 }
 
 /**
  * Undoes these files in this order, but for those that somebody has undone meanwhile. Gives the others.
  * @throws AdministrationError, with nothing undone, if they are no longer the last ones
  */
-export function undo(
-  names: readonly string[],
-  address: DatabaseAddress = process.env,
-): Promise<readonly string[]> {
+export function undo(names: readonly string[], address: DatabaseAddress = process.env): Promise<readonly string[]> {
   return inOwnSession(address, async (session, progress) => {
     const { applied } = await readState(session);
     const remaining = names.filter((name) => applied.includes(name));

@@ -6,13 +6,7 @@ import type { Issuer, UndecidedReason } from '../issuers/issuer.js';
 import { IssuersService } from '../issuers/issuers.service.js';
 import type { KeySet } from '../issuers/key-set.js';
 import { CLOCK_SKEW_SECONDS } from '../issuers/verify-token.js';
-import {
-  type RefusalReason,
-  type Refused,
-  type TokenVerdict,
-  refused,
-  undecided,
-} from '../verdict.js';
+import { type RefusalReason, type Refused, type TokenVerdict, refused, undecided } from '../verdict.js';
 import { readAuthorization } from './authorization.js';
 import { hasScope } from './scopes.js';
 import { type DecodedToken, decodeToken, visibleFaultOf } from './token-faults.js';
@@ -85,17 +79,13 @@ export class AccessTokensService {
     return { isSound: true, token: decoding.token };
   }
 
-  private async verifySignature(
-    text: string,
-    { header, claims }: DecodedToken,
-  ): Promise<TokenVerdict> {
+  private async verifySignature(text: string, { header, claims }: DecodedToken): Promise<TokenVerdict> {
     const issuer = this.issuers.get(claims.iss);
     if (!issuer) return refused('issuer');
     this.metrics.tokensVerified.inc();
     const verdict = await issuer.verify(text, header);
     if (verdict.outcome === 'refused') return refused(verdict.reason);
-    if (verdict.outcome === 'undecided')
-      return undecided(verdict.reason, EXPLANATIONS[verdict.reason]);
+    if (verdict.outcome === 'undecided') return undecided(verdict.reason, EXPLANATIONS[verdict.reason]);
     const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
     const token: VerifiedToken = {
       issuer,

@@ -63,17 +63,10 @@ export function visibleFaultOf(
   { header, claims }: DecodedToken,
   configuration: Configuration,
 ): RefusalReason | undefined {
-  return (
-    faultOfHeader(header, configuration) ??
-    faultOfOrigin(claims, configuration) ??
-    faultOfTimes(claims)
-  );
+  return faultOfHeader(header, configuration) ?? faultOfOrigin(claims, configuration) ?? faultOfTimes(claims);
 }
 
-function faultOfHeader(
-  header: TokenHeader,
-  { OAUTH_TOKEN_TYPE }: Configuration,
-): RefusalReason | undefined {
+function faultOfHeader(header: TokenHeader, { OAUTH_TOKEN_TYPE }: Configuration): RefusalReason | undefined {
   const { alg, kid, typ } = header;
   if (!isOneOf(ALGORITHMS, alg)) return 'algorithm';
   // Both change what is signed (RFC 7515 section 4.1.11, RFC 7797)
@@ -84,10 +77,7 @@ function faultOfHeader(
 }
 
 /** Judges who issued a token, for whom, and whether it is an access token at all. */
-function faultOfOrigin(
-  claims: JWTPayload,
-  configuration: Configuration,
-): RefusalReason | undefined {
+function faultOfOrigin(claims: JWTPayload, configuration: Configuration): RefusalReason | undefined {
   const { OAUTH_ISSUER, OAUTH_AUDIENCE, OAUTH_CLIENTS } = configuration;
   if (!isOneOf(OAUTH_ISSUER, claims.iss)) return 'issuer';
   if (OAUTH_AUDIENCE.length > 0 && !isForOneOf(OAUTH_AUDIENCE, claims.aud)) return 'audience';

@@ -69,11 +69,7 @@ it.each([
 it.each([
   {
     what: 'the first end of a key in force',
-    ends: [
-      { expiresInMs: 9_000 },
-      { expiresInMs: 5_000 },
-      { expiresInMs: 8_000, revokedInMs: 6_000 },
-    ],
+    ends: [{ expiresInMs: 9_000 }, { expiresInMs: 5_000 }, { expiresInMs: 8_000, revokedInMs: 6_000 }],
     seconds: '5',
   },
   {
@@ -83,11 +79,7 @@ it.each([
   },
   {
     what: 'no key that has ended',
-    ends: [
-      { expiresInMs: -1_000 },
-      { expiresInMs: 9_000, revokedInMs: -1 },
-      { expiresInMs: 7_000 },
-    ],
+    ends: [{ expiresInMs: -1_000 }, { expiresInMs: 9_000, revokedInMs: -1 }, { expiresInMs: 7_000 }],
     seconds: '7',
   },
   { what: 'nothing, if no key ends', ends: [{}], seconds: '+Inf' },

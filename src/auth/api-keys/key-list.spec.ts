@@ -11,12 +11,9 @@ it('keys are the same after JSON', () => {
 });
 
 const KEY = { keyHash: '00ff', keyId: '1', client: 'c', expiresAtMs: null, revokedAtMs: null };
-it.each([
-  {},
-  [null],
-  [{ ...KEY, keyHash: 1 }],
-  [{ ...KEY, client: undefined }],
-  [{ ...KEY, revokedAtMs: '' }],
-])('keys of another form are refused: %j', (json) => {
-  expect(() => keysFromJson(json)).toThrow('it is damaged');
-});
+it.each([{}, [null], [{ ...KEY, keyHash: 1 }], [{ ...KEY, client: undefined }], [{ ...KEY, revokedAtMs: '' }]])(
+  'keys of another form are refused: %j',
+  (json) => {
+    expect(() => keysFromJson(json)).toThrow('it is damaged');
+  },
+);

@@ -1,12 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { ApiKey } from '../../database/entities.js';
 import type { Caller } from '../../http/request-context.js';
-import {
-  assertObjects,
-  assertText,
-  assertUpperBound,
-  momentToJson,
-} from '../../snapshots/json-form.js';
+import { assertObjects, assertText, assertUpperBound, momentToJson } from '../../snapshots/json-form.js';
 import type { ReadResult } from '../../snapshots/topic.js';
 
 export interface ListedKey extends Caller {

@@ -27,10 +27,7 @@ function start(write: () => Promise<void>): Started {
     },
   };
   const logger = { log: () => undefined, warn: (entry: unknown) => warnings.push(entry) };
-  const keyUse = new KeyUse(
-    sessions as unknown as DatabaseSessions,
-    logger as unknown as ServiceLogger,
-  );
+  const keyUse = new KeyUse(sessions as unknown as DatabaseSessions, logger as unknown as ServiceLogger);
   started.push(keyUse);
   keyUse.onApplicationBootstrap();
   return { keyUse, sessions, warnings };
@@ -54,9 +51,7 @@ it('writes one time after the other, however long a write takes: the sessions ar
 });
 
 it('says once what prevents it, such as a right that is missing, and goes on', async () => {
-  const { keyUse, sessions, warnings } = start(() =>
-    Promise.reject(new Error('permission denied')),
-  );
+  const { keyUse, sessions, warnings } = start(() => Promise.reject(new Error('permission denied')));
   for (let write = 1; write <= 2; write++) {
     keyUse.note(String(write));
     await until(async () => sessions.calls === write);

@@ -108,11 +108,7 @@ export class Issuer {
     return { outcome: 'undecided', reason: 'signing-keys-not-fetched' };
   }
 
-  private async verifyWith(
-    keySet: KeySet,
-    token: string,
-    keyId: string | undefined,
-  ): Promise<IssuerVerdict> {
+  private async verifyWith(keySet: KeySet, token: string, keyId: string | undefined): Promise<IssuerVerdict> {
     const { name, audiences } = this.settings;
     const check = await verifyToken(token, keySet.select, { issuer: name, audiences });
     if (check === 'accepted') return { outcome: 'accepted', keySet };

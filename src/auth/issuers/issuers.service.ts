@@ -1,8 +1,4 @@
-import {
-  Injectable,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Configuration } from '../../configuration/configuration.js';
 import { LastGoodFolder } from '../../snapshots/last-good-folder.js';
 import { Metrics } from '../../telemetry/metrics.js';
@@ -15,12 +11,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
   /** The order is that of OAUTH_ISSUER. */
   readonly all: readonly Issuer[];
 
-  constructor(
-    configuration: Configuration,
-    folder: LastGoodFolder,
-    logger: ServiceLogger,
-    metrics: Metrics,
-  ) {
+  constructor(configuration: Configuration, folder: LastGoodFolder, logger: ServiceLogger, metrics: Metrics) {
     const { OAUTH_ISSUER, OAUTH_AUDIENCE, OAUTH_JWKS_URI, OAUTH_ALLOW_HTTP } = configuration;
     this.all = OAUTH_ISSUER.map((name, index) => {
       const keySetAddress = OAUTH_JWKS_URI[index] || undefined; // an empty entry means discovery
@@ -47,10 +38,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
   get warnings(): readonly string[] {
     return this.all
       .filter(({ signingKeys }) => signingKeys.keySet?.verifyingKeyCount === 0)
-      .map(
-        ({ name }) =>
-          `The issuer ${name} has no key that can verify a token: none of its tokens is accepted.`,
-      );
+      .map(({ name }) => `The issuer ${name} has no key that can verify a token: none of its tokens is accepted.`);
   }
 
   onApplicationBootstrap(): void {
@@ -68,8 +56,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
       labelNames: ['issuer'],
       collect: (gauge) => {
         for (const { name, signingKeys } of this.all)
-          if (signingKeys.state.name !== 'waiting')
-            gauge.set({ issuer: name }, signingKeys.ageSeconds);
+          if (signingKeys.state.name !== 'waiting') gauge.set({ issuer: name }, signingKeys.ageSeconds);
       },
     });
     metrics.addGauge({
@@ -77,8 +64,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
       help: 'Keys of an issuer that can verify a token now',
       labelNames: ['issuer'],
       collect: (gauge) => {
-        for (const { name, signingKeys } of this.all)
-          gauge.set({ issuer: name }, signingKeys.verifyingKeyCount);
+        for (const { name, signingKeys } of this.all) gauge.set({ issuer: name }, signingKeys.verifyingKeyCount);
       },
     });
   }

@@ -27,9 +27,6 @@ it('key ids that are no text are left out', () => {
   expect(keySet.keyIds).toEqual(['a']);
 });
 
-it.each([undefined, null, 7, [], {}, { keys: 'x' }, { keys: [7] }])(
-  '%j is no key set',
-  (document) => {
-    expect(() => new KeySet(document)).toThrow('malformed');
-  },
-);
+it.each([undefined, null, 7, [], {}, { keys: 'x' }, { keys: [7] }])('%j is no key set', (document) => {
+  expect(() => new KeySet(document)).toThrow('malformed');
+});

@@ -47,9 +47,7 @@ it('asks an issuer without metadata, whose key set is configured, once a minute 
   expect(requests).toBe(2); // the two addresses of metadata
   await reader.update();
   expect(requests).toBe(4);
-  expect(lines).toEqual([
-    expect.objectContaining({ level: 'debug', message: expect.stringContaining('no metadata') }),
-  ]);
+  expect(lines).toEqual([expect.objectContaining({ level: 'debug', message: expect.stringContaining('no metadata') })]);
 });
 
 it('asks again with each fetch while metadata are needed, and says nothing itself', async () => {

@@ -9,10 +9,7 @@ const KEY_ID_CHARACTERS = /^[\w.~:/?#@!$&*+,=%()-]+$/;
  * for any other token: its key id is a path or SQL, or it brings a key of its own.
  * @param keySetAddress the address that some issuers name in their tokens
  */
-export function mayBeOfNewKey(
-  header: ProtectedHeaderParameters,
-  keySetAddress: string | undefined,
-): boolean {
+export function mayBeOfNewKey(header: ProtectedHeaderParameters, keySetAddress: string | undefined): boolean {
   const { kid, jku, jwk, x5c, x5u } = header;
   if (jwk !== undefined || x5c !== undefined || x5u !== undefined) return false;
   if (jku !== undefined && jku !== keySetAddress) return false;

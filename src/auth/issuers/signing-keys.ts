@@ -17,8 +17,7 @@ interface FetchedKeys {
 }
 
 export type SigningKeysState =
-  | { readonly name: 'waiting' }
-  | { readonly name: 'restored' | 'current' | 'away'; readonly keys: FetchedKeys };
+  { readonly name: 'waiting' } | { readonly name: 'restored' | 'current' | 'away'; readonly keys: FetchedKeys };
 
 /**
  * The signing keys of one issuer. Whoever fetches or restores keys says so by one of the three methods at the end.

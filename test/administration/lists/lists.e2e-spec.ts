@@ -5,12 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
 import { changesFrom, readListFile } from '../../../src/administration/lists/list-file.js';
-import {
-  CODE_LISTS,
-  COMMUNICATION_CODES,
-  type List,
-  readRows,
-} from '../../../src/administration/lists/list-tables.js';
+import { CODE_LISTS, COMMUNICATION_CODES, type List, readRows } from '../../../src/administration/lists/list-tables.js';
 import { migrationText } from '../../../src/administration/lists/migration-text.js';
 import type { Outcome } from '../../support/program.js';
 import { NAMES } from '../../support/program-copy.js';
@@ -237,16 +232,11 @@ describe('migrate new --from', () => {
       `insert into communication_code values ('T', 'A', 'x', '2027-01-01Z', null),
          ('T', 'B', 'x', null, '2028-01-01Z')`,
     );
-    const text =
-      'description;valid_until;code;code_type\r\ny;;A;T\r\n;;;\r\n ; ;;\r\ny;;B;T\r\nz;;C;T\r\n';
+    const text = 'description;valid_until;code;code_type\r\ny;;A;T\r\n;;;\r\n ; ;;\r\ny;;B;T\r\nz;;C;T\r\n';
     const { changes } = await compared(text);
     const row = (code: string, description: string, valid_from: string) =>
       expect.objectContaining({ code, description, valid_from, valid_until: '' });
-    expect(changes.after).toEqual([
-      row('A', 'y', '2027-01-01T00:00:00Z'),
-      row('B', 'y', ''),
-      row('C', 'z', ''),
-    ]);
+    expect(changes.after).toEqual([row('A', 'y', '2027-01-01T00:00:00Z'), row('B', 'y', ''), row('C', 'z', '')]);
     // The moment that stays counts for the one that is written
     const early = 'code_type,code,description,valid_until\nT,A,y,2026-01-01T00:00:00Z';
     await expect(compared(early)).rejects.toThrow('line 2: valid_until is not after valid_from');

@@ -41,21 +41,15 @@ const row = (code: string, more: Row = {}): Row => ({
 });
 
 it('reads 40 rows of Excel, which leaves out empty last cells after its first block of 16 rows', async () => {
-  const lines = Array.from({ length: 40 }, (_, index) =>
-    index < 16 ? `T;C${index};D;;` : `T;C${index};D`,
-  );
+  const lines = Array.from({ length: 40 }, (_, index) => (index < 16 ? `T;C${index};D;;` : `T;C${index};D`));
   const text = ['code_type;code;description;valid_from;valid_until', ...lines, ''].join('\r\n');
   const rows = await rowsOf(BYTE_ORDER_MARK + text);
   expect(rows).toEqual(lines.map((_line, index) => row(`C${index}`)));
 });
 
 it('takes a last moment that is left out for none, also where the row had one', async () => {
-  await database.query(
-    `insert into communication_code values ('T', 'C', 'D', null, '2030-01-01Z')`,
-  );
-  expect(await rowsOf('code_type,code,description,valid_from,valid_until\nT,C,D')).toEqual([
-    row('C'),
-  ]);
+  await database.query(`insert into communication_code values ('T', 'C', 'D', null, '2030-01-01Z')`);
+  expect(await rowsOf('code_type,code,description,valid_from,valid_until\nT,C,D')).toEqual([row('C')]);
 });
 
 it.each([
@@ -88,9 +82,7 @@ it('reads semicolons, quotes and commas by the header, whatever the cells hold',
 });
 
 it('leaves moments whose column was cleared with its name', async () => {
-  await database.query(
-    `insert into communication_code values ('T', 'C', 'D', '2027-01-01Z', '2030-01-01Z')`,
-  );
+  await database.query(`insert into communication_code values ('T', 'C', 'D', '2027-01-01Z', '2030-01-01Z')`);
   const text = 'code_type,code,description,,\r\nT,C,New,,\r\n';
   const moments = { valid_from: '2027-01-01T00:00:00Z', valid_until: '2030-01-01T00:00:00Z' };
   expect(await rowsOf(text)).toEqual([row('C', { description: 'New', ...moments })]);
@@ -175,9 +167,7 @@ it.each([
 
 it('names the line on which a record begins, behind cells with line breaks and empty lines', async () => {
   const text = `${HEADER}\r\nT,A,"1\r\n2\r\n\r\n3"\r\nT,,D\r\n`;
-  expect(await refusalOf(text)).toMatch(
-    /^line 3: description is .*\nline 7: code is ""\. .*\nNothing/,
-  );
+  expect(await refusalOf(text)).toMatch(/^line 3: description is .*\nline 7: code is ""\. .*\nNothing/);
 });
 
 it('names every row of a column whose cells were cleared, up to 20', async () => {

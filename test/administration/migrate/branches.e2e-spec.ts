@@ -1,13 +1,6 @@
 // Several people, with branches of one repository, one shared database and one of production.
 import { execFileSync } from 'node:child_process';
-import {
-  appendFileSync,
-  chmodSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, chmodSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type TestDatabase, createDatabase } from '../../support/database.js';
@@ -93,19 +86,13 @@ async function newAt(subject: string, time: string): Promise<Outcome> {
 /** Commits a new file that adds a list. Gives its name. */
 async function addList(list: string, writtenAt = FIRST_DAY): Promise<string> {
   const name = await newFile({ subject: `add_${list}`, writtenAt });
-  copy.add(
-    name,
-    `insert into code_list (name) values ('${list}');`,
-    `delete from code_list where name = '${list}';`,
-  );
+  copy.add(name, `insert into code_list (name) values ('${list}');`, `delete from code_list where name = '${list}';`);
   commit(`Add ${list}`);
   return name;
 }
 
 async function listsOf(database: TestDatabase): Promise<unknown[]> {
-  const rows = await database.query(
-    `select name from code_list where name in ('theirs', 'ours') order by name`,
-  );
+  const rows = await database.query(`select name from code_list where name in ('theirs', 'ours') order by name`);
   return rows.map(({ name }) => name as unknown);
 }
 
@@ -153,9 +140,7 @@ it('a file that is reverted and written again under the same subject runs', asyn
   copy.add(again, `insert into code_list (name) values ('theirs');`, 'select 1;');
   expect(await migrate(database, 'up')).toMatchObject({
     status: 0,
-    stdout: expect.stringMatching(
-      new RegExp(`^applied  ${again}\nApplied, but .*${reverted}\\.sql\n$`),
-    ),
+    stdout: expect.stringMatching(new RegExp(`^applied  ${again}\nApplied, but .*${reverted}\\.sql\n$`)),
   });
   expect(await listsOf(database)).toEqual(['ours', 'theirs']);
 });

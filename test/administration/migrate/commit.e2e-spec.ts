@@ -12,11 +12,7 @@ import { until } from '../../support/until.js';
 
 const { copy, database } = await testCopy();
 // The limit that people wait for is 20 s. No COMMIT of this copy is meant to get its answer
-edit(
-  join(copy.folder, 'dist/administration/frame/commit.js'),
-  /LIMIT_MS = [\d_]+/g,
-  'LIMIT_MS = 100',
-);
+edit(join(copy.folder, 'dist/administration/frame/commit.js'), /LIMIT_MS = [\d_]+/g, 'LIMIT_MS = 100');
 
 const UNKNOWN = new RegExp(
   [

@@ -65,9 +65,7 @@ describe('migrate drift', () => {
     copy.add('0101_make', 'create table made (x int);', 'drop table made;');
     await up();
     await copy.run('keys', 'issue', '--client', 'c');
-    await database.query(
-      `update code_list_value set value = 'Flatbed' where value = 'FlatBed'; select pg_sleep(0.01)`,
-    );
+    await database.query(`update code_list_value set value = 'Flatbed' where value = 'FlatBed'; select pg_sleep(0.01)`);
     await database.query(
       `begin; set local application_name = 'order-lookup-keys';
        set local order_lookup.person = 'Grace'; set local order_lookup.migration = '0100_add';
@@ -77,8 +75,7 @@ describe('migrate drift', () => {
     expect(outcome).toMatchObject({ status: 2, stderr: '' });
     const [update = '', insert = '', ...others] = outcome.stdout.split('\n');
     expect(update).toMatch(new RegExp(`^${TIME}  postgres \\(tests\\)  UPDATE code_list_value `));
-    const row = (value: string): string =>
-      `{"value": "${value}", "position": 2, "code_list": "equipmentType"}`;
+    const row = (value: string): string => `{"value": "${value}", "position": 2, "code_list": "equipmentType"}`;
     expect(update).toContain(`${row('FlatBed')} → ${row('Flatbed')}`);
     expect(insert).toMatch(
       new RegExp(
@@ -131,9 +128,7 @@ describe('migrate drift', () => {
     const { status, stdout } = await migrate('drift');
     expect(status).toBe(2);
     expect(stdout.split('\n')).toEqual([
-      expect.stringMatching(
-        /^trigger record_delete of code_list is missing\. As the owner: drop trigger/,
-      ),
+      expect.stringMatching(/^trigger record_delete of code_list is missing\. As the owner: drop trigger/),
       expect.stringMatching(/^trigger record_insert of code_list is switched off\. /),
       '',
     ]);

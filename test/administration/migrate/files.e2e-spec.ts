@@ -94,8 +94,7 @@ describe('a file that PostgreSQL refuses changes nothing, in plan and in up', ()
       kind: 'a wrong row',
       up: `insert into code_list (name) values ('good');
        insert into code_list_value (code_list, value) values ('good', ' padded');`,
-      message:
-        /^0100_x\.sql: .*"code_list_value_is_clean_text_of_256_characters"\n {2}Failing row .*$/,
+      message: /^0100_x\.sql: .*"code_list_value_is_clean_text_of_256_characters"\n {2}Failing row .*$/,
     },
     {
       kind: '10 MB of rows, the last of which is wrong',
@@ -134,9 +133,7 @@ describe('a file that PostgreSQL refuses changes nothing, in plan and in up', ()
     { where: 'behind emoji', text: `-- Up Migration\nselect '${'😀'.repeat(60)}';\n\nselec 2;` },
   ])('and the line is right $where', async ({ text }) => {
     copy.write('0100_x', text);
-    await expect(applyPending()).rejects.toThrow(
-      '0100_x.sql, line 4: syntax error at or near "selec"',
-    );
+    await expect(applyPending()).rejects.toThrow('0100_x.sql, line 4: syntax error at or near "selec"');
   });
 });
 

@@ -310,8 +310,7 @@ describe('migrate plan sees what the service would see:', () => {
   const CODES = '! the service would not serve the codes: ';
   const KEYS = '! callers will be refused: the service could not read its keys: ';
   const LOST = '! callers will be refused: keys of Acme';
-  const OBJECT =
-    '! trigger record_update of communication_code is missing, and the service relies on it';
+  const OBJECT = '! trigger record_update of communication_code is missing, and the service relies on it';
   const TO_SERVICE = 'from order_lookup_service;';
   it.each([
     { sql: 'truncate api_key;', said: `${LOST}, Other\n` },

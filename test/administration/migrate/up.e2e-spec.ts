@@ -107,22 +107,14 @@ describe('migrate up', () => {
   it('says what it did before it failed; files have sessions of their own and unusual forms', async () => {
     copy.add('0100_spoil', SPOIL, SPOIL);
     copy.add('0101_look', LOOK, LOOK);
-    copy.write(
-      '0102_windows',
-      '\ufeff-- Up Migration\r\ncreate table x ();\r\n-- Down Migration\r\ndrop table x',
-    );
-    copy.add(
-      '0103_save',
-      'set constraints all immediate; create table y (); set role pg_monitor;',
-      'drop table y;',
-    );
+    copy.write('0102_windows', '\ufeff-- Up Migration\r\ncreate table x ();\r\n-- Down Migration\r\ndrop table x');
+    copy.add('0103_save', 'set constraints all immediate; create table y (); set role pg_monitor;', 'drop table y;');
     expect(await migrate('plan')).toMatchObject(GOOD);
     copy.add('0104_fail', 'select 1 / 0;');
     expect(await migrate('up')).toEqual({
       status: 1,
       stdout: '',
-      stderr:
-        '0104_fail.sql: division by zero\nDone in this run: 0100_spoil, 0101_look, 0102_windows, 0103_save.\n',
+      stderr: '0104_fail.sql: division by zero\nDone in this run: 0100_spoil, 0101_look, 0102_windows, 0103_save.\n',
     });
     copy.add('0104_fail', 'select 1;', 'select 1;');
     copy.add('0098_early', 'select 1;', 'select 1;');
@@ -157,8 +149,7 @@ describe('migrate up', () => {
     const empty = await createDatabase({ migrated: false });
     await empty.query(READABLE);
     copy.environment = { DATABASE_URL: empty.url };
-    for (const name of NAMES)
-      copy.write(name, textOf(`migrations/${name}.sql`).replaceAll('\n', '\r\n'));
+    for (const name of NAMES) copy.write(name, textOf(`migrations/${name}.sql`).replaceAll('\n', '\r\n'));
     expect(await migrate('up')).toMatchObject(GOOD);
     const functions = `select proname from pg_proc
       where pronamespace = 'public'::regnamespace and strpos(prosrc, chr(13)) > 0`;
@@ -231,32 +222,27 @@ describe('migrate down', () => {
     { answer: 'Yes', status: 0 },
     { answer: 'n', status: 1 },
     { answer: '', status: 1 },
-  ])(
-    'asks at a terminal, where the answer "$answer" ends with $status',
-    async ({ answer, status }) => {
-      copy.add('0100_value', VALUE.up, VALUE.down);
-      expect(await migrate('up')).toMatchObject(GOOD);
-      const outcome = await runLocally({
-        program: 'dist/migrate.js',
-        words: ['down'],
-        environment: copy.environment,
-        folder: copy.folder,
-        input: `${answer}\n`,
-        isTerminal: true,
-      });
-      expect(outcome.stdout).toContain('Undo this? (yes or no) ');
-      expect(outcome.status).toBe(status);
-      expect(await applied()).toEqual(status === 0 ? NAMES : [...NAMES, '0100_value']);
-      if (status !== 0) expect(await migrate('down --yes')).toMatchObject(GOOD);
-    },
-  );
+  ])('asks at a terminal, where the answer "$answer" ends with $status', async ({ answer, status }) => {
+    copy.add('0100_value', VALUE.up, VALUE.down);
+    expect(await migrate('up')).toMatchObject(GOOD);
+    const outcome = await runLocally({
+      program: 'dist/migrate.js',
+      words: ['down'],
+      environment: copy.environment,
+      folder: copy.folder,
+      input: `${answer}\n`,
+      isTerminal: true,
+    });
+    expect(outcome.stdout).toContain('Undo this? (yes or no) ');
+    expect(outcome.status).toBe(status);
+    expect(await applied()).toEqual(status === 0 ? NAMES : [...NAMES, '0100_value']);
+    if (status !== 0) expect(await migrate('down --yes')).toMatchObject(GOOD);
+  });
 
   it('refuses a file without a way back', async () => {
     copy.add('0100_add', 'create table added ();');
     expect(await migrate('up')).toMatchObject(GOOD);
-    expect((await migrate('down --yes')).stderr).toBe(
-      '0100_add.sql has no statement on the way down.\n',
-    );
+    expect((await migrate('down --yes')).stderr).toBe('0100_add.sql has no statement on the way down.\n');
     copy.add('0100_add', 'create table added ();', 'drop table added;');
     expect(await migrate('down --yes')).toMatchObject(GOOD);
   });

@@ -7,9 +7,7 @@ afterAll(() => database.drop());
 
 /** Writes as a migration does: with its row in pgmigrations. */
 const migrate = (name: string, sql: string) =>
-  database.query(
-    `begin; ${sql}; insert into pgmigrations (name, run_on) values ('${name}', now()); commit`,
-  );
+  database.query(`begin; ${sql}; insert into pgmigrations (name, run_on) values ('${name}', now()); commit`);
 
 it('is refused where a migration has since written the key that a row had before', async () => {
   await migrate('0100_first', `insert into communication_code values ('T', 'old', 'first')`);

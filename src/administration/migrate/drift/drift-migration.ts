@@ -14,10 +14,7 @@ import { CODE_TABLES, type DriftingChange, readDrift } from './recorded-drift.js
  * migration has written the same row. Changes of keys are left out: the record lacks their hashes, so nobody can write
  * them.
  */
-export async function driftMigration(
-  client: Client,
-  sinceTime: string | undefined,
-): Promise<string> {
+export async function driftMigration(client: Client, sinceTime: string | undefined): Promise<string> {
   const drift = await readDrift(client, { sinceTime });
   const changes = [];
   for (const table of CODE_TABLES) {
@@ -36,11 +33,7 @@ export async function driftMigration(
  * its last change by hand left it, and where its former key is free: otherwise a migration has written there since, and
  * what it wrote would be overwritten.
  */
-function rowsBefore(
-  table: Table,
-  present: readonly Row[],
-  drift: readonly DriftingChange[],
-): Row[] {
+function rowsBefore(table: Table, present: readonly Row[], drift: readonly DriftingChange[]): Row[] {
   const rows = new Map(present.map((row) => [keyOf(table, row), row]));
   for (const { line, before, after } of drift.toReversed()) {
     if (after !== null) {

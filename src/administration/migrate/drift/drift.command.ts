@@ -34,8 +34,7 @@ async function showDrift(client: Client, sinceTime: string | undefined): Promise
   const changes = await changeLines(client, sinceTime);
   const objects = await objectLines(client);
   const lines = [...changes, ...objects];
-  if (lines.length === 0)
-    return { text: 'Only migrations and the key commands changed something.' };
+  if (lines.length === 0) return { text: 'Only migrations and the key commands changed something.' };
   return { text: lines.join('\n'), status: 2 };
 }
 

@@ -29,9 +29,7 @@ export const CODE_TABLES: readonly Table[] = [
 ];
 
 const RECORDED_TABLES = [...CODE_TABLES, { name: 'api_key', key: ['id'] }];
-const KEYS_OF_TABLES = RECORDED_TABLES.map(
-  ({ name, key }) => `('${name}', array['${key.join("', '")}'])`,
-);
+const KEYS_OF_TABLES = RECORDED_TABLES.map(({ name, key }) => `('${name}', array['${key.join("', '")}'])`);
 
 /**
  * The changes that are drift, of the last 90 days or since $1. A migration is known by its row of pgmigrations in the
@@ -97,14 +95,8 @@ interface ReadOptions {
 }
 
 /** The drifting changes, in the order in which they were made. */
-export async function readDrift(
-  client: Client,
-  { sinceTime, limit }: ReadOptions,
-): Promise<DriftingChange[]> {
-  const { rows } = await client.query<DriftingChange>(SHOW_DRIFT, [
-    sinceTime ?? null,
-    limit ?? null,
-  ]);
+export async function readDrift(client: Client, { sinceTime, limit }: ReadOptions): Promise<DriftingChange[]> {
+  const { rows } = await client.query<DriftingChange>(SHOW_DRIFT, [sinceTime ?? null, limit ?? null]);
   return rows;
 }
 

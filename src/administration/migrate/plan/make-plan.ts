@@ -45,9 +45,7 @@ export async function planUp(): Promise<Plan> {
 }
 
 /** @param choose names the files to undo, the first one first */
-export async function planDown(
-  choose: (state: MigrationState) => readonly string[],
-): Promise<Plan> {
+export async function planDown(choose: (state: MigrationState) => readonly string[]): Promise<Plan> {
   await assertFiles();
   const { state, names, views } = await rehearse(async (session, manager) => {
     const present = await readState(session);
@@ -95,10 +93,7 @@ interface Views {
   readonly after: ServiceView;
 }
 
-async function viewsAround(
-  { session, manager }: Connection,
-  runAll: () => Promise<void>,
-): Promise<Views> {
+async function viewsAround({ session, manager }: Connection, runAll: () => Promise<void>): Promise<Views> {
   const nowMs = await readClock(session);
   const before = await readServiceView(session, manager);
   await runAll();

@@ -71,10 +71,7 @@ class ServiceReader {
   }
 }
 
-export async function readServiceView(
-  session: Client,
-  manager: EntityManager,
-): Promise<ServiceView> {
+export async function readServiceView(session: Client, manager: EntityManager): Promise<ServiceView> {
   const reader = new ServiceReader(session);
   const codes = await reader.read({
     read: () => readCodes(manager),

@@ -21,22 +21,19 @@ it.each([
     what: 'a code that differs from another only by case',
     former: inType('standard'),
     added: inType('STANDARD'),
-    warning:
-      'code type "Typ": "STANDARD" differs from "standard" only by case, white space or Unicode form',
+    warning: 'code type "Typ": "STANDARD" differs from "standard" only by case, white space or Unicode form',
   },
   {
     what: 'a code that differs from another only by white space',
     former: inType('Left Message'),
     added: inType('LeftMessage'),
-    warning:
-      'code type "Typ": "LeftMessage" differs from "Left Message" only by case, white space or Unicode form',
+    warning: 'code type "Typ": "LeftMessage" differs from "Left Message" only by case, white space or Unicode form',
   },
   {
     what: 'a code that differs from another only by its Unicode form',
     former: inType('caf\u00e9'),
     added: inType('cafe\u0301'),
-    warning:
-      'code type "Typ": "cafe\u0301" differs from "caf\u00e9" only by case, white space or Unicode form',
+    warning: 'code type "Typ": "cafe\u0301" differs from "caf\u00e9" only by case, white space or Unicode form',
   },
   {
     what: 'a type that differs from another only by case',
@@ -65,7 +62,5 @@ it.each([
 
 it('says nothing of codes that are alike in two types', () => {
   const before = rowsOf(inType('A'));
-  expect(warningsOf(before, rowsOf([...inType('A'), { codeType: 'Other', code: 'a' }]))).toEqual(
-    [],
-  );
+  expect(warningsOf(before, rowsOf([...inType('A'), { codeType: 'Other', code: 'a' }]))).toEqual([]);
 });

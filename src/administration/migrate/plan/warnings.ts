@@ -29,14 +29,10 @@ function warningsAbout({ place, name }: Name, twins: readonly Name[]): string[] 
   const subject = `${place}: ${quoted(name)}`;
   const warnings: string[] = [];
   const invisible = invisibleCharactersOf(name);
-  if (invisible.length > 0)
-    warnings.push(`${subject} holds what nobody sees: ${invisible.join(', ')}`);
-  if (looksRewritten(name))
-    warnings.push(`${subject} looks like a number that a spreadsheet rewrote`);
+  if (invisible.length > 0) warnings.push(`${subject} holds what nobody sees: ${invisible.join(', ')}`);
+  if (looksRewritten(name)) warnings.push(`${subject} looks like a number that a spreadsheet rewrote`);
   for (const twin of twins) {
-    warnings.push(
-      `${subject} differs from ${quoted(twin.name)} only by case, white space or Unicode form`,
-    );
+    warnings.push(`${subject} differs from ${quoted(twin.name)} only by case, white space or Unicode form`);
   }
   return warnings;
 }

@@ -33,27 +33,13 @@ describe('an order that is planned', () => {
   const planned = rowsWith({ value: 'A' }, { value: 'X', beginsAt: SOON }, { value: 'B' });
 
   it('is not new where another value is appended', () => {
-    const after = rowsWith(
-      { value: 'A' },
-      { value: 'X', beginsAt: SOON },
-      { value: 'B' },
-      { value: 'C' },
-    );
-    expect(shown(planned, after)).toEqual([
-      { what: 'C', kind: 'added', at: undefined, withdrawn: false },
-    ]);
+    const after = rowsWith({ value: 'A' }, { value: 'X', beginsAt: SOON }, { value: 'B' }, { value: 'C' });
+    expect(shown(planned, after)).toEqual([{ what: 'C', kind: 'added', at: undefined, withdrawn: false }]);
   });
 
   it('is not withdrawn where a value goes', () => {
-    const before = rowsWith(
-      { value: 'A' },
-      { value: 'X', beginsAt: SOON },
-      { value: 'B' },
-      { value: 'C' },
-    );
-    expect(shown(before, planned)).toEqual([
-      { what: 'C', kind: 'removed', at: undefined, withdrawn: false },
-    ]);
+    const before = rowsWith({ value: 'A' }, { value: 'X', beginsAt: SOON }, { value: 'B' }, { value: 'C' });
+    expect(shown(before, planned)).toEqual([{ what: 'C', kind: 'removed', at: undefined, withdrawn: false }]);
   });
 
   it('is new and withdrawn where it is another one', () => {

@@ -25,11 +25,7 @@ export function changesBetween(before: CodeRows, after: CodeRows, nowMs: number)
 }
 
 /** One of the two may be missing: the property is new, or gone. */
-function changesOfList(
-  formerList: SeenList | undefined,
-  presentList: SeenList | undefined,
-  nowMs: number,
-): Change[] {
+function changesOfList(formerList: SeenList | undefined, presentList: SeenList | undefined, nowMs: number): Change[] {
   const list = presentList ?? formerList;
   if (!list) return [];
   const former = formerList ?? { ...list, entries: [] };

@@ -1,11 +1,7 @@
 import type { Entry, SeenList } from '../seen-lists.js';
 import { type Change, placeOf } from './change.js';
 
-export function descriptionsChanged(
-  list: SeenList,
-  former: readonly Entry[],
-  present: readonly Entry[],
-): Change[] {
+export function descriptionsChanged(list: SeenList, former: readonly Entry[], present: readonly Entry[]): Change[] {
   const formerEntries = new Map(former.map((entry) => [entry.name, entry]));
   const changes: Change[] = [];
   for (const { name, description } of present) {
