@@ -77,7 +77,7 @@ it('finds no fault where there is none, and shows neither key nor token', async 
     'migrations',
     'role',
     'contents',
-    'objects',
+    'triggers',
     'sequences',
     'characters',
     'API key',
@@ -223,15 +223,33 @@ describe('a database that is wrong', () => {
     expect(await examine(other)).toMatch(/^fault {4}contents .*row-level security/m);
   });
 
-  it('has objects that are not what the migrations made, until the remedy is pasted', async () => {
+  it('lacks triggers that follow changes, until the remedy is pasted', async () => {
     const other = await databaseToSpoil();
-    await other.query(`alter table api_key disable trigger record_update; drop trigger record_delete on code_list`);
-    const stdout = await examine(other);
-    expect(stdout).toMatch(
-      /^fault {4}objects .*record_delete of code_list is missing, .*record_update of api_key is switched off/m,
+    const following = await other.query<{ table: string; trigger: string; definition: string }>(
+      `select tgrelid::regclass::text as table, tgname as trigger, pg_get_triggerdef(oid) as definition
+         from pg_trigger where tgname like 'record%' or tgname = 'set_stamps' order by 1, 2`,
     );
+    expect(following).toHaveLength(25);
+    for (const { table, trigger } of following) await other.query(`drop trigger ${trigger} on ${table}`);
+    const stdout = await examine(other);
+    for (const { table, trigger } of following) expect(stdout).toContain(`${trigger} of ${table} is missing`);
     await mend(other, stdout);
-    expect(await examine(other)).toMatch(/^ok {7}objects/m);
+    expect(await examine(other)).toMatch(/^ok {7}triggers/m);
+    const mended = `select pg_get_triggerdef(oid) as definition
+         from pg_trigger where tgname like 'record%' or tgname = 'set_stamps' order by tgrelid::regclass::text, tgname`;
+    expect(await other.query(mended)).toEqual(following.map(({ definition }) => ({ definition })));
+  });
+
+  it.each([
+    { what: 'is off', state: 'disable trigger record_update' },
+    { what: 'does not fire for session_replication_role = replica', state: 'enable trigger record_update' },
+  ])('has a trigger that $what, until the remedy is pasted', async ({ state }) => {
+    const other = await databaseToSpoil();
+    await other.query(`alter table api_key ${state}`);
+    const stdout = await examine(other);
+    expect(stdout).toMatch(/^fault {4}triggers {7}record_update of api_key is switched off$/m);
+    await mend(other, stdout);
+    expect(await examine(other)).toMatch(/^ok {7}triggers/m);
   });
 
   it('has sequences that a move of the tables left behind, until the remedy is pasted', async () => {

@@ -153,7 +153,7 @@ describe('triggers that are switched off', () => {
       words: [],
       environment: world.environmentWith({}),
     });
-    expect(stdout).toMatch(/^fault +objects .*communication_code/m);
+    expect(stdout).toMatch(/^fault +triggers .*communication_code/m);
     await expectServed(); // with the change that has a stamp, the one without came too
   });
 

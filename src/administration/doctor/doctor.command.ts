@@ -12,10 +12,10 @@ import type { Finding } from './finding.js';
 import { type GivenCredentials, readGivenCredentials } from './given-credentials.js';
 import { ISSUER_REMEDY, examineIssuer } from './issuer.js';
 import { examineMigrations } from './migrations.js';
-import { examineObjects } from './objects.js';
 import { type Examination, Report } from './report.js';
 import { ROLE_REMEDY, examineRole } from './role.js';
 import { examineSequences } from './sequences.js';
+import { examineTriggers } from './triggers.js';
 
 interface DatabaseExamination extends Omit<Examination, 'examine'> {
   /** Each has a transaction of its own: an error in one does not end the others. */
@@ -28,7 +28,7 @@ const DATABASE_EXAMINATIONS: readonly DatabaseExamination[] = [
   { subject: 'migrations', needs: 'database', work: examineMigrations },
   { subject: 'role', needs: 'database', work: examineRole, remedy: ROLE_REMEDY, concerns: 'all' },
   { subject: 'contents', needs: 'database', work: examineContents, concerns: 'all' },
-  { subject: 'objects', needs: 'migrations', work: examineObjects },
+  { subject: 'triggers', needs: 'migrations', work: examineTriggers },
   { subject: 'sequences', needs: 'migrations', work: examineSequences },
   { subject: 'characters', needs: 'migrations', work: examineCharacters },
 ];

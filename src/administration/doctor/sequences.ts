@@ -3,7 +3,7 @@
 import type { Client } from 'pg';
 import { type Finding, asOwner, fault, ok } from './finding.js';
 
-/** Those that give a column its numbers, and that this role may read: `objects` names the others. */
+/** Those that give a column its numbers, and that this role may read. */
 const SEQUENCES = `
   select
     sequence.relname as name,

@@ -3,7 +3,7 @@ import { readCodes } from '../../lookups/read-codes.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { command, typed } from '../frame/command.js';
 import { withReading } from '../frame/connect.js';
-import { countAllDrift } from './drift/drift.command.js';
+import { countDrift } from './drift/recorded-drift.js';
 import { describeMissing, readState } from './migration-state.js';
 import { applyPending } from './run-migrations.js';
 
@@ -50,10 +50,9 @@ async function remarkOnCodes(): Promise<string[]> {
 }
 
 async function remarkOnDrift(): Promise<string[]> {
-  const count = await withReading(countAllDrift);
+  const count = await withReading((session) => countDrift(session));
   if (count === 0) return [];
-  const what = 'a change by hand, or an object that is not what the migrations made';
-  return [`There is drift (${count}): ${what}. See: ${typed('migrate', 'drift')}`];
+  return [`There is drift (${count}): a change by hand. See: ${typed('migrate', 'drift')}`];
 }
 
 function withFullStop(text: string): string {

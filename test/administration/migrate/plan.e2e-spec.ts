@@ -310,7 +310,6 @@ describe('migrate plan sees what the service would see:', () => {
   const CODES = '! the service would not serve the codes: ';
   const KEYS = '! callers will be refused: the service could not read its keys: ';
   const LOST = '! callers will be refused: keys of Acme';
-  const OBJECT = '! trigger record_update of communication_code is missing, and the service relies on it';
   const TO_SERVICE = 'from order_lookup_service;';
   it.each([
     { sql: 'truncate api_key;', said: `${LOST}, Other\n` },
@@ -319,7 +318,6 @@ describe('migrate plan sees what the service would see:', () => {
       said: `${KEYS}relation "public.api_key" does not exist`,
     },
     { sql: 'drop table communication_code;', said: `${CODES}relation ` },
-    { sql: 'drop trigger record_update on communication_code;', said: `${OBJECT}\n` },
     { sql: `revoke select on api_key ${TO_SERVICE}`, said: `${KEYS}permission denied` },
     { sql: `revoke select on communication_code ${TO_SERVICE}`, said: `${CODES}permission denied` },
     { sql: `revoke select on revision ${TO_SERVICE}`, said: `${KEYS}permission denied` },

@@ -1,10 +1,8 @@
 import type { Client } from 'pg';
-import { objectFaults } from '../../../database/objects.js';
 import { type Outcome, TEXT, command } from '../../frame/command.js';
 import { withReading } from '../../frame/connect.js';
 import { momentOf } from '../../frame/time.js';
 import { createMigration } from '../create-migration.js';
-import { readState } from '../migration-state.js';
 import { withRehearsal } from '../rehearsal.js';
 import { driftMigration } from './drift-migration.js';
 import { countDrift, readDrift } from './recorded-drift.js';
@@ -13,8 +11,7 @@ import { countDrift, readDrift } from './recorded-drift.js';
 const MAX_SHOWN_CHANGES = 1_000;
 
 const SUMMARY = `shows what was changed by anything but migrations and the key commands since DATE (90 days ago), and by
-      whom, until a migration has written the same rows; and objects that are not what the migrations made, with the
-      statements that mend them. Status 2 where there is something. With --to-migration it writes the migration that
+      whom, until a migration has written the same rows. Status 2 where there is something. With --to-migration it writes the migration that
       these changes should have been`;
 
 export const drift = command({
@@ -31,18 +28,9 @@ export const drift = command({
 });
 
 async function showDrift(client: Client, sinceTime: string | undefined): Promise<Outcome> {
-  const changes = await changeLines(client, sinceTime);
-  const objects = await objectLines(client);
-  const lines = [...changes, ...objects];
+  const lines = await changeLines(client, sinceTime);
   if (lines.length === 0) return { text: 'Only migrations and the key commands changed something.' };
   return { text: lines.join('\n'), status: 2 };
-}
-
-/** How many changes and objects `drift` would show. PostgreSQL counts the changes, however many there are. */
-export async function countAllDrift(client: Client): Promise<number> {
-  const changes = await countDrift(client);
-  const objects = await objectLines(client);
-  return changes + objects.length;
 }
 
 async function changeLines(client: Client, sinceTime: string | undefined): Promise<string[]> {
@@ -53,12 +41,4 @@ async function changeLines(client: Client, sinceTime: string | undefined): Promi
     if (others > 0) lines.push(`… and ${others} later changes. To see them: --since`);
   }
   return lines;
-}
-
-/** Of objects nothing is said where files that are not here may have made others. */
-async function objectLines(client: Client): Promise<string[]> {
-  const { missing } = await readState(client);
-  if (missing.length > 0) return [];
-  const faults = await objectFaults(client);
-  return faults.map(({ name, fault, remedy }) => `${name} ${fault}. As the owner: ${remedy}`);
 }

@@ -100,6 +100,7 @@ export async function readDrift(client: Client, { sinceTime, limit }: ReadOption
   return rows;
 }
 
+/** PostgreSQL counts the changes, however many there are. */
 export async function countDrift(client: Client, sinceTime?: string): Promise<number> {
   const { rows } = await client.query<{ count: number }>(COUNT_DRIFT, [sinceTime ?? null]);
   return rows[0]?.count ?? 0;

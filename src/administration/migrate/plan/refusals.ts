@@ -2,12 +2,10 @@ import type { ServiceView } from './service-view.js';
 
 /**
  * What the service or callers would be refused afterwards, as sentences. What the service would not read is one also if
- * that was so before: then the plan could not compare what callers see, so it must not say that nothing breaks. An
- * object that was wrong before is not: the plan's files did not do it, and `drift` names it.
+ * that was so before: then the plan could not compare what callers see, so it must not say that nothing breaks.
  */
 export function refusalsAfter(before: ServiceView, after: ServiceView): string[] {
   const refusals = [...after.refusals];
-  refusals.push(...after.objects.filter((fault) => !before.objects.includes(fault)));
   const clients = clientsOfLostKeys(before, after);
   if (clients.length > 0) {
     refusals.push(`callers will be refused: keys of ${clients.join(', ')}`);

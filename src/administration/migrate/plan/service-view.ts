@@ -3,7 +3,6 @@
 // role of the service reads with its own rights.
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
-import { objectFaults } from '../../../database/objects.js';
 import { SETTINGS } from '../../../database/session.js';
 import type { CodeRows } from '../../../lookups/code-rows.js';
 import { readCodes } from '../../../lookups/read-codes.js';
@@ -13,8 +12,6 @@ export interface ServiceView {
   readonly codes: CodeRows;
   /** The keys that are in force now, and those that are in 30 days: a key may stand here twice. */
   readonly keys: readonly KeyInForce[];
-  /** A sentence for each object that is not what the migrations of this release make. */
-  readonly objects: readonly string[];
   /** Why the service would not serve something, or refuse callers. */
   readonly refusals: readonly string[];
 }
@@ -83,11 +80,5 @@ export async function readServiceView(session: Client, manager: EntityManager): 
     instead: [],
     refusal: 'callers will be refused: the service could not read its keys',
   });
-  const faults = await reader.read({
-    read: () => objectFaults(session),
-    instead: [],
-    refusal: 'the objects cannot be read',
-  });
-  const objects = faults.map(({ name, fault }) => `${name} ${fault}, and the service relies on it`);
-  return { codes, keys, objects, refusals: reader.refusals };
+  return { codes, keys, refusals: reader.refusals };
 }
