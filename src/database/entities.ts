@@ -3,17 +3,16 @@ import { Column, Entity, PrimaryColumn, type ValueTransformer } from 'typeorm';
 // The tables that the service reads. It never writes to them.
 
 /**
- * A timestamptz as milliseconds since the epoch. It comes as a Date from a table, and as a text from the record of
- * changes, which holds rows as JSON.
+ * A timestamptz as milliseconds since the epoch.
  * @param absentMs stands for null
  */
 function momentOr(absentMs: number): ValueTransformer {
   return {
-    from(value: Date | string | number | null): number {
+    from(value: Date | number | null): number {
       if (value === null) return absentMs;
       // pg gives a number for `infinity` alone, which the constraints of the tables prevent
       if (typeof value === 'number') return value;
-      const momentMs = new Date(value).getTime();
+      const momentMs = value.getTime();
       if (Number.isNaN(momentMs)) throw new RangeError('a moment is not in the years 1 to 9999');
       return momentMs;
     },

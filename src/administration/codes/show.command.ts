@@ -6,14 +6,13 @@ import { lockTables, readCodes } from '../../lookups/read-codes.js';
 import { TEXT, command, refuse } from '../frame/command.js';
 import { withReading } from '../frame/connect.js';
 import { momentOf } from '../frame/time.js';
-import { readPast } from './read-past.js';
 
 const OPERATIONS = [...AREAS, 'order-scheduling'] as const;
 type Operation = (typeof OPERATIONS)[number];
 
 export const show = command({
   usage: `[--at TIME] [--area ${OPERATIONS.join('|')}]`,
-  summary: 'prints the answer of now, or of a moment past or future, such as 2027-01-01T00:00:00Z or 2027-01-01',
+  summary: 'prints the answer of now, or of a later time, such as 2027-01-01T00:00:00Z or 2027-01-01',
   options: { at: TEXT, area: TEXT },
   run: async ({ at, area }) => {
     const operation = OPERATIONS.find((known) => known === area);
@@ -27,18 +26,17 @@ export const show = command({
   },
 });
 
-/**
- * The answers of a moment; without one, of now. By the clock of the database it is past, or what is committed now tells
- * of it.
- *
- * The tables of codes are locked against TRUNCATE, which an older snapshot would take for an empty table. The record of
- * changes is not: where it was emptied meanwhile, it seems to begin now, and the moment is refused.
- */
+/** The answers of now, or of a later time, from what is committed now. */
 async function snapshotAt(manager: EntityManager, momentMs: number | undefined): Promise<CodesSnapshot> {
-  await lockTables(manager); // before the transaction has its snapshot, which its first query takes
+  await lockTables(manager); // before the transaction has its snapshot, to which a TRUNCATE would look like an empty table
   const nowMs = await readClock(manager);
-  const isPast = momentMs !== undefined && momentMs < nowMs;
-  const rows = isPast ? await pastRows(manager, momentMs) : await presentRows(manager);
+  if (momentMs !== undefined && momentMs < nowMs) {
+    refuse(
+      `--at is past: by the clock of the database it is ${new Date(nowMs).toISOString()}. ` +
+        'What was answered before is told by the changes since: select * from change_history order by id;',
+    );
+  }
+  const rows = await readServableCodes(manager);
   return new CodesSnapshot(new CodeIndex(rows), momentMs ?? nowMs);
 }
 
@@ -48,20 +46,7 @@ async function readClock(manager: EntityManager): Promise<number> {
   return row.now.getTime();
 }
 
-async function pastRows(manager: EntityManager, momentMs: number): Promise<CodeRows> {
-  try {
-    return await readPast(manager, momentMs);
-  } catch (error) {
-    if (!(error instanceof UnservableRows)) throw error;
-    const moment = new Date(momentMs).toISOString();
-    return refuse(
-      `The content of ${moment} could not be served: ${error.message}. ` +
-        'Callers got the answers of the content before it.',
-    );
-  }
-}
-
-async function presentRows(manager: EntityManager): Promise<CodeRows> {
+async function readServableCodes(manager: EntityManager): Promise<CodeRows> {
   try {
     return await readCodes(manager);
   } catch (error) {
