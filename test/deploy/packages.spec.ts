@@ -1,4 +1,4 @@
-// What stands in package.json and what has to agree with it: Node.js, dependencies, the version, the bill of materials.
+// What stands in package.json and what has to agree with it: Node.js, dependencies, the version.
 import { readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { expect, it } from '@jest/globals';
@@ -7,8 +7,6 @@ import { PROJECT, shell, textOf } from '../support/program.js';
 
 interface LockedPackage {
   readonly version: string;
-  readonly dev?: true;
-  readonly devOptional?: true;
   readonly hasInstallScript?: true;
 }
 type Texts = Record<string, string>;
@@ -93,14 +91,4 @@ it('the version stands in the lock file, the image, the manifests, the README an
   expect(lock.version).toBe(version);
   const check = await shell('node scripts/set-version.mjs --check', PROJECT, {});
   expect(check).toEqual({ status: 0, stdout: '', stderr: '' });
-});
-
-it('npm run sbom lists every package of the lock file that the image installs, and no other', async () => {
-  const { stdout } = await shell('npm run --silent sbom', PROJECT, {});
-  const bill = JSON.parse(stdout) as { components: { name: string; version: string }[] };
-  const installed = Object.entries(lock.packages)
-    .filter(([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional)
-    .map(([path, one]) => `${path.split('node_modules/').at(-1)} ${one.version}`);
-  const listed = bill.components.map((one) => `${one.name} ${one.version}`);
-  expect(new Set(listed)).toEqual(new Set(installed));
 });
