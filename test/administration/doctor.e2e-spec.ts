@@ -78,8 +78,6 @@ it('finds no fault where there is none, and shows neither key nor token', async 
     'role',
     'contents',
     'triggers',
-    'sequences',
-    'characters',
     'API key',
     'issuer',
     'access token',
@@ -250,57 +248,6 @@ describe('a database that is wrong', () => {
     expect(stdout).toMatch(/^fault {4}triggers {7}record_update of api_key is switched off$/m);
     await mend(other, stdout);
     expect(await examine(other)).toMatch(/^ok {7}triggers/m);
-  });
-
-  it('has sequences that a move of the tables left behind, until the remedy is pasted', async () => {
-    const moved = await databaseToSpoil();
-    await queryAt(
-      moved.urlOf('order_lookup_owner'),
-      `select setval('history_id_seq', 1), setval('pgmigrations_id_seq', 1, false)`,
-    );
-    const stdout = await examine(moved);
-    expect(stdout).toMatch(/^fault {4}sequences {6}behind their tables: history_id_seq, pgmigrations_id_seq$/m);
-    expect(stdout).toMatch(/\nCalls are answered\.\n$/);
-    await mend(moved, stdout);
-    expect(await examine(moved)).toMatch(/^ok {7}sequences/m);
-    await moved.addValue('after the move');
-  });
-
-  it('has rows of before with characters that nobody sees, until the remedy is pasted', async () => {
-    const old = await databaseToSpoil();
-    const constraints = await old.query<{ remove: string; add: string }>(
-      `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as remove,
-         format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as add
-       from pg_constraint where conname like '%_has_no_invisible_characters'`,
-    );
-    for (const { remove } of constraints) await old.query(remove);
-    await old.query(
-      `insert into communication_code values
-         ('T', 'A' || chr(8203) || '''B', 'x'), ('T' || chr(160) || 'X', 'C', 'x');
-       insert into code_list_value (code_list, value) values
-         ('orderType', 'Soft' || chr(173)), ('orderType', chr(12644));
-       insert into api_key (client, key_hash) values ('Acme' || chr(8288), sha256('1'));
-       insert into api_key (client, key_hash, revoked_at) values ('Gone' || chr(8288), sha256('2'), now())`,
-    );
-    for (const { add } of constraints) await old.query(add);
-    const stdout = await examine(old);
-    const names = [
-      'code_list_value.value "Soft\\u00ad"',
-      'code_list_value.value "\\u3164"',
-      `communication_code.code "A\\u200b'B"`,
-      'communication_code.code_type "T\\u00a0X"',
-      'api_key.client "Acme\\u2060"',
-    ];
-    const [, named] = /^warning {2}characters .* all of (.*)$/m.exec(stdout) ?? [];
-    expect(named).toBe(names.join(', '));
-    expect(stdout).toMatch(/\nCalls are answered\.\n$/);
-    await mend(old, stdout);
-    expect(await examine(old)).toMatch(/^ok {7}characters/m);
-    const renamed = await old.query('select code_type, code from communication_code order by 1, 2');
-    expect(renamed).toEqual([
-      { code_type: 'T', code: "A'B" },
-      { code_type: 'T X', code: 'C' },
-    ]);
   });
 });
 

@@ -4,7 +4,6 @@ import { command } from '../frame/command.js';
 import { type Work, withReading } from '../frame/connect.js';
 import { ACCESS_TOKEN_REMEDY, examineAccessToken } from './access-token.js';
 import { API_KEY_REMEDY, examineApiKey } from './api-key.js';
-import { examineCharacters } from './characters.js';
 import { examineConfiguration, examineNodeEnvironment } from './configuration.js';
 import { examineContents } from './contents.js';
 import { examineDatabase } from './database.js';
@@ -14,7 +13,6 @@ import { ISSUER_REMEDY, examineIssuer } from './issuer.js';
 import { examineMigrations } from './migrations.js';
 import { type Examination, Report } from './report.js';
 import { ROLE_REMEDY, examineRole } from './role.js';
-import { examineSequences } from './sequences.js';
 import { examineTriggers } from './triggers.js';
 
 interface DatabaseExamination extends Omit<Examination, 'examine'> {
@@ -29,8 +27,6 @@ const DATABASE_EXAMINATIONS: readonly DatabaseExamination[] = [
   { subject: 'role', needs: 'database', work: examineRole, remedy: ROLE_REMEDY, concerns: 'all' },
   { subject: 'contents', needs: 'database', work: examineContents, concerns: 'all' },
   { subject: 'triggers', needs: 'migrations', work: examineTriggers },
-  { subject: 'sequences', needs: 'migrations', work: examineSequences },
-  { subject: 'characters', needs: 'migrations', work: examineCharacters },
 ];
 
 export const doctor = command({

@@ -36,31 +36,6 @@ export function showInvisible(text: string): string {
   return text.replace(INVISIBLE_CHARACTERS, escapeOf);
 }
 
-/** The text without them. White space becomes a blank, and goes at the ends. */
-export function removeInvisible(text: string): string {
-  const visible = text.replace(INVISIBLE_CHARACTERS, (character) => (character.trim() === '' ? ' ' : ''));
-  return visible.trim();
-}
-
-export interface TextPart {
-  readonly part: string;
-  /** Then it is one character. */
-  readonly isInvisible: boolean;
-}
-
-/** The text in its order, with each invisible character apart. */
-export function splitAtInvisible(text: string): TextPart[] {
-  const parts: TextPart[] = [];
-  let end = 0;
-  for (const match of text.matchAll(INVISIBLE_CHARACTERS)) {
-    if (match.index > end) parts.push({ part: text.slice(end, match.index), isInvisible: false });
-    parts.push({ part: match[0], isInvisible: true });
-    end = match.index + match[0].length;
-  }
-  if (end < text.length) parts.push({ part: text.slice(end), isInvisible: false });
-  return parts;
-}
-
 export function isSpreadsheetError(text: string): boolean {
   return SPREADSHEET_ERRORS.some((form) => form.test(text));
 }
