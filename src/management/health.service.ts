@@ -42,13 +42,6 @@ export class HealthService {
     return unservableReason === undefined ? [] : [unservableReason];
   }
 
-  /** Sentences for people about everything that is not as it should be. */
-  get warnings(): readonly string[] {
-    const { unavailableReasons, unservableContent, issuers } = this;
-    const warnings = [...unavailableReasons, ...unservableContent, ...issuers.warnings];
-    return [...new Set(warnings)]; // content that cannot be served at the start is a reason as well
-  }
-
   /** The parts that are served from LAST_GOOD_FOLDER, since the database or an issuer has not answered yet. */
   get partsServedFromFile(): readonly Part[] {
     const isIssuerOfFile = this.issuers.all.some(({ signingKeys }) => signingKeys.isServedFromFile);

@@ -4,10 +4,9 @@ import { LookupsModule } from '../lookups/lookups.module.js';
 import { HealthMetrics } from './health.metrics.js';
 import { HealthService } from './health.service.js';
 import { ManagementServer } from './management.server.js';
-import { StateService } from './state.service.js';
 
 @Module({
   imports: [DatabaseModule, LookupsModule],
-  providers: [HealthService, HealthMetrics, StateService, ManagementServer],
+  providers: [HealthService, HealthMetrics, ManagementServer],
 })
 export class ManagementModule {}

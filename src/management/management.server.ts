@@ -2,19 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
-import { HTML_PAGE_POLICY } from '../html/html.js';
 import { Problem, retryAfter } from '../problems/problem.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { HealthService } from './health.service.js';
-import { statePage } from './state-page.js';
-import { StateService } from './state.service.js';
-
-const RELOAD_SECONDS = 10;
 
 interface Resource {
   readonly type: string;
   readonly body: string;
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -28,7 +22,6 @@ export class ManagementServer {
 
   constructor(
     private readonly health: HealthService,
-    private readonly state: StateService,
     private readonly configuration: Configuration,
     private readonly metrics: Metrics,
   ) {
@@ -44,9 +37,8 @@ export class ManagementServer {
   private async answer({ url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
     const [path = ''] = url.split('?');
     try {
-      const { type, body, headers } = await this.read(path);
-      const fields = { 'Content-Type': type, 'Cache-Control': 'no-store', ...headers };
-      response.writeHead(200, fields).end(body);
+      const { type, body } = await this.read(path);
+      response.writeHead(200, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(body);
     } catch (error) {
       this.refuse(response, error);
     }
@@ -55,8 +47,6 @@ export class ManagementServer {
   /** @throws Problem */
   private async read(path: string): Promise<Resource> {
     switch (path) {
-      case '/':
-        return this.page();
       case '/health/live':
         return jsonOf({ status: 'ok' });
       case '/health/ready':
@@ -66,9 +56,7 @@ export class ManagementServer {
         return { type: registry.contentType, body: await registry.metrics() };
       }
       default:
-        throw new Problem('not-found', {
-          detail: 'There are /, /health/live, /health/ready and /metrics.',
-        });
+        throw new Problem('not-found', { detail: 'There are /health/live, /health/ready and /metrics.' });
     }
   }
 
@@ -85,17 +73,6 @@ export class ManagementServer {
     });
   }
 
-  private page(): Resource {
-    const { isReady, warnings } = this.health;
-    const facts = this.state.facts();
-    const body = statePage({ isReady, warnings, facts, sources: this.state.sources });
-    const headers = {
-      Refresh: String(RELOAD_SECONDS), // for a browser
-      'Content-Security-Policy': HTML_PAGE_POLICY,
-    };
-    return { type: 'text/html; charset=utf-8', body, headers };
-  }
-
   private refuse(response: ServerResponse, error: unknown): void {
     const problem = error instanceof Problem ? error : this.unexpected(error);
     const requestId = randomUUID();
@@ -104,8 +81,8 @@ export class ManagementServer {
   }
 
   private unexpected(error: unknown): Problem {
-    this.logger.error({ message: 'the state cannot be collected', error });
-    return new Problem('internal-error', { detail: 'The state cannot be collected.' });
+    this.logger.error({ message: 'the metrics cannot be collected', error });
+    return new Problem('internal-error', { detail: 'The metrics cannot be collected.' });
   }
 }
 

@@ -1,13 +1,11 @@
-// One definition of "until callers are refused" for readiness, metrics and the page of the state, with real issuers.
+// One definition of "until callers are refused" for readiness and metrics, with real issuers.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import type { ApiKeysService } from '../../src/auth/api-keys/api-keys.service.js';
 import { fileOf } from '../../src/auth/issuers/saved-keys.js';
-import { DatabaseStatus } from '../../src/database/database-status.js';
 import type { Draining } from '../../src/http/draining.js';
 import type { CodesService } from '../../src/lookups/codes.service.js';
 import { HealthMetrics } from '../../src/management/health.metrics.js';
 import { HealthService } from '../../src/management/health.service.js';
-import { StateService } from '../../src/management/state.service.js';
 import { Issuer } from '../support/issuer.js';
 import { testFolder } from '../support/test-folder.js';
 import { Verifier } from '../support/verifier.js';
@@ -37,34 +35,23 @@ async function observe(verifier: Verifier) {
   const { issuers, metrics } = await verifier.start();
   const health = new HealthService(CODES, API_KEYS, issuers, { isDraining: false } as Draining);
   void new HealthMetrics(health, API_KEYS, issuers, metrics);
-  const state = new StateService(CODES, API_KEYS, issuers, new DatabaseStatus(metrics));
-  return { health, text: await metrics.registry.metrics(), rows: state.sources.slice(2) };
+  return { health, text: await metrics.registry.metrics() };
 }
 
-it('a key set without keys that verify: ready, and metrics and page say that its callers are refused', async () => {
+it('a key set without keys that verify: ready, and the metrics say that its callers are refused', async () => {
   source.fault = 'empty set';
-  const { health, text, rows } = await observe(new Verifier([source]));
+  const { health, text } = await observe(new Verifier([source]));
   expect(health.isReady).toBe(true);
-  expect(health.warnings).toEqual([
-    `The issuer ${source.url} has no key that can verify a token: none of its tokens is accepted.`,
-  ]);
   expect(text).toContain(`refusal{what="signing-keys",issuer="${source.url}"} 0\n`);
   expect(text).toContain(`jwks_keys{issuer="${source.url}"} 0\n`);
-  expect(rows).toMatchObject([
-    { state: { text: 'current' }, content: { text: 'none' }, untilRefusal: { text: 'now' } },
-  ]);
 });
 
 it('an issuer that was never reached: its own callers are refused, and those of others are not', async () => {
   other.fault = 'down';
-  const { health, text, rows } = await observe(new Verifier([source, other]));
+  const { health, text } = await observe(new Verifier([source, other]));
   expect(health.isReady).toBe(true);
   expect(text).toContain(`refusal{what="signing-keys",issuer="${source.url}"} 86400\n`);
   expect(text).toContain(`refusal{what="signing-keys",issuer="${other.url}"} 0\n`);
-  expect(rows).toMatchObject([
-    { state: { text: 'current' }, untilRefusal: { text: '24 h', isWarning: false } },
-    { state: { text: 'waiting' }, untilRefusal: { text: 'now', isWarning: true } },
-  ]);
 });
 
 it('keys of a file are served from it until they are too old', async () => {

@@ -2,6 +2,7 @@ import { expect, it, jest } from '@jest/globals';
 import { Tracing } from '../../src/telemetry/tracing.js';
 import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
+import { until } from '../support/until.js';
 
 const world = localWorld();
 
@@ -14,8 +15,22 @@ async function isAnswered(address: string): Promise<boolean> {
   }
 }
 
-it.each(['/nothing', '/health', '/docs', PATHS.orderUpdate])('has nothing at %s', async (path) => {
+it.each(['/', '/nothing', '/health', '/docs', PATHS.orderUpdate])('has nothing at %s', async (path) => {
   expect((await fetch(world.service.managementUrl + path)).status).toBe(404);
+});
+
+it('says at /health/ready why it is not ready, without database and issuer', async () => {
+  const away = 'http://127.0.0.1:1';
+  const service = await world.start({ DATABASE_URL: 'postgres://127.0.0.1:1/none', OAUTH_ISSUER: away });
+  const response = await fetch(`${service.managementUrl}/health/ready`);
+  expect(response.headers.get('content-type')).toBe('application/problem+json');
+  expect(await response.json()).toMatchObject({
+    type: '/problems/not-ready',
+    status: 503,
+    detail:
+      'The codes have not been read from the database yet. The list of API keys has not been read yet. ' +
+      'No signing keys of the issuer are available.',
+  });
 });
 
 it('answers health and metrics until everything else has ended', async () => {
@@ -34,4 +49,14 @@ it('answers health and metrics until everything else has ended', async () => {
   await service.kill();
   expect(looksAtEnd).toEqual([{ api: false, health: true, metrics: true }]);
   expect(await look()).toEqual({ api: false, health: false, metrics: false });
+});
+
+it('names at /health/ready what the database holds and cannot be served, and stays ready', async () => {
+  await world.database.query("delete from area_property where area = 'order-update'");
+  const readiness = async () => (await fetch(`${world.service.managementUrl}/health/ready`)).json();
+  await until(async () => 'refused' in ((await readiness()) as object));
+  expect(await readiness()).toEqual({
+    status: 'ok',
+    refused: [expect.stringMatching(/^The codes in the database cannot be served: .*order-update/)],
+  });
 });

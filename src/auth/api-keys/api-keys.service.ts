@@ -1,18 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Configuration } from '../../configuration/configuration.js';
 import { DatabaseClock } from '../../database/database-clock.js';
-import type { Caller } from '../../http/request-context.js';
 import type { PolledSnapshot } from '../../snapshots/polled-snapshot.js';
 import { SnapshotsService } from '../../snapshots/snapshots.service.js';
 import { type KeyVerdict, refused, undecided } from '../verdict.js';
 import { hasValidChecksum, hashApiKey } from './api-key.js';
 import { type KeyList, keysFromJson, keysToJson, lockKeys, readKeys } from './key-list.js';
 import { KeyUse } from './key-use.js';
-
-/** A key in force that will end. */
-export interface EndingKey extends Caller {
-  readonly secondsLeft: number;
-}
 
 /** Verifies API keys in memory. So every key works while the database is away, and a revocation counts at once. */
 @Injectable()
@@ -69,15 +63,14 @@ export class ApiKeysService {
     return this.polled.isRestored && this.unavailableReason === undefined;
   }
 
-  /** The keys in force that will end, the first one first. */
-  get endingKeys(): readonly EndingKey[] {
+  /** The time until the first key in force expires or is revoked; Infinity if none will be. */
+  get secondsUntilNextExpiry(): number {
     const nowMs = this.clock.now();
-    const ending: EndingKey[] = [];
-    for (const { keyId, client, expiresAtMs, revokedAtMs } of this.polled.value?.values() ?? []) {
+    let nextMs = Infinity;
+    for (const { expiresAtMs, revokedAtMs } of this.polled.value?.values() ?? []) {
       const endsAtMs = Math.min(expiresAtMs, revokedAtMs);
-      if (endsAtMs <= nowMs || endsAtMs === Infinity) continue;
-      ending.push({ keyId, client, secondsLeft: (endsAtMs - nowMs) / 1000 });
+      if (endsAtMs > nowMs) nextMs = Math.min(nextMs, endsAtMs);
     }
-    return ending.sort((first, second) => first.secondsLeft - second.secondsLeft);
+    return (nextMs - nowMs) / 1000;
   }
 }

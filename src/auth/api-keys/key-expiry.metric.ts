@@ -9,7 +9,7 @@ export class KeyExpiryMetric {
     metrics.addGauge({
       name: 'next_key_expiry_seconds',
       help: 'Until the first API key in force ends, or +Inf',
-      collect: (gauge) => gauge.set(apiKeys.endingKeys[0]?.secondsLeft ?? Infinity),
+      collect: (gauge) => gauge.set(apiKeys.secondsUntilNextExpiry),
     });
   }
 }

@@ -34,13 +34,6 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     return canJudge ? undefined : 'No signing keys of the issuer are available.';
   }
 
-  /** Sentences about issuers whose tokens are all rejected, although the issuer has answered. */
-  get warnings(): readonly string[] {
-    return this.all
-      .filter(({ signingKeys }) => signingKeys.keySet?.verifyingKeyCount === 0)
-      .map(({ name }) => `The issuer ${name} has no key that can verify a token: none of its tokens is accepted.`);
-  }
-
   onApplicationBootstrap(): void {
     for (const issuer of this.all) void issuer.start();
   }
