@@ -1,48 +1,33 @@
 import { escapeLiteral } from 'pg';
-import type { Row } from './list-tables.js';
+import type { Row, Table } from './list-tables.js';
 import { type RowChanges, removedRows, reversed } from './row-changes.js';
 
-interface MigrationOptions {
-  readonly title: string;
-  /** Tables that others refer to come first. */
-  readonly changes: readonly RowChanges[];
-  /** The table holds the changes already: the migration undoes them first, so that it writes the same rows. */
-  readonly isDoneAlready?: boolean;
-}
-
 /** The text of a migration with its way back, or undefined if no row differs. */
-export function migrationText({ title, changes, isDoneAlready }: MigrationOptions): string | undefined {
+export function migrationText(title: string, changes: RowChanges): string | undefined {
   const forth = statementsOf(changes);
-  const back = statementsOf(changes.map(reversed));
   if (forth.length === 0) return undefined;
-  const parts = [`-- ${title}`, '-- Up Migration'];
-  if (isDoneAlready) parts.push('-- First as it was before', ...back);
-  parts.push(...forth, '-- Down Migration', ...back);
+  const parts = [`-- ${title}`, '-- Up Migration', ...forth, '-- Down Migration', ...statementsOf(reversed(changes))];
   return `${parts.join('\n\n')}\n`;
 }
 
-/** Rows that others refer to are inserted before these, and deleted after them. */
-function statementsOf(changes: readonly RowChanges[]): string[] {
-  const inserts = changes.filter(({ after }) => after.length > 0).map(insertOf);
-  const deletions = changes
-    .toReversed()
-    .filter((change) => removedRows(change).length > 0)
-    .map(deletionOf);
-  return [...inserts, ...deletions];
+function statementsOf(changes: RowChanges): string[] {
+  const statements: string[] = [];
+  if (changes.after.length > 0) statements.push(insertOf(changes));
+  const removed = removedRows(changes);
+  if (removed.length > 0) statements.push(deletionOf(changes.table, removed));
+  return statements;
 }
 
 function insertOf({ table, after }: RowChanges): string {
   const { name, key, columns } = table;
   const others = columns.filter((column) => !key.includes(column));
-  const assignments = others.map((column) => `${column} = excluded.${column}`);
-  const action = others.length > 0 ? `update set ${assignments.join(', ')}` : 'nothing';
+  const assignments = others.map((column) => `${column} = excluded.${column}`).join(', ');
   const values = tuplesOf(after, columns);
-  return `insert into ${name} (${columns.join(', ')}) values\n${values}\non conflict (${key.join(', ')}) do ${action};`;
+  return `insert into ${name} (${columns.join(', ')}) values\n${values}\non conflict (${key.join(', ')}) do update set ${assignments};`;
 }
 
-function deletionOf(change: RowChanges): string {
-  const { name, key } = change.table;
-  const values = tuplesOf(removedRows(change), key);
+function deletionOf({ name, key }: Table, rows: readonly Row[]): string {
+  const values = tuplesOf(rows, key);
   return `delete from ${name} where (${key.join(', ')}) in (values\n${values}\n);`;
 }
 

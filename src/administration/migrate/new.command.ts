@@ -34,7 +34,7 @@ async function createFrom({ file, subject, isComplete }: ListMigration): Promise
   const listFile = await readListFile(file);
   const changes = await withRehearsal((session) => changesFrom(session, listFile, isComplete));
   const title = `Written from ${JSON.stringify(basename(file))}`;
-  const text = migrationText({ title, changes: [changes] });
+  const text = migrationText(title, changes);
   if (text !== undefined) return createMigration(subject, text);
   return { text: `The database already holds what ${file} says. Nothing was written.` };
 }

@@ -39,7 +39,7 @@ function written(): string[] {
 /** What the command does with a file, without a program: for many files. */
 async function compared(text: string | Uint8Array, isComplete = false) {
   const changes = await changesFrom(client, await readListFile(fileWith(text)), isComplete);
-  const sql = migrationText({ title: 'Any', changes: [changes] }) ?? '';
+  const sql = migrationText('Any', changes) ?? '';
   const [up = '', down = ''] = sql.split('-- Down Migration');
   return { changes, up, down };
 }

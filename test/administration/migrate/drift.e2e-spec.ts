@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { PASSWORD, type TestDatabase, createDatabase } from '../../support/database.js';
 import type { Outcome } from '../../support/program.js';
@@ -118,6 +117,28 @@ describe('migrate drift', () => {
     expect(stdout).toMatch(/DELETE code_list_value .*"Solicitor"/);
   });
 
+  it('lists a change until a migration has written every row that it names', async () => {
+    await database.query(
+      `update code_list_value set value = 'Fridge' where value = 'Refrigerated';
+       insert into communication_code values ('T', 'N', 'by hand')`,
+    );
+    copy.add(
+      '0100_half',
+      `update communication_code set description = 'later' where code = 'N';
+       update code_list_value set value = 'Cold' where value = 'Fridge';`,
+    );
+    await up();
+    const half = await migrate('drift'); // nothing has written a row with the former name
+    expect(half.stdout).toMatch(/^\S+ .*"Refrigerated".* → .*"Fridge".*\n$/);
+    copy.add(
+      '0101_whole',
+      `update code_list_value set value = 'Refrigerated' where value = 'Cold';
+       update code_list_value set value = 'Fridge' where value = 'Refrigerated';`,
+    );
+    await up();
+    expect(await migrate('drift')).toEqual(NOTHING);
+  });
+
   it('shows the first thousand changes of the last 90 days and counts the others', async () => {
     await database.query(
       `insert into communication_code select 'BULK', n::text, 'by hand' from generate_series(1, 1003) as n;
@@ -129,89 +150,5 @@ describe('migrate drift', () => {
     expect(lines[0]).toContain('"code": "2"'); // the first one is older
     expect(lines[999]).toContain('"code": "1001"');
     expect(lines[1_000]).toBe('… and 2 later changes. To see them: --since');
-  });
-});
-
-describe('migrate drift --to-migration', () => {
-  it('writes what changes nothing here and everything elsewhere, and goes back', async () => {
-    await database.query(
-      `insert into communication_code values ('T', 'a', 'x');
-       insert into code_list (name) values ('byHand');
-       insert into code_list_value (code_list, value) values ('byHand', 'One'), ('byHand', 'Two');
-       insert into area_property (area, property, code_list) values ('order-update', 'byHand', 'byHand');
-       update code_list_value set position = position + 100 where code_list = 'byHand';
-       delete from code_list_value where value = 'Two';
-       update communication_code set description = 'it''s y', valid_from = '2027-01-01T00:00Z' where code = 'a';
-       insert into communication_code values ('T', 'b', 'in vain'), ('T', 'c', 'by hand');
-       delete from communication_code where code = 'b'`,
-    );
-    copy.add('0103_later', `update communication_code set description = 'later' where code = 'c';`);
-    await up();
-    const { stdout: left } = await migrate('drift');
-    expect(left).toContain('"One"');
-    // A migration has written this row since
-    expect(left).not.toContain('"by hand"');
-    const created = await migrate('drift', '--to-migration', 'keep_what_was_changed');
-    expect(created.stdout).toMatch(/^created .*\/\d{14}_keep_what_was_changed\.sql\n$/);
-    const file = created.stdout.trim().replace('created ', '');
-    expect(readFileSync(file, 'utf8')).not.toContain('in vain');
-    // The pending file counts, so the same rows are not written twice
-    const again = await migrate('drift', '--to-migration', 'again');
-    expect(again.stderr).toBe('No code was changed by hand. Nothing was written.\n');
-
-    const contentsHere = await contentsOf(database);
-    await up();
-    expect(await contentsOf(database)).toEqual(contentsHere);
-    // What is left came and went by hand: no migration can write it
-    const { stdout: leftForGood } = await migrate('drift');
-    const gone = leftForGood.match(/"Two"|"in vain"/g);
-    expect(new Set(gone)).toEqual(new Set(['"Two"', '"in vain"']));
-    expect(leftForGood).toMatch(/^(\S+ .*("Two"|"in vain").*\n)+$/);
-
-    const elsewhere = await createDatabase();
-    databases.push(elsewhere);
-    const original = await contentsOf(elsewhere);
-    copy.environment = { DATABASE_URL: elsewhere.urlOf('order_lookup_owner') };
-    await up();
-    // The code "c" is of 0103_later, which changes nothing where nobody has inserted it by hand
-    const ofMigration = contentsHere.filter((row) => !row.includes('"c"'));
-    expect(await contentsOf(elsewhere)).toEqual(ofMigration);
-    expect(await migrate('drift')).toEqual(NOTHING);
-    expect(await migrate('down', '--yes')).toMatchObject({ status: 0, stderr: '' });
-    expect(await contentsOf(elsewhere)).toEqual(original);
-  });
-
-  async function contentsOf(where: TestDatabase): Promise<string[]> {
-    const rows = await where.query<{ row: string }>(
-      `select 'code ' || to_jsonb(c)::text as row from communication_code c
-        union all select 'list ' || to_jsonb(l)::text from code_list l
-        union all select 'property ' || to_jsonb(p)::text from area_property p
-        union all select 'value ' || to_jsonb(v)::text from code_list_value v order by 1`,
-    );
-    return rows.map(({ row }) => row);
-  }
-
-  it.each([
-    {
-      what: 'a migration changed the row later',
-      byHand: `update code_list_value set value = 'Train' where value = 'Rail'`,
-      later: `update code_list_value set value = 'Railway' where value = 'Train';`,
-      message: /^A migration changed the same row later\. Write the migration yourself: .*"Rail"/,
-    },
-    {
-      what: 'a migration wrote the row later',
-      byHand: `insert into communication_code values ('T', 'N', 'by hand')`,
-      later: `update communication_code set code = 'M' where code = 'N';`,
-      message: /^No code was changed by hand\. Nothing was written\.\n$/,
-    },
-  ])('writes nothing where $what', async ({ byHand, later, message }) => {
-    await database.query(byHand);
-    copy.add('0100_later', later);
-    await up();
-    expect(await migrate('drift', '--to-migration', 'by_hand')).toEqual({
-      status: 1,
-      stdout: '',
-      stderr: expect.stringMatching(message),
-    });
   });
 });

@@ -2,28 +2,21 @@ import type { Client } from 'pg';
 import { type Outcome, TEXT, command } from '../../frame/command.js';
 import { withReading } from '../../frame/connect.js';
 import { momentOf } from '../../frame/time.js';
-import { createMigration } from '../create-migration.js';
-import { withRehearsal } from '../rehearsal.js';
-import { driftMigration } from './drift-migration.js';
 import { countDrift, readDrift } from './recorded-drift.js';
 
 /** Nobody reads more, and the command has to stay within the memory of a small container. */
 const MAX_SHOWN_CHANGES = 1_000;
 
 const SUMMARY = `shows what was changed by anything but migrations and the key commands since DATE (90 days ago), and by
-      whom, until a migration has written the same rows. Status 2 where there is something. With --to-migration it writes the migration that
-      these changes should have been`;
+      whom, until a migration has written the same rows. Status 2 where there is something`;
 
 export const drift = command({
-  usage: '[--since DATE] [--to-migration NAME]',
+  usage: '[--since DATE]',
   summary: SUMMARY,
-  options: { since: TEXT, 'to-migration': TEXT },
-  run: async ({ since, 'to-migration': migrationName }) => {
+  options: { since: TEXT },
+  run: async ({ since }) => {
     const sinceTime = since === undefined ? undefined : momentOf('--since', since);
-    if (migrationName === undefined) return withReading((client) => showDrift(client, sinceTime));
-    // With the pending files, so that the same rows are not written twice
-    const text = await withRehearsal((client) => driftMigration(client, sinceTime));
-    return createMigration(migrationName, text);
+    return withReading((client) => showDrift(client, sinceTime));
   },
 });
 
@@ -34,10 +27,9 @@ async function showDrift(client: Client, sinceTime: string | undefined): Promise
 }
 
 async function changeLines(client: Client, sinceTime: string | undefined): Promise<string[]> {
-  const changes = await readDrift(client, { sinceTime, limit: MAX_SHOWN_CHANGES });
-  const lines = changes.map(({ line }) => line);
-  if (changes.length === MAX_SHOWN_CHANGES) {
-    const others = (await countDrift(client, sinceTime)) - changes.length;
+  const lines = await readDrift(client, sinceTime, MAX_SHOWN_CHANGES);
+  if (lines.length === MAX_SHOWN_CHANGES) {
+    const others = (await countDrift(client, sinceTime)) - lines.length;
     if (others > 0) lines.push(`… and ${others} later changes. To see them: --since`);
   }
   return lines;

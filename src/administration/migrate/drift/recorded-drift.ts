@@ -1,35 +1,16 @@
 import type { Client } from 'pg';
 import { DEMO_APPLICATION, KEYS_APPLICATION } from '../../applications.js';
-import { CODE_LISTS, COMMUNICATION_CODES, type Row, type Table } from '../../lists/list-tables.js';
+import { columnOf } from '../../frame/column-of.js';
 
-/** A change of the record that no migration made, and whose row none has written since. */
-export interface DriftingChange {
-  /** As people read it. */
-  readonly line: string;
-  /** The name of the table. */
-  readonly table: string;
-  readonly before: Row | null;
-  readonly after: Row | null;
-}
-
-/**
- * The tables of codes. Those that others refer to come first: in this order a migration can insert rows, and in the
- * reverse order delete them. A column that a migration adds has to be added here, or `drift --to-migration` leaves it
- * out.
- */
-export const CODE_TABLES: readonly Table[] = [
-  { name: 'code_list', key: ['name'], columns: ['name'] },
-  CODE_LISTS,
-  {
-    name: 'area_property',
-    key: ['area', 'property'],
-    columns: ['area', 'property', 'position', 'code_list'],
-  },
-  COMMUNICATION_CODES,
-];
-
-const RECORDED_TABLES = [...CODE_TABLES, { name: 'api_key', key: ['id'] }];
-const KEYS_OF_TABLES = RECORDED_TABLES.map(({ name, key }) => `('${name}', array['${key.join("', '")}'])`);
+/** The columns by which a change says whose row it is. */
+const KEYS = {
+  code_list: ['name'],
+  code_list_value: ['code_list', 'value'],
+  area_property: ['area', 'property'],
+  communication_code: ['code_type', 'code'],
+  api_key: ['id'],
+};
+const KEYS_OF_TABLES = Object.entries(KEYS).map(([table, key]) => `('${table}', array['${key.join("', '")}'])`);
 
 /**
  * The changes that are drift, of the last 90 days or since $1. A migration is known by its row of pgmigrations in the
@@ -79,25 +60,16 @@ const SHOW_DRIFT = `${DRIFT}
       operation,
       table_name,
       concat_ws(' → ', jsonb_strip_nulls(old_row), jsonb_strip_nulls(new_row))
-    ) as line,
-    table_name as table,
-    old_row as before,
-    new_row as after
+    ) as line
   from drift
   order by id
   limit $2`;
 
 const COUNT_DRIFT = `${DRIFT} select count(*)::int as count from drift`;
 
-interface ReadOptions {
-  readonly sinceTime: string | undefined;
-  readonly limit?: number;
-}
-
-/** The drifting changes, in the order in which they were made. */
-export async function readDrift(client: Client, { sinceTime, limit }: ReadOptions): Promise<DriftingChange[]> {
-  const { rows } = await client.query<DriftingChange>(SHOW_DRIFT, [sinceTime ?? null, limit ?? null]);
-  return rows;
+/** The drifting changes as people read them, in the order in which they were made. */
+export function readDrift(client: Client, sinceTime: string | undefined, limit: number): Promise<string[]> {
+  return columnOf(client, SHOW_DRIFT, [sinceTime ?? null, limit]);
 }
 
 /** PostgreSQL counts the changes, however many there are. */
