@@ -8,14 +8,10 @@ import { type Outcome, PROJECT, type Running, begin } from './program.js';
 export const NAMES = readdirSync(join(PROJECT, 'migrations')).map((file) => file.replace('.sql', ''));
 
 export const REHEARSAL = 'dist/administration/migrate/rehearsal.js';
-/**
- * Limits of a rehearsal that a slow machine would reach: for the whole, for a statement, between two statements, and
- * for a look at who waits.
- */
+/** Limits of a rehearsal that a slow machine would reach: for the whole, for a statement, and between two statements. */
 const LONGER = [
   [/LIMIT_SECONDS = \d+/g, 'LIMIT_SECONDS = 3_600'],
   [/(?<=idle_in_transaction_session_timeout = )'\w+'/g, `'1h'`],
-  [/LOOK_LIMIT_MS = [\d_]+/g, 'LOOK_LIMIT_MS = 3_600_000'],
 ] as const;
 
 /** Changes a file of a copy. */

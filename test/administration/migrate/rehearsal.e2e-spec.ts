@@ -1,9 +1,6 @@
 // What happens to a plan, and to others, while it looks at what files would do.
-import { join } from 'node:path';
-import { afterAll, describe, expect, it } from '@jest/globals';
-import { PASSWORD } from '../../support/database.js';
+import { describe, expect, it } from '@jest/globals';
 import type { Outcome } from '../../support/program.js';
-import { ProgramCopy, REHEARSAL, edit } from '../../support/program-copy.js';
 import { Proxy } from '../../support/proxy.js';
 import { testCopy } from '../../support/test-copy.js';
 import { until } from '../../support/until.js';
@@ -29,13 +26,8 @@ function addSlowFile(): void {
 }
 
 describe('a plan beside a writer', () => {
-  const stubborn = new ProgramCopy();
-  afterAll(() => stubborn.remove());
-
   it('contains nothing that the writer changes', async () => {
-    edit(join(stubborn.folder, REHEARSAL), /500 ?ms/g, '1 h'); // on a slow machine it would give way each time
-    stubborn.environment = copy.environment;
-    stubborn.add(
+    copy.add(
       '0100_add',
       `insert into code_list_value (code_list, value) values ('orderType', 'Transfer');`,
       `delete from code_list_value where value = 'Transfer';`,
@@ -45,7 +37,7 @@ describe('a plan beside a writer', () => {
     try {
       for (let round = 0; round < 3; round++) {
         const countBefore = writer.count;
-        const { stdout } = await stubborn.run('migrate', 'plan', '--json');
+        const { stdout } = await copy.run('migrate', 'plan', '--json');
         expect(JSON.parse(stdout)).toMatchObject({
           changes: [{ name: 'Transfer' }, { name: 'Transfer' }],
           refusals: [],
@@ -75,30 +67,6 @@ describe('a plan beside a writer', () => {
       }
     }
   }
-
-  it('gives way to one who waits, also where a role of a person runs it', async () => {
-    const username = `ada_${database.name.slice(-12)}`;
-    await database.query(
-      `create role ${username} login password '${PASSWORD}' in role order_lookup_owner;
-       alter role ${username} set role = 'order_lookup_owner'`,
-    );
-    copy.environment = { DATABASE_URL: database.urlOf(username) };
-    addSlowFile();
-    const planning = plan();
-    try {
-      await asleep();
-      await database.query(`insert into communication_code values ('T', '1', 'Written')`);
-      expect(await planning).toEqual({
-        status: 1,
-        stdout: '',
-        stderr: expect.stringMatching(
-          /^The rehearsal came to no end, and nothing was changed: another session had to wait\. .*\n$/,
-        ),
-      });
-    } finally {
-      await database.query(`drop role ${username}`);
-    }
-  });
 
   it('ends with one sentence while the writer holds a lock', async () => {
     copy.add('0100_add', `insert into code_list (name) values ('added');`);

@@ -22,8 +22,6 @@ const SIGNS = { added: '+', removed: '-', changed: '~', 'order changed': '↕' }
 export function describePlan(plan: Plan, extent: Extent): string[] {
   const lines = [`Pending: ${firstOf(plan.migrations, extent).join(', ')}`];
   lines.push(...describeMissing(plan), ...describeEffects(plan, extent));
-  const wayBack = plan.wayBack.map(({ migration, fault }) => `The way back of ${migration} ${fault}.`);
-  if (wayBack.length > 0) lines.push('', ...firstOf(wayBack, extent));
   lines.push('', verdictOf(plan), 'Nothing was changed: this was a plan.');
   return lines.map((line) => shortened(line, extent));
 }

@@ -4,14 +4,13 @@ import type { EntityManager } from 'typeorm';
 import { columnOf } from '../../frame/column-of.js';
 import { withReading } from '../../frame/connect.js';
 import { type MigrationState, assertFiles, readState } from '../migration-state.js';
-import { REHEARSAL_LIMITS, rehearse } from '../rehearsal.js';
+import { REHEARSAL_LIMITS, rehearse, rehearseFiles } from '../rehearsal.js';
 import { runFiles } from '../run-migrations.js';
 import type { Change } from './changes/change.js';
 import { changesBetween } from './changes/changes-between.js';
 import { refusalsAfter } from './refusals.js';
 import { type ServiceView, readServiceView } from './service-view.js';
 import { warningsOf } from './warnings.js';
-import { WayBack, type WayBackFault } from './way-back.js';
 
 /** What `plan --json` prints. Pipelines read its members, so they keep their names; docs/pipeline.md shows some. */
 export interface Plan {
@@ -23,25 +22,21 @@ export interface Plan {
   readonly refusals: readonly string[];
   /** What is probably not meant, and breaks nothing. */
   readonly warnings: readonly string[];
-  readonly wayBack: readonly WayBackFault[];
   readonly canBreakClients: boolean;
 }
 
-/** The plan of all files that are pending, with the way back of each. */
+/** The plan of all files that are pending. */
 export async function planUp(): Promise<Plan> {
   await assertFiles();
   const state = await withReading(readState);
   if (state.pending.length === 0) return emptyPlan(state);
   const found = await rehearse(async (session, manager) => {
     const { pending, missing } = await readState(session); // somebody may have applied some
-    const files = new WayBack(session);
-    const views = await viewsAround({ session, manager }, async () => {
-      for (const name of pending) await files.apply(name);
-    });
-    return { migrations: pending, missing, views, wayBack: await files.findFaults() };
+    const views = await viewsAround({ session, manager }, () => rehearseFiles(session));
+    return { migrations: pending, missing, views };
   });
-  const { migrations, missing, views, wayBack } = found;
-  return { migrations, missing, ...effectsOf(views), wayBack };
+  const { migrations, missing, views } = found;
+  return { migrations, missing, ...effectsOf(views) };
 }
 
 /** @param choose names the files to undo, the first one first */
@@ -56,7 +51,7 @@ export async function planDown(choose: (state: MigrationState) => readonly strin
     return { state: present, names: chosen, views: around };
   });
   if (names.length === 0) return emptyPlan(state);
-  return { migrations: names, missing: state.missing, ...effectsOf(views), wayBack: [] };
+  return { migrations: names, missing: state.missing, ...effectsOf(views) };
 }
 
 function undo(session: Client, name: string): Promise<void> {
@@ -76,7 +71,6 @@ function emptyPlan({ missing }: MigrationState): Plan {
     changes: [],
     refusals: [],
     warnings: [],
-    wayBack: [],
     canBreakClients: false,
   };
 }

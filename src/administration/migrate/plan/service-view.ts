@@ -1,6 +1,5 @@
-// What the service would read: with its own readers, its own role and its own settings. So a right that is missing,
-// row level security or a table that is gone shows here as it would there. A session whose role may not act as the
-// role of the service reads with its own rights.
+// What the service would read, with its own readers and its own settings. So content that it would refuse, or a table
+// that is gone, shows here as it would there.
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { SETTINGS } from '../../../database/session.js';
@@ -24,10 +23,8 @@ interface KeyInForce {
 
 const NO_CODES: CodeRows = { properties: [], values: [], records: [] };
 
-/** The role and the setting of row level security go with the savepoint, as does the failure of a read. */
-const AS_SERVICE = `savepoint service_view;
-  do $$ begin set local role order_lookup_service; exception when others then null; end $$;
-  set local row_security = off; ${SETTINGS}`;
+/** The settings go with the savepoint, as does the failure of a read. */
+const AS_SERVICE = `savepoint service_view; set local row_security = off; ${SETTINGS}`;
 const AS_BEFORE = 'rollback to savepoint service_view';
 
 /** The service reads `revision` with the keys, so without its rows it has none. */

@@ -36,12 +36,6 @@ it.each([
     warning: 'code type "Typ": "cafe\u0301" differs from "caf\u00e9" only by case, white space or Unicode form',
   },
   {
-    what: 'a type that differs from another only by case',
-    former: inType('a'),
-    added: [{ codeType: 'TYP', code: 'a' }],
-    warning: 'code types: "TYP" differs from "Typ" only by case, white space or Unicode form',
-  },
-  {
     what: 'a number that a spreadsheet rewrote',
     former: [],
     added: inType('1.23457E+17'),

@@ -44,9 +44,6 @@ function quoted(name: string): string {
 function namesOf({ values, records }: CodeRows): Name[] {
   const names: Name[] = [];
   for (const { codeList, value } of values) names.push({ place: codeList, name: value });
-  for (const codeType of new Set(records.map((record) => record.codeType))) {
-    names.push({ place: 'code types', name: codeType });
-  }
   for (const { codeType, code } of records) {
     names.push({ place: `code type ${quoted(codeType)}`, name: code });
   }
