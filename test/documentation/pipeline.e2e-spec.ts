@@ -123,6 +123,15 @@ it('the workflow of docs/pipeline.md comments a plan, and stops where it breaks 
   expect(others).toEqual([]);
 });
 
+it('the workflow of docs/pipeline.md stops where a merged migration was changed or removed', async () => {
+  for (const change of ['echo "-- changed" >>', 'rm']) {
+    await shell(`${change} migrations/0001_create_code_tables.sql`, walk.folder, {});
+    await git('commit -qam change');
+    expect(await run(jobs.plan)).toMatchObject({ status: 1, said: expect.stringContaining('0001_create_code_tables') });
+    await git('reset -q --hard HEAD~1');
+  }
+});
+
 it('the workflow of docs/pipeline.md goes on where callers are informed, and posts what fits of a plan', async () => {
   await commit('add_many', MANY);
   expect(await run(jobs.plan, true)).toMatchObject({ status: 0, said: '' });

@@ -1,11 +1,11 @@
 // Several people, with branches of one repository, one shared database and one of production.
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, chmodSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type TestDatabase, createDatabase } from '../../support/database.js';
 import type { Outcome } from '../../support/program.js';
-import { NAMES, ProgramCopy } from '../../support/program-copy.js';
+import { ProgramCopy } from '../../support/program-copy.js';
 
 const AUTHOR = '-c user.name=t -c user.email=t@example.com -c commit.gpgsign=false'.split(' ');
 const copy = new ProgramCopy();
@@ -46,10 +46,6 @@ async function newDatabase(): Promise<TestDatabase> {
   const database = await createDatabase();
   databases.push(database);
   return database;
-}
-
-function check(...words: string[]): Promise<Outcome> {
-  return copy.run('migrate', 'check', ...words);
 }
 
 function migrate({ url }: TestDatabase, line: string): Promise<Outcome> {
@@ -113,7 +109,7 @@ it.each([
     git('checkout -q main');
     for (const branch of branches) {
       git(`merge -q --no-edit ${branch}`);
-      expect(await check('--base', 'release')).toMatchObject({ status: 0 });
+      expect(await copy.run('migrate', 'check')).toMatchObject({ status: 0 });
       expect(await migrate(production, 'up')).toMatchObject({ status: 0, stderr: '' });
     }
     expect(await migrate(shared, 'plan')).toMatchObject({ status: 0 });
@@ -182,56 +178,5 @@ describe('migrate new', () => {
       stderr: '"Bad-Name" is not a name such as add_order_type.\n',
     });
     expect(readdirSync(copy.migrations)).toEqual(files);
-  });
-});
-
-describe('migrate check --base', () => {
-  it('names files that were changed or removed since the merge base, with all other faults', async () => {
-    const [changed, removed, chmodded] = NAMES;
-    checkoutNew('faults');
-    appendFileSync(join(copy.migrations, `${changed}.sql`), '-- changed\n');
-    rmSync(join(copy.migrations, `${removed}.sql`));
-    chmodSync(join(copy.migrations, `${chmodded}.sql`), 0o755);
-    copy.write('20261399000000_no_time', '-- Up Migration\nselect 1;\n');
-    copy.write('0100_conflict', '-- Up Migration\n<<<<<<< HEAD\nselect 1;\n=======\n');
-    commit('With faults');
-    const { status, stderr } = await check('--base', 'main');
-    expect(status).toBe(1);
-    expect(stderr.split('\n')).toEqual([
-      '20261399000000_no_time.sql: a name such as 20261127120000_add_order_type.sql is needed.',
-      '0100_conflict.sql, line 2: a conflict of git is not resolved. Choose the lines that count.',
-      expect.stringMatching(`^${changed}.sql of main was changed or removed. `),
-      expect.stringMatching(`^${removed}.sql of main was changed or removed. `),
-      '',
-    ]);
-  });
-
-  it('finds no fault in a branch that is behind its base', async () => {
-    await addList('theirs');
-    checkoutNew('behind');
-    await addList('ours');
-    expect(await check('--base', 'main')).toMatchObject({ status: 0 });
-  });
-
-  it('refuses a revision that this clone does not have', async () => {
-    expect(await check('--base', 'nowhere')).toEqual({
-      status: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/^git cannot tell what "nowhere" holds: .*\n$/),
-    });
-  });
-
-  it('finds no fault in the line ends of Windows, where git converts them', async () => {
-    git('config core.autocrlf true');
-    try {
-      git('rm -rq --cached migrations');
-      git('reset -q --hard');
-      const [first] = NAMES;
-      const text = readFileSync(join(copy.migrations, `${first}.sql`), 'utf8');
-      expect(text).toMatch(/^-- Up Migration\r\n/);
-      expect(await check('--base', 'release')).toMatchObject({ status: 0 });
-    } finally {
-      git('config --unset core.autocrlf');
-    }
   });
 });
