@@ -44,8 +44,6 @@ COPY --from=production-dependencies /app/node_modules node_modules
 COPY --from=dist /app/dist dist
 COPY migrations migrations
 COPY deploy/healthcheck.sh ./
-# A place for LAST_GOOD_FOLDER: a volume that is mounted here belongs to the user
-RUN install -d -o node -g node -m 700 /var/lib/order-lookup
 # By number, so that Kubernetes sees that it is not root
 USER 1000:1000
 EXPOSE 3000 3001

@@ -31,7 +31,6 @@ export class Configuration {
   })
   DATABASE_URL = '';
   DATABASE_URL_FILE = '';
-  LAST_GOOD_FOLDER = '';
 
   @Rule(
     areIssuers,

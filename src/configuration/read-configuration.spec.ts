@@ -151,7 +151,6 @@ it.each<[NodeJS.ProcessEnv, RegExp]>([
   [{ OAUTH_ISSUER: 'https://a.example/?p=1' }, /^OAUTH_ISSUER is .* query/],
   [{ OAUTH_AUDIENCE: ' ' }, /^OAUTH_AUDIENCE is not set: .* or OAUTH_CLIENTS/],
   [{ OAUTH_REQUIRED_SCOPES: 'x' }, /SCOPES is unknown: rename it to OAUTH_REQUIRED_SCOPE, or/],
-  [{ LAST_GOOD_FILE: '/var/lib/last-good' }, /^LAST_GOOD_FILE is no longer read: .* set LAST_GOOD_FOLDER to a folder/],
   [{ oauth_audience: 'x' }, /^oauth_audience is unknown: rename it to OAUTH_AUDIENCE, or unset/],
 ])('refuses %j', (environment, fault) => {
   expect(faults({ ...complete, ...environment })).toEqual([expect.stringMatching(fault)]);

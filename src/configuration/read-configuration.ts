@@ -21,11 +21,7 @@ export const variableNames: readonly string[] = Object.keys(new Configuration())
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
   const configuration = plainToInstance(Configuration, variablesOf(environment));
   const unknown = unknownVariables(environment, variableNames);
-  const faults = [
-    ...faultsOf(configuration),
-    ...replacedVariables(environment),
-    ...unknown.filter(isDangerous).map(sentenceAbout),
-  ];
+  const faults = [...faultsOf(configuration), ...unknown.filter(isDangerous).map(sentenceAbout)];
   if (faults.length > 0) throw new ConfigurationError(faults);
   const warnings = unknown.map(sentenceAbout);
   return Object.freeze(Object.assign(configuration, { warnings }));
@@ -53,12 +49,6 @@ function convert(text: string, defaultValue: unknown): unknown {
 function faultsOf(configuration: Configuration): readonly string[] {
   const errors = validateSync(configuration, { stopAtFirstError: true });
   return errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
-}
-
-/** To ignore a variable of an earlier release would leave out a promise without a word. */
-function replacedVariables({ LAST_GOOD_FILE }: NodeJS.ProcessEnv): readonly string[] {
-  if (!LAST_GOOD_FILE) return [];
-  return ['LAST_GOOD_FILE is no longer read: unset it, and set LAST_GOOD_FOLDER to a folder'];
 }
 
 /** To ignore OAUTH_REQUIRED_SCOPES would let in more callers than were meant. */

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Client, type ClientConfig } from 'pg';
+import type { ClientConfig } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
 import { Configuration } from '../configuration/configuration.js';
 import { type DatabaseAddress, connectionString } from '../configuration/database-url.js';
@@ -28,12 +28,6 @@ export class ConnectionSettings {
   /** As they were read last. */
   get current(): ClientConfig {
     return this.settings;
-  }
-
-  /** Which database it is, without user and password. */
-  get databaseName(): string {
-    const { host, port, database } = new Client(this.current);
-    return `${host}:${port}/${database}`;
   }
 }
 

@@ -48,18 +48,3 @@ it.each([-DAY_MS, -500, 500, DAY_MS])('follows the database when it is set by %i
   });
   expect(clock.now()).toBeCloseTo(DAY_MS + byMs);
 });
-
-it('is what an earlier process found last, until the first measurement', () => {
-  const clock = new DatabaseClock();
-  clock.assume({ aheadMs: 500, foundAtEpochMs: 1 });
-  clock.assume({ aheadMs: DAY_MS, foundAtEpochMs: 2 });
-  clock.assume({ aheadMs: -500, foundAtEpochMs: 1 });
-  expect(clock.aheadMs).toBeCloseTo(DAY_MS);
-  const nowMs = performance.now();
-  clock.measured({
-    databaseEpochMs: Date.now() + 5,
-    askedAtMonotonicMs: nowMs,
-    answeredAtMonotonicMs: nowMs,
-  });
-  expect(clock.aheadMs).toBeCloseTo(5);
-});

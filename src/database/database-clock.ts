@@ -10,14 +10,6 @@ export interface ClockMeasurement {
   readonly answeredAtMonotonicMs: number;
 }
 
-/** What an earlier process on this machine found. */
-export interface ClockAssumption {
-  /** How far the database's clock was ahead of this machine's. */
-  readonly aheadMs: number;
-  /** When the database last answered that process, in milliseconds since the epoch. */
-  readonly foundAtEpochMs: number;
-}
-
 /**
  * The clock of the database, as far as this process knows it. From each answer on it goes on by the monotonic clock of
  * the process, so it does not matter if the clock of this machine is wrong, or set.
@@ -25,7 +17,7 @@ export interface ClockAssumption {
  * - After an answer it differs from the database's clock by the time that one answer takes, at most.
  * - Until the next answer, the drift between the two machines adds to that, the time for which this machine was
  *   suspended, and whatever somebody sets the database's clock by.
- * - Before the first answer it is this machine's clock, corrected by what an earlier process found.
+ * - Before the first answer it is this machine's clock. Nothing is served then.
  *
  * Where it cannot be right it is behind, not ahead: a code that begins late is an old answer, as any change is for a
  * moment. One that begins early is an answer that nobody has released yet.
@@ -34,24 +26,11 @@ export interface ClockAssumption {
 export class DatabaseClock {
   /** To be added to the monotonic clock. Undefined before the first measurement. */
   private offsetMs: number | undefined;
-  /** Counts until the first measurement. */
-  private assumption: ClockAssumption | undefined;
 
   /** Milliseconds since the epoch. */
   now(): number {
-    if (this.offsetMs !== undefined) return performance.now() + this.offsetMs;
-    return Date.now() + (this.assumption?.aheadMs ?? 0);
-  }
-
-  /** How far it is ahead of this machine's clock. */
-  get aheadMs(): number {
-    return this.now() - Date.now();
-  }
-
-  /** Of several assumptions the one that was found last counts: this machine's clock may have been set since. */
-  assume(assumption: ClockAssumption): void {
-    const foundBeforeMs = this.assumption?.foundAtEpochMs ?? -Infinity;
-    if (assumption.foundAtEpochMs > foundBeforeMs) this.assumption = assumption;
+    if (this.offsetMs === undefined) return Date.now();
+    return performance.now() + this.offsetMs;
   }
 
   /**

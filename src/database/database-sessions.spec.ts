@@ -47,14 +47,6 @@ it('no parameter of the connection string takes away the limit of a query', () =
   expect(session).toMatchObject({ connection: { _keepAlive: true } });
 });
 
-it.each([
-  { url: 'postgres://u@/orders?host=/run/postgresql', name: '/run/postgresql:5432/orders' },
-  { url: 'postgres://u:p%40@[::1]:6432/orders', name: '::1:6432/orders' },
-  { url: 'postgres://db/orders?application_name=x', name: 'db:5432/orders' },
-])('names the database of $url without user and password', ({ url, name }) => {
-  expect(new ConnectionSettings({ DATABASE_URL: url }).databaseName).toBe(name);
-});
-
 describe('the sessions of one process', () => {
   const QUERY_TIMEOUT_MS = 100;
   const COUNT = `select count(*)::int from pg_stat_activity

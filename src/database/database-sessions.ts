@@ -42,11 +42,6 @@ export class DatabaseSessions implements OnApplicationShutdown {
     return this.dataSource.isInitialized && !this.isEnding;
   }
 
-  /** Which database it is, without user and password. */
-  get databaseName(): string {
-    return this.connectionSettings.databaseName;
-  }
-
   /**
    * Uses a session. After an error it is closed: a query that got no answer in time would block the next one. So nobody
    * has to roll back a transaction that failed.

@@ -8,11 +8,9 @@ import type { CommunicationCode, Validity } from '../database/entities.js';
 import { Answer } from '../http/answer.js';
 import { PolledSnapshot } from '../snapshots/polled-snapshot.js';
 import { SnapshotsService } from '../snapshots/snapshots.service.js';
-import type { Topic } from '../snapshots/topic.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { CodeIndex } from './code-index.js';
-import { codeRowsToJson } from './code-rows-json.js';
 import { ALWAYS, AREAS, type CodeRows } from './code-rows.js';
 import { Codes } from './codes.js';
 import { CodesService } from './codes.service.js';
@@ -29,11 +27,7 @@ const FILTERS: Filters[] = [undefined, 'T', 'none'].flatMap((codeType) =>
 async function start() {
   const clock = { nowMs: START_MS, now: () => clock.nowMs };
   const polled = new PolledSnapshot<Codes>();
-  const topics: Topic<Codes>[] = [];
-  const add = (topic: Topic<Codes>): PolledSnapshot<Codes> => {
-    topics.push(topic);
-    return polled;
-  };
+  const add = (): PolledSnapshot<Codes> => polled;
   const module = await Test.createTestingModule({
     providers: [
       CodesService,
@@ -48,18 +42,11 @@ async function start() {
     polled.stampNamed(named);
     polled.contentRead(new Codes(new CodeIndex(rows)), named);
   };
-  /** Serves rows that an earlier process kept. */
-  const restore = (rows: CodeRows): void => {
-    const [topic] = topics;
-    const value = topic?.fromJson(codeRowsToJson(rows));
-    if (value === undefined) return;
-    polled.restore({ value, stamp: 'A', confirmedAtMonotonicMs: 0, servedSinceEpochMs: 0 });
-  };
   const metric = async (name: string): Promise<string | undefined> => {
     const text = await module.get(Metrics).registry.metrics();
     return new RegExp(`^order_lookup_${name} (.*)$`, 'm').exec(text)?.[1];
   };
-  return { clock, service: module.get(CodesService), read, restore, metric };
+  return { clock, service: module.get(CodesService), read, metric };
 }
 
 const textOf = ({ body }: Answer): string => String(body);
@@ -153,15 +140,6 @@ describe('the codes that are served', () => {
     service.supportedValues(area); // long before the moment
     clock.nowMs = momentMs + offsetMs;
     expect(textOf(service.supportedValues(area))).toBe(served);
-  });
-
-  it('are of the clock at the first request, where rows come from a file before the clock is known', async () => {
-    const { clock, service, restore, metric } = await start();
-    restore(rowsOf(new Map([['A', { validFromMs: START_MS + 1_000, validUntilMs: Infinity }]])));
-    clock.nowMs = START_MS + 2_000;
-    const [property] = AREAS;
-    expect(textOf(service.supportedValues(property))).toBe('{"p0":["A"]}');
-    expect(await metric('moments_switched_total')).toBe('0');
   });
 
   it('are counted by a metric that leaves out those that have ended or not begun', async () => {

@@ -11,7 +11,6 @@ import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { CodeIndex } from './code-index.js';
 import { type Area, type CodeRows, UnservableRows, isInForce } from './code-rows.js';
-import { codeRowsFromJson, codeRowsToJson } from './code-rows-json.js';
 import type { CodesSnapshot } from './codes-snapshot.js';
 import { Codes } from './codes.js';
 import { areRowsEqual } from './equal-rows.js';
@@ -34,8 +33,6 @@ export class CodesService {
       maxAgeSeconds: Infinity,
       lock: lockTables,
       read: (manager) => this.read(manager),
-      toJson: ({ index }) => codeRowsToJson(index.rows),
-      fromJson: (json) => new Codes(new CodeIndex(codeRowsFromJson(json))),
     });
     metrics.addGauge({
       name: 'communication_codes',
@@ -124,7 +121,7 @@ export class CodesService {
 
   /**
    * What is served, if it is made of the same rows. Everything is read every ten minutes: where nothing has changed,
-   * neither the answers and their codings nor the file in LAST_GOOD_FOLDER are made again.
+   * the answers and their codings are not made again.
    */
   private async servedIfEqual(rows: CodeRows): Promise<Codes | undefined> {
     const served = this.polled.value;

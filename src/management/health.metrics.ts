@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { Metrics } from '../telemetry/metrics.js';
-import { HealthService, PARTS } from './health.service.js';
+import { HealthService } from './health.service.js';
 
 /** The health of the process as metrics, for alerts. */
 @Injectable()
@@ -12,17 +12,6 @@ export class HealthMetrics {
       name: 'ready',
       help: '1 while callers can be answered',
       collect: (gauge) => gauge.set(health.isReady ? 1 : 0),
-    });
-    metrics.addGauge({
-      name: 'served_from_file',
-      help: '1 while codes, keys or signing-keys are served from LAST_GOOD_FOLDER',
-      labelNames: ['what'],
-      collect: (gauge) => {
-        const { partsServedFromFile } = health;
-        for (const part of PARTS) {
-          gauge.set({ what: part }, partsServedFromFile.includes(part) ? 1 : 0);
-        }
-      },
     });
     metrics.addGauge({
       name: 'seconds_until_refusal',

@@ -4,10 +4,6 @@ import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { Draining } from '../http/draining.js';
 import { CodesService } from '../lookups/codes.service.js';
 
-/** These parts are read from elsewhere, and kept in LAST_GOOD_FOLDER. */
-export const PARTS = ['codes', 'keys', 'signing-keys'] as const;
-export type Part = (typeof PARTS)[number];
-
 /**
  * Knows whether the process can answer callers. It asks neither the database nor an issuer: their outage must not take
  * out all replicas at once.
@@ -40,15 +36,5 @@ export class HealthService {
   get unservableContent(): readonly string[] {
     const { unservableReason } = this.codes;
     return unservableReason === undefined ? [] : [unservableReason];
-  }
-
-  /** The parts that are served from LAST_GOOD_FOLDER, since the database or an issuer has not answered yet. */
-  get partsServedFromFile(): readonly Part[] {
-    const isIssuerOfFile = this.issuers.all.some(({ signingKeys }) => signingKeys.isServedFromFile);
-    const parts: Part[] = [];
-    if (this.codes.polled.isRestored) parts.push('codes');
-    if (this.apiKeys.isServedFromFile) parts.push('keys');
-    if (isIssuerOfFile) parts.push('signing-keys');
-    return parts;
   }
 }

@@ -61,14 +61,13 @@ export class ManagementServer {
   }
 
   private readiness(): Resource {
-    const { unavailableReasons, partsServedFromFile, unservableContent } = this.health;
+    const { unavailableReasons, unservableContent } = this.health;
     if (unavailableReasons.length > 0) {
       const detail = unavailableReasons.join(' ');
       throw new Problem('not-ready', { detail, headers: { 'Retry-After': retryAfter(1) } });
     }
     return jsonOf({
       status: 'ok',
-      fromFile: partsServedFromFile.length > 0 ? partsServedFromFile : undefined,
       refused: unservableContent.length > 0 ? unservableContent : undefined,
     });
   }

@@ -1,5 +1,5 @@
-import { expect, it } from '@jest/globals';
-import { type Content, PolledSnapshot, type SnapshotState } from './polled-snapshot.js';
+import { expect, it, jest } from '@jest/globals';
+import { PolledSnapshot, type SnapshotState } from './polled-snapshot.js';
 
 type StateName = SnapshotState<string>['name'];
 
@@ -12,27 +12,16 @@ const EVENTS = {
   'B is read': (snapshot: Snapshot) => snapshot.contentRead('b', { stamp: 'B', askedAtMonotonicMs: 4 }),
   'A is unservable': (snapshot: Snapshot) => snapshot.contentUnservable({ stamp: 'A', reason: 'A!' }),
   'B is unservable': (snapshot: Snapshot) => snapshot.contentUnservable({ stamp: 'B', reason: 'B!' }),
-  'A is restored': (snapshot: Snapshot) => snapshot.restore(RESTORED),
-  'B is restored': (snapshot: Snapshot) => snapshot.restore({ ...RESTORED, stamp: 'B' }),
 } as const;
 
 type Snapshot = PolledSnapshot<string>;
 type Event = keyof typeof EVENTS;
-
-const RESTORED: Content<string> = {
-  value: 'restored a',
-  stamp: 'A',
-  confirmedAtMonotonicMs: -9,
-  servedSinceEpochMs: 0,
-};
 
 /** How each state is reached. */
 const ARRIVALS = {
   'never-asked': [],
   unreachable: ['the database fails'],
   unread: ['names A'],
-  'unread beside a restored value': ['A is restored', 'names B'],
-  restored: ['A is restored'],
   current: ['names A', 'A is read'],
   outdated: ['names A', 'A is read', 'names B'],
   unservable: ['names A', 'A is unservable'],
@@ -58,27 +47,14 @@ const transition = (from: Transition['from'], event: Event, to: StateName, serve
 const TRANSITIONS: readonly Transition[] = [
   transition('never-asked', 'the database fails', 'unreachable', undefined),
   transition('never-asked', 'names A', 'unread', undefined),
-  transition('never-asked', 'A is restored', 'restored', 'restored a'),
 
   transition('unreachable', 'the database fails', 'unreachable', undefined),
   transition('unreachable', 'names A', 'unread', undefined),
-  transition('unreachable', 'A is restored', 'restored', 'restored a'),
 
   transition('unread', 'the database fails', 'unread', undefined),
   transition('unread', 'names B', 'unread', undefined),
   transition('unread', 'A is read', 'current', 'a'),
   transition('unread', 'A is unservable', 'unservable', undefined),
-  transition('unread', 'A is restored', 'current', 'restored a'),
-  transition('unread', 'B is restored', 'unread', undefined),
-
-  transition('unread beside a restored value', 'names B', 'unread', undefined),
-  transition('unread beside a restored value', 'names A', 'current', 'restored a'),
-  transition('unread beside a restored value', 'B is read', 'current', 'b'),
-  transition('unread beside a restored value', 'B is unservable', 'unservable-former-served', 'restored a'),
-
-  transition('restored', 'the database fails', 'restored', 'restored a'),
-  transition('restored', 'names A', 'current', 'restored a'),
-  transition('restored', 'names B', 'unread', undefined),
 
   transition('current', 'the database fails', 'current', 'a'),
   transition('current', 'names A', 'current', 'a'),
@@ -86,26 +62,22 @@ const TRANSITIONS: readonly Transition[] = [
   transition('current', 'A is read', 'current', 'a'),
   transition('current', 'B is read', 'current', 'b'),
   transition('current', 'A is unservable', 'unservable-former-served', 'a'),
-  transition('current', 'A is restored', 'current', 'a'),
 
   transition('outdated', 'the database fails', 'outdated', 'a'),
   transition('outdated', 'names A', 'current', 'a'),
   transition('outdated', 'names B', 'outdated', 'a'),
   transition('outdated', 'B is read', 'current', 'b'),
   transition('outdated', 'B is unservable', 'unservable-former-served', 'a'),
-  transition('outdated', 'A is restored', 'outdated', 'a'),
 
   transition('unservable', 'the database fails', 'unservable', undefined),
   transition('unservable', 'names A', 'unservable', undefined),
   transition('unservable', 'names B', 'unread', undefined),
   transition('unservable', 'A is read', 'current', 'a'),
-  transition('unservable', 'B is restored', 'unservable-former-served', 'restored a'),
 
   transition('unservable-former-served', 'the database fails', 'unservable-former-served', 'a'),
   transition('unservable-former-served', 'names B', 'unservable-former-served', 'a'),
   transition('unservable-former-served', 'names A', 'current', 'a'),
   transition('unservable-former-served', 'B is read', 'current', 'b'),
-  transition('unservable-former-served', 'A is restored', 'unservable-former-served', 'a'),
 
   transition('unservable under the stamp that is served', 'names A', 'unservable-former-served', 'a'),
   transition('unservable under the stamp that is served', 'names B', 'outdated', 'a'),
@@ -125,7 +97,7 @@ it.each(TRANSITIONS)('$from: $event → $to, serves $serves', ({ from, event, to
   expect(snapshot.value).toBe(serves);
 });
 
-const NOT_NAMED: readonly (keyof typeof ARRIVALS)[] = ['never-asked', 'unreachable', 'restored'];
+const NOT_NAMED: readonly (keyof typeof ARRIVALS)[] = ['never-asked', 'unreachable'];
 const READINGS: readonly Event[] = ['A is read', 'A is unservable'];
 it.each(NOT_NAMED.flatMap((from) => READINGS.map((event) => ({ from, event }))))(
   '$from: that $event before its stamp was named is a fault of the program',
@@ -138,7 +110,7 @@ it.each(NOT_NAMED.flatMap((from) => READINGS.map((event) => ({ from, event }))))
 
 it('wants a reading if the database holds what was not read, but does not read unservable content again', () => {
   const wanting = Object.keys(ARRIVALS).filter((from) => reach(from as keyof typeof ARRIVALS).needsReading);
-  expect(wanting).toEqual(['unread', 'unread beside a restored value', 'outdated']);
+  expect(wanting).toEqual(['unread', 'outdated']);
 });
 
 it('is as old as the last word of the database on what is served', () => {
@@ -147,11 +119,6 @@ it('is as old as the last word of the database on what is served', () => {
     for (const event of events) EVENTS[event](snapshot);
     return snapshot.content?.confirmedAtMonotonicMs;
   };
-  expect(confirmedAtMonotonicMs('restored')).toBe(RESTORED.confirmedAtMonotonicMs);
-  expect(confirmedAtMonotonicMs('restored', 'the database fails')).toBe(RESTORED.confirmedAtMonotonicMs);
-  expect(confirmedAtMonotonicMs('restored', 'names A')).toBe(1);
-  expect(confirmedAtMonotonicMs('unread', 'A is restored')).toBe(1);
-  expect(confirmedAtMonotonicMs('unread', 'B is restored', 'A is unservable')).toBe(RESTORED.confirmedAtMonotonicMs);
   expect(confirmedAtMonotonicMs('current')).toBe(3);
   expect(confirmedAtMonotonicMs('current', 'names B')).toBe(3);
   expect(confirmedAtMonotonicMs('current', 'B is read')).toBe(4);
@@ -178,10 +145,12 @@ it('says why content is unservable, and no longer when it is served or another o
 });
 
 it('is served since the first time, however often it is read under the same stamp', () => {
-  const snapshot = reach('restored');
-  EVENTS['names A'](snapshot);
+  jest.useFakeTimers({ now: 1_000 });
+  const snapshot = reach('current');
+  jest.setSystemTime(2_000);
   EVENTS['A is read'](snapshot);
-  expect(snapshot.servedSinceEpochMs).toBe(RESTORED.servedSinceEpochMs);
+  expect(snapshot.servedSinceEpochMs).toBe(1_000);
   EVENTS['B is read'](snapshot);
-  expect(snapshot.servedSinceEpochMs).toBeGreaterThan(RESTORED.servedSinceEpochMs);
+  expect(snapshot.servedSinceEpochMs).toBe(2_000);
+  jest.useRealTimers();
 });

@@ -29,10 +29,7 @@ export type SnapshotState<T> =
   | { readonly name: 'unreachable' }
   | {
       readonly name: 'unread';
-      readonly named: NamedStamp;
-      readonly setAside: Content<T> | undefined;
     }
-  | { readonly name: 'restored'; readonly content: Content<T> }
   | { readonly name: 'current'; readonly content: Content<T> }
   | { readonly name: 'outdated'; readonly content: Content<T> }
   | { readonly name: 'unservable'; readonly unservable: UnservableContent }
@@ -44,23 +41,20 @@ export type SnapshotState<T> =
 
 /**
  * The value of a topic that is served, and what is known of the database's content. SnapshotFollower asks the
- * database, and calls a method for each thing that came of it. A restored value is one that an earlier process saved.
- * The snapshot is always in one of these states:
+ * database, and calls a method for each thing that came of it. The snapshot is always in one of these states:
  *
  * | State | What is served | What it means | What ends it |
  * |---|---|---|---|
- * | never-asked | nothing | no poll had an outcome yet | a failure, a stamp, a restored value |
- * | unreachable | nothing | the database did not answer | a stamp, a restored value |
- * | unread | nothing | it has named a stamp; nothing was read yet | a reading, a restored value with that stamp |
- * | restored | a restored value | the database has not answered yet | a stamp |
+ * | never-asked | nothing | no poll had an outcome yet | a failure, a stamp |
+ * | unreachable | nothing | the database did not answer | a stamp |
+ * | unread | nothing | it has named a stamp; nothing was read yet | a reading |
  * | current | the content | the database named its stamp last | another stamp, an unservable reading |
  * | outdated | the former content | it named another stamp; nothing was read since | a reading, the former stamp |
- * | unservable | nothing | its content was read, and cannot be served | a restored value, another stamp, a reading |
+ * | unservable | nothing | its content was read, and cannot be served | another stamp, a reading |
  * | unservable-former-served | the former content | the same | another stamp, a servable reading |
  *
  * While the database is away the state stays what it was: `ageSeconds` says how old its last word is. A value is
- * served wholly or not at all. It is given up for another one only. An exception is a restored value: it is set aside
- * when the database names another stamp, and served again only if the content of the database is unservable.
+ * served wholly or not at all. It is given up for another one only.
  *
  * For the topic `keys` this means: in `outdated` a key that was revoked still passes. Reading the list takes
  * milliseconds. It takes longer only while another session holds an exclusive lock on the table (ALTER TABLE), or where
@@ -82,7 +76,6 @@ export class PolledSnapshot<T> {
   get content(): Content<T> | undefined {
     const state = this.currentState;
     switch (state.name) {
-      case 'restored':
       case 'current':
       case 'outdated':
       case 'unservable-former-served':
@@ -100,11 +93,6 @@ export class PolledSnapshot<T> {
 
   get servedSinceEpochMs(): number | undefined {
     return this.content?.servedSinceEpochMs;
-  }
-
-  /** Whether a restored value is served, since the database has not answered yet. */
-  get isRestored(): boolean {
-    return this.currentState.name === 'restored';
   }
 
   /** The content of the database, if it was read and cannot be served. */
@@ -134,43 +122,15 @@ export class PolledSnapshot<T> {
     // The content that is served may have the same stamp, since not every change brings another one
     const isKnownToBeUnservable = this.unservable?.stamp === named.stamp;
     if (isKnownToBeUnservable) return;
-    const former = this.content ?? this.setAside;
-    if (former?.stamp === named.stamp) {
-      this.currentState = { name: 'current', content: confirmed(former, named) };
+    const former = this.content;
+    if (!former) {
+      this.currentState = { name: 'unread' };
       return;
     }
-    // It is not known by how many changes a restored value is too old: a revoked key must not pass during the reading
-    const mayServeFormer = this.content !== undefined && !this.isRestored;
-    if (former && mayServeFormer) {
-      this.currentState = { name: 'outdated', content: former };
-      return;
-    }
-    this.currentState = { name: 'unread', named, setAside: former };
-  }
-
-  /** Offers a value that an earlier process saved. It is taken if nothing is served. */
-  restore(content: Content<T>): void {
-    const state = this.currentState;
-    switch (state.name) {
-      case 'never-asked':
-      case 'unreachable':
-        this.currentState = { name: 'restored', content };
-        return;
-      case 'unread': {
-        const { named } = state;
-        const isNamed = named.stamp === content.stamp;
-        this.currentState = isNamed
-          ? { name: 'current', content: confirmed(content, named) }
-          : { name: 'unread', named, setAside: content };
-        return;
-      }
-      case 'unservable': {
-        const { unservable } = state;
-        this.currentState = { name: 'unservable-former-served', unservable, content };
-        return;
-      }
-      default: // what is served is newer
-    }
+    const isNamed = former.stamp === named.stamp;
+    this.currentState = isNamed
+      ? { name: 'current', content: confirmed(former, named) }
+      : { name: 'outdated', content: former };
   }
 
   /**
@@ -193,7 +153,7 @@ export class PolledSnapshot<T> {
   /** The content of the database has been read, and cannot be served. */
   contentUnservable(unservable: UnservableContent): void {
     this.assertStampWasNamed();
-    const content = this.content ?? this.setAside;
+    const { content } = this;
     if (!content) {
       this.currentState = { name: 'unservable', unservable };
       return;
@@ -201,15 +161,9 @@ export class PolledSnapshot<T> {
     this.currentState = { name: 'unservable-former-served', unservable, content };
   }
 
-  /** A restored value that is not served, since the database has named another stamp. */
-  private get setAside(): Content<T> | undefined {
-    return this.currentState.name === 'unread' ? this.currentState.setAside : undefined;
-  }
-
-  /** Otherwise a restored value could stay beside content that the database has never named. */
   private assertStampWasNamed(): void {
     const { name } = this.currentState;
-    const wasNamed = name !== 'never-asked' && name !== 'unreachable' && name !== 'restored';
+    const wasNamed = name !== 'never-asked' && name !== 'unreachable';
     assert(wasNamed, `content was read in the state ${name}, before its stamp was named`);
   }
 }

@@ -8,7 +8,6 @@ import { type CallerImpact, RepeatedFailure, refusedIn } from '../telemetry/repe
 import type { ServiceLogger } from '../telemetry/service-logger.js';
 import { BackOff } from '../timers/back-off.js';
 import { wait } from '../timers/wait.js';
-import type { LastGoodTopic } from './last-good-topic.js';
 import type { NamedStamp, PolledSnapshot } from './polled-snapshot.js';
 import { pollStamp, readStamp } from './stamps.js';
 import type { ReadResult, Topic } from './topic.js';
@@ -24,17 +23,12 @@ const MAX_POLL_INTERVAL_MS = 1_000;
 const RELOAD_INTERVAL_MS = 10 * 60_000;
 /** The interval is shorter by a random part, up to this share: replicas that start together do not read together. */
 const RELOAD_JITTER = 0.25;
-/** If nothing can be served by then, a start looks for a value that an earlier process saved. */
-const RESTORE_AFTER_MS = 1_000;
-/** The folder may be on a server that does not answer. The database is polled nevertheless. */
-const MAX_RESTORE_WAIT_MS = 2_000;
 /** For operators, about content that cannot be served. */
 const REMEDY = 'correct the rows by a migration; if the last migration caused it: npm run migrate -- down';
 
 interface FollowerOptions<T> {
   readonly topic: Topic<T>;
   readonly snapshot: PolledSnapshot<T>;
-  readonly lastGood: LastGoodTopic<T>;
   readonly sessions: DatabaseSessions;
   readonly status: DatabaseStatus;
   readonly clock: DatabaseClock;
@@ -48,12 +42,6 @@ interface Reading<T> {
   readonly result: ReadResult<T>;
 }
 
-interface ReloadOptions {
-  readonly manager: EntityManager;
-  readonly session: Session;
-  readonly signal: AbortSignal;
-}
-
 /**
  * Keeps a snapshot equal to the database. A poll asks for the stamp, four times a second. If it is another one, a
  * reload reads everything. A failure leaves the snapshot as it is, and nothing is awaited longer than a few seconds.
@@ -65,7 +53,6 @@ export class SnapshotFollower<T> {
   });
   private readonly failure: RepeatedFailure;
   private reloadDueAtMs = -Infinity;
-  private restoration: Promise<void> | undefined;
 
   constructor(private readonly options: FollowerOptions<T>) {
     this.failure = new RepeatedFailure(options.logger, `database (${options.topic.name})`);
@@ -73,56 +60,11 @@ export class SnapshotFollower<T> {
 
   /** Follows the database until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.startUp(signal);
     while (!signal.aborted) {
       const startedAtMs = performance.now();
       await this.tryToPoll(signal);
       await wait(startedAtMs + this.backOff.pauseMs - performance.now(), signal);
     }
-  }
-
-  /** Saves to LAST_GOOD_FOLDER what the database has confirmed, until `signal` is aborted. */
-  async persist(signal: AbortSignal): Promise<void> {
-    const { snapshot, lastGood } = this.options;
-    while (!signal.aborted) {
-      const { state } = snapshot;
-      if (state.name === 'current') await lastGood.saveIfDue(state.content);
-      await wait(lastGood.pauseMs, signal);
-    }
-  }
-
-  /** Polls once. If the answer takes long, a restored value is served meanwhile. */
-  private async startUp(signal: AbortSignal): Promise<void> {
-    const firstPoll = this.tryToPoll(signal);
-    await Promise.race([firstPoll, wait(RESTORE_AFTER_MS, signal)]);
-    await this.restoreOnce(signal);
-    await firstPoll;
-  }
-
-  /** Offers the value that an earlier process saved, if nothing is served. The file is read once. */
-  private async restoreOnce(signal: AbortSignal): Promise<void> {
-    if (signal.aborted || this.options.snapshot.value !== undefined) return;
-    if (!this.restoration) this.restoration = this.restore(signal);
-    await Promise.race([this.restoration, wait(MAX_RESTORE_WAIT_MS, signal)]);
-  }
-
-  private async restore(signal: AbortSignal): Promise<void> {
-    const { snapshot, lastGood } = this.options;
-    const content = await lastGood.load();
-    if (content === undefined || signal.aborted) return;
-    snapshot.restore(content);
-    const isServed = snapshot.value === content.value;
-    if (isServed) this.logRestoration();
-  }
-
-  private logRestoration(): void {
-    const { topic, snapshot, logger } = this.options;
-    const isTooOld = snapshot.ageSeconds > topic.maxAgeSeconds;
-    const message = isTooOld ? 'LAST_GOOD_FOLDER: too old to be used' : 'LAST_GOOD_FOLDER is served';
-    // The age is infinite where a clock was set back, and JSON has no infinite numbers
-    const isKnown = Number.isFinite(snapshot.ageSeconds);
-    const ageSeconds = isKnown ? snapshot.ageSeconds : undefined;
-    logger.warn({ message, topic: topic.name, ageSeconds });
   }
 
   /** Never throws. */
@@ -133,12 +75,11 @@ export class SnapshotFollower<T> {
       await sessions.withSession(async (manager, session) => {
         await this.poll(session);
         isAnswered = true;
-        if (this.isReloadDue) await this.reload({ manager, session, signal });
+        if (this.isReloadDue) await this.reload(manager, session);
       });
       this.backOff.succeeded();
       this.failure.succeeded();
     } catch (error) {
-      await this.restoreOnce(signal); // before it is judged what the failure means for callers
       if (signal.aborted) return;
       if (!isAnswered) {
         status.unanswered(topic.name);
@@ -164,7 +105,7 @@ export class SnapshotFollower<T> {
   }
 
   /** Reads everything, and serves it if it can be served. */
-  private async reload({ manager, session, signal }: ReloadOptions): Promise<void> {
+  private async reload(manager: EntityManager, session: Session): Promise<void> {
     const { topic, snapshot, metrics, logger } = this.options;
     const startedAtMs = performance.now();
     const { named, result } = await this.read(manager, session);
@@ -175,7 +116,6 @@ export class SnapshotFollower<T> {
       const { reason } = result;
       snapshot.contentUnservable({ stamp, reason });
       metrics.snapshotReloads.inc({ topic: topic.name, result: 'refused' });
-      await this.restoreOnce(signal);
       const isFormerServed = snapshot.value !== undefined;
       const consequence = isFormerServed ? 'the former one is served' : 'callers get 503';
       const message = `snapshot: refused, ${consequence}`;
@@ -209,7 +149,7 @@ export class SnapshotFollower<T> {
   private get impactOfFailure(): CallerImpact {
     const { snapshot, topic } = this.options;
     if (snapshot.value === undefined) return { name: 'refused' };
-    if (topic.maxAgeSeconds === Infinity) return { name: 'none' }; // also where the age is infinite
+    if (topic.maxAgeSeconds === Infinity) return { name: 'none' };
     return refusedIn(topic.maxAgeSeconds - snapshot.ageSeconds);
   }
 }

@@ -4,8 +4,6 @@ import { DatabaseSessions } from '../database/database-sessions.js';
 import { DatabaseStatus } from '../database/database-status.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
-import { LastGoodFolder } from './last-good-folder.js';
-import { LastGoodTopic } from './last-good-topic.js';
 import { PolledSnapshot } from './polled-snapshot.js';
 import { SnapshotFollower } from './snapshot-follower.js';
 import type { Topic, TopicName } from './topic.js';
@@ -17,16 +15,14 @@ import type { Topic, TopicName } from './topic.js';
 @Injectable()
 export class SnapshotsService implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly snapshots = new Map<TopicName, PolledSnapshot<unknown>>();
-  private readonly followers: Pick<SnapshotFollower<unknown>, 'run' | 'persist'>[] = [];
+  private readonly followers: Pick<SnapshotFollower<unknown>, 'run'>[] = [];
   private running: readonly Promise<void>[] = [];
   private readonly stopping = new AbortController();
 
-  // oxlint-disable-next-line eslint/max-params -- Nest injects each provider as a parameter
   constructor(
     private readonly sessions: DatabaseSessions,
     private readonly status: DatabaseStatus,
     private readonly clock: DatabaseClock,
-    private readonly folder: LastGoodFolder,
     private readonly metrics: Metrics,
     private readonly logger: ServiceLogger,
   ) {
@@ -54,19 +50,9 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
 
   /** Registers a topic, whose value is read whenever it changes. Called while the application is created. */
   add<T>(topic: Topic<T>): PolledSnapshot<T> {
-    const { sessions, status, clock, folder, metrics, logger } = this;
+    const { sessions, status, clock, metrics, logger } = this;
     const snapshot = new PolledSnapshot<T>();
-    const lastGood = new LastGoodTopic({ topic, folder, sessions, clock });
-    const follower = new SnapshotFollower({
-      topic,
-      snapshot,
-      lastGood,
-      sessions,
-      status,
-      clock,
-      metrics,
-      logger,
-    });
+    const follower = new SnapshotFollower({ topic, snapshot, sessions, status, clock, metrics, logger });
     this.snapshots.set(topic.name, snapshot);
     this.followers.push(follower);
     return snapshot;
@@ -75,8 +61,6 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
   onApplicationBootstrap(): void {
     const { signal } = this.stopping;
     this.running = this.followers.map((follower) => follower.run(signal));
-    if (!this.folder.isOn) return;
-    for (const follower of this.followers) void follower.persist(signal);
   }
 
   /** While it drains, a replica still serves committed changes. So they are followed until Nest has closed the port. */

@@ -10,7 +10,7 @@ export type TopicName = 'codes' | 'keys';
 export type ReadResult<T> =
   { readonly isServable: true; readonly value: T } | { readonly isServable: false; readonly reason: string };
 
-/** How a topic is read from the database, kept in a file, and read from that. */
+/** How a topic is read from the database. */
 export interface Topic<T> {
   readonly name: TopicName;
   /** Locks its tables. Called first in the transaction: an older snapshot would see a truncated table as empty. */
@@ -19,11 +19,4 @@ export interface Topic<T> {
   read(manager: EntityManager): Promise<ReadResult<T>>;
   /** How long the value may be used after the database last confirmed it; Infinity if there is no limit. */
   readonly maxAgeSeconds: number;
-  /** The value in a form for JSON. */
-  toJson(value: T): unknown;
-  /**
-   * It must not look at the database's clock, which is not known yet.
-   * @throws Error if it is not what `toJson` makes, or cannot be served
-   */
-  fromJson(json: unknown): T;
 }

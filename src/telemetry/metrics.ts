@@ -81,11 +81,6 @@ export class Metrics implements OnModuleInit {
     help: 'Readings of codes and keys from the database: loaded, refused (cannot be served) or failed',
     labelNames: ['topic', 'result'],
   });
-  readonly lastGoodWrites = this.counter({
-    name: 'last_good_writes_total',
-    help: 'Writes of files in LAST_GOOD_FOLDER: written or failed',
-    labelNames: ['result'],
-  });
   readonly momentsSwitched = this.counter({
     name: 'moments_switched_total',
     help: 'Moments at which codes began or ended, counted by the first request after each',

@@ -14,7 +14,6 @@ interface ComposeService {
   readonly environment?: Variables;
   readonly env_file?: string;
   readonly secrets?: readonly string[];
-  readonly volumes?: readonly unknown[];
   readonly ports?: readonly string[];
 }
 
@@ -56,12 +55,10 @@ const api = {
   },
 };
 
-const LAST_GOOD_FOLDER = '/var/lib/order-lookup';
 const ofDevelopment = {
   OAUTH_ISSUER: ['http://issuer:3002'],
   OAUTH_AUDIENCE: ['https://orders.development.example'],
   OAUTH_ALLOW_HTTP: true,
-  LAST_GOOD_FOLDER,
 };
 
 describe('the replicas get a complete configuration', () => {
@@ -82,7 +79,6 @@ describe('the replicas get a complete configuration', () => {
         OAUTH_ALLOW_HTTP: false,
         PUBLIC_BASE_URL: 'https://orders.example.com',
         TRUSTED_PROXY_HOPS: 1,
-        LAST_GOOD_FOLDER,
       },
     },
     {
@@ -164,13 +160,6 @@ it.each([
     ISSUER_URL: variables['OAUTH_ISSUER'],
     ISSUER_AUDIENCE: variables['OAUTH_AUDIENCE'],
   });
-});
-
-it('LAST_GOOD_FOLDER is the folder that the image has for it, on a volume', () => {
-  expect(textOf('Dockerfile')).toContain(`-o node -g node -m 700 ${LAST_GOOD_FOLDER}\n`);
-  expect(serviceOf(compose, 'api').volumes).toEqual([`last-good:${LAST_GOOD_FOLDER}`]);
-  const volume = { type: 'volume', source: 'last-good', target: LAST_GOOD_FOLDER };
-  expect(serviceOf(stack, 'api').volumes).toContainEqual(volume);
 });
 
 it('docker-compose.yml publishes nothing beyond this machine', () => {

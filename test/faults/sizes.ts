@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { issueKey } from '../support/keys.js';
 import { peakMebibytes, residentMebibytes } from '../support/linux-process.js';
@@ -14,8 +11,8 @@ const SOON = { everyMs: 2 };
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 
 /**
- * What a replica needs, how soon a change and a revoked key count, and how soon it starts while PostgreSQL and the
- * issuer are away, with so many codes: the program in dist/ of the current folder.
+ * What a replica needs, and how soon a change and a revoked key count, with so many codes: the program in dist/ of the
+ * current folder.
  */
 export async function sizes(world: World, count?: number): Promise<string> {
   const lines: string[] = [];
@@ -27,13 +24,11 @@ export async function sizes(world: World, count?: number): Promise<string> {
 }
 
 async function ofSize(world: World, codes: number): Promise<string[]> {
-  const { database, headers, issuer, postgres } = world;
-  const folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
-  const environment = { LAST_GOOD_FOLDER: folder };
+  const { database, headers } = world;
   await database.query('truncate communication_code');
   await database.addCodes(codes);
   const startedAt = performance.now();
-  const service = await world.replica(environment);
+  const service = await world.replica();
   const ready = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
   const found = [
     `ready after ${ready}, ${Math.round(residentMebibytes(service.pid))} MiB ` +
@@ -73,17 +68,6 @@ async function ofSize(world: World, codes: number): Promise<string[]> {
     `a revoked key refused after ${quantiles(refused)} while all are read`,
   );
   found.push(`at most ${Math.round(peakMebibytes(service.pid))} MiB`);
-  await until(async () => (await service.metric('order_lookup_last_good_writes_total')) >= 2);
   await service.kill();
-  await postgres.stop();
-  issuer.fault = 'down';
-  const begunAt = performance.now();
-  const again = await world.replica(environment);
-  const took = ((performance.now() - begunAt) / 1000).toFixed(1);
-  found.push(`ready after ${took} s from LAST_GOOD_FOLDER, without PostgreSQL and the issuer`);
-  await again.kill();
-  issuer.fault = 'none';
-  await postgres.start();
-  await rm(folder, { recursive: true });
   return found;
 }

@@ -1,20 +1,17 @@
 // One definition of "until callers are refused" for readiness and metrics, with real issuers.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import type { ApiKeysService } from '../../src/auth/api-keys/api-keys.service.js';
-import { fileOf } from '../../src/auth/issuers/saved-keys.js';
 import type { Draining } from '../../src/http/draining.js';
 import type { CodesService } from '../../src/lookups/codes.service.js';
 import { HealthMetrics } from '../../src/management/health.metrics.js';
 import { HealthService } from '../../src/management/health.service.js';
 import { Issuer } from '../support/issuer.js';
-import { testFolder } from '../support/test-folder.js';
 import { Verifier } from '../support/verifier.js';
 
 const HOUR_MS = 3_600_000;
-const POLLED = { state: { name: 'current' }, value: new Map(), isRestored: false };
+const POLLED = { state: { name: 'current' }, value: new Map() };
 const CODES = { polled: POLLED } as unknown as CodesService;
 const API_KEYS = { polled: POLLED, secondsUntilRefusal: 900 } as unknown as ApiKeysService;
-const folder = testFolder();
 
 let source: Issuer;
 let other: Issuer;
@@ -54,16 +51,13 @@ it('an issuer that was never reached: its own callers are refused, and those of 
   expect(text).toContain(`refusal{what="signing-keys",issuer="${other.url}"} 0\n`);
 });
 
-it('keys of a file are served from it until they are too old', async () => {
-  source.fault = 'down';
-  const verifier = new Verifier([source], { LAST_GOOD_FOLDER: folder });
-  const keySet = { keys: source.published };
-  const fetchedAtEpochMs = Date.now() - 23 * HOUR_MS;
-  await verifier.folder.save(fileOf(source.url), { keySet, fetchedAtEpochMs });
+it('without the keys of an issuer: ready until they are a day old', async () => {
+  const verifier = new Verifier([source]);
   const { health } = await observe(verifier);
-  expect(health.partsServedFromFile).toEqual(['signing-keys']);
-  jest.advanceTimersByTime(HOUR_MS);
+  source.fault = 'down';
+  jest.advanceTimersByTime(24 * HOUR_MS - 1);
   await verifier.settled();
-  expect(health.partsServedFromFile).toEqual([]);
+  expect(health.isReady).toBe(true);
+  jest.advanceTimersByTime(1);
   expect(health.unavailableReasons).toEqual(['No signing keys of the issuer are available.']);
 });

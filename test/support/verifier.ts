@@ -5,7 +5,6 @@ import type { Issuer as SigningIssuer } from '../../src/auth/issuers/issuer.js';
 import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
 import type { TokenVerdict } from '../../src/auth/verdict.js';
 import { Configuration } from '../../src/configuration/configuration.js';
-import { LastGoodFolder } from '../../src/snapshots/last-good-folder.js';
 import { Metrics } from '../../src/telemetry/metrics.js';
 import type { LogEntry, ServiceLogger } from '../../src/telemetry/service-logger.js';
 import { AUDIENCE, type Issuer } from './issuer.js';
@@ -28,7 +27,6 @@ export class Verifier {
   readonly infos: LogEntry[] = [];
   /** Lines of the log with the level warn or error. */
   readonly warnings: LogEntry[] = [];
-  readonly folder: LastGoodFolder;
   readonly issuers: IssuersService;
   readonly tokens: AccessTokensService;
   private readonly logger = {
@@ -45,8 +43,7 @@ export class Verifier {
     const OAUTH_ISSUER = sources.map(({ url }) => url);
     const given = { OAUTH_ISSUER, OAUTH_AUDIENCE: [AUDIENCE], ...variables };
     const configuration = Object.assign(new Configuration(), given);
-    this.folder = new LastGoodFolder(configuration, this.metrics, this.logger);
-    this.issuers = new IssuersService(configuration, this.folder, this.logger, this.metrics);
+    this.issuers = new IssuersService(configuration, this.logger, this.metrics);
     this.tokens = new AccessTokensService(configuration, this.issuers, this.metrics);
   }
 

@@ -63,7 +63,6 @@ const kustomizations = {
     blocksOf('docs/kubernetes.md').find(({ language }) => language === 'yaml')?.text ?? '',
   monitoring: componentOf('monitoring'),
   'argo-cd': componentOf('argo-cd'),
-  'last-good': componentOf('last-good'),
 };
 
 (hasKubectl ? describe : describe.skip)('deploy/kubernetes, rendered', () => {
@@ -99,11 +98,5 @@ const kustomizations = {
       JSON.stringify(one).includes('"argocd.argoproj.io/hook":"PreSync"'),
     );
     expect(hooks.map(({ kind }) => kind).toSorted()).toEqual(['Job', 'NetworkPolicy']);
-  });
-
-  it('last-good keeps the folder on the claim', () => {
-    const all = JSON.stringify(render(kustomizations['last-good']));
-    const claim = '"persistentVolumeClaim":{"claimName":"order-lookup-last-good"}';
-    expect(all).toContain(`{"name":"last-good",${claim}}`);
   });
 });

@@ -5,7 +5,7 @@ import type { PolledSnapshot } from '../../snapshots/polled-snapshot.js';
 import { SnapshotsService } from '../../snapshots/snapshots.service.js';
 import { type KeyVerdict, refused, undecided } from '../verdict.js';
 import { hasValidChecksum, hashApiKey } from './api-key.js';
-import { type KeyList, keysFromJson, keysToJson, lockKeys, readKeys } from './key-list.js';
+import { type KeyList, lockKeys, readKeys } from './key-list.js';
 import { KeyUse } from './key-use.js';
 
 /** Verifies API keys in memory. So every key works while the database is away, and a revocation counts at once. */
@@ -26,8 +26,6 @@ export class ApiKeysService {
       maxAgeSeconds: this.maxAgeSeconds,
       lock: lockKeys,
       read: readKeys,
-      toJson: keysToJson,
-      fromJson: keysFromJson,
     });
   }
 
@@ -56,11 +54,6 @@ export class ApiKeysService {
   /** How long keys can still be accepted if the database does not answer; 0 while none can be. */
   get secondsUntilRefusal(): number {
     return Math.max(0, this.maxAgeSeconds - this.polled.ageSeconds);
-  }
-
-  /** Whether the list in use is one that an earlier process kept. */
-  get isServedFromFile(): boolean {
-    return this.polled.isRestored && this.unavailableReason === undefined;
   }
 
   /** The time until the first key in force expires or is revoked; Infinity if none will be. */

@@ -1,7 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { ApiKey } from '../../database/entities.js';
 import type { Caller } from '../../http/request-context.js';
-import { assertObjects, assertText, assertUpperBound, momentToJson } from '../../snapshots/json-form.js';
 import type { ReadResult } from '../../snapshots/topic.js';
 
 export interface ListedKey extends Caller {
@@ -25,28 +24,4 @@ export async function readKeys(manager: EntityManager): Promise<ReadResult<KeyLi
     keys.set(keyHash.toString('hex'), { keyId, client, expiresAtMs, revokedAtMs });
   }
   return { isServable: true, value: keys };
-}
-
-/** The keys as a file of LAST_GOOD_FOLDER holds them. */
-export const keysToJson = (keys: KeyList): unknown =>
-  Array.from(keys, ([keyHash, { keyId, client, expiresAtMs, revokedAtMs }]) => ({
-    keyHash,
-    keyId,
-    client,
-    expiresAtMs: momentToJson(expiresAtMs),
-    revokedAtMs: momentToJson(revokedAtMs),
-  }));
-
-/** @throws Error if it is not what `keysToJson` makes */
-export function keysFromJson(json: unknown): KeyList {
-  const keys = new Map<string, ListedKey>();
-  for (const { keyHash, keyId, client, expiresAtMs, revokedAtMs } of assertObjects(json, 'keys')) {
-    keys.set(assertText(keyHash, 'keyHash'), {
-      keyId: assertText(keyId, 'keyId'),
-      client: assertText(client, 'client'),
-      expiresAtMs: assertUpperBound(expiresAtMs, 'expiresAtMs'),
-      revokedAtMs: assertUpperBound(revokedAtMs, 'revokedAtMs'),
-    });
-  }
-  return keys;
 }

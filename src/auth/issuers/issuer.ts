@@ -1,5 +1,4 @@
 import type { ProtectedHeaderParameters } from 'jose';
-import type { LastGoodFolder } from '../../snapshots/last-good-folder.js';
 import { type CallerImpact, RepeatedFailure } from '../../telemetry/repeated-failure.js';
 import type { ServiceLogger } from '../../telemetry/service-logger.js';
 import type { IssuerMetadata } from './discovery.js';
@@ -8,7 +7,6 @@ import { FetchSchedule } from './fetch-schedule.js';
 import { KeySet } from './key-set.js';
 import { MetadataReader } from './metadata-reader.js';
 import { mayBeOfNewKey } from './new-key.js';
-import { SavedKeys } from './saved-keys.js';
 import { SigningKeys } from './signing-keys.js';
 import { verifyToken } from './verify-token.js';
 
@@ -44,13 +42,11 @@ export class Issuer {
   readonly signingKeys = new SigningKeys();
   private readonly metadataReader: MetadataReader;
   private readonly schedule: FetchSchedule;
-  private readonly savedKeys: SavedKeys;
   private readonly fetchFailure: RepeatedFailure;
   private life: 'created' | 'started' | 'stopped' = 'created';
 
   constructor(
     private readonly settings: IssuerSettings,
-    folder: LastGoodFolder,
     private readonly logger: ServiceLogger,
   ) {
     this.metadataReader = new MetadataReader({
@@ -63,7 +59,6 @@ export class Issuer {
       fetchKeys: () => this.fetchKeys(),
       hasKeys: () => this.signingKeys.keySet !== undefined,
     });
-    this.savedKeys = new SavedKeys(settings.name, folder);
     this.fetchFailure = new RepeatedFailure(logger, `issuer ${settings.name}`);
   }
 
@@ -76,11 +71,10 @@ export class Issuer {
     return this.metadataReader.metadata;
   }
 
-  /** Restores what an earlier process saved, and fetches keys from now on until `stop`. A second call does nothing. */
+  /** Fetches keys from now on until `stop`. A second call does nothing. */
   async start(): Promise<void> {
     if (this.life !== 'created') return;
     this.life = 'started';
-    await this.restoreKeys();
     await this.schedule.start();
   }
 
@@ -117,23 +111,13 @@ export class Issuer {
     return isHeld ? { outcome: 'refused', reason: 'signature' } : UNKNOWN_KEY;
   }
 
-  private async restoreKeys(): Promise<void> {
-    const restored = await this.savedKeys.load();
-    if (!restored || this.life === 'stopped') return;
-    this.signingKeys.restore(restored.keySet, restored.ageMs);
-    const message = 'LAST_GOOD_FOLDER: signing keys are restored';
-    this.logger.log({ message, issuer: this.name });
-  }
-
   /** Whether it succeeded. Never throws: a failure is logged, and the former keys stay. */
   private async fetchKeys(): Promise<boolean> {
     const startedAtMonotonicMs = performance.now();
-    const startedAtEpochMs = Date.now();
     try {
       const keySet = await this.fetchKeySet();
       if (this.life === 'stopped') return false;
       this.keysFetched(keySet, startedAtMonotonicMs);
-      this.savedKeys.save(keySet, startedAtEpochMs);
       return true;
     } catch (error) {
       if (this.life !== 'stopped') this.fetchFailed(error);

@@ -1,6 +1,5 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { Configuration } from '../../configuration/configuration.js';
-import { LastGoodFolder } from '../../snapshots/last-good-folder.js';
 import { Metrics } from '../../telemetry/metrics.js';
 import { ServiceLogger } from '../../telemetry/service-logger.js';
 import { Issuer } from './issuer.js';
@@ -11,12 +10,12 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
   /** The order is that of OAUTH_ISSUER. */
   readonly all: readonly Issuer[];
 
-  constructor(configuration: Configuration, folder: LastGoodFolder, logger: ServiceLogger, metrics: Metrics) {
+  constructor(configuration: Configuration, logger: ServiceLogger, metrics: Metrics) {
     const { OAUTH_ISSUER, OAUTH_AUDIENCE, OAUTH_JWKS_URI, OAUTH_ALLOW_HTTP } = configuration;
     this.all = OAUTH_ISSUER.map((name, index) => {
       const keySetAddress = OAUTH_JWKS_URI[index] || undefined; // an empty entry means discovery
       const settings = { name, audiences: OAUTH_AUDIENCE, keySetAddress, OAUTH_ALLOW_HTTP };
-      return new Issuer(settings, folder, logger);
+      return new Issuer(settings, logger);
     });
     this.addGauges(metrics);
   }

@@ -1,7 +1,7 @@
 import type { KeySet } from './key-set.js';
 
 /** Keys that were fetched longer ago are not used, even if the issuer does not answer. */
-export const MAX_AGE_MS = 24 * 3_600_000;
+const MAX_AGE_MS = 24 * 3_600_000;
 /**
  * Only the last ids of withdrawn keys are remembered. A token of an older one is judged like one of an unknown key: it
  * causes a fetch where one is allowed, and gets 503 instead of 401 where none is.
@@ -17,15 +17,14 @@ interface FetchedKeys {
 }
 
 export type SigningKeysState =
-  { readonly name: 'waiting' } | { readonly name: 'restored' | 'current' | 'away'; readonly keys: FetchedKeys };
+  { readonly name: 'waiting' } | { readonly name: 'current' | 'away'; readonly keys: FetchedKeys };
 
 /**
- * The signing keys of one issuer. Whoever fetches or restores keys says so by one of the three methods at the end.
+ * The signing keys of one issuer. Whoever fetches keys says what came of it by one of the two methods at the end.
  *
  * | State      | Keys that verify tokens                       | Left by                              |
  * |------------|-----------------------------------------------|--------------------------------------|
- * | `waiting`  | none: no keys were restored or fetched yet    | `restore`, `fetched`                 |
- * | `restored` | those that an earlier process fetched last    | `fetched`                            |
+ * | `waiting`  | none: no keys were fetched yet                | `fetched`                            |
  * | `current`  | those of the last fetch                       | `fetchFailed`                        |
  * | `away`     | those of the last fetch that succeeded        | `fetched`                            |
  *
@@ -60,25 +59,10 @@ export class SigningKeys {
     return Math.max(0, MAX_AGE_MS - this.ageMs) / 1000;
   }
 
-  /** Whether the tokens in use are verified with keys of an earlier process. */
-  get isServedFromFile(): boolean {
-    return this.currentState.name === 'restored' && this.keySet !== undefined;
-  }
-
   /** Whether a former key set held this id, and the present one does not. */
   isWithdrawn(keyId: string | undefined): boolean {
     if (keyId === undefined || !this.fetchedKeys) return false;
     return this.fetchedKeys.withdrawnIds.includes(keyId);
-  }
-
-  /** `waiting` → `restored`. Keys that were fetched by this process are never replaced by older ones. */
-  restore(keySet: KeySet, ageMs: number): void {
-    if (this.currentState.name !== 'waiting') return;
-    const fetchedAtMonotonicMs = performance.now() - ageMs;
-    this.currentState = {
-      name: 'restored',
-      keys: { keySet, fetchedAtMonotonicMs, withdrawnIds: [] },
-    };
   }
 
   /**
