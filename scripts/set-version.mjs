@@ -13,11 +13,7 @@ const PLACES = {
   'src/documentation/openapi.yaml': /^  version: /m,
   Dockerfile: /org\.opencontainers\.image\.version=/,
   'deploy/kubernetes/kustomization.yaml': /(?:newTag|app.kubernetes.io\/version): /,
-  'docs/swarm.md': /order-lookup-(?:services|nginx|issuer):/,
   'docs/kubernetes.md': /(?:order-lookup-services:|newTag: )/,
-  'deploy/swarm/stack.yml': /order-lookup-(?:services|nginx):/,
-  'deploy/swarm/development.yml': /order-lookup-issuer:/,
-  'deploy/swarm/as-owner.sh': /order-lookup-services:/,
 };
 const VERSION = String.raw`\d+\.\d+\.\d+(?:-[\w.]*\w)?`;
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { failuresIn } from './figures.js';
 import { type Front, startBalancer } from '../support/balancers.js';
-import { startNginx } from '../support/nginx.js';
+import { startNginx, withCaller } from '../support/nginx.js';
 import { freePort } from '../support/postgres-server.js';
 import type { RunningService } from '../support/service.js';
 import { Traffic, WITHIN_A_SECOND } from '../support/traffic.js';
@@ -21,7 +21,7 @@ interface Course {
 }
 
 /**
- * Restarts replicas under traffic behind nginx with deploy/nginx, and behind HAProxy and Caddy as docs/balancers.md has
+ * Restarts replicas under traffic behind nginx as deploy/nginx has it, and behind HAProxy and Caddy as docs/balancers.md has
  * them, each for several values of DRAIN_SECONDS: all at once, each with replicas of its own. Gives what failed.
  * @param only one value of DRAIN_SECONDS
  */
@@ -64,6 +64,7 @@ function startFront(
   ports: Record<'PORT' | 'MANAGEMENT_PORT', string>,
   hosts: readonly string[],
 ): Promise<Front> {
-  if (balancer === 'nginx') return startNginx(hosts.map((host) => `${host}:${ports.PORT}`));
+  const replicas = hosts.map((host) => `${host}:${ports.PORT}`);
+  if (balancer === 'nginx') return startNginx(replicas, (text) => withCaller(text, '127.0.0.1'));
   return startBalancer(balancer, ports);
 }
