@@ -3,7 +3,6 @@ import type { AddressInfo, Server } from 'node:net';
 import type { NestApplicationContext } from '@nestjs/core';
 import type { Configuration } from '../configuration/configuration.js';
 import { transportWarning } from '../configuration/database-url.js';
-import { nodeEnvironmentWarnings } from '../configuration/node-environment.js';
 import { StartError } from '../configuration/start-error.js';
 import { ManagementServer } from '../management/management.server.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
@@ -20,7 +19,8 @@ export type Service = Awaited<ReturnType<typeof startService>>;
 export async function startService(configuration: Configuration, beforeListening?: () => Promise<void>) {
   const app = await createApplication(configuration);
   const logger = app.get(ServiceLogger);
-  logWarnings(logger, configuration);
+  const warning = transportWarning(configuration);
+  if (warning !== undefined) logger.warn({ message: warning });
   await app.init();
   const management = app.get(ManagementServer);
   /** After a signal requests are answered for DRAIN_SECONDS. Then the ports are closed, and everything else. */
@@ -43,13 +43,6 @@ export async function startService(configuration: Configuration, beforeListening
     await logger.flush();
     throw error;
   }
-}
-
-function logWarnings(logger: ServiceLogger, configuration: Configuration): void {
-  const warnings = [...(configuration.warnings ?? []), ...nodeEnvironmentWarnings(process.env, process.versions.node)];
-  const ofTransport = transportWarning(configuration);
-  if (ofTransport !== undefined) warnings.push(ofTransport);
-  for (const message of warnings) logger.warn({ message });
 }
 
 /** Opens a port. Gives the address of the server. */

@@ -87,9 +87,6 @@ export class Configuration {
   @Rule((level: string) => LOG_LEVELS.includes(level.toLowerCase()), needed(`one of ${LOG_LEVELS.join(', ')}`))
   LOG_LEVEL = 'info';
 
-  /** Sentences about names in the environment that resemble ours. It is no variable, so it has no default. */
-  declare readonly warnings?: readonly string[];
-
   /** To which paths that begin with BASE_PATH are appended, without a trailing slash; empty if it is not known. */
   get serverAddress(): string {
     const { PUBLIC_BASE_URL: url, BASE_PATH: path } = this;

@@ -2,7 +2,6 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { Configuration } from './configuration.js';
 import { StartError } from './start-error.js';
-import { type UnknownVariable, unknownVariables } from './unknown-variables.js';
 
 /** Everything that is missing or wrong in the environment: one sentence for each variable, in their order. */
 export class ConfigurationError extends StartError {
@@ -20,11 +19,9 @@ export const variableNames: readonly string[] = Object.keys(new Configuration())
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
   const configuration = plainToInstance(Configuration, variablesOf(environment));
-  const unknown = unknownVariables(environment, variableNames);
-  const faults = [...faultsOf(configuration), ...unknown.filter(isDangerous).map(sentenceAbout)];
+  const faults = [...faultsOf(configuration), ...unknownVariables(environment)];
   if (faults.length > 0) throw new ConfigurationError(faults);
-  const warnings = unknown.map(sentenceAbout);
-  return Object.freeze(Object.assign(configuration, { warnings }));
+  return Object.freeze(configuration);
 }
 
 /** Those of ours that are set. */
@@ -52,7 +49,9 @@ function faultsOf(configuration: Configuration): readonly string[] {
 }
 
 /** To ignore OAUTH_REQUIRED_SCOPES would let in more callers than were meant. */
-const isDangerous = ({ meant }: UnknownVariable): boolean => meant.startsWith('OAUTH_');
-
-const sentenceAbout = ({ name, meant }: UnknownVariable): string =>
-  `${name} is unknown: rename it to ${meant}, or unset it`;
+function unknownVariables(environment: NodeJS.ProcessEnv): readonly string[] {
+  const knownNames = variableNames.filter((name) => name.startsWith('OAUTH_'));
+  return Object.entries(environment)
+    .filter(([name, text]) => text && /^OAUTH_/i.test(name) && !knownNames.includes(name))
+    .map(([name]) => `${name} is unknown: rename it to one of ${knownNames.join(', ')}, or unset it`);
+}

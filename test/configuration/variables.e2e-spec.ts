@@ -154,11 +154,7 @@ const ROWS: readonly Row[] = [
 
 beforeAll(async () => {
   for (const { variable, value } of ROWS) valueOf[variable] = await value();
-  service = await world.replica({
-    ...collector.environment,
-    ...valueOf,
-    NODE_EXTRA_CA_CERTS: '/no/ca.pem',
-  });
+  service = await world.replica({ ...collector.environment, ...valueOf });
   for (const traceId of [undefined, ...TRACES]) {
     const traceparent = traceId && `00-${traceId}-00f067aa0ba902b7-01`;
     await world.get('/nothing', { headers: { traceparent }, service });
@@ -177,10 +173,3 @@ it('each variable of .env.example has a row, or a test elsewhere that names it',
 });
 
 it.each(ROWS)('the variable $variable has an effect', ({ variable, check }) => check(valueOf[variable] ?? ''));
-
-it('the log says of what is set for Node.js itself that it cannot work', async () => {
-  const { level } = await service.waitForLog(({ msg }) =>
-    msg.startsWith('NODE_EXTRA_CA_CERTS names /no/ca.pem, which cannot be read'),
-  );
-  expect(level).toBe('warn');
-});

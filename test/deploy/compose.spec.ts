@@ -19,7 +19,6 @@ it('docker-compose.yml gives the replicas a complete configuration', () => {
     OAUTH_ISSUER: [issuer.environment['ISSUER_URL']],
     OAUTH_AUDIENCE: [issuer.environment['ISSUER_AUDIENCE']],
     OAUTH_ALLOW_HTTP: true,
-    warnings: [],
   });
   const others = Object.keys(api.environment).filter((name) => !variableNames.includes(name));
   expect(others).toEqual(['PGPASSWORD']);

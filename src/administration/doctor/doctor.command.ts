@@ -4,7 +4,7 @@ import { command } from '../frame/command.js';
 import { type Work, withReading } from '../frame/connect.js';
 import { ACCESS_TOKEN_REMEDY, examineAccessToken } from './access-token.js';
 import { API_KEY_REMEDY, examineApiKey } from './api-key.js';
-import { examineConfiguration, examineNodeEnvironment } from './configuration.js';
+import { examineConfiguration } from './configuration.js';
 import { examineContents } from './contents.js';
 import { examineDatabase } from './database.js';
 import type { Finding } from './finding.js';
@@ -34,7 +34,6 @@ export const doctor = command({
   run: async () => {
     const given = await readGivenCredentials();
     const report = new Report();
-    await report.add({ subject: 'Node.js', examine: examineNodeEnvironment });
     await report.add({ subject: 'configuration', examine: examineConfiguration, concerns: 'all' });
     await addDatabase(report, given);
     if (!report.hasFault('configuration')) await addIssuers(report, given, readConfiguration(process.env));
