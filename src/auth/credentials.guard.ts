@@ -38,7 +38,7 @@ export class CredentialsGuard implements CanActivate {
     }
     // Log, metrics and rate limit name the owner of a valid key, whatever becomes of the token
     request.context.caller = keyVerdict.caller;
-    this.rateLimiter.admit(keyVerdict.caller, request, response);
+    this.rateLimiter.admit(keyVerdict.caller, response);
 
     const tokenVerdict = await this.accessTokens.verify(authorization);
     if (!tokenVerdict.isAccepted) {

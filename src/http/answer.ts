@@ -45,11 +45,6 @@ export class Answer {
     this.representations.compressMissing();
   }
 
-  /** Whether the caller has the body already, so that the answer is a 304. */
-  isNotModifiedFor(request: Request): boolean {
-    return isHeldByCaller(request, this.representations.preferredBy(request).etag);
-  }
-
   /** Sends the body, or a 304 to a caller that has the body already. */
   sendTo(request: Request, response: Response): void {
     const { coding, content, length, etag } = this.representations.preferredBy(request);
@@ -67,10 +62,7 @@ export class Answer {
   }
 }
 
-/**
- * Whether the caller has the representation with this entity tag. The rate limit asks before the answer is sent, so
- * both have to judge alike. Only GET and HEAD get a 304 (RFC 9110 section 13.1.2).
- */
+/** Whether the caller has the representation with this entity tag. Only GET and HEAD get a 304 (RFC 9110 section 13.1.2). */
 function isHeldByCaller({ method, headers }: Request, etag: string): boolean {
   const ifNoneMatch = headers['if-none-match'];
   if (ifNoneMatch === undefined) return false;

@@ -27,7 +27,7 @@ export class ProblemFilter implements ExceptionFilter {
       if (!isWhole) response.destroy(); // a cut connection tells the caller that the answer is not whole
       return;
     }
-    const problem = problemOrRateLimit(exception, request);
+    const problem = problemOf(exception, request);
     context.problem = problem.slug;
     if (problem.getStatus() >= 500 && problem !== exception) context.error = exception;
     for (const name of CONTENT_HEADERS) response.removeHeader(name);
@@ -36,15 +36,6 @@ export class ProblemFilter implements ExceptionFilter {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     response.end(body); // json() and send() would add a charset, which the type does not have
   }
-}
-
-/** Errors count towards the rate limit, too. If it is used up the answer is 429, but never instead of a 5xx. */
-function problemOrRateLimit(exception: unknown, request: Request): Problem {
-  const rateLimitProblem = request.context.conditionalCharge?.charge();
-  const problem = problemOf(exception, request);
-  const isOfService = problem.getStatus() >= 500;
-  if (rateLimitProblem && !isOfService) return rateLimitProblem;
-  return problem;
 }
 
 /** An exception of Nest with 5xx becomes `internal-error`, whatever its status. To answer 503, throw a Problem. */

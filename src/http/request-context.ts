@@ -1,4 +1,3 @@
-import type { ConditionalCharge } from '../auth/conditional-charge.js';
 import type { RequestSpan } from '../telemetry/request-span.js';
 import type { Connection } from './connection.js';
 
@@ -25,8 +24,6 @@ export interface RequestContext {
   readonly span?: RequestSpan | undefined;
   caller?: Caller;
   refusal?: Refusal;
-  /** Set by the guard where the rate limit counts the request only once its answer is known. */
-  conditionalCharge?: ConditionalCharge;
   /** The problem type of the answer. */
   problem?: string;
   /** What was thrown, if the service is to blame for it. */

@@ -26,29 +26,10 @@ export class ServerAdapter extends ExpressAdapter {
 
   override reply(response: Response, body: unknown, status?: number): unknown {
     const { req: request } = response;
-    chargeOrThrow(request, body);
     if (body instanceof Answer) return body.sendTo(request, response);
     if (body instanceof StreamableFile) body.setErrorHandler(passToFilter);
     return super.reply(response, body, status);
   }
-}
-
-/**
- * Has the rate limit count a conditional request whose answer is no 304. For an answer of Express itself that is known
- * only at the end, so such an answer counts here, and its count is taken back if it was a 304.
- * @throws Problem 429 if the limit is used up
- */
-function chargeOrThrow(request: Request, body: unknown): void {
-  const { conditionalCharge } = request.context;
-  if (!conditionalCharge) return;
-  if (body instanceof Answer && body.isNotModifiedFor(request)) {
-    conditionalCharge.waive();
-    return;
-  }
-  const problem = conditionalCharge.charge();
-  if (!problem) return;
-  if (body instanceof StreamableFile) body.getStream().destroy(); // the stream may hold an open file
-  throw problem;
 }
 
 /**

@@ -100,10 +100,7 @@ export const problemTypes = {
     status: 429,
     title: 'Too many requests',
     meaning: 'The API key has used up its limit of requests per minute.',
-    remedy: [
-      WAIT,
-      'Send If-None-Match with the ETag that you have: responses with status 304 do not count towards the limit.',
-    ],
+    remedy: [WAIT],
   },
   'internal-error': {
     status: 500,

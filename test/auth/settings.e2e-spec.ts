@@ -67,7 +67,7 @@ it('OAUTH_TOKEN_TYPE=at+jwt demands that type', async () => {
     expectProblem(await askWith('Scopes', await token({}, { typ })), 'invalid-credentials');
 });
 
-it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, but 304, also beyond it', async () => {
+it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, whatever its answer is', async () => {
   const Authorization = await token();
   const good: Sent = { headers: { Authorization } };
   const same: Sent = { headers: { Authorization, 'If-None-Match': '*' } };
@@ -82,19 +82,16 @@ it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, but 304, also b
   };
   const first = await expectReply(good, 200, LIMIT - 1);
   expect(first.get('ratelimit-policy')).toBe(`"key";q=${LIMIT};w=60`);
-  await expectReply(same, 304);
-  const refused = await expectReply(forged, 401, LIMIT - 2);
+  await expectReply(same, 304, LIMIT - 2);
+  const refused = await expectReply(forged, 401, LIMIT - 3);
   expect(refused.get('www-authenticate')).toMatch(/^ApiKey .*, Bearer /);
-  await expectReply(invalid, 400, LIMIT - 3);
-  await expectReply(withoutScope, 403, LIMIT - 4);
-  for (let left = LIMIT - 5; left >= 0; left--) await expectReply(good, 200, left);
+  await expectReply(invalid, 400, LIMIT - 4);
+  await expectReply(withoutScope, 403, LIMIT - 5);
+  for (let left = LIMIT - 6; left >= 0; left--) await expectReply(good, 200, left);
   const beyond = await expectReply(good, 429, 0);
   expect(Number(beyond.get('retry-after'))).toBeGreaterThan(0);
   await expectReply(forged, 429, 0);
-  for (let poll = 0; poll < 3; poll++) await expectReply(same, 304);
-  const other: Sent = { headers: { Authorization, 'If-None-Match': '"other"' } };
-  await expectReply(other, 429, 0);
-  await expectReply({ ...other, path: invalid.path }, 429, 0);
+  await expectReply(same, 429, 0);
   expect((await ask('Scopes', good)).status).toBe(200);
 });
 

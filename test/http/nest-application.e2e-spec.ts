@@ -323,12 +323,7 @@ it('a file that fails while it is sent is a cut connection', async () => {
   await until(async () => errors.some((entry) => line.asymmetricMatch(entry)));
 });
 
-it('what is beyond the rate limit is never executed, and a 304 costs nothing', async () => {
-  const known = { ...limitedCaller, 'If-None-Match': '*' };
-  for (let time = 0; time < 10; time++) {
-    const { status, headers } = await ask({ path: '/notes/answer', headers: known });
-    expect([status, headers.get('ratelimit')]).toEqual([304, null]);
-  }
+it('what is beyond the rate limit is never executed', async () => {
   const asked = { path: '/notes/counted', method: 'POST', headers: limitedCaller };
   const replies = await Promise.all(Array.from({ length: LIMIT + 20 }, () => ask(asked)));
   const accepted = replies.filter(({ status }) => status === 201);
@@ -338,7 +333,4 @@ it('what is beyond the rate limit is never executed, and a 304 costs nothing', a
   expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(reply.headers.get('ratelimit-policy')).toBe(`"key";q=${LIMIT};w=60`);
   expect(reply.headers.get('ratelimit')).toMatch(/^"key";r=0;t=\d+$/);
-  expect((await ask({ path: '/notes/answer', headers: known })).status).toBe(304);
-  for (const path of ['/notes', '/notes/file', '/notes/missing'])
-    expectProblem(await ask({ path, headers: known }), 'too-many-requests');
 });
