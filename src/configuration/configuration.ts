@@ -59,7 +59,7 @@ export class Configuration {
   OAUTH_TOKEN_TYPE = '';
 
   @IsBoolean(needed('true or false')) OAUTH_ALLOW_HTTP = false;
-  @WholeNumber(10, 86_400) API_KEY_MAX_AGE_SECONDS = 900;
+  @WholeNumber(10, 86_400) API_KEY_MAX_AGE_SECONDS = 86_400;
   @WholeNumber(0, 3_600) DRAIN_SECONDS = 4;
   @WholeNumber(1, 86_400) KEEP_ALIVE_SECONDS = 75;
   @WholeNumber(0, 1_000_000) RATE_LIMIT_PER_MINUTE = 0;

@@ -45,9 +45,9 @@ function start(ends: readonly Ends[]) {
 }
 
 it.each([
-  { ageSeconds: 800, secondsLeft: 100, reason: undefined },
-  { ageSeconds: 1_000, secondsLeft: 0, reason: 'no-key-list' },
-])('a list that the database confirmed $ageSeconds s ago, of 900 s at most', (row) => {
+  { ageSeconds: 80_000, secondsLeft: 6_400, reason: undefined },
+  { ageSeconds: 90_000, secondsLeft: 0, reason: 'no-key-list' },
+])('a list that the database confirmed $ageSeconds s ago, of a day at most', (row) => {
   const { service } = start([{}]);
   jest.spyOn(service.polled, 'ageSeconds', 'get').mockReturnValue(row.ageSeconds);
   expect(service.secondsUntilRefusal).toBe(row.secondsLeft);
