@@ -38,6 +38,13 @@ it.each(['PORT', 'MANAGEMENT_PORT'])('%s of another program is a sentence', asyn
   );
 });
 
+it('health and metrics listen at HOST where MANAGEMENT_HOST is not set', async () => {
+  const { managementUrl, stop } = await start({ HOST: '127.0.0.2' });
+  expect(new URL(managementUrl).hostname).toBe('127.0.0.2');
+  expect((await fetch(`${managementUrl}/health/live`)).status).toBe(200);
+  await stop();
+});
+
 it('a host that this machine does not have is a sentence', async () => {
   await expect(start({ HOST: '192.0.2.1' })).rejects.toThrow(
     /^MANAGEMENT_PORT=0: the port cannot be had \(EADDRNOTAVAIL\) on 192\.0\.2\.1\. /,

@@ -34,8 +34,10 @@ export async function startService(configuration: Configuration, beforeListening
   };
   try {
     await beforeListening?.();
-    const managementUrl = await listen(management.server, 'MANAGEMENT_PORT', configuration);
-    const url = await listen(app.getHttpServer(), 'PORT', configuration);
+    const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT } = configuration;
+    const host = MANAGEMENT_HOST || HOST;
+    const managementUrl = await listen(management.server, { variable: 'MANAGEMENT_PORT', host, port: MANAGEMENT_PORT });
+    const url = await listen(app.getHttpServer(), { variable: 'PORT', host: HOST, port: PORT });
     logger.log({ message: 'listening', url, managementUrl });
     return { logger, url, managementUrl, stop };
   } catch (error) {
@@ -45,13 +47,16 @@ export async function startService(configuration: Configuration, beforeListening
   }
 }
 
+interface Address {
+  /** The variable of the port, for a message. */
+  readonly variable: 'PORT' | 'MANAGEMENT_PORT';
+  /** Empty for every address of both families. */
+  readonly host: string;
+  readonly port: number;
+}
+
 /** Opens a port. Gives the address of the server. */
-async function listen(
-  server: Server,
-  variable: 'PORT' | 'MANAGEMENT_PORT',
-  configuration: Configuration,
-): Promise<string> {
-  const { HOST: host, [variable]: port } = configuration;
+async function listen(server: Server, { variable, host, port }: Address): Promise<string> {
   // Without a host Node.js listens on :: for both families, or on 0.0.0.0 where the machine has no IPv6
   server.listen({ port, host: host || undefined });
   try {

@@ -3,6 +3,7 @@ import { databaseAddressFault } from './database-url.js';
 import { isIssuerAddress, isKeyAddress } from './key-address.js';
 import { Rule, WholeNumber, needed } from './rules.js';
 
+const HOST_FORM = /^[A-Za-z0-9.:_-]*$/;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
 /**
@@ -11,10 +12,14 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
  */
 export class Configuration {
   /** Empty for every address of both families. */
-  @Matches(/^[A-Za-z0-9.:_-]*$/, needed('a host name or an IP address to listen on'))
+  @Matches(HOST_FORM, needed('a host name or an IP address to listen on'))
   HOST = '';
 
   @WholeNumber(0, 65_535) PORT = 3000;
+
+  /** Empty for that of HOST. */
+  @Matches(HOST_FORM, needed('a host name or an IP address to listen on'))
+  MANAGEMENT_HOST = '';
 
   @WholeNumber(0, 65_535)
   @Rule((port: number, { PORT }: Configuration) => port === 0 || port !== PORT, needed('a port other than PORT'))

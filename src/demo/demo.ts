@@ -91,6 +91,7 @@ function environmentOf(databaseUrl: string, kept: Kept): NodeJS.ProcessEnv {
     ...process.env,
     HOST: '127.0.0.1',
     PORT: `${kept.PORT}`,
+    MANAGEMENT_HOST: '',
     MANAGEMENT_PORT: `${kept.MANAGEMENT_PORT}`,
     LOG_LEVEL: process.env['LOG_LEVEL'] || 'warn',
     DATABASE_URL: databaseUrl,

@@ -81,6 +81,16 @@ const ROWS: readonly Row[] = [
     check: (value) => expect(new URL(service.url).port).toBe(value),
   },
   {
+    variable: 'MANAGEMENT_HOST',
+    value: () => '127.0.0.3',
+    check: async (host) => {
+      const { port: managementPort } = new URL(service.managementUrl);
+      expect(service.managementUrl).toBe(`http://${host}:${managementPort}`);
+      expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
+      await expect(fetch(`http://127.0.0.2:${managementPort}/health/live`)).rejects.toThrow('fetch failed');
+    },
+  },
+  {
     variable: 'MANAGEMENT_PORT',
     value: port,
     check: (value) => expect(new URL(service.managementUrl).port).toBe(value),
