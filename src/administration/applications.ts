@@ -1,7 +1,7 @@
-// What sessions call themselves (`application_name`) where the record of changes has to know them: these changes are no
-// drift. The record keeps the names, so under a new name all changes made under the former one would become drift.
+// What sessions of ours call themselves (`application_name`). The change history keeps it, and `drift` shows it beside the
+// login. Nothing is decided by it: any session may take any name.
 
-/** The key commands: keys come and go without migrations. */
+/** The key commands. */
 export const KEYS_APPLICATION = 'order-lookup-keys';
 
 /** The demo while it loads its samples. */

@@ -4,7 +4,6 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
-import { DEMO_APPLICATION } from '../../src/administration/applications.js';
 import { copyOfProject } from './clone.js';
 import { queryAt } from './database.js';
 import { type Block, asPrinted, dialogue, remarkOf } from './documentation.js';
@@ -14,14 +13,11 @@ import { type Outcome, PROJECT, shell } from './program.js';
 import { ProgramCopy } from './program-copy.js';
 import type { World } from './world.js';
 
-/** As the demo loads them, so that they are no drift. */
+/** As the demo loads them. */
 const SAMPLES = `
-  begin;
-  set local application_name = '${DEMO_APPLICATION}';
   insert into communication_code (code_type, code, description) values
     ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed'),
-    ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day');
-  commit`;
+    ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day')`;
 
 /** Nothing in it is for the shell but words, some of them in double quotes. */
 const OWN_COMMAND = /^npm run (?:--silent )?(?<program>\w+) -- (?<words>[^$&;<>\\`|]+)$/;

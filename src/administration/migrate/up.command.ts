@@ -50,7 +50,7 @@ async function remarkOnCodes(): Promise<string[]> {
 }
 
 async function remarkOnDrift(): Promise<string[]> {
-  const count = await withReading((session) => countDrift(session));
+  const count = await withReading((session) => countDrift(session, 'codes'));
   if (count === 0) return [];
   return [`There is drift (${count}): a change by hand. See: ${typed('migrate', 'drift')}`];
 }

@@ -1,5 +1,4 @@
 import type { Client } from 'pg';
-import { DEMO_APPLICATION, KEYS_APPLICATION } from '../../applications.js';
 import { columnOf } from '../../frame/column-of.js';
 
 /** The columns by which a change says whose row it is. */
@@ -12,8 +11,11 @@ const KEYS = {
 };
 const KEYS_OF_TABLES = Object.entries(KEYS).map(([table, key]) => `('${table}', array['${key.join("', '")}'])`);
 
+/** Codes change by migrations, and keys by the key commands, which nothing but what a session says of itself tells. */
+export type Subject = 'codes' | 'keys';
+
 /**
- * The changes that are drift, of the last 90 days or since $1. A migration is known by its row of pgmigrations in the
+ * The changes of the subject $1 that no migration made, of the last 90 days or since $2. A migration is known by its row of pgmigrations in the
  * same transaction, whatever a session claims. It settles every earlier change of a row that it writes. A change that
  * names two keys is settled only if both are.
  */
@@ -45,10 +47,8 @@ const DRIFT = `
     select *
     from public.history
     where id in (select id from with_last_migration where not is_migration and id > coalesce(last_migration, 0))
-      and changed_at >= coalesce($1::timestamptz, now() - interval '90 days')
-      and not (application = '${KEYS_APPLICATION}' and table_name = 'api_key')
-      and not (application = '${DEMO_APPLICATION}' and operation = 'INSERT'
-        and table_name = 'communication_code' and new_row ->> 'code_type' like 'SAMPLE-%')
+      and (table_name = 'api_key') = ($1 = 'keys')
+      and changed_at >= coalesce($2::timestamptz, now() - interval '90 days')
   )`;
 
 const SHOW_DRIFT = `${DRIFT}
@@ -63,17 +63,22 @@ const SHOW_DRIFT = `${DRIFT}
     ) as line
   from drift
   order by id
-  limit $2`;
+  limit $3`;
 
 const COUNT_DRIFT = `${DRIFT} select count(*)::int as count from drift`;
 
+interface ReadOptions {
+  readonly sinceTime: string | undefined;
+  readonly limit: number;
+}
+
 /** The drifting changes as people read them, in the order in which they were made. */
-export function readDrift(client: Client, sinceTime: string | undefined, limit: number): Promise<string[]> {
-  return columnOf(client, SHOW_DRIFT, [sinceTime ?? null, limit]);
+export function readDrift(client: Client, subject: Subject, { sinceTime, limit }: ReadOptions): Promise<string[]> {
+  return columnOf(client, SHOW_DRIFT, [subject, sinceTime ?? null, limit]);
 }
 
 /** PostgreSQL counts the changes, however many there are. */
-export async function countDrift(client: Client, sinceTime?: string): Promise<number> {
-  const { rows } = await client.query<{ count: number }>(COUNT_DRIFT, [sinceTime ?? null]);
+export async function countDrift(client: Client, subject: Subject, sinceTime?: string): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(COUNT_DRIFT, [subject, sinceTime ?? null]);
   return rows[0]?.count ?? 0;
 }
