@@ -4,7 +4,7 @@ import type { Pool } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { ConnectionSettings } from './connection-settings.js';
-import { SETTINGS, type Session } from './session.js';
+import { type Session, settingsFor } from './session.js';
 
 /**
  * The limit of a statement, 2 s, has to be less than QUERY_TIMEOUT_MS of the sessions.
@@ -12,15 +12,13 @@ import { SETTINGS, type Session } from './session.js';
  * - Row level security makes it fail, and not see less.
  * - Without scans and sorts of whole tables its plans are good also for a table that was never analyzed.
  */
-const BEGIN_READING = `begin isolation level repeatable read, read only, not deferrable;
-  ${SETTINGS};
-  set local statement_timeout = '2s';
-  set local lock_timeout = '1s';
-  set local idle_in_transaction_session_timeout = '10s';
-  set local row_security = off;
-  set local jit = off;
-  set local enable_seqscan = off;
-  set local enable_sort = off`;
+function beginReading(session: Session): string {
+  return `begin isolation level repeatable read, read only, not deferrable;
+    ${settingsFor(session, { statement: '2s', lock: '1s', idle: '10s', rowSecurity: 'off' })};
+    set local jit = off;
+    set local enable_seqscan = off;
+    set local enable_sort = off`;
+}
 
 /**
  * Gives sessions of TypeORM's pool. Unlike the data source itself, it may be used while the database is away: each use
@@ -112,9 +110,9 @@ export class DatabaseSessions implements OnApplicationShutdown {
 }
 
 /** Runs `read` in one transaction, in which all queries see the same state of the database. */
-export async function inReadTransaction<T>(manager: EntityManager, read: () => Promise<T>): Promise<T> {
-  await manager.query(BEGIN_READING);
+export async function inReadTransaction<T>(session: Session, read: () => Promise<T>): Promise<T> {
+  await session.query(beginReading(session));
   const result = await read();
-  await manager.query('commit'); // no rollback after an error: `withSession` closes the session
+  await session.query('commit'); // no rollback after an error: `withSession` closes the session
   return result;
 }

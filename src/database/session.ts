@@ -34,6 +34,31 @@ export const SETTINGS = `set local search_path = public, pg_temp;
   set local standard_conforming_strings = on;
   set local quote_all_identifiers = off`;
 
+/** The limits of one transaction, in PostgreSQL's units; '0' is none. */
+interface TransactionLimits {
+  readonly statement: string;
+  readonly lock: string;
+  readonly idle: string;
+  /** `off` makes a query fail that a policy would let see fewer rows. */
+  readonly rowSecurity: 'on' | 'off';
+}
+
+/** The first version that has `transaction_timeout`. Older ones refuse it. */
+const FIRST_WITH_TRANSACTION_TIMEOUT = 17;
+
+/** SETTINGS and every limit of a transaction, so that none of role or database counts. No part takes a snapshot. */
+export function settingsFor(session: Session, limits: TransactionLimits): string {
+  const settings = [
+    SETTINGS,
+    `set local statement_timeout = '${limits.statement}'`,
+    `set local lock_timeout = '${limits.lock}'`,
+    `set local idle_in_transaction_session_timeout = '${limits.idle}'`,
+    `set local row_security = ${limits.rowSecurity}`,
+  ];
+  if (session.serverVersion >= FIRST_WITH_TRANSACTION_TIMEOUT) settings.push('set local transaction_timeout = 0');
+  return settings.join('; ');
+}
+
 /** What TypeORM hands to the pool of pg, which takes its own options and hands all of them to each session. */
 interface ExtraOptions {
   readonly Client: typeof Session;
@@ -70,6 +95,12 @@ export function poolOptions(connectionSettings: ConnectionSettings): PoolOptions
   };
 }
 
+/** A message of PostgreSQL that pg hands on and has no type for. */
+interface ParameterStatus {
+  readonly parameterName: string;
+  readonly parameterValue: string;
+}
+
 interface SessionOptions extends ClientConfig {
   readonly connectionSettings: ConnectionSettings;
 }
@@ -80,6 +111,9 @@ interface SessionOptions extends ClientConfig {
  * them the service would not notice that the database is away.
  */
 export class Session extends Client {
+  /** The major version, as the server reports it when the session begins, also through a pooler. */
+  serverVersion = 0;
+
   constructor({ connectionSettings, ...options }: SessionOptions) {
     super({
       ...options,
@@ -90,5 +124,8 @@ export class Session extends Client {
     });
     // Without a listener an error of a session that is in use would end the process. Its query fails as well
     this.on('error', () => undefined);
+    this.connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
+      if (parameterName === 'server_version') this.serverVersion = Number.parseInt(parameterValue, 10);
+    });
   }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { DEMO_APPLICATION, KEYS_APPLICATION } from '../administration/applications.js';
-import { withWriting } from '../administration/frame/connect.js';
+import { withWriting } from '../administration/cli/transaction.js';
 import { applyPending } from '../administration/migrate/run-migrations.js';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
 import { startService } from '../bootstrap/start-service.js';

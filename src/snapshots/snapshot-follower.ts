@@ -132,7 +132,7 @@ export class SnapshotFollower<T> {
   private async read(manager: EntityManager, session: Session): Promise<Reading<T>> {
     const { topic, metrics } = this.options;
     try {
-      return await inReadTransaction(manager, async () => {
+      return await inReadTransaction(session, async () => {
         await topic.lock(manager);
         const askedAtMonotonicMs = performance.now();
         const { stamp } = await readStamp(session, topic.name);

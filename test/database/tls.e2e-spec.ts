@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { withReading } from '../../src/administration/frame/connect.js';
+import { withReading } from '../../src/administration/cli/transaction.js';
 import { transportWarning } from '../../src/configuration/database-url.js';
 import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
 import { runLocally } from '../support/local-program.js';

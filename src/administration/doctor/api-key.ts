@@ -1,10 +1,10 @@
 import type { Client } from 'pg';
 import { hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
-import { typed } from '../frame/command.js';
+import { commandLine } from '../cli/program.js';
 import { KEY_STATE } from '../keys/key-state.js';
 import { type Finding, fault, ok } from './finding.js';
 
-export const API_KEY_REMEDY = `Copy the whole key, or issue one: ${typed('keys', 'issue --client NAME')}`;
+export const API_KEY_REMEDY = `Copy the whole key, or issue one: ${commandLine('keys', 'issue --client NAME')}`;
 
 const FIND_KEY = `
   select id::text, client, ${KEY_STATE} as state from public.api_key where key_hash = decode($1, 'hex')`;

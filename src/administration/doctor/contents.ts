@@ -1,8 +1,8 @@
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { readCodes } from '../../lookups/read-codes.js';
-import { typed } from '../frame/command.js';
-import { columnOf } from '../frame/column-of.js';
+import { commandLine } from '../cli/program.js';
+import { columnOf } from '../cli/transaction.js';
 import { KEY_STATE } from '../keys/key-state.js';
 import { type Finding, ok, warning } from './finding.js';
 
@@ -13,5 +13,5 @@ export async function examineContents(client: Client, manager: EntityManager): P
   const { values, records } = await readCodes(manager);
   const [keyCount = 0] = await columnOf<number>(client, KEYS_IN_FORCE);
   const text = `${values.length} values, ${records.length} communication codes, ${keyCount} API keys in force`;
-  return keyCount > 0 ? ok(text) : warning(text, `Issue a key: ${typed('keys', 'issue --client NAME')}`);
+  return keyCount > 0 ? ok(text) : warning(text, `Issue a key: ${commandLine('keys', 'issue --client NAME')}`);
 }

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { columnOf } from '../frame/column-of.js';
+import { columnOf } from '../cli/transaction.js';
 import { type Finding, ok } from './finding.js';
 
 const SERVER = `select format('PostgreSQL %s, database %s, role %s',

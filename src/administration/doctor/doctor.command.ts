@@ -1,7 +1,8 @@
+import { Command } from 'commander';
 import type { Configuration } from '../../configuration/configuration.js';
 import { readConfiguration } from '../../configuration/read-configuration.js';
-import { command } from '../frame/command.js';
-import { type Work, withReading } from '../frame/connect.js';
+import { print } from '../cli/program.js';
+import { type Work, withReading } from '../cli/transaction.js';
 import { ACCESS_TOKEN_REMEDY, examineAccessToken } from './access-token.js';
 import { API_KEY_REMEDY, examineApiKey } from './api-key.js';
 import { examineConfiguration } from './configuration.js';
@@ -29,17 +30,17 @@ const DATABASE_EXAMINATIONS: readonly DatabaseExamination[] = [
   { subject: 'triggers', needs: 'migrations', work: examineTriggers },
 ];
 
-export const doctor = command({
-  summary: 'checks configuration, database and issuer, and says what to do',
-  run: async () => {
+export const doctor = new Command()
+  .description('checks configuration, database and issuer, and says what to do')
+  .action(async () => {
     const given = await readGivenCredentials();
     const report = new Report();
     await report.add({ subject: 'configuration', examine: examineConfiguration, concerns: 'all' });
     await addDatabase(report, given);
     if (!report.hasFault('configuration')) await addIssuers(report, given, readConfiguration(process.env));
-    return { text: report.text, status: report.isSound ? 0 : 2 };
-  },
-});
+    print(report.text);
+    process.exitCode = report.isSound ? 0 : 2;
+  });
 
 async function addDatabase(report: Report, { keys }: GivenCredentials): Promise<void> {
   await report.add({

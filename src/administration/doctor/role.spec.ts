@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { createDatabase } from '../../../test/support/database.js';
-import { withReading } from '../frame/connect.js';
+import { withReading } from '../cli/transaction.js';
 import { examineRole } from './role.js';
 
 it('names tables that are missing, which is no matter of the role', async () => {

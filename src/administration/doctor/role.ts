@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { typed } from '../frame/command.js';
+import { commandLine } from '../cli/program.js';
 import { type Finding, fault, ok, warning } from './finding.js';
 
 /** Against an error, which is that the role may not even use the schema. */
@@ -39,7 +39,7 @@ export async function examineRole(client: Client): Promise<Finding> {
   if (!rights) throw new Error('PostgreSQL does not tell what the role may');
   const { role, missing, unread, canWrite } = rights;
   if (missing.length > 0) {
-    const remedy = `It is no matter of the role. As the owner: ${typed('migrate', 'up')}`;
+    const remedy = `It is no matter of the role. As the owner: ${commandLine('migrate', 'up')}`;
     return fault(`there is nothing to read yet: ${missing.join(', ')} is missing`, remedy);
   }
   if (unread.length > 0) {

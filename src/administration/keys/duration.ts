@@ -1,4 +1,4 @@
-import { refuse } from '../frame/command.js';
+import { CliError } from '../cli/program.js';
 
 /** By the letter of the command line; the words are those of PostgreSQL's intervals. */
 const UNITS: Readonly<Record<string, string>> = {
@@ -17,6 +17,8 @@ export const DURATION_UNITS = Object.entries(UNITS)
 /** An interval of PostgreSQL from a text such as 90d. */
 export function parseDuration(option: string, text: string): string {
   const [, amount, letter = ''] = /^([1-9]\d{0,3})([mhdwy])$/.exec(text) ?? [];
-  if (amount === undefined) refuse(`${option} is "${text}", no duration such as 90d (${DURATION_UNITS}).`);
+  if (amount === undefined) {
+    throw new CliError(`${option} is "${text}", no duration such as 90d (${DURATION_UNITS}).`);
+  }
   return `${amount} ${UNITS[letter]}`;
 }

@@ -1,30 +1,31 @@
-import { FLAG, TEXT, command, refuse } from '../frame/command.js';
+import { Command } from 'commander';
+import { CliError, print, printJson } from '../cli/program.js';
 import { invisibleCharactersOf } from '../lists/characters.js';
 import { DURATION_UNITS, parseDuration } from './duration.js';
-import { changeKeys, insertKey, remedyAgainstUnseenKey, textOfIssued } from './key-changes.js';
+import { changeKeys, insertKey, textOfIssued } from './key-changes.js';
 
-export const issue = command({
-  usage: '--client NAME [--expires-in 90d] [--json]',
-  summary: `makes a key, stores its hash and prints the key once; without --expires-in it never ends
-      (${DURATION_UNITS})`,
-  options: { client: TEXT, 'expires-in': TEXT, json: FLAG },
-  run: async ({ client: name, 'expires-in': expiresIn }) => {
-    const client = checkedClient(name);
-    const lifetime = expiresIn === undefined ? null : parseDuration('--expires-in', expiresIn);
-    const issued = await changeKeys({
-      work: (database) => insertKey(database, { client, lifetime }),
-      remedyIfUnknown: remedyAgainstUnseenKey('Then repeat the command.'),
-    });
+interface IssueOptions {
+  readonly client: string;
+  readonly expiresIn?: string;
+  readonly json?: true;
+}
+
+export const issue = new Command('issue')
+  .description('makes a key, stores its hash and prints the key once')
+  .requiredOption('--client <NAME>', 'whose key it is, such as "Acme TMS"', checkClient)
+  .option('--expires-in <TIME>', `such as 90d (${DURATION_UNITS}); without it the key never expires`, (text) =>
+    parseDuration('--expires-in', text),
+  )
+  .option('--json', 'print it for programs')
+  .action(async ({ client, expiresIn, json }: IssueOptions) => {
+    const issued = await changeKeys((session) => insertKey(session, { client, lifetime: expiresIn ?? null }));
     const { id, key, expiresAt } = issued;
-    return { text: textOfIssued('Key', issued), json: { id, client, key, expiresAt } };
-  },
-});
+    if (json) printJson({ id, client, key, expiresAt });
+    else print(textOfIssued('Key', issued));
+  });
 
-function checkedClient(name: string | undefined): string {
-  if (!name) refuse('--client is missing: whose key is it? --client "Acme TMS"');
+function checkClient(name: string): string {
   const characters = invisibleCharactersOf(name);
-  if (characters.length > 0) {
-    refuse(`--client holds ${characters.join(', ')}, which nobody sees or types. Write the name anew.`);
-  }
-  return name;
+  if (characters.length === 0) return name;
+  throw new CliError(`--client holds ${characters.join(', ')}, which nobody sees or types. Write the name anew.`);
 }

@@ -1,9 +1,8 @@
 import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { KEYS_APPLICATION } from '../applications.js';
-import { AdministrationError, refuse, typed } from '../frame/command.js';
-import { UnknownCommit } from '../frame/commit.js';
-import { withWriting } from '../frame/connect.js';
+import { CliError, commandLine } from '../cli/program.js';
+import { withWriting } from '../cli/transaction.js';
 
 /** A key as it is printed once. Its hash alone is stored. */
 export interface IssuedKey {
@@ -22,28 +21,12 @@ interface NewKey {
 /** The latest end that a row may have. */
 export const LAST_MOMENT = '9999-12-31Z';
 
-interface KeyChange<T> {
-  readonly work: (client: Client) => Promise<T>;
-  /** What to do where nobody knows whether the change counts. */
-  readonly remedyIfUnknown: string;
-}
-
-/** Changes keys in one transaction, under the name by which the record of changes knows these commands. */
-export async function changeKeys<T>({ work, remedyIfUnknown }: KeyChange<T>): Promise<T> {
-  try {
-    return await withWriting(async (client) => {
-      await client.query(`set local application_name = '${KEYS_APPLICATION}'`);
-      return work(client);
-    });
-  } catch (error) {
-    if (!(error instanceof UnknownCommit)) throw error;
-    throw new AdministrationError(`${error.message} ${remedyIfUnknown}`);
-  }
-}
-
-/** Against a key that is stored, perhaps, and whose text was not shown. */
-export function remedyAgainstUnseenKey(remedy: string): string {
-  return `See ${typed('keys', 'list')}: if the new key is there, revoke it, since its text was not shown. ${remedy}`;
+/** Changes keys in one transaction, under the name by which the change history knows these commands. */
+export function changeKeys<T>(work: (session: Client) => Promise<T>): Promise<T> {
+  return withWriting(async (session) => {
+    await session.query(`set local application_name = '${KEYS_APPLICATION}'`);
+    return work(session);
+  });
 }
 
 export async function insertKey(database: Client, { client, lifetime }: NewKey): Promise<IssuedKey> {
@@ -67,6 +50,6 @@ export function textOfIssued(title: string, { id, client, key, expiresAt }: Issu
 }
 
 /** No message repeats the word of the command line: it could be a key. */
-export function refuseUnknownId(otherReasons = ''): never {
-  refuse(`There is no key of this id${otherReasons}. To see the ids: ${typed('keys', 'list')}`);
+export function unknownId(otherReasons = ''): CliError {
+  return new CliError(`There is no key of this id${otherReasons}. To see the ids: ${commandLine('keys', 'list')}`);
 }

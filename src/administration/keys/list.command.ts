@@ -1,5 +1,6 @@
-import { FLAG, TEXT, command } from '../frame/command.js';
-import { withReading } from '../frame/connect.js';
+import { Command } from 'commander';
+import { print, printJson } from '../cli/program.js';
+import { withReading } from '../cli/transaction.js';
 import { DURATION_UNITS, parseDuration } from './duration.js';
 import { KEY_STATE } from './key-state.js';
 
@@ -34,19 +35,31 @@ const COLUMNS = [
   { name: 'client', width: 0 },
 ];
 
-export const list = command({
-  usage: '[--client NAME] [--expiring 30d] [--json]',
-  summary: `shows all keys, those of a client, or those that end within a time (${DURATION_UNITS}), and their last use`,
-  options: { client: TEXT, expiring: TEXT, json: FLAG },
-  run: ({ client: name, expiring }) =>
-    withReading(async (database) => {
-      const within = expiring === undefined ? null : parseDuration('--expiring', expiring);
-      const { rows } = await database.query<ListedKey>(LIST, [name ?? null, within]);
-      if (rows.length === 0) return { text: 'There are none.', json: rows };
-      const header = lineOf(COLUMNS.map((column) => column.name));
-      return { text: [header, ...rows.map(lineOfKey)].join('\n'), json: rows };
-    }),
-});
+interface ListOptions {
+  readonly client?: string;
+  readonly expiring?: string;
+  readonly json?: true;
+}
+
+export const list = new Command('list')
+  .description('shows all keys, and their last use')
+  .option('--client <NAME>', 'those of a client')
+  .option('--expiring <TIME>', `those that end within a time such as 30d (${DURATION_UNITS})`, (text) =>
+    parseDuration('--expiring', text),
+  )
+  .option('--json', 'print them for programs')
+  .action(async ({ client, expiring, json }: ListOptions) => {
+    const values = [client ?? null, expiring ?? null];
+    const { rows } = await withReading((session) => session.query<ListedKey>(LIST, values));
+    if (json) printJson(rows);
+    else print(describeKeys(rows));
+  });
+
+function describeKeys(keys: readonly ListedKey[]): string {
+  if (keys.length === 0) return 'There are none.';
+  const header = lineOf(COLUMNS.map((column) => column.name));
+  return [header, ...keys.map(lineOfKey)].join('\n');
+}
 
 function lineOfKey({ id, state, createdAt, endsAt, lastUsedAt, client }: ListedKey): string {
   return lineOf([id, state, momentOrNever(createdAt), momentOrNever(endsAt), momentOrNever(lastUsedAt), client]);

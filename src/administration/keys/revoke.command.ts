@@ -1,5 +1,6 @@
-import { command } from '../frame/command.js';
-import { changeKeys, refuseUnknownId } from './key-changes.js';
+import { Command } from 'commander';
+import { print } from '../cli/program.js';
+import { changeKeys, unknownId } from './key-changes.js';
 
 interface RevokedKey {
   readonly id: string;
@@ -12,18 +13,14 @@ const REVOKE = `
   update api_key set revoked_at = least(revoked_at, now()) where id::text = lower($1)
   returning id, client, revoked_at as "revokedAt"`;
 
-export const revoke = command({
-  usage: 'KEY_ID',
-  operands: { least: 1, most: 1 },
-  summary: 'ends a key now, also one whose end is set for later',
-  run: (_values, [id]) =>
-    changeKeys({
-      work: async (database) => {
-        const { rows } = await database.query<RevokedKey>(REVOKE, [id]);
-        const key = rows[0] ?? refuseUnknownId();
-        const moment = key.revokedAt.toISOString();
-        return { text: `The key ${key.id} of ${key.client} is revoked since ${moment}.` };
-      },
-      remedyIfUnknown: 'Repeat the command: a key that has ended keeps its moment.',
-    }),
-});
+export const revoke = new Command('revoke')
+  .description('ends a key now, also one whose end is set for later')
+  .argument('<KEY_ID>')
+  .action(async (id: string) => {
+    const key = await changeKeys(async (session) => {
+      const { rows } = await session.query<RevokedKey>(REVOKE, [id]);
+      if (!rows[0]) throw unknownId();
+      return rows[0];
+    });
+    print(`The key ${key.id} of ${key.client} is revoked since ${key.revokedAt.toISOString()}.`);
+  });

@@ -1,13 +1,7 @@
-import { FLAG, TEXT, command } from '../frame/command.js';
+import { Command } from 'commander';
+import { print, printJson } from '../cli/program.js';
 import { DURATION_UNITS, parseDuration } from './duration.js';
-import {
-  LAST_MOMENT,
-  changeKeys,
-  insertKey,
-  refuseUnknownId,
-  remedyAgainstUnseenKey,
-  textOfIssued,
-} from './key-changes.js';
+import { LAST_MOMENT, changeKeys, insertKey, textOfIssued, unknownId } from './key-changes.js';
 import { KEY_STATE } from './key-state.js';
 
 interface FormerKey {
@@ -24,26 +18,31 @@ const SET_END = `
   where id::text = lower($1) and ${KEY_STATE} = 'in force'
   returning id, client, (expires_at - created_at)::text as lifetime, least(revoked_at, expires_at) as "endsAt"`;
 
-export const rotate = command({
-  usage: 'KEY_ID [--overlap 7d] [--json]',
-  operands: { least: 1, most: 1 },
-  summary: `issues a second key of the same client and lifetime, and sets the first one's end (${DURATION_UNITS})`,
-  options: { overlap: { ...TEXT, default: '7d' }, json: FLAG },
-  run: ({ overlap }, [id]) => {
-    const interval = parseDuration('--overlap', overlap);
-    return changeKeys({
-      work: async (database) => {
-        const { rows } = await database.query<FormerKey>(SET_END, [id, interval]);
-        const former = rows[0] ?? refuseUnknownId(', or it has ended, or is being rotated');
-        const issued = await insertKey(database, former);
-        const end = `The first one, ${former.id}, ends at ${former.endsAt.toISOString()}.`;
-        const json = { ...issued, former: { id: former.id, endsAt: former.endsAt } };
-        return { text: `${textOfIssued('Second key', issued)}\n${end}`, json };
-      },
-      // A second rotation of the first key would be refused
-      remedyIfUnknown: remedyAgainstUnseenKey(
-        'Then issue another one: the first key has its end. If no new key is there, repeat the command.',
-      ),
-    });
-  },
-});
+interface RotateOptions {
+  readonly overlap: string;
+  readonly json?: true;
+}
+
+export const rotate = new Command('rotate')
+  .description("issues a second key of the same client and lifetime, and sets the first one's end")
+  .argument('<KEY_ID>')
+  .option('--overlap <TIME>', `until the first one ends (${DURATION_UNITS})`, '7d')
+  .option('--json', 'print it for programs')
+  .action(async (id: string, { overlap, json }: RotateOptions) => {
+    const { issued, former } = await rotateKey(id, overlap);
+    if (json) printJson({ ...issued, former: { id: former.id, endsAt: former.endsAt } });
+    else {
+      const end = `The first one, ${former.id}, ends at ${former.endsAt.toISOString()}.`;
+      print(`${textOfIssued('Second key', issued)}\n${end}`);
+    }
+  });
+
+export function rotateKey(id: string, overlap: string) {
+  const interval = parseDuration('--overlap', overlap);
+  return changeKeys(async (session) => {
+    const { rows } = await session.query<FormerKey>(SET_END, [id, interval]);
+    const [former] = rows;
+    if (!former) throw unknownId(', or it has ended, or is being rotated');
+    return { issued: await insertKey(session, former), former };
+  });
+}

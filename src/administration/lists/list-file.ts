@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import type { Client } from 'pg';
 import { groupBy } from '../../collections/group-by.js';
 import { messageOf } from '../../telemetry/error-message.js';
-import { refuse, typed } from '../frame/command.js';
-import { columnOf } from '../frame/column-of.js';
+import { CliError, commandLine } from '../cli/program.js';
+import { columnOf } from '../cli/transaction.js';
 import { type CsvRecord, type Fault, parseCsv } from './csv-file.js';
 import { type FileRow, rowsOf } from './list-rows.js';
 import { CODE_LISTS, LISTS, type List, MOMENTS, type Row, keyOf, readRows } from './list-tables.js';
@@ -23,17 +23,17 @@ export interface ListFile {
   readonly faults: readonly Fault[];
 }
 
-/** @throws AdministrationError if there is no such file, or its columns are those of no list */
+/** @throws CliError if there is no such file, or its columns are those of no list */
 export async function readListFile(path: string): Promise<ListFile> {
   const { header, records, faults } = parseCsv(await bytesOf(path));
   if (!header) {
     const empty = { line: 1, message: 'the file is empty.' };
-    refuseFile(path, faults.length > 0 ? faults : [empty]);
+    throw new CliError(describeFaults(path, faults.length > 0 ? faults : [empty]));
   }
   const names = namesOf(header);
   const list = listOf(names);
   if (!list) {
-    refuseFile(path, [...faults, { line: header.line, message: headerFault(names) }]);
+    throw new CliError(describeFaults(path, [...faults, { line: header.line, message: headerFault(names) }]));
   }
   return { path, list, names, records, faults };
 }
@@ -42,7 +42,7 @@ async function bytesOf(path: string): Promise<Uint8Array> {
   try {
     return await readFile(path);
   } catch (error) {
-    return refuse(`${path} cannot be read: ${messageOf(error)}. Nothing was written.`);
+    throw new CliError(`${path} cannot be read: ${messageOf(error)}. Nothing was written.`);
   }
 }
 
@@ -60,7 +60,7 @@ export async function changesFrom(
   const rows = [...fromFile.rows.values()];
   const allFaults = [...faults, ...fromFile.faults];
   if (list === CODE_LISTS) allFaults.push(...(await unknownLists(client, rows)));
-  if (allFaults.length > 0) refuseFile(path, allFaults);
+  if (allFaults.length > 0) throw new CliError(describeFaults(path, allFaults));
 
   const staying = isComplete ? present.filter((row) => fromFile.rows.has(keyOf(list, row))) : present;
   const after = list === CODE_LISTS ? arrangeLists(staying, rows) : mergeRows(list, staying, rows);
@@ -90,7 +90,7 @@ function headerFault(names: readonly string[]): string {
   if (names.includes('position'))
     return 'the column position is not read: the order of the lines is the order. Take the column out.';
   const forms = Object.values(LISTS).map(({ fileColumns }) => fileColumns.join(','));
-  const example = typed('codes', 'export');
+  const example = commandLine('codes', 'export');
   return `the columns are "${names.join(',')}". Needed are ${forms.join(', or ')}, as this writes them: ${example}`;
 }
 
@@ -120,11 +120,11 @@ function arrangeLists(staying: readonly Row[], rows: readonly FileRow[]): Row[] 
   return [...names].flatMap((name) => arrangeValues(formerOfList.get(name) ?? [], wantedOfList.get(name) ?? []));
 }
 
-function refuseFile(path: string, faults: readonly Fault[]): never {
+function describeFaults(path: string, faults: readonly Fault[]): string {
   const sorted = faults.toSorted((one, other) => one.line - other.line);
   const lines = sorted.slice(0, MAX_FAULTS).map(({ line, message }) => `${path}, line ${line}: ${message}`);
   const others = sorted.length - lines.length;
   if (others > 0) lines.push(`… and ${others} more`);
   lines.push('Nothing was written.');
-  refuse(lines.join('\n'));
+  return lines.join('\n');
 }

@@ -1,5 +1,5 @@
 import { MAX_CODE_CHARACTERS, MAX_DESCRIPTION_CHARACTERS } from '../../problems/limits.js';
-import { parseTime } from '../frame/time.js';
+import { parseTime } from '../cli/time.js';
 import { invisibleCharactersOf, isSpreadsheetError, showInvisible } from './characters.js';
 import type { CsvRecord, Fault } from './csv-file.js';
 import { type List, MOMENTS, type Row, keyOf } from './list-tables.js';

@@ -1,7 +1,7 @@
-import { isAgreed } from '../frame/ask.js';
-import { FLAG, command, refuse } from '../frame/command.js';
-import { describeDatabase } from '../frame/connection-advice.js';
-import { checkedConnectionString } from '../frame/connect.js';
+import { Command } from 'commander';
+import { isAgreed } from '../cli/ask.js';
+import { CliError, print } from '../cli/program.js';
+import { checkedConnectionString, describeDatabase } from '../cli/transaction.js';
 import { type MigrationState, describeMissing } from './migration-state.js';
 import { describeEffects } from './plan/describe-plan.js';
 import { type Plan, planDown } from './plan/make-plan.js';
@@ -9,36 +9,35 @@ import { undo } from './run-migrations.js';
 
 const COUNT = /^[1-9]\d{0,3}$/;
 
-export const down = command({
-  usage: '[COUNT] [--yes]',
-  operands: { least: 0, most: 1 },
-  summary:
-    'shows what it undoes, asks, and undoes the last migration, or the last COUNT; ' +
-    'where nobody can be asked it wants --yes',
-  options: { yes: FLAG },
-  run: async ({ yes = false }, [count = '1']) => {
-    if (!COUNT.test(count)) {
-      refuse(`"${count}" is no number of migrations to undo. Give one from 1 to 9999, or none for one.`);
+export const down = new Command('down')
+  .description('shows what it undoes, asks, and undoes the last migration, or the last COUNT')
+  .argument('[COUNT]', 'from 1 to 9999', parseCount, 1)
+  .option('--yes', 'do not ask; needed where nobody can be asked')
+  .action(async (count: number, { yes = false }: { yes?: boolean }) => {
+    const plan = await planDown((state) => lastOf(state, count));
+    if (plan.migrations.length === 0) {
+      print('Nothing to do.');
+      return;
     }
-    const plan = await planDown((state) => lastOf(state, Number(count)));
-    if (plan.migrations.length === 0) return { text: 'Nothing to do.' };
     showPlan(plan);
     const { stdin: input, stdout: output } = process;
     const isMeant = yes || (await isAgreed('Undo this? (yes or no) ', { input, output }));
-    if (!isMeant) {
-      refuse('Nothing was undone. Where nobody can be asked, add --yes.');
-    }
+    if (!isMeant) throw new CliError('Nothing was undone. Where nobody can be asked, add --yes.');
     const undone = await undo(plan.migrations);
-    return { text: undone.map((name) => `undone  ${name}`).join('\n') };
-  },
-});
+    print(undone.map((name) => `undone  ${name}`).join('\n'));
+  });
+
+function parseCount(text: string): number {
+  if (COUNT.test(text)) return Number(text);
+  throw new CliError(`"${text}" is no number of migrations to undo. Give one from 1 to 9999, or none for one.`);
+}
 
 /** The last ones, the newest first. */
 function lastOf(state: MigrationState, count: number): readonly string[] {
   const names = state.applied.slice(-count).toReversed();
   if (names.some((name) => state.missing.includes(name))) {
     const reasons = describeMissing(state).join('\n');
-    refuse(`Only a file that is here can be undone.\n${reasons}`);
+    throw new CliError(`Only a file that is here can be undone.\n${reasons}`);
   }
   return names;
 }

@@ -1,8 +1,6 @@
 import type { DatabaseError } from 'pg';
-import { messageOf } from '../../telemetry/error-message.js';
-import { AdministrationError, typed } from '../frame/command.js';
-import { UnknownCommit } from '../frame/commit.js';
-import { isRefusal } from '../frame/session-end.js';
+import { CliError, commandLine } from '../cli/program.js';
+import { describeSessionEnd, isRefusal } from '../cli/session-end.js';
 import type { FileUnderWay } from './run-progress.js';
 
 /** Of the message, the detail and the hint. A detail may hold the whole row that was refused. */
@@ -18,7 +16,7 @@ const ONE_TRANSACTION =
   'and write insert instead of copy from stdin.';
 
 /** PostgreSQL refused a file, or the file is not one that can run. */
-export class MigrationFault extends AdministrationError {
+export class MigrationFault extends CliError {
   constructor(
     message: string,
     /** SQLSTATE, where PostgreSQL refused it. */
@@ -29,28 +27,22 @@ export class MigrationFault extends AdministrationError {
 }
 
 /** The connection ended while a file ran, which is no fault of the file. */
-export class InterruptedFile extends AdministrationError {
+export class InterruptedFile extends CliError {
   readonly reason: string;
 
   constructor(name: string, error: unknown) {
-    const [message] = messageOf(error).split('\n'); // node-pg-migrate adds a stack to some errors
+    const [message] = describeSessionEnd(error).split('\n'); // node-pg-migrate adds a stack to some errors
     const reason = `${name}.sql: ${message}`;
-    super(`${reason}. Nothing of this file was applied. Run the command again once the database answers.`);
+    super(`${reason}. Look at what is applied: ${commandLine('migrate', 'status')}`);
     this.reason = reason;
   }
 }
 
 /** What stopped a file, with the line of the file where PostgreSQL names one. */
-export function faultOf(error: unknown, file: FileUnderWay): AdministrationError {
-  if (error instanceof UnknownCommit) return unknownFate(error, file);
-  if (error instanceof AdministrationError) return error;
+export function faultOf(error: unknown, file: FileUnderWay): CliError {
+  if (error instanceof CliError) return error;
   if (isRefusal(error)) return refusedFile(error, file);
   return new InterruptedFile(file.name, error);
-}
-
-function unknownFate({ message }: UnknownCommit, { name }: FileUnderWay): AdministrationError {
-  const remedy = `What is applied: ${typed('migrate', 'status')}`;
-  return new AdministrationError(`${message}\nIt was the COMMIT of ${name}. ${remedy}`);
 }
 
 function refusedFile(error: DatabaseError, { name, script }: FileUnderWay): MigrationFault {

@@ -7,7 +7,8 @@ import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import type { MigrationBuilder, RunnerOption } from 'node-pg-migrate';
 import { messageOf } from '../../telemetry/error-message.js';
-import { writingSettings } from '../frame/settings.js';
+import type { Session } from '../../database/session.js';
+import { writingSettings } from '../cli/settings.js';
 import { type Direction, type MigrationFile, hasStatement, readMigrationFile } from './migration-file.js';
 import { MigrationFault } from './migration-fault.js';
 import type { RunProgress } from './run-progress.js';
@@ -37,6 +38,7 @@ export const SESSION_SETTINGS = [
 ].join('; ');
 
 export interface LoaderOptions {
+  readonly session: Session;
   /** Is told when the turn of a file comes, and what it holds. */
   readonly progress: RunProgress;
   /** The caller's transaction is used: node-pg-migrate sends neither BEGIN nor COMMIT. */
@@ -92,7 +94,7 @@ function addStatements(
     throw new MigrationFault(`${name}.sql has no statement on the way ${direction}.`);
   }
   if (options.isInCallersTransaction) builder.noTransaction();
-  const settings = settingsOf(name, options.limits);
+  const settings = settingsOf(name, options);
   builder.sql(settings);
   builder.sql(`select set_config('order_lookup.file', ${literalOf(script)}, true)`);
   builder.sql(EXECUTE);
@@ -108,8 +110,8 @@ function literalOf(text: string): string {
   return tag + text + tag;
 }
 
-function settingsOf(name: string, limits: string): string {
-  const settings = [SESSION_SETTINGS, writingSettings()];
+function settingsOf(name: string, { session, limits }: LoaderOptions): string {
+  const settings = [SESSION_SETTINGS, writingSettings(session)];
   settings.push(`set local order_lookup.migration = '${name}'`);
   if (limits !== '') settings.push(limits);
   return settings.join('; ');

@@ -1,7 +1,7 @@
 // The files compared with the table of node-pg-migrate. A file counts as applied if the table has its name.
 import type { Client } from 'pg';
-import { refuse } from '../frame/command.js';
-import { columnOf } from '../frame/column-of.js';
+import { CliError } from '../cli/program.js';
+import { columnOf } from '../cli/transaction.js';
 import { faultsOfFiles } from './migration-file.js';
 import { readNames } from './migration-names.js';
 
@@ -29,10 +29,10 @@ export async function readState(session: Client): Promise<MigrationState> {
   };
 }
 
-/** @throws AdministrationError with all faults of all files */
+/** @throws CliError with all faults of all files */
 export async function assertFiles(): Promise<void> {
   const faults = await faultsOfFiles();
-  if (faults.length > 0) refuse(faults.join('\n'));
+  if (faults.length > 0) throw new CliError(faults.join('\n'));
 }
 
 /** One line, or none. Nothing in the database tells which of the reasons it is. */

@@ -1,23 +1,26 @@
 import { basename } from 'node:path';
-import { FLAG, type Outcome, TEXT, command, refuse } from '../frame/command.js';
+import { Command } from 'commander';
+import { CliError, print } from '../cli/program.js';
 import { changesFrom, readListFile } from '../lists/list-file.js';
 import { migrationText } from '../lists/migration-text.js';
 import { createMigration } from './create-migration.js';
 import { withRehearsal } from './rehearsal.js';
 
-export const create = command({
-  usage: 'NAME [--from FILE.csv [--complete]]',
-  operands: { least: 1, most: 1 },
-  summary:
-    'creates the next migration: an empty one, or one that brings the table to what the file says; ' +
-    'with --complete rows that the file lacks are deleted',
-  options: { from: TEXT, complete: FLAG },
-  run: async ({ from, complete = false }, [subject = '']) => {
-    if (from !== undefined) return createFrom({ file: from, subject, isComplete: complete });
-    if (complete) refuse('--complete needs --from FILE.csv.');
-    return createMigration(subject);
-  },
-});
+interface NewOptions {
+  readonly from?: string;
+  readonly complete?: boolean;
+}
+
+export const create = new Command('new')
+  .description('creates the next migration: an empty one, or one that brings the table to what a file says')
+  .argument('<NAME>', 'such as add_order_type')
+  .option('--from <FILE.csv>', 'a list, as `codes export` writes it')
+  .option('--complete', 'rows that the file lacks are deleted')
+  .action(async (subject: string, { from, complete = false }: NewOptions) => {
+    if (from !== undefined) await createFrom({ file: from, subject, isComplete: complete });
+    else if (complete) throw new CliError('--complete needs --from FILE.csv.');
+    else await createMigration(subject);
+  });
 
 interface ListMigration {
   readonly file: string;
@@ -30,11 +33,11 @@ interface ListMigration {
  * The file is read before the rehearsal, which ends soon. The pending files count, so that the same command does not
  * write the same rows twice.
  */
-async function createFrom({ file, subject, isComplete }: ListMigration): Promise<Outcome> {
+async function createFrom({ file, subject, isComplete }: ListMigration): Promise<void> {
   const listFile = await readListFile(file);
   const changes = await withRehearsal((session) => changesFrom(session, listFile, isComplete));
   const title = `Written from ${JSON.stringify(basename(file))}`;
   const text = migrationText(title, changes);
-  if (text !== undefined) return createMigration(subject, text);
-  return { text: `The database already holds what ${file} says. Nothing was written.` };
+  if (text === undefined) print(`The database already holds what ${file} says. Nothing was written.`);
+  else await createMigration(subject, text);
 }

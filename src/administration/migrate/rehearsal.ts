@@ -3,12 +3,13 @@
 // The tables of codes and keys are locked first, so what others change in them never appears in the work. A rehearsal
 // ends within 20 s, and leaves no lock.
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Client, DatabaseError } from 'pg';
+import { DatabaseError } from 'pg';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { messageOf } from '../../telemetry/error-message.js';
-import { AdministrationError } from '../frame/command.js';
-import { type Work, withReading, withRollback } from '../frame/connect.js';
-import { LostConnection } from '../frame/session-end.js';
+import type { Session } from '../../database/session.js';
+import { CliError } from '../cli/program.js';
+import { LostConnection } from '../cli/session-end.js';
+import { type Work, withReading, withRollback } from '../cli/transaction.js';
 import { InterruptedFile, MigrationFault } from './migration-fault.js';
 import { assertFiles, readState } from './migration-state.js';
 import { runFiles } from './run-migrations.js';
@@ -59,7 +60,7 @@ export async function withRehearsal<T>(work: Work<T>, address: DatabaseAddress =
 }
 
 /** Applies all files that are pending, in the transaction of a rehearsal. */
-export function rehearseFiles(session: Client): Promise<void> {
+export function rehearseFiles(session: Session): Promise<void> {
   return runFiles({
     session,
     direction: 'up',
@@ -102,11 +103,11 @@ async function withinLimit<T>(work: () => Promise<T>): Promise<T> {
 /** Faults of files, of the input and of the program are those errors themselves. */
 function explained(error: unknown): unknown {
   if (error instanceof MigrationFault && error.code === ENUM_VALUE_TOO_NEW) {
-    return new AdministrationError(`It cannot be told what callers would see: ${error.message}`);
+    return new CliError(`It cannot be told what callers would see: ${error.message}`);
   }
   const reason = reasonWithoutEnd(error);
   if (reason === undefined) return error;
-  return new AdministrationError(
+  return new CliError(
     `The rehearsal came to no end, and nothing was changed: ${reason}. ` +
       'If others write meanwhile, choose a quieter time, or a copy of the database.',
   );

@@ -97,9 +97,9 @@ it('says what it did before an error that is none of a file', async () => {
   );
 });
 
-it('says that nothing of a file was applied where the connection is lost', async () => {
+it('says where to look for what is applied where the connection is lost', async () => {
   copy.add('0100_first', 'select pg_terminate_backend(pg_backend_pid());', NOTHING);
   await expect(applyPending()).rejects.toThrow(
-    /^0100_first\.sql: terminating connection .*\. Nothing of this file was applied\. Run the command again /,
+    /^0100_first\.sql: terminating connection .*\. Look at what is applied: /,
   );
 });

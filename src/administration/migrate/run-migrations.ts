@@ -3,9 +3,9 @@
 import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate';
 import type { Client } from 'pg';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
-import { AdministrationError, refuse } from '../frame/command.js';
-import { sentenceOf } from '../frame/error-sentence.js';
-import { isRefusal } from '../frame/session-end.js';
+import type { Session } from '../../database/session.js';
+import { CliError, describeError } from '../cli/program.js';
+import { isRefusal } from '../cli/session-end.js';
 import type { Direction } from './migration-file.js';
 import { faultOf } from './migration-fault.js';
 import { sqlStrategies } from './migration-loader.js';
@@ -15,7 +15,7 @@ import { assertFiles, readState } from './migration-state.js';
 import { RunProgress } from './run-progress.js';
 
 export interface FileRun {
-  readonly session: Client;
+  readonly session: Session;
   readonly direction: Direction;
   /** The one file that is meant. Without it: on the way up all that are pending, on the way down the last one. */
   readonly name?: string;
@@ -45,7 +45,7 @@ export function applyPending(address: DatabaseAddress = process.env): Promise<re
 
 /**
  * Undoes these files in this order, but for those that somebody has undone meanwhile. Gives the others.
- * @throws AdministrationError, with nothing undone, if they are no longer the last ones
+ * @throws CliError, with nothing undone, if they are no longer the last ones
  */
 export function undo(names: readonly string[], address: DatabaseAddress = process.env): Promise<readonly string[]> {
   return inOwnSession(address, async (session, progress) => {
@@ -62,7 +62,7 @@ function assertLast(names: readonly string[], applied: readonly string[]): void 
   if (first < 0) return;
   const later = applied.slice(first).filter((name) => !names.includes(name));
   if (later.length === 0) return;
-  refuse(
+  throw new CliError(
     `${later.join(', ')} was applied meanwhile. Nothing was undone. ` +
       'Run the command again to see what it would undo now.',
   );
@@ -70,7 +70,7 @@ function assertLast(names: readonly string[], applied: readonly string[]): void 
 
 /**
  * The files that `run` asks for, one after the other. Up to the first that fails they are applied or undone.
- * @throws AdministrationError that names that file
+ * @throws CliError that names that file
  */
 export async function runFiles(run: FileRun, progress = new RunProgress()): Promise<void> {
   const { session, direction, name, isInCallersTransaction = false, limits = '' } = run;
@@ -86,7 +86,7 @@ export async function runFiles(run: FileRun, progress = new RunProgress()): Prom
       advisoryLockMode: 'wait',
       noLock: isInCallersTransaction,
       logger: SILENT,
-      migrationLoaderStrategies: sqlStrategies({ progress, isInCallersTransaction, limits }),
+      migrationLoaderStrategies: sqlStrategies({ session, progress, isInCallersTransaction, limits }),
     });
   } catch (error) {
     const { current } = progress;
@@ -98,7 +98,7 @@ export async function runFiles(run: FileRun, progress = new RunProgress()): Prom
 /** No other run comes between the first look of the work and its last file. */
 async function inOwnSession(
   address: DatabaseAddress,
-  work: (session: Client, progress: RunProgress) => Promise<void>,
+  work: (session: Session, progress: RunProgress) => Promise<void>,
 ): Promise<readonly string[]> {
   await assertFiles();
   const progress = new RunProgress();
@@ -125,13 +125,13 @@ async function takeLock(session: Client): Promise<void> {
     await session.query(LOCK);
   } catch (error) {
     if (!isRefusal(error) || error.code !== LOCK_TIMEOUT) throw error;
-    refuse('Another run of migrations did not end within two minutes. Try again later.');
+    throw new CliError('Another run of migrations did not end within two minutes. Try again later.');
   }
 }
 
 /** What stopped a run, and what the run did before. */
 function withDone(error: unknown, done: readonly string[]): unknown {
   if (done.length === 0) return error;
-  const text = `${sentenceOf(error)}\nDone in this run: ${done.join(', ')}.`;
-  return new AdministrationError(text);
+  const text = `${describeError(error)}\nDone in this run: ${done.join(', ')}.`;
+  return new CliError(text);
 }

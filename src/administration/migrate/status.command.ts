@@ -1,16 +1,16 @@
-import { command } from '../frame/command.js';
-import { withReading } from '../frame/connect.js';
+import { Command } from 'commander';
+import { print } from '../cli/program.js';
+import { withReading } from '../cli/transaction.js';
 import { type MigrationState, assertFiles, describeMissing, readState } from './migration-state.js';
 
-export const status = command({
-  summary: 'lists what is applied and pending; status 1 where an applied file is not here',
-  run: async () => {
+export const status = new Command('status')
+  .description('lists what is applied and pending; status 1 where an applied file is not here')
+  .action(async () => {
     await assertFiles(); // a faulty name would be listed as missing, with advice that is wrong
     const state = await withReading(readState);
-    const lines = [...describeState(state), ...describeMissing(state)];
-    return { text: lines.join('\n'), status: state.missing.length > 0 ? 1 : 0 };
-  },
-});
+    print([...describeState(state), ...describeMissing(state)].join('\n'));
+    if (state.missing.length > 0) process.exitCode = 1;
+  });
 
 function describeState({ applied, pending, missing }: MigrationState): string[] {
   const lines = applied.map((name) => {

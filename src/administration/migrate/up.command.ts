@@ -1,21 +1,19 @@
+import { Command } from 'commander';
 import { UnservableRows } from '../../lookups/code-rows.js';
 import { readCodes } from '../../lookups/read-codes.js';
 import { messageOf } from '../../telemetry/error-message.js';
-import { command, typed } from '../frame/command.js';
-import { withReading } from '../frame/connect.js';
+import { commandLine, print } from '../cli/program.js';
+import { withReading } from '../cli/transaction.js';
 import { countDrift } from './drift/recorded-drift.js';
 import { describeMissing, readState } from './migration-state.js';
 import { applyPending } from './run-migrations.js';
 
-export const up = command({
-  summary: 'applies the migrations that are pending',
-  run: async () => {
-    const names = await applyPending();
-    const lines = names.map((name) => `applied  ${name}`);
-    if (names.length === 0) lines.push('Nothing to do.');
-    lines.push(...(await remarksAfter()));
-    return { text: lines.join('\n') };
-  },
+export const up = new Command('up').description('applies the migrations that are pending').action(async () => {
+  const names = await applyPending();
+  const lines = names.map((name) => `applied  ${name}`);
+  if (names.length === 0) lines.push('Nothing to do.');
+  lines.push(...(await remarksAfter()));
+  print(lines.join('\n'));
 });
 
 /** What there is to say about the database afterwards. Nothing of it fails the command: the migrations are applied. */
@@ -52,7 +50,7 @@ async function remarkOnCodes(): Promise<string[]> {
 async function remarkOnDrift(): Promise<string[]> {
   const count = await withReading((session) => countDrift(session, 'codes'));
   if (count === 0) return [];
-  return [`There is drift (${count}): a change by hand. See: ${typed('migrate', 'drift')}`];
+  return [`There is drift (${count}): a change by hand. See: ${commandLine('migrate', 'drift')}`];
 }
 
 function withFullStop(text: string): string {

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { columnOf } from '../../frame/column-of.js';
+import { columnOf } from '../../cli/transaction.js';
 
 /** The columns by which a change says whose row it is. */
 const KEYS = {

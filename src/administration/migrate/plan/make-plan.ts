@@ -1,8 +1,8 @@
 // What callers would see change if files were applied or undone. The files run in a rehearsal, so nothing is changed.
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
-import { columnOf } from '../../frame/column-of.js';
-import { withReading } from '../../frame/connect.js';
+import type { Session } from '../../../database/session.js';
+import { columnOf, withReading } from '../../cli/transaction.js';
 import { type MigrationState, assertFiles, readState } from '../migration-state.js';
 import { REHEARSAL_LIMITS, rehearse, rehearseFiles } from '../rehearsal.js';
 import { runFiles } from '../run-migrations.js';
@@ -54,7 +54,7 @@ export async function planDown(choose: (state: MigrationState) => readonly strin
   return { migrations: names, missing: state.missing, ...effectsOf(views) };
 }
 
-function undo(session: Client, name: string): Promise<void> {
+function undo(session: Session, name: string): Promise<void> {
   return runFiles({
     session,
     direction: 'down',
@@ -76,7 +76,7 @@ function emptyPlan({ missing }: MigrationState): Plan {
 }
 
 interface Connection {
-  readonly session: Client;
+  readonly session: Session;
   readonly manager: EntityManager;
 }
 

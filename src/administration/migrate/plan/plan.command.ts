@@ -1,21 +1,26 @@
-import { FLAG, type Outcome, command } from '../../frame/command.js';
+import { Command } from 'commander';
+import { print, printJson } from '../../cli/program.js';
 import { describeMissing } from '../migration-state.js';
 import { describePlan } from './describe-plan.js';
-import { planUp } from './make-plan.js';
+import { type Plan, planUp } from './make-plan.js';
 
-export const plan = command({
-  usage: '[--full] [--json]',
-  summary:
-    'shows what callers would see change; status 2 where it can break clients; ' +
-    'with --full every line, with --json for programs',
-  options: { full: FLAG, json: FLAG },
-  run: async ({ full = false }): Promise<Outcome> => {
+interface PlanOptions {
+  readonly full?: boolean;
+  readonly json?: true;
+}
+
+export const plan = new Command('plan')
+  .description('shows what callers would see change; status 2 where it can break clients')
+  .option('--full', 'every line')
+  .option('--json', 'for programs')
+  .action(async ({ full = false, json }: PlanOptions) => {
     const found = await planUp();
-    if (found.migrations.length === 0) {
-      const lines = ['No migration is pending.', ...describeMissing(found)];
-      return { text: lines.join('\n'), json: found };
-    }
-    const lines = describePlan(found, { isFull: full });
-    return { text: lines.join('\n'), json: found, status: found.canBreakClients ? 2 : 0 };
-  },
-});
+    if (json) printJson(found);
+    else print(describeWhole(found, full).join('\n'));
+    if (found.canBreakClients) process.exitCode = 2;
+  });
+
+function describeWhole(found: Plan, isFull: boolean): string[] {
+  if (found.migrations.length === 0) return ['No migration is pending.', ...describeMissing(found)];
+  return describePlan(found, { isFull });
+}

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createDatabase } from '../../../test/support/database.js';
-import { columnOf } from './column-of.js';
-import { withReading, withRollback, withWriting } from './connect.js';
+import { columnOf, withReading, withRollback, withWriting } from './transaction.js';
 
 const database = await createDatabase();
 const address = { DATABASE_URL: database.url };

@@ -1,4 +1,4 @@
-import { refuse } from './command.js';
+import { CliError } from './program.js';
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const DATE_TIME = /^(?<local>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?<fraction>\.\d+)?(?<zone>Z|[+-]\d{2}:\d{2})$/;
@@ -37,9 +37,8 @@ function shortFraction(fraction = ''): string {
 }
 
 /** The same of an option's text, which may also be a date: its first moment in UTC. */
-export function momentOf(option: string, text: string): string {
+export function parseMoment(option: string, text: string): string {
   const moment = parseTime(DATE.test(text) ? `${text}T00:00:00Z` : text);
   if (moment !== undefined) return moment;
-  const needed = 'neither a date nor a date-time such as 2027-01-01T00:00:00Z';
-  return refuse(`${option} is "${text}", ${needed}.`);
+  throw new CliError(`${option} is "${text}", neither a date nor a date-time such as 2027-01-01T00:00:00Z.`);
 }

@@ -1,0 +1,119 @@
+// What the four programs have in common: how they are typed, what they print, and with which status they end.
+//
+// | status | the command                                                   | prints on                         |
+// | ------ | ------------------------------------------------------------- | --------------------------------- |
+// | 0      | is done, and there is nothing to stop for                     | standard output                   |
+// | 1      | threw an error, or has an outcome that is a failure           | standard error or standard output |
+// | 2      | is done, and found danger or a fault: its caller should stop  | standard output                   |
+//
+// Pipelines decide by the status, so a command never changes what it means by one.
+import { Command, CommanderError } from 'commander';
+import { DatabaseError } from 'pg';
+import { messageOf } from '../../telemetry/error-message.js';
+
+/** A fault in the operator's environment or input. Its message says what was found and how to correct it. */
+export class CliError extends Error {}
+
+interface ProgramOptions {
+  /** As in `npm run NAME` and `dist/NAME.js`. */
+  readonly name: string;
+  readonly commands: readonly Command[];
+  /** Said below the help. */
+  readonly notes: string;
+}
+
+const NPM_RULE = 'Without "--" npm takes options for its own and does not pass them on.';
+
+/** Against refusals of PostgreSQL, by SQLSTATE. */
+const REMEDIES: Readonly<Record<string, () => string>> = {
+  '42P01': () => `. Apply the migrations first: ${commandLine('migrate', 'up')}`,
+  42501: () => '. DATABASE_URL has to name a role that may, such as order_lookup_owner.',
+};
+
+/** A program of several commands. */
+export function createProgram({ name, commands, notes }: ProgramOptions): Command {
+  const program = prepare(new Command(), name, notes).helpCommand(false);
+  for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
+  return program;
+}
+
+/** A program that is one command. */
+export function prepare(program: Command, name: string, notes: string): Command {
+  const below = ['', notes, ...npmRule()].join('\n');
+  return program
+    .name(isThroughNpm() ? `npm run ${name} --` : `node dist/${name}.js`)
+    .addHelpText('after', below)
+    .configureOutput({ writeErr: () => undefined }) // `runProgram` prints errors
+    .exitOverride();
+}
+
+/** Runs what was typed. A failure is a sentence on standard error, and status 1. */
+export async function runProgram(program: Command): Promise<void> {
+  endWithReader();
+  try {
+    await program.parseAsync(process.argv);
+  } catch (error) {
+    const isHelp = error instanceof CommanderError && error.exitCode === 0;
+    if (isHelp) return; // it was asked for, and is printed
+    process.stderr.write(`${describeError(error, program)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** For programs: one line. */
+export function printJson(value: unknown): void {
+  print(JSON.stringify(value));
+}
+
+/**
+ * A command line as a person types it: through npm where this program was started by it, as in a clone, and otherwise
+ * by node, as in the image.
+ */
+export function commandLine(program: string, words = ''): string {
+  if (!isThroughNpm()) return `node dist/${program}.js ${words}`.trimEnd();
+  return words === '' ? `npm run ${program}` : `npm run ${program} -- ${words}`;
+}
+
+/** What people read of an error that ends a command. */
+export function describeError(error: unknown, program?: Command): string {
+  if (error instanceof CommanderError && program) return describeUsage(error, program);
+  if (error instanceof CliError) return messageOf(error);
+  const origin = error instanceof DatabaseError ? 'PostgreSQL refused this: ' : '';
+  const { code = '' } = error as { readonly code?: string }; // TypeORM's errors have it, too
+  const remedy = REMEDIES[code];
+  return `${origin}${messageOf(error)}${remedy ? remedy() : ''}`;
+}
+
+function describeUsage({ code, message }: CommanderError, program: Command): string {
+  const [, , word] = process.argv;
+  const command = program.commands.find((known) => known.name() === word) ?? program;
+  const names = program.commands.map((known) => known.name());
+  const isNoCommand = code === 'commander.help';
+  const fault = message
+    .replace(/^error: /, '')
+    .replace('\n', ' ')
+    .replace(/\.$/, '');
+  const sentence = isNoCommand ? `a command is missing: ${names.join(', ')}` : fault;
+  const usage = command === program ? program.name() : `${program.name()} ${command.name()}`;
+  return [`${sentence}. Usage: ${usage} ${command.usage()}`, ...npmRule()].join('. ');
+}
+
+/** The reader of the output may close it early, as `head` does. */
+function endWithReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? 0 : 1);
+  });
+}
+
+/** Only this is taken from npm: settings that npm has from a file are no options of a command. */
+function isThroughNpm(): boolean {
+  return process.env['npm_lifecycle_event'] !== undefined;
+}
+
+function npmRule(): string[] {
+  return isThroughNpm() ? [NPM_RULE] : [];
+}
