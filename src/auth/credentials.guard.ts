@@ -31,17 +31,17 @@ export class CredentialsGuard implements CanActivate {
     const authorization = request.get('Authorization');
 
     const keyVerdict = this.apiKeys.verify(request.get('Api-Key'));
-    if (!keyVerdict.isAccepted) {
+    if (keyVerdict.outcome !== 'accepted') {
       // The 401 names both headers, so the token is judged by what can be seen without its signature
       const visibleFault = this.accessTokens.visibleFault(authorization);
       throw this.refusals.refuse(request, { key: keyVerdict, token: visibleFault });
     }
     // Log, metrics and rate limit name the owner of a valid key, whatever becomes of the token
-    request.context.caller = keyVerdict.caller;
-    this.rateLimiter.admit(keyVerdict.caller, response);
+    request.context.caller = keyVerdict.value;
+    this.rateLimiter.admit(keyVerdict.value, response);
 
     const tokenVerdict = await this.accessTokens.verify(authorization);
-    if (!tokenVerdict.isAccepted) {
+    if (tokenVerdict.outcome !== 'accepted') {
       throw this.refusals.refuse(request, { token: tokenVerdict });
     }
     return true;

@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import { Configuration } from '../configuration/configuration.js';
 import { type Issue, Problem, retryAfter } from '../problems/problem.js';
 import { Metrics } from '../telemetry/metrics.js';
-import type { Refused, Undecided } from './verdict.js';
+import type { NotAccepted } from './verdict.js';
 
 interface Credential {
   /** The name in the log and the metrics. */
@@ -29,16 +29,14 @@ const ACCESS_TOKEN: Credential = {
 /** A credential that is not accepted, with its verdict. */
 interface RefusedCredential {
   readonly credential: Credential;
-  readonly verdict: Refused | Undecided;
+  readonly verdict: NotAccepted;
 }
 
-/**
- * The verdicts on the credentials of a request that are not accepted. Beside a refused key the token was judged only by
- * what its text shows, so its verdict is decided, and never `scope`.
- */
-export type Verdicts =
-  | { readonly key: Refused | Undecided; readonly token: Refused | undefined }
-  | { readonly key?: undefined; readonly token: Refused | Undecided };
+/** The verdicts on the credentials of a request that are not accepted, one at least. */
+export interface Verdicts {
+  readonly key?: NotAccepted;
+  readonly token?: NotAccepted | undefined;
+}
 
 /** An issuer or a database that is away is asked again after about as long. */
 const RETRY_AFTER_SECONDS = 2;
@@ -68,12 +66,12 @@ export class Refusals {
       reason: refused.map(({ verdict }) => verdict.reason).join(', '),
       owner: verdicts.key?.owner,
     };
-    return this.problemOf(refused);
+    return this.toProblem(refused);
   }
 
-  private problemOf(refused: readonly RefusedCredential[]): Problem {
+  private toProblem(refused: readonly RefusedCredential[]): Problem {
     const verdicts = refused.map(({ verdict }) => verdict);
-    const undecided = verdicts.find((verdict) => !verdict.isDecided);
+    const undecided = verdicts.find((verdict) => verdict.outcome === 'undecided');
     if (undecided) {
       return new Problem('cannot-verify-credentials', {
         detail: `${undecided.explanation} The credentials may be valid.`,
@@ -82,7 +80,7 @@ export class Refusals {
     }
     if (verdicts.every(({ reason }) => reason === 'scope')) return this.insufficientScope();
     const circumstances = {
-      issues: refused.map(issueOf),
+      issues: refused.map(toIssue),
       headers: { 'WWW-Authenticate': [KEY_CHALLENGE, bearerChallenge(refused)] },
     };
     if (verdicts.every(({ reason }) => reason === 'missing')) {
@@ -125,9 +123,9 @@ function credentialsToName({ key, token }: Verdicts): readonly RefusedCredential
   const refused: RefusedCredential[] = [];
   if (key) refused.push({ credential: API_KEY, verdict: key });
   if (token) refused.push({ credential: ACCESS_TOKEN, verdict: token });
-  const undecided = refused.filter(({ verdict }) => !verdict.isDecided);
+  const undecided = refused.filter(({ verdict }) => verdict.outcome === 'undecided');
   const isOneMissing = refused.some(({ verdict }) => verdict.reason === 'missing');
-  if (isOneMissing) return refused.filter(({ verdict }) => verdict.isDecided);
+  if (isOneMissing) return refused.filter(({ verdict }) => verdict.outcome === 'refused');
   return undecided.length > 0 ? undecided : refused;
 }
 
@@ -138,7 +136,7 @@ function bearerChallenge(refused: readonly RefusedCredential[]): string {
   return isSent ? `${BEARER_CHALLENGE}, error="invalid_token"` : BEARER_CHALLENGE;
 }
 
-function issueOf({ credential, verdict }: RefusedCredential): Issue {
+function toIssue({ credential, verdict }: RefusedCredential): Issue {
   const { header, remedy, invalid } = credential;
   const descriptions: Partial<Record<string, string>> = {
     missing: `${header} is missing: ${remedy}.`,

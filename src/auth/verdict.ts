@@ -1,4 +1,8 @@
-import type { Caller } from '../http/request-context.js';
+/** The client that an API key belongs to. */
+export interface Caller {
+  readonly keyId: string;
+  readonly client: string;
+}
 
 /** Why a credential is refused: the words of the metric and the log. A caller is never told them. */
 export type RefusalReason =
@@ -30,32 +34,40 @@ export type RefusalReason =
   | 'no-signing-keys'
   | 'signing-keys-not-fetched';
 
-interface NotAccepted {
-  readonly isAccepted: false;
+/** What comes of checking a credential, or a part of it. `T` is what an accepted one gives. */
+export type Verdict<T> = Accepted<T> | NotAccepted;
+export type NotAccepted = Refused | Undecided;
+
+interface Accepted<T> {
+  readonly outcome: 'accepted';
+  readonly value: T;
+}
+
+/** The credential is not valid. */
+interface Refused {
+  readonly outcome: 'refused';
   readonly reason: RefusalReason;
   /** The caller that the API key belongs to, if it is one of ours: for the log. */
   readonly owner?: Caller | undefined;
 }
 
-/** The credential is not valid. */
-export interface Refused extends NotAccepted {
-  readonly isDecided: true;
-}
-
 /** The credential may be valid, but the service lacks what it needs to decide. */
-export interface Undecided extends NotAccepted {
-  readonly isDecided: false;
+interface Undecided {
+  readonly outcome: 'undecided';
+  readonly reason: RefusalReason;
   /** The sentence that tells the caller what the service lacks. */
   readonly explanation: string;
+  readonly owner?: Caller | undefined;
 }
 
-export type KeyVerdict = { readonly isAccepted: true; readonly caller: Caller } | Refused | Undecided;
-export type TokenVerdict = { readonly isAccepted: true } | Refused | Undecided;
+export function accepted<T>(value: T): Accepted<T> {
+  return { outcome: 'accepted', value };
+}
 
 export function refused(reason: RefusalReason, owner?: Caller): Refused {
-  return { isAccepted: false, isDecided: true, reason, owner };
+  return { outcome: 'refused', reason, owner };
 }
 
 export function undecided(reason: RefusalReason, explanation: string, owner?: Caller): Undecided {
-  return { isAccepted: false, isDecided: false, reason, explanation, owner };
+  return { outcome: 'undecided', reason, explanation, owner };
 }

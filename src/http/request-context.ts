@@ -2,17 +2,17 @@ import type { RequestSpan } from '../telemetry/request-span.js';
 import type { Connection } from './connection.js';
 
 /** The client that an API key belongs to. */
-export interface Caller {
+interface KeyOwner {
   readonly keyId: string;
   readonly client: string;
 }
 
 /** Why credentials were refused, in the fixed words of the metric. */
-export interface Refusal {
+interface Refusal {
   readonly credential: string;
   readonly reason: string;
   /** The caller whose API key was sent, if the key is one of ours: a key in force, or a revoked or expired one. */
-  readonly owner?: Caller | undefined;
+  readonly owner?: KeyOwner | undefined;
 }
 
 /** What the service knows of a request: for its answer, its log line and its metrics. */
@@ -22,7 +22,7 @@ export interface RequestContext {
   /** When the request began, by the monotonic clock; undefined where Node.js does not tell. */
   readonly startedAtMs: number | undefined;
   readonly span?: RequestSpan | undefined;
-  caller?: Caller;
+  caller?: KeyOwner;
   refusal?: Refusal;
   /** The problem type of the answer. */
   problem?: string;

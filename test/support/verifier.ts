@@ -3,7 +3,7 @@ import { AccessTokensService } from '../../src/auth/access-tokens/access-tokens.
 import { FetchSchedule } from '../../src/auth/issuers/fetch-schedule.js';
 import type { Issuer as SigningIssuer } from '../../src/auth/issuers/issuer.js';
 import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
-import type { TokenVerdict } from '../../src/auth/verdict.js';
+import type { Verdict } from '../../src/auth/verdict.js';
 import { Configuration } from '../../src/configuration/configuration.js';
 import { Metrics } from '../../src/telemetry/metrics.js';
 import type { LogEntry, ServiceLogger } from '../../src/telemetry/service-logger.js';
@@ -78,14 +78,14 @@ export class Verifier {
     return this;
   }
 
-  async verify(token: string): Promise<TokenVerdict> {
+  async verify(token: string): Promise<Verdict<unknown>> {
     return this.tokens.verify(`Bearer ${token}`);
   }
 
   async statusOf(token: string): Promise<number> {
     const verdict = await this.verify(token);
-    if (verdict.isAccepted) return 200;
-    return verdict.isDecided ? 401 : 503;
+    if (verdict.outcome === 'accepted') return 200;
+    return verdict.outcome === 'refused' ? 401 : 503;
   }
 
   /** Waits until the service waits for nothing but the clock. */

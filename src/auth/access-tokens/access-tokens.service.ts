@@ -6,7 +6,7 @@ import type { Issuer, UndecidedReason } from '../issuers/issuer.js';
 import { IssuersService } from '../issuers/issuers.service.js';
 import type { KeySet } from '../issuers/key-set.js';
 import { CLOCK_SKEW_SECONDS } from '../issuers/verify-token.js';
-import { type RefusalReason, type Refused, type TokenVerdict, refused, undecided } from '../verdict.js';
+import { type NotAccepted, type RefusalReason, type Verdict, accepted, refused, undecided } from '../verdict.js';
 import { readAuthorization } from './authorization.js';
 import { hasScope } from './scopes.js';
 import { type DecodedToken, decodeToken, visibleFaultOf } from './token-faults.js';
@@ -18,7 +18,6 @@ const EXPLANATIONS: Readonly<Record<UndecidedReason, string>> = {
   'no-signing-keys': 'No signing keys of the issuer are available.',
   'signing-keys-not-fetched': 'The signing keys of the issuer have to be fetched first.',
 };
-const ACCEPTED: TokenVerdict = { isAccepted: true };
 
 /** A token whose signature was verified. */
 interface VerifiedToken {
@@ -53,19 +52,19 @@ export class AccessTokensService {
    * The fault that shows without checking the signature, for a caller without a valid API key. Without such a fault the
    * token may still be forged.
    */
-  visibleFault(header: string | undefined): Refused | undefined {
+  visibleFault(header: string | undefined): NotAccepted | undefined {
     const authorization = readAuthorization(header);
     if (!authorization.hasToken) return refused(authorization.reason);
     const inspection = this.inspect(authorization.token);
     return inspection.isSound ? undefined : refused(inspection.reason);
   }
 
-  async verify(header: string | undefined): Promise<TokenVerdict> {
+  async verify(header: string | undefined): Promise<Verdict<VerifiedToken>> {
     const authorization = readAuthorization(header);
     if (!authorization.hasToken) return refused(authorization.reason);
     const text = authorization.token;
     const known = this.remembered.get(text);
-    if (known && known.verifiedWith === known.issuer.signingKeys.keySet) return verdictOf(known);
+    if (known && known.verifiedWith === known.issuer.signingKeys.keySet) return judge(known);
     const inspection = this.inspect(text);
     if (!inspection.isSound) return refused(inspection.reason);
     return this.verifySignature(text, inspection.token);
@@ -79,7 +78,7 @@ export class AccessTokensService {
     return { isSound: true, token: decoding.token };
   }
 
-  private async verifySignature(text: string, { header, claims }: DecodedToken): Promise<TokenVerdict> {
+  private async verifySignature(text: string, { header, claims }: DecodedToken): Promise<Verdict<VerifiedToken>> {
     const issuer = this.issuers.get(claims.iss);
     if (!issuer) return refused('issuer');
     this.metrics.tokensVerified.inc();
@@ -94,14 +93,14 @@ export class AccessTokensService {
       isScopeMissing: scope !== '' && !hasScope(claims, scope),
     };
     this.remembered.set(copyOf(text), token);
-    return verdictOf(token);
+    return judge(token);
   }
 }
 
-function verdictOf({ expiresAtSeconds, isScopeMissing }: VerifiedToken): TokenVerdict {
+function judge(token: VerifiedToken): Verdict<VerifiedToken> {
   const nowSeconds = Date.now() / 1000;
-  if (nowSeconds >= expiresAtSeconds + CLOCK_SKEW_SECONDS) return refused('expired');
-  return isScopeMissing ? refused('scope') : ACCEPTED;
+  if (nowSeconds >= token.expiresAtSeconds + CLOCK_SKEW_SECONDS) return refused('expired');
+  return token.isScopeMissing ? refused('scope') : accepted(token);
 }
 
 /** V8 keeps the whole header, which may be mostly blanks, as long as a text that was cut out of it. A copy is alone. */

@@ -5,23 +5,21 @@ import { PolledSnapshot } from '../../snapshots/polled-snapshot.js';
 import type { SnapshotsService } from '../../snapshots/snapshots.service.js';
 import { Metrics } from '../../telemetry/metrics.js';
 import { hashApiKey } from './api-key.js';
-import { ApiKeysService } from './api-keys.service.js';
-import { KeyExpiryMetric } from './key-expiry.metric.js';
-import type { KeyList, ListedKey } from './key-list.js';
+import { ApiKeysService, type KeyList, type ListedKey } from './api-keys.service.js';
 import type { KeyUse } from './key-use.js';
 
 const NOW_MS = 1_000_000;
 
-interface Ends {
+interface Times {
   /** From now on. */
   readonly expiresInMs?: number;
   readonly revokedInMs?: number;
 }
 
 /** The service with a list of the keys `key 0`, `key 1` and so on. */
-function start(ends: readonly Ends[]) {
+function start(times: readonly Times[]) {
   const keys = new Map<string, ListedKey>();
-  for (const [index, { expiresInMs = Infinity, revokedInMs = Infinity }] of ends.entries()) {
+  for (const [index, { expiresInMs = Infinity, revokedInMs = Infinity }] of times.entries()) {
     keys.set(hashApiKey(`key ${index}`), {
       keyId: String(index),
       client: 'c',
@@ -39,8 +37,8 @@ function start(ends: readonly Ends[]) {
     { now: () => NOW_MS } as DatabaseClock,
     { note: () => undefined } as unknown as KeyUse,
     { add: () => polled } as unknown as SnapshotsService,
+    metrics,
   );
-  void new KeyExpiryMetric(service, metrics);
   return { service, metrics };
 }
 
@@ -52,21 +50,21 @@ it.each([
   jest.spyOn(service.polled, 'ageSeconds', 'get').mockReturnValue(row.ageSeconds);
   expect(service.secondsUntilRefusal).toBe(row.secondsLeft);
   const verdict = service.verify('key 0');
-  expect(verdict.isAccepted ? undefined : verdict.reason).toBe(row.reason);
+  expect(verdict.outcome === 'accepted' ? undefined : verdict.reason).toBe(row.reason);
 });
 
 it.each([
   { expiresInMs: 0, revokedInMs: 1, reason: 'expired' },
   { expiresInMs: 1, revokedInMs: 0, reason: 'revoked' },
   { expiresInMs: 1, revokedInMs: 1, reason: undefined },
-])('a key ends at the moment in its row: %j', ({ reason, ...ends }) => {
+])('a key expires or is revoked at the time in its row: %j', ({ reason, ...ends }) => {
   const verdict = start([ends]).service.verify('key 0');
-  expect(verdict.isAccepted ? undefined : verdict.reason).toBe(reason);
+  expect(verdict.outcome === 'accepted' ? undefined : verdict.reason).toBe(reason);
 });
 
 it.each([
   {
-    what: 'the first end of a key in force',
+    what: 'the key in force that is the first to expire or be revoked',
     ends: [{ expiresInMs: 9_000 }, { expiresInMs: 5_000 }, { expiresInMs: 8_000, revokedInMs: 6_000 }],
     seconds: '5',
   },
@@ -76,11 +74,11 @@ it.each([
     seconds: '2',
   },
   {
-    what: 'no key that has ended',
+    what: 'no key that has expired or was revoked',
     ends: [{ expiresInMs: -1_000 }, { expiresInMs: 9_000, revokedInMs: -1 }, { expiresInMs: 7_000 }],
     seconds: '7',
   },
-  { what: 'nothing, if no key ends', ends: [{}], seconds: '+Inf' },
+  { what: 'nothing, if no key expires', ends: [{}], seconds: '+Inf' },
 ])('the metric of the next expiry tells of $what', async ({ ends, seconds }) => {
   const text = await start(ends).metrics.registry.metrics();
   expect(text).toContain(`\norder_lookup_next_key_expiry_seconds ${seconds}\n`);

@@ -1,12 +1,24 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { Configuration } from '../../configuration/configuration.js';
 import { DatabaseClock } from '../../database/database-clock.js';
+import { ApiKey } from '../../database/entities.js';
 import type { PolledSnapshot } from '../../snapshots/polled-snapshot.js';
 import { SnapshotsService } from '../../snapshots/snapshots.service.js';
-import { type KeyVerdict, refused, undecided } from '../verdict.js';
+import type { ReadResult } from '../../snapshots/topic.js';
+import { Metrics } from '../../telemetry/metrics.js';
+import { type Caller, type Verdict, accepted, refused, undecided } from '../verdict.js';
 import { hasValidChecksum, hashApiKey } from './api-key.js';
-import { type KeyList, lockKeys, readKeys } from './key-list.js';
 import { KeyUse } from './key-use.js';
+
+export interface ListedKey extends Caller {
+  /** In milliseconds since the epoch, like `revokedAtMs`; Infinity if there is no such time. */
+  readonly expiresAtMs: number;
+  readonly revokedAtMs: number;
+}
+
+/** All API keys, by their hash in hex, the expired and revoked ones among them. */
+export type KeyList = ReadonlyMap<string, ListedKey>;
 
 /** Verifies API keys in memory. So every key works while the database is away, and a revocation counts at once. */
 @Injectable()
@@ -19,6 +31,7 @@ export class ApiKeysService {
     private readonly clock: DatabaseClock,
     private readonly keyUse: KeyUse,
     snapshots: SnapshotsService,
+    metrics: Metrics,
   ) {
     this.maxAgeSeconds = configuration.API_KEY_MAX_AGE_SECONDS;
     this.polled = snapshots.add<KeyList>({
@@ -27,10 +40,16 @@ export class ApiKeysService {
       lock: lockKeys,
       read: readKeys,
     });
+    // It tells administrators in time that a key will not be accepted any more
+    metrics.addGauge({
+      name: 'next_key_expiry_seconds',
+      help: 'Until the first API key in force expires or is revoked, or +Inf',
+      collect: (gauge) => gauge.set(this.secondsUntilNextExpiry),
+    });
   }
 
   /** @param key as it was sent, or undefined if none was */
-  verify(key: string | undefined): KeyVerdict {
+  verify(key: string | undefined): Verdict<Caller> {
     if (key === undefined || key === '') return refused('missing');
     const listed = this.polled.value?.get(hashApiKey(key));
     if (!listed && !hasValidChecksum(key)) return refused('malformed');
@@ -41,7 +60,7 @@ export class ApiKeysService {
     if (listed.revokedAtMs <= nowMs) return refused('revoked', listed);
     if (listed.expiresAtMs <= nowMs) return refused('expired', listed);
     this.keyUse.note(listed.keyId);
-    return { isAccepted: true, caller: listed };
+    return accepted(listed);
   }
 
   /** The sentence that says why keys cannot be checked now, or undefined. */
@@ -57,7 +76,7 @@ export class ApiKeysService {
   }
 
   /** The time until the first key in force expires or is revoked; Infinity if none will be. */
-  get secondsUntilNextExpiry(): number {
+  private get secondsUntilNextExpiry(): number {
     const nowMs = this.clock.now();
     let nextMs = Infinity;
     for (const { expiresAtMs, revokedAtMs } of this.polled.value?.values() ?? []) {
@@ -66,4 +85,19 @@ export class ApiKeysService {
     }
     return (nextMs - nowMs) / 1000;
   }
+}
+
+/** Called first in the transaction of a reading. */
+function lockKeys(manager: EntityManager): Promise<unknown> {
+  return manager.query('lock table public.api_key in access share mode');
+}
+
+/** Every list of keys can be served, also an empty one. */
+async function readKeys(manager: EntityManager): Promise<ReadResult<KeyList>> {
+  const rows = await manager.getRepository(ApiKey).find();
+  const keys = new Map<string, ListedKey>();
+  for (const { id: keyId, client, keyHash, expiresAtMs, revokedAtMs } of rows) {
+    keys.set(keyHash.toString('hex'), { keyId, client, expiresAtMs, revokedAtMs });
+  }
+  return { isServable: true, value: keys };
 }
