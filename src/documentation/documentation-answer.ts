@@ -10,17 +10,15 @@ export interface DocumentationOptions {
   readonly body: Buffer | string;
   /** The Content-Security-Policy. By default nothing is allowed. */
   readonly policy?: string;
-  /** Whether gzip and br are offered, if the body is large. */
-  readonly isCompressible?: boolean;
 }
 
 /** The answer with a part of the documentation: a page, or a script, a style or a picture of one. */
 export function documentationAnswer(options: DocumentationOptions): Answer {
-  const { contentType, body, policy = DENY_ALL_POLICY, isCompressible } = options;
+  const { contentType, body, policy = DENY_ALL_POLICY } = options;
   const headers = {
     'Cache-Control': 'no-cache', // asked for again each time, since the addresses hold no version
     'Content-Security-Policy': policy,
     'Referrer-Policy': 'no-referrer',
   };
-  return new Answer(Buffer.from(body), { contentType, headers, isCompressible });
+  return new Answer(Buffer.from(body), { contentType, headers });
 }

@@ -30,6 +30,6 @@ export class OpenApiController {
   private makeFor(issuer: IssuerMetadata | undefined) {
     const body = JSON.stringify(openApiDocument(this.configuration, issuer));
     const contentType = 'application/json';
-    return { issuer, answer: documentationAnswer({ contentType, body, isCompressible: true }) };
+    return { issuer, answer: documentationAnswer({ contentType, body }) };
   }
 }

@@ -1,71 +1,70 @@
+import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
-import { isNamedBy } from './entity-tags.js';
-import { Representations } from './representations.js';
 
 /** Caches ask before each use (RFC 9111), and may use the answer for a day instead of our 5xx (RFC 5861). */
 const CACHE_CONTROL = 'private, max-age=0, stale-if-error=86400';
+/** The length of a tag: 22 characters of base64url are 132 bits, so that two contents never have the same tag. */
+const TAG_CHARACTERS = 22;
+/** Node.js writes a text in one piece with the header, and bytes as a second piece. A larger body stays as it is. */
+const MAX_TEXT_BYTES = 16 * 1024;
 
 export interface AnswerOptions {
   readonly contentType?: string;
-  /** Whether the body is also offered in gzip and br, if it is large enough. */
-  readonly isCompressible?: boolean;
   /** Further header fields. A field of the same name replaces a default one. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
- * A 200 whose body is complete before it is sent, with its entity tag. Make it once and return it to all callers, since
- * to make it hashes the body. A controller returns the answer, and the HTTP adapter has the answer send itself: an
- * interceptor would double the cost of a request (docs/decisions.md).
+ * A 200 whose body is complete before it is sent, with its strong entity tag (RFC 9110 section 8.8.3). Make it once and
+ * return it to all callers, since to make it hashes the body. A controller returns the answer, and the HTTP adapter has
+ * the answer send itself: an interceptor would double the cost of a request (docs/decisions.md).
  */
 export class Answer {
-  private readonly representations: Representations;
+  readonly etag: string;
+  /** It is a text if it is small and UTF-8. */
+  readonly body: Buffer | string;
+  private readonly length: number;
   private readonly contentType: string;
   private readonly headers: Map<string, string>;
 
-  constructor(body: Buffer, options: AnswerOptions = {}) {
-    const { contentType = 'application/json', isCompressible = false, headers } = options;
-    this.representations = new Representations(body, { isCompressible });
+  constructor(body: Buffer, { contentType = 'application/json', headers }: AnswerOptions = {}) {
+    this.etag = `"${hash('sha256', body, 'base64url').slice(0, TAG_CHARACTERS)}"`;
+    this.body = body.length <= MAX_TEXT_BYTES && isUtf8(body) ? body.toString() : body;
+    this.length = body.length;
     this.contentType = contentType;
-    this.headers = new Map(Object.entries({ 'Cache-Control': CACHE_CONTROL, ...headers }));
-  }
-
-  /** The entity tag of the uncompressed body. */
-  get etag(): string {
-    return this.representations.identity.etag;
-  }
-
-  /** The uncompressed body. It is a text if it is small and UTF-8, which Node.js sends in one piece with the header. */
-  get body(): Buffer | string {
-    return this.representations.identity.content;
-  }
-
-  /** Begins to compress the body in the background. Otherwise the first request does, and gets the body as it is. */
-  compress(): void {
-    this.representations.compressMissing();
+    this.headers = new Map(Object.entries({ 'Cache-Control': CACHE_CONTROL, ETag: this.etag, ...headers }));
   }
 
   /** Sends the body, or a 304 to a caller that has the body already. */
   sendTo(request: Request, response: Response): void {
-    const { coding, content, length, etag } = this.representations.preferredBy(request);
     response.setHeaders(this.headers);
-    response.setHeader('ETag', etag);
-    if (this.representations.isCompressible) response.vary('Accept-Encoding');
-    if (isHeldByCaller(request, etag)) {
+    if (this.isHeldByCaller(request)) {
       response.status(304).end();
       return;
     }
     response.setHeader('Content-Type', this.contentType);
-    response.setHeader('Content-Length', length);
-    if (coding !== undefined) response.setHeader('Content-Encoding', coding);
-    response.end(content);
+    response.setHeader('Content-Length', this.length);
+    response.end(this.body);
+  }
+
+  /** Only GET and HEAD get a 304 (RFC 9110 section 13.1.2). */
+  private isHeldByCaller({ method, headers }: Request): boolean {
+    const ifNoneMatch = headers['if-none-match'];
+    if (ifNoneMatch === undefined) return false;
+    const isRead = method === 'GET' || method === 'HEAD';
+    return isRead && isNamedBy(ifNoneMatch, this.etag);
   }
 }
 
-/** Whether the caller has the representation with this entity tag. Only GET and HEAD get a 304 (RFC 9110 section 13.1.2). */
-function isHeldByCaller({ method, headers }: Request, etag: string): boolean {
-  const ifNoneMatch = headers['if-none-match'];
-  if (ifNoneMatch === undefined) return false;
-  const isRead = method === 'GET' || method === 'HEAD';
-  return isRead && isNamedBy(ifNoneMatch, etag);
+/**
+ * Whether the field If-None-Match names a representation: `*` alone names each, otherwise tags are compared weakly
+ * (RFC 9110 section 13.1.2). Express's `request.fresh` is not used, because it also heeds Cache-Control of the request.
+ * @param etag a strong entity tag without a comma, with its quotes
+ */
+export function isNamedBy(ifNoneMatch: string, etag: string): boolean {
+  if (ifNoneMatch.trim() === '*') return true;
+  // A tag of somebody else may hold a comma (section 8.8.3). No piece of such a tag has both quotes, so none is ours
+  const tags = ifNoneMatch.split(',').map((tag) => tag.trim());
+  return tags.includes(etag) || tags.includes(`W/${etag}`);
 }

@@ -8,9 +8,7 @@ import type { Filters } from './filters.js';
 /** How many answers to filters are kept, since each takes about a kilobyte beside its body. */
 const MAX_FILTER_ANSWERS = 1_000;
 /** Of their bodies together. */
-const MAX_FILTER_BYTES = 32 * 1024 ** 2;
-/** A body and its codings take up to this many times the bytes of the body. */
-const CODINGS_FACTOR = 1.5;
+const MAX_FILTER_BYTES = 20 * 1024 ** 2;
 
 /**
  * What the three operations answer at one moment, and until the next one at which a code begins or ends. The answers
@@ -26,7 +24,7 @@ export class CodesSnapshot {
   private readonly filterAnswers = new LRUCache<string, Answer>({
     max: MAX_FILTER_ANSWERS,
     maxSize: MAX_FILTER_BYTES,
-    sizeCalculation: ({ body }) => Math.ceil(Buffer.byteLength(body) * CODINGS_FACTOR),
+    sizeCalculation: ({ body }) => Buffer.byteLength(body),
   });
 
   /** @param momentMs in milliseconds since the epoch */
@@ -38,7 +36,6 @@ export class CodesSnapshot {
     this.untilMs = index.nextMomentMs(momentMs);
     for (const area of AREAS) this.supportedValuesByArea.set(area, this.makeSupportedValues(area));
     this.allCodes = this.makeCommunicationCodes({});
-    this.allCodes.compress();
   }
 
   /** Whether its answers are those of a moment, in milliseconds since the epoch. */
@@ -81,6 +78,6 @@ export class CodesSnapshot {
       .filter((record) => isInForce(record, this.momentMs))
       .map(({ codeType, code, description }) => ({ codeType, code, description }));
     const body = Buffer.from(JSON.stringify({ communicationRecords }));
-    return new Answer(body, { isCompressible: true });
+    return new Answer(body);
   }
 }

@@ -121,7 +121,7 @@ export class CodesService {
 
   /**
    * What is served, if it is made of the same rows. Everything is read every ten minutes: where nothing has changed,
-   * the answers and their codings are not made again.
+   * the answers are not made again.
    */
   private async servedIfEqual(rows: CodeRows): Promise<Codes | undefined> {
     const served = this.polled.value;

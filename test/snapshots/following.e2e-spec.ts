@@ -82,12 +82,10 @@ describe('a committed change', () => {
   });
 
   // In equal bytes with equal entity tags, by eight readers of three replicas
-  it('is seen wholly or not at all, in every content coding, while a writer flips every code', async () => {
-    const codings = ['', 'gzip', 'br'];
-    const options = { count: 400, wanted: 1_000, accepted: [...codings, '*;q=0'], codings };
+  it('is seen wholly or not at all while a writer flips every code', async () => {
+    const options = { count: 400, wanted: 1_000 };
     const found = await flipCodes(world.database, services, world.credentials, options);
     expect(found.faults).toEqual([]);
-    expect(Object.keys(found.coded).toSorted()).toEqual(codings.toSorted());
   });
 
   it('is not served before it is committed, nor when it fails', async () => {

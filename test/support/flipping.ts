@@ -1,4 +1,3 @@
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { TestDatabase } from './database.js';
 import { ALL_PATHS, PATHS } from './paths.js';
 import type { ReachableService } from './reachable-service.js';
@@ -23,22 +22,12 @@ const FLIP = FLIPPED_COLUMNS.map(
        case when ${column} like '~%' then substr(${column}, 2) else '~' || ${column} end`,
 ).join('; ');
 
-const DECODE: Readonly<Record<string, (body: Buffer) => Buffer>> = {
-  '': (body) => body,
-  gzip: gunzipSync,
-  br: brotliDecompressSync,
-};
-
 export interface FlipOptions {
   /** How many communication codes there are. */
   readonly count?: number;
   /** It ends when so many replies were read, and the codes were flipped so often. */
   readonly wanted?: number;
   readonly leastFlips?: number;
-  /** Accept-Encoding of the readers, in turn. */
-  readonly accepted?: readonly string[];
-  /** Content codings that have to be seen before it ends. */
-  readonly codings?: readonly string[];
 }
 
 type SetName = 'plain' | 'flipped';
@@ -50,16 +39,14 @@ export interface FlipReport {
   flips: number;
   /** Replies with codes of each set. */
   readonly seen: Record<SetName, number>;
-  /** Replies in each content coding. */
-  readonly coded: Record<string, number>;
   /** In words; the first hundred. */
   readonly faults: string[];
 }
 
 /**
  * A writer flips every code between two sets as fast as it can, while eight readers ask all replicas for all lists.
- * Every body has to be wholly the one or the other, the same on all replicas, with the entity tag that is made from it
- * and of its content coding. Both sets have to be seen twice before it ends.
+ * Every body has to be wholly the one or the other, the same on all replicas, with the entity tag that is made from it.
+ * Both sets have to be seen twice before it ends.
  */
 export async function flipCodes(
   database: TestDatabase,
@@ -67,7 +54,7 @@ export async function flipCodes(
   credentials: Credentials,
   options: FlipOptions,
 ): Promise<FlipReport> {
-  const { count = 200, wanted = 0, leastFlips = 2, accepted = [''], codings = [''] } = options;
+  const { count = 200, wanted = 0, leastFlips = 2 } = options;
   await database.query('delete from communication_code');
   await database.query(
     `insert into communication_code
@@ -78,19 +65,17 @@ export async function flipCodes(
     replies: 0,
     flips: 0,
     seen: { plain: 0, flipped: 0 },
-    coded: {},
     faults: [],
   };
   const isOver = (): boolean => {
     if (report.faults.length >= MAX_FAULTS) return true;
     const isSeen = report.seen.plain > 1 && report.seen.flipped > 1;
-    const areCodingsSeen = codings.every((name) => report.coded[name]);
     const isEnough = report.replies >= wanted && report.flips >= leastFlips;
-    return isSeen && areCodingsSeen && isEnough;
+    return isSeen && isEnough;
   };
+  const requests = requestsOf(credentials);
   const read = async (number: number): Promise<void> => {
     const reader = await Reader.to(at(replicas, number).url);
-    const requests = requestsOf(credentials, at(accepted, number));
     for (let turn = number; !isOver(); turn++)
       judge(report, {
         target: at(TARGETS, turn),
@@ -112,9 +97,8 @@ function at<Entry>(list: readonly Entry[], index: number): Entry {
   return list[index % list.length] as Entry;
 }
 
-function requestsOf({ key, token }: Credentials, accept: string): string[] {
-  const headers: Record<string, string> = { 'Api-Key': key, Authorization: `Bearer ${token}` };
-  if (accept !== '') headers['Accept-Encoding'] = accept;
+function requestsOf({ key, token }: Credentials): string[] {
+  const headers = { 'Api-Key': key, Authorization: `Bearer ${token}` };
   return TARGETS.map((path) => requestTo(path, headers));
 }
 
@@ -125,7 +109,7 @@ async function bothAnswers(
   credentials: Credentials,
   lastDescription: string,
 ): Promise<Answers[]> {
-  const requests = requestsOf(credentials, '');
+  const requests = requestsOf(credentials);
   const allCodes = at(requests, TARGETS.indexOf(PATHS.communicationCodes));
   const readers = await Promise.all(replicas.map(({ url }) => Reader.to(url)));
   const bodiesWith = async (text: string): Promise<Buffer[]> => {
@@ -155,27 +139,20 @@ interface Exchange {
 }
 
 function judge(report: FlipReport, { target, answers, reply }: Exchange): void {
-  const { status, etag, coding, body } = reply;
+  const { status, etag, body } = reply;
   report.replies++;
-  report.coded[coding] = (report.coded[coding] ?? 0) + 1;
-  const decoded = DECODE[coding]?.(body);
-  const set = setOf(answers, decoded);
+  const set = setOf(answers, body);
   if (status !== 200 || !set) {
-    const start = decoded?.toString().slice(0, 300);
-    report.faults.push(`${target}: status ${status}, coding ${coding}, a body of neither set: ${start}`);
+    const start = body.toString().slice(0, 300);
+    report.faults.push(`${target}: status ${status}, a body of neither set: ${start}`);
     return;
   }
-  if (etag === tagInCoding(answers[set].etag, coding)) report.seen[set]++;
-  else report.faults.push(`${target}: ${etag} is not the tag of the body, coding ${coding}`);
+  if (etag === answers[set].etag) report.seen[set]++;
+  else report.faults.push(`${target}: ${etag} is not the tag of the body`);
 }
 
-function setOf(answers: Answers, body: Buffer | undefined): SetName | undefined {
-  if (body?.equals(answers.plain.bytes)) return 'plain';
-  if (body?.equals(answers.flipped.bytes)) return 'flipped';
+function setOf(answers: Answers, body: Buffer): SetName | undefined {
+  if (body.equals(answers.plain.bytes)) return 'plain';
+  if (body.equals(answers.flipped.bytes)) return 'flipped';
   return undefined;
-}
-
-/** `"tag"` is `"tag-gzip"` in that coding. */
-function tagInCoding(etag: string, coding: string): string {
-  return coding === '' ? etag : `${etag.slice(0, -1)}-${coding}"`;
 }

@@ -3,8 +3,6 @@ import { type Socket, connect } from 'node:net';
 export interface RawReply {
   readonly status: number;
   readonly etag: string;
-  /** The content coding, or an empty text. */
-  readonly coding: string;
   readonly body: Buffer;
 }
 
@@ -42,7 +40,6 @@ export class Reader {
         resolve({
           status: Number(head.slice(9, 12)),
           etag: /etag: (\S+)/i.exec(head)?.[1] ?? '',
-          coding: /content-encoding: (\S+)/i.exec(head)?.[1] ?? '',
           body: bytes.subarray(at + 4),
         });
       };

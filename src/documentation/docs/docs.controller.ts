@@ -12,14 +12,14 @@ const PNG = 'image/png';
 
 /** The files that the page loads. The page loads nothing from other hosts. */
 const SWAGGER_UI_FILES = [
-  { name: 'swagger-ui.css', contentType: CSS, isCompressible: true },
-  { name: 'index.css', contentType: CSS, isCompressible: true },
-  { name: 'swagger-ui-bundle.js', contentType: JAVASCRIPT, isCompressible: true },
-  { name: 'favicon-32x32.png', contentType: PNG, isCompressible: false },
-  { name: 'oauth2-redirect.html', contentType: HTML, isCompressible: true },
-  { name: 'oauth2-redirect.js', contentType: JAVASCRIPT, isCompressible: true },
+  { name: 'swagger-ui.css', contentType: CSS },
+  { name: 'index.css', contentType: CSS },
+  { name: 'swagger-ui-bundle.js', contentType: JAVASCRIPT },
+  { name: 'favicon-32x32.png', contentType: PNG },
+  { name: 'oauth2-redirect.html', contentType: HTML },
+  { name: 'oauth2-redirect.js', contentType: JAVASCRIPT },
 ];
-const OWN_FILES = [{ name: 'initializer.js', contentType: JAVASCRIPT, isCompressible: true }];
+const OWN_FILES = [{ name: 'initializer.js', contentType: JAVASCRIPT }];
 
 /** The policy of the files. One of them, oauth2-redirect.html, is a page with a script. */
 const FILE_POLICY = [

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { isNamedBy } from './entity-tags.js';
+import { isNamedBy } from './answer.js';
 
 it.each([
   { field: '"tag"', isNamed: true },
