@@ -42,6 +42,13 @@ describe('docker-compose.yml runs without privileges on a read-only file system'
   });
 });
 
+it.each(['Dockerfile', 'deploy/database/Dockerfile'])('%s makes what it copies readable for every user', (file) => {
+  const ofClone = [...textOf(file).matchAll(/^COPY (?!--from=).*\n(?<next>(?:#.*\n)*.*)/gm)];
+  expect(ofClone.map(({ groups }) => groups?.['next'])).toEqual([
+    expect.stringMatching(/^(?:#.*\n)*RUN chmod -R u=rwX,go=rX /),
+  ]);
+});
+
 it('docker-compose.yml publishes nothing beyond this machine', () => {
   const ports = Object.values(services).flatMap((service) => service.ports ?? []);
   expect(ports.length).toBeGreaterThan(0);
