@@ -99,3 +99,24 @@ describe('docs/at-night.md', () => {
     expect(parts.filter((part) => !sources.includes(part))).toEqual([]);
   });
 });
+
+describe('docs/operators.md', () => {
+  const page = textOf('docs/operators.md');
+  const [line = '{}'] = allOf(page, /^(\{"level".*\})$/gm);
+  const ofRequest = [...Object.keys(JSON.parse(line) as object), 'credential', 'reason', 'err', 'trace_id', 'span_id'];
+  const [, table = ''] = page.split('| Collector | Map |\n|---|---|\n');
+  /** A row whose first cell is empty goes on with the collector above it. */
+  const collectors = table.split('\n\n')[0]?.split(/^\| (?=\w)/m) ?? [];
+
+  it.each(collectors.filter(Boolean).map((rows) => [rows.split(' |')[0] ?? '', rows] as const))(
+    'maps the log for %s to names of which none is both a value and an object of values',
+    (_, rows) => {
+      const renamed = new Map(
+        [...rows.matchAll(/`(\w+)` to `([\w.@/]+)`/g)].map(([, from = '', to = '']) => [from, to]),
+      );
+      expect([...renamed.keys()].filter((name) => !ofRequest.includes(name))).toEqual([]);
+      const names = ofRequest.map((name) => renamed.get(name) ?? name);
+      expect(names.filter((name) => names.some((other) => other.startsWith(`${name}.`)))).toEqual([]);
+    },
+  );
+});
