@@ -9,12 +9,14 @@ import { PageWalk } from '../support/page-walk.js';
 import { PROJECT, shell } from '../support/program.js';
 
 interface Job {
+  readonly if: string;
   readonly env: Readonly<Record<string, string>>;
   readonly steps: readonly { readonly run?: string }[];
 }
 
-const { jobs } = parse(blocksOf('docs/pipeline.md').find(({ language }) => language === 'yaml')?.text ?? '') as {
-  jobs: Readonly<Record<'plan' | 'up' | 'drift', Job>>;
+const { on, jobs } = parse(blocksOf('docs/pipeline.md').find(({ language }) => language === 'yaml')?.text ?? '') as {
+  on: Readonly<Record<string, unknown>>;
+  jobs: Readonly<Record<'plan' | 'check' | 'up' | 'drift', Job>>;
 };
 const INSTALLATION = 'npm ci && npm run build';
 const ADD = `insert into code_list_value (code_list, value) values ('orderType', 'Transfer')`;
@@ -91,6 +93,7 @@ async function run(job: Job, informed = false): Promise<{ status: number | null;
     JSON.stringify(job.env)
       .replace('${{ secrets.DATABASE_URL }}', walk.world.database.urlOf('order_lookup_owner'))
       .replace('${{ github.base_ref }}', 'main')
+      .replace('${{ github.event.merge_group.base_sha }}', 'origin/main')
       .replace('${{ github.actor }}', 'ada')
       .replace('${{ github.repository }}', 'o/r')
       .replace('${{ github.event.number }}', '7')
@@ -122,13 +125,30 @@ it('the workflow of docs/pipeline.md comments a plan, and stops where it breaks 
   expect(others).toEqual([]);
 });
 
-it('the workflow of docs/pipeline.md stops where a merged migration was changed or removed', async () => {
-  for (const change of ['echo "-- changed" >>', 'rm']) {
+it.each([
+  { job: 'plan', change: 'echo "-- changed" >>' },
+  { job: 'plan', change: 'rm' },
+  { job: 'check', change: 'rm' },
+] as const)(
+  'the job $job of docs/pipeline.md stops where a merged migration is met by $change',
+  async ({ job, change }) => {
     await shell(`${change} migrations/0001_create_code_tables.sql`, walk.folder, {});
     await git('commit -qam change');
-    expect(await run(jobs.plan)).toMatchObject({ status: 1, said: expect.stringContaining('0001_create_code_tables') });
+    const said: unknown = expect.stringContaining('0001_create_code_tables');
+    expect(await run(jobs[job])).toMatchObject({ status: 1, said });
     await git('reset -q --hard HEAD~1');
-  }
+  },
+);
+
+it('the workflow of docs/pipeline.md answers a queue of merges without a database', async () => {
+  expect(on).toHaveProperty('merge_group');
+  const started = Object.entries(jobs).filter(([, job]) => job.if.includes("'merge_group'"));
+  expect(started).toEqual([['check', jobs.check]]);
+  expect(JSON.stringify(jobs.check)).not.toMatch(/secrets|environment/);
+  expect(await run(jobs.check)).toMatchObject({ status: 0 });
+  await commit('add_nothing', '<<<<<<< HEAD');
+  expect(await run(jobs.check)).toMatchObject({ status: 1 });
+  await git('reset -q --hard HEAD~1');
 });
 
 it('the workflow of docs/pipeline.md goes on where callers are informed, and posts what fits of a plan', async () => {
