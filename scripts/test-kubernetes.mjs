@@ -99,14 +99,15 @@ function writeOverlay(level) {
   writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
 }
 /** The commands of the page, with the names of this run. */
-const [makeSecrets, rollOut, issueKey] = read('docs/kubernetes.md')
-  .match(/(?<=test: run by scripts\/test-kubernetes\.mjs -->\n```sh\n)[^]*?(?=```)/g)
-  .map((block) =>
-    block
-      .replaceAll('deploy/production', relative(PROJECT, overlay))
-      .replace(/registry\S+services:[\w.-]+/, given.image)
-      .replace(' || kubectl rollout undo deployment/order-lookup', ' --timeout=4m'),
-  );
+const [makeSecrets, ...blocks] = read('docs/kubernetes.md').match(
+  /(?<=test: run by scripts\/test-kubernetes\.mjs -->\n```sh\n)[^]*?(?=```)/g,
+);
+const rollOut = replaceIn(blocks[0], /deploy\/production/g, relative(PROJECT, overlay));
+const issueKey = replaceIn(blocks[1], /registry\S+services:[\w.-]+/g, given.image);
+function replaceIn(block, place, text) {
+  if (block?.match(place)) return block.replaceAll(place, text);
+  throw new Error(`docs/kubernetes.md no longer has ${place}, which this test replaces, in: ${block}`);
+}
 
 /** Waits until there are so many pods of the service, all ready, and no other. Gives them. */
 async function settled(count) {

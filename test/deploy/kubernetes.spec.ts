@@ -52,7 +52,7 @@ it('deploy/kubernetes selects pods by the labels that they have', () => {
   expect(labels[0]).not.toEqual(labels[1]);
 });
 
-it('deploy/kubernetes names ports that exist, with the numbers that the service listens on', () => {
+it('deploy/kubernetes names ports that exist, with the numbers that the service listens on; policies have numbers', () => {
   const { PORT, MANAGEMENT_PORT } = configuration;
   const [ports] = valuesOf('ports', deployment);
   expect(ports).toEqual([
@@ -62,6 +62,9 @@ it('deploy/kubernetes names ports that exist, with the numbers that the service 
   const used = [...valuesOf('port', all), ...valuesOf('targetPort', all)];
   const named = used.filter((port) => typeof port === 'string');
   expect(new Set(named)).toEqual(new Set(['http', 'management']));
+  const policies = all.filter(({ kind }) => kind === 'NetworkPolicy');
+  expect(valuesOf('port', valuesOf('ingress', policies))).toEqual([PORT, MANAGEMENT_PORT]);
+  expect(valuesOf('port', policies).filter((port) => typeof port !== 'number')).toEqual([]);
 });
 
 it('deploy/kubernetes gives the service a complete configuration, and no Secret', () => {
@@ -105,29 +108,42 @@ it('deploy/kubernetes runs every container without privileges', () => {
 
 it('deploy/kubernetes routes every path that callers know', () => {
   const paths = valuesOf<{ value: string }>('path', parse(read('gateway/http-route.yaml')));
-  for (const path of [...ALL_PATHS, '/docs', '/openapi.json', '/problems/not-found'])
+  for (const path of [...ALL_PATHS, '/', '/docs', '/openapi.json', '/openapi-3.0.json', '/problems/not-found'])
     expect(paths.some(({ value }) => path.startsWith(value))).toBe(true);
 });
 
 const steps = testFolder();
 
-const UNTIL_ROLLOUT = ['delete', 'apply', 'wait', 'apply', 'rollout status'];
+const MIGRATION = ['delete', 'apply', 'wait --for=jsonpath'];
+const COMPLETE = [...MIGRATION, 'wait --for=condition=complete'];
+const REASON = ['logs', 'get events'];
+const ROLL_OUT = [...COMPLETE, 'get deployment', 'rollout restart', 'apply', 'rollout status'];
 it.each([
-  { failing: 'nothing', status: 0, expected: UNTIL_ROLLOUT },
-  { failing: 'rollout status', status: 1, expected: [...UNTIL_ROLLOUT, 'rollout undo'] },
-  { failing: 'wait', status: 1, expected: ['delete', 'apply', 'wait'] },
+  { failing: 'nothing', status: 0, expected: ROLL_OUT },
+  { failing: 'rollout status', status: 1, expected: [...ROLL_OUT, 'rollout undo'] },
+  { failing: 'wait --for=jsonpath', status: 1, expected: [...MIGRATION, ...REASON] },
+  { failing: 'wait --for=condition', status: 1, expected: [...COMPLETE, ...REASON] },
 ])('the roll-out of the page, where $failing fails, ends with $status', async (roll) => {
   const { failing, status, expected } = roll;
   const list = join(steps, 'list');
   writeFileSync(list, '');
   const kubectl = `#!/bin/sh
 echo "$*" >> list
-case "$*" in "${failing} "*) exit 1 ;; esac
+case "$*" in "get deployment "*) echo deployment.apps/order-lookup ;; "${failing}"*) exit 1 ;; esac
 `;
   writeFileSync(join(steps, 'kubectl'), kubectl, { mode: 0o755 });
   const blocks = blocksOf('docs/kubernetes.md');
   const rollOut = blocks.find(({ text }) => text.includes('rollout status'));
   expect(await shell(`PATH=$PWD:$PATH\n${rollOut?.text}`, steps, {})).toMatchObject({ status });
   const lines = readFileSync(list, 'utf8').trim().split('\n');
-  expect(lines).toEqual(expected.map((step) => expect.stringMatching(`^${step} `) as unknown));
+  expect(lines).toEqual(expected.map((step) => expect.stringMatching(`^${step}`) as unknown));
+});
+
+it('the roll-out of the page says within two minutes why a migration fails', () => {
+  const [job] = all.filter(({ kind }) => kind === 'Job');
+  const [deadline = 0] = valuesOf<number>('activeDeadlineSeconds', job);
+  const { text = '' } = blocksOf('docs/kubernetes.md').find((block) => block.text.includes('rollout status')) ?? {};
+  const limits = [...text.matchAll(/--timeout=(\d+)s/g)].map(([, seconds]) => Number(seconds));
+  expect(limits[0]).toBeGreaterThan(deadline);
+  expect(limits.reduce((sum, one) => sum + one)).toBeLessThan(120);
 });

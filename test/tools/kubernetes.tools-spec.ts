@@ -9,6 +9,9 @@ import { blocksOf } from '../support/documentation.js';
 import { PROJECT } from '../support/program.js';
 
 type Manifest = Record<'apiVersion' | 'kind', string> & { readonly metadata: { labels?: object } };
+interface Policy {
+  readonly spec: Readonly<Record<'ingress' | 'egress', readonly { readonly ports: readonly { port: number }[] }[]>>;
+}
 type Models = Record<string, new (data: object) => { validate(): void }>;
 
 const hasKubectl = spawnSync('kubectl', ['kustomize', '--help']).status === 0;
@@ -55,12 +58,16 @@ function typeErrors(manifests: readonly Manifest[]): string {
 }
 
 const base = 'resources: [../kubernetes]';
+const overlayOfPage = blocksOf('docs/kubernetes.md').find(({ language }) => language === 'yaml')?.text ?? '';
 const componentOf = (name: string): string => `${base}\ncomponents: [../kubernetes/${name}]`;
 const kustomizations = {
   'the base': base,
   'the gateway': 'resources: [../kubernetes/gateway]',
-  'the overlay of docs/kubernetes.md':
-    blocksOf('docs/kubernetes.md').find(({ language }) => language === 'yaml')?.text ?? '',
+  'the overlay of docs/kubernetes.md': overlayOfPage,
+  'the overlay of docs/kubernetes.md with everything that is commented out': overlayOfPage.replaceAll(
+    /^( *)# (?= *(?:- [{t]|patch:))/gm,
+    '$1',
+  ),
   monitoring: componentOf('monitoring'),
   'argo-cd': componentOf('argo-cd'),
 };
@@ -85,6 +92,19 @@ const kustomizations = {
     expect(typeErrors(all)).toBe('');
     const misspelled = JSON.stringify(all).replaceAll('"timeoutSeconds"', '"timeoutSecond"');
     expect(typeErrors(JSON.parse(misspelled) as Manifest[])).toContain("in type 'IProbe'");
+  });
+
+  it('the patches of the page let meshes and the balancers of a cloud in, and give each container a limit', () => {
+    const all = render(kustomizations['the overlay of docs/kubernetes.md with everything that is commented out']);
+    const [policy, ofMigration] = all.filter(({ kind }) => kind === 'NetworkPolicy') as unknown as Policy[];
+    const portsOf = (rules: Policy['spec']['egress'] = []): number[] =>
+      rules.flatMap(({ ports }) => ports.map(({ port }) => port));
+    const mesh = [15008, 15012, 4143, 8080, 8086, 8090];
+    expect(portsOf(policy?.spec.egress)).toEqual(expect.arrayContaining([3128, ...mesh]));
+    expect(portsOf(ofMigration?.spec.egress)).toEqual(expect.arrayContaining(mesh));
+    expect(portsOf(policy?.spec.ingress)).toEqual([3000, 3001, 3001, 15008, 3001, 4143]);
+    const workloads = JSON.stringify(all.filter(({ kind }) => kind === 'Deployment' || kind === 'Job'));
+    expect(workloads.match(/"limits":\{"cpu":"[12]","memory":/g)).toHaveLength(2);
   });
 
   it('the base holds nothing that needs a custom resource', () => {
