@@ -1,7 +1,6 @@
 import './administration/cli/end-on-signals.js';
 const { createProgram, runProgram } = await import('./administration/cli/program.js');
-const { exportList } = await import('./administration/codes/export.command.js');
-const { show } = await import('./administration/codes/show.command.js');
+const { exportList, show } = await import('./administration/codes.js');
 
 const program = createProgram({
   name: 'codes',

@@ -276,8 +276,8 @@ describe('a credential that does not pass', () => {
     const keys = [
       { given: key.key.slice(0, -1), sentence: /its checksum does not fit/ },
       { given: generateApiKey(), sentence: /it is not in this database/ },
-      { given: revoked.key, sentence: /has ended/ },
-      { given: expired.key, sentence: /has expired/ },
+      { given: revoked.key, sentence: /is revoked/ },
+      { given: expired.key, sentence: /is expired/ },
     ];
     const credentials = [...tokens, ...keys].map(({ given }) => given);
     const stdout = await doctor({ credentials, environment: settings });

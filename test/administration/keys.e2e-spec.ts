@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
-import type * as Rotation from '../../src/administration/keys/rotate.command.js';
+import type * as Keys from '../../src/administration/keys.js';
 import { hasValidChecksum, hashApiKey } from '../../src/auth/api-keys/api-key.js';
 import { createDatabase } from '../support/database.js';
 import { runLocally } from '../support/local-program.js';
@@ -104,9 +104,9 @@ describe('keys issue', () => {
     expect(key?.expiresAt?.toISOString()).toBe(said?.['end']);
   });
 
-  it('says of a key without an end that it never ends', async () => {
+  it('says of a key without an end that it never expires', async () => {
     const { stdout } = await keys('issue', '--client', 'endless');
-    expect(stdout).toMatch(/; it never ends\.$/m);
+    expect(stdout).toMatch(/; it never expires\.$/m);
   });
 });
 
@@ -118,14 +118,15 @@ it.each([
   },
   {
     line: ['issue', '--client', 'Ac\u200bme'],
-    reason: /^--client holds U\+200B, which nobody sees or types\./,
+    reason: /api_key_client_has_no_invisible_characters/,
   },
   {
     line: ['issue', '--client', 'c', '--expires-in', '0d'],
-    reason: /^--expires-in is "0d", no duration such as 90d \(m minutes, h hours, d days, w weeks, y years\)\.\n$/,
+    reason:
+      /'--expires-in <TIME>' argument '0d' is invalid\. It has to be such as 90d \(m minutes, h hours, d days, w weeks, y years\)\./,
   },
-  { line: ['issue', '--client', 'c', '--expires-in', '90'], reason: /"90", no duration/ },
-  { line: ['list', '--expiring', 'soon'], reason: /^--expiring is "soon", no duration/ },
+  { line: ['issue', '--client', 'c', '--expires-in', '90'], reason: /'90' is invalid/ },
+  { line: ['list', '--expiring', 'soon'], reason: /'--expiring <TIME>' argument 'soon' is invalid/ },
   {
     line: ['revoke', '00000000-0000-4000-8000-000000000000'],
     reason: /^There is no key of this id\. To see the ids: node dist\/keys\.js list\n$/,
@@ -154,9 +155,9 @@ describe('keys list', () => {
 
     expect(await listed()).toEqual([
       { client: 'list-a', state: 'in force', lastUsedAt: '2026-11-21T08:00:00.000Z' },
-      { client: 'list-b', state: 'ended', lastUsedAt: null },
+      { client: 'list-b', state: 'revoked', lastUsedAt: null },
       { client: 'list-c', state: 'expired', lastUsedAt: null },
-      { client: 'list-d', state: 'ends', lastUsedAt: null },
+      { client: 'list-d', state: 'rotated', lastUsedAt: null },
       { client: 'list-e', state: 'in force', lastUsedAt: null },
     ]);
     expect(clientsOf(await listed('--expiring', '10d'))).toEqual(['list-e']);
@@ -167,12 +168,12 @@ describe('keys list', () => {
       expect(stdout).not.toContain(key);
       expect(stdout).not.toContain(hashApiKey(key));
     }
-    expect(stdout).toMatch(/^id +state +created +ends +used +client\n/);
+    expect(stdout).toMatch(/^id +state +created +until +used +client\n/);
     const revokedAt = (await stored(ended.id))?.revokedAt?.toISOString();
     for (const line of [
       `${inForce.id}  in force  \\S+Z  never {19}  2026-11-21T08:00:00.000Z  list-a`,
-      `${ended.id}  ended {5}\\S+Z  ${revokedAt}  never {19}  list-b`,
-      `${ending.id}  ends {6}\\S+Z  \\S+Z  never {19}  list-d`,
+      `${ended.id}  revoked {3}\\S+Z  ${revokedAt}  never {19}  list-b`,
+      `${ending.id}  rotated {3}\\S+Z  \\S+Z  never {19}  list-d`,
     ])
       expect(stdout).toMatch(new RegExp(`^${line}$`, 'm'));
   });
@@ -230,7 +231,7 @@ describe('keys rotate', () => {
       revokedAt: null,
     });
     const again = await keys('rotate', first.id);
-    expect(again).toEqual(refusedFor(/or it has ended, or is being rotated/));
+    expect(again).toEqual(refusedFor(/or it was revoked, has expired, or is being rotated/));
     expect((await stored(first.id))?.revokedAt).toEqual(end);
   });
 
@@ -248,10 +249,10 @@ describe('keys rotate', () => {
     await holder.query('begin');
     await holder.query('select from api_key where id = $1 for update', [id]);
     // Two programs at once need two processes, but two commands do not
-    const file = join(PROJECT, 'dist/administration/keys/rotate.command.js');
-    const { rotateKey } = (await import(file)) as typeof Rotation;
+    const file = join(PROJECT, 'dist/administration/keys.js');
+    const { rotateKey } = (await import(file)) as typeof Keys;
     Object.assign(process.env, environment);
-    const rotations = Promise.allSettled([1, 2].map(() => rotateKey(id, '7d')));
+    const rotations = Promise.allSettled([1, 2].map(() => rotateKey(id, '7 days')));
     const waiting = `select from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`;
     await until(async () => (await database.query(waiting)).length === 2);

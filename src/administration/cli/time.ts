@@ -1,4 +1,4 @@
-import { CliError } from './program.js';
+import { InvalidArgumentError } from 'commander';
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const DATE_TIME = /^(?<local>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?<fraction>\.\d+)?(?<zone>Z|[+-]\d{2}:\d{2})$/;
@@ -36,9 +36,9 @@ function shortFraction(fraction = ''): string {
   return digits === '' ? '' : `.${digits}`;
 }
 
-/** The same of an option's text, which may also be a date: its first moment in UTC. */
-export function parseMoment(option: string, text: string): string {
+/** The same of an option's text, which may also be a date: its beginning in UTC. */
+export function parseMoment(text: string): string {
   const moment = parseTime(DATE.test(text) ? `${text}T00:00:00Z` : text);
   if (moment !== undefined) return moment;
-  throw new CliError(`${option} is "${text}", neither a date nor a date-time such as 2027-01-01T00:00:00Z.`);
+  throw new InvalidArgumentError('It is neither a date nor a date-time such as 2027-01-01T00:00:00Z.');
 }

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
 import { commandLine } from '../cli/program.js';
-import { KEY_STATE } from '../keys/key-state.js';
+import { KEY_STATE } from '../keys.js';
 import { type Finding, fault, ok } from './finding.js';
 
 export const API_KEY_REMEDY = `Copy the whole key, or issue one: ${commandLine('keys', 'issue --client NAME')}`;
@@ -22,6 +22,6 @@ export async function examineApiKey(client: Client, key: string): Promise<Findin
   if (!found && !hasValidChecksum(key)) return fault('its checksum does not fit: it is mistyped or cut');
   if (!found) return fault('it is not in this database');
   const name = `${found.id} of ${found.client}`;
-  if (found.state === 'expired' || found.state === 'ended') return fault(`${name} has ${found.state}`);
+  if (found.state === 'expired' || found.state === 'revoked') return fault(`${name} is ${found.state}`);
   return ok(`${name} is in force`);
 }

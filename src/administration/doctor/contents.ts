@@ -3,10 +3,10 @@ import type { EntityManager } from 'typeorm';
 import { readCodes } from '../../lookups/read-codes.js';
 import { commandLine } from '../cli/program.js';
 import { columnOf } from '../cli/transaction.js';
-import { KEY_STATE } from '../keys/key-state.js';
+import { KEY_STATE } from '../keys.js';
 import { type Finding, ok, warning } from './finding.js';
 
-const KEYS_IN_FORCE = `select count(*)::int from public.api_key where ${KEY_STATE} in ('in force', 'ends')`;
+const KEYS_IN_FORCE = `select count(*)::int from public.api_key where ${KEY_STATE} in ('in force', 'rotated')`;
 
 /** @throws UnservableRows if the service would refuse the codes */
 export async function examineContents(client: Client, manager: EntityManager): Promise<Finding> {

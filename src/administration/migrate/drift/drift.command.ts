@@ -13,7 +13,7 @@ rows. Status 2 where there is one. Changes of API keys are shown apart, and are 
 
 export const drift = new Command('drift')
   .description(SUMMARY)
-  .option('--since <DATE>', 'changes from then on; 90 days without it', (text) => parseMoment('--since', text))
+  .option('--since <DATE>', 'changes from then on; 90 days without it', parseMoment)
   .action(({ since }: { since?: string }) => withReading((client) => showDrift(client, since)));
 
 async function showDrift(client: Client, sinceTime: string | undefined): Promise<void> {

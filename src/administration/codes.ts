@@ -1,0 +1,87 @@
+// What callers are answered, and the lists in CSV.
+import { Argument, Command, Option } from 'commander';
+import { stringify } from 'csv-stringify/sync';
+import type { EntityManager } from 'typeorm';
+import { CodeIndex } from '../lookups/code-index.js';
+import { AREAS, type CodeRows, UnservableRows } from '../lookups/code-rows.js';
+import { CodesSnapshot } from '../lookups/codes-snapshot.js';
+import { lockTables, readCodes } from '../lookups/read-codes.js';
+import { CliError } from './cli/program.js';
+import { parseMoment } from './cli/time.js';
+import { withReading } from './cli/transaction.js';
+import { LISTS, type List, readRows } from './lists/list-tables.js';
+
+const OPERATIONS = [...AREAS, 'order-scheduling'] as const;
+type Operation = (typeof OPERATIONS)[number];
+
+interface ShowOptions {
+  readonly at?: string;
+  readonly area?: Operation;
+}
+
+export const show = new Command('show')
+  .description('prints the answer of now, or of a later time')
+  .option('--at <TIME>', 'such as 2027-01-01T00:00:00Z or 2027-01-01', parseMoment)
+  .addOption(new Option('--area <AREA>', 'the answer of one area, as it is').choices(OPERATIONS))
+  .action(async ({ at, area }: ShowOptions) => {
+    const timeMs = at === undefined ? undefined : Date.parse(at);
+    const snapshot = await withReading((_session, manager) => makeSnapshot(manager, timeMs));
+    process.stdout.write(area ? formatAnswer(snapshot, area) : formatAnswers(snapshot));
+  });
+
+/** The answers of now, or of a later time, from what is committed now. */
+async function makeSnapshot(manager: EntityManager, timeMs: number | undefined): Promise<CodesSnapshot> {
+  await lockTables(manager); // before the transaction has its snapshot, to which a TRUNCATE would look like an empty table
+  const nowMs = await readClock(manager);
+  if (timeMs !== undefined && timeMs < nowMs) {
+    throw new CliError(
+      `--at is past: by the clock of the database it is ${new Date(nowMs).toISOString()}. ` +
+        'What was answered before is told by the changes since: select * from change_history order by id;',
+    );
+  }
+  const rows = await readServableCodes(manager);
+  return new CodesSnapshot(new CodeIndex(rows), timeMs ?? nowMs);
+}
+
+async function readClock(manager: EntityManager): Promise<number> {
+  const [row] = await manager.query<{ now: Date }[]>('select now()');
+  if (!row) throw new Error('the database does not tell the time');
+  return row.now.getTime();
+}
+
+async function readServableCodes(manager: EntityManager): Promise<CodeRows> {
+  try {
+    return await readCodes(manager);
+  } catch (error) {
+    if (!(error instanceof UnservableRows)) throw error;
+    throw new CliError(
+      `What is committed now cannot be served: ${error.message}. ` +
+        'Callers get the answers of the content before it, until this is corrected.',
+    );
+  }
+}
+
+function formatAnswers(snapshot: CodesSnapshot): string {
+  const parts = OPERATIONS.map((operation) => `${operation}\n${formatAnswer(snapshot, operation)}\n`);
+  return parts.join('\n');
+}
+
+function formatAnswer(snapshot: CodesSnapshot, operation: Operation): string {
+  const isScheduling = operation === 'order-scheduling';
+  const answer = isScheduling ? snapshot.communicationCodes({}) : snapshot.supportedValues(operation);
+  return String(answer.body);
+}
+
+export const exportList = new Command('export')
+  .description('prints CSV (RFC 4180) in the order of the answers, as `migrate new --from` reads it')
+  .addArgument(new Argument('<LIST>').choices(Object.keys(LISTS)))
+  .action(async (name: string) => {
+    const list = LISTS[name] as List; // one of the choices
+    const rows = await withReading((session) => readRows(session, list));
+    const text = stringify(rows, {
+      columns: [...list.fileColumns],
+      header: true,
+      record_delimiter: '\r\n',
+    });
+    process.stdout.write(text);
+  });

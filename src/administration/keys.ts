@@ -1,0 +1,243 @@
+// API keys: issued, listed, rotated and revoked. A key is printed once, and its hash alone is stored.
+import { Command, InvalidArgumentError } from 'commander';
+import type { Client } from 'pg';
+import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
+import { KEYS_APPLICATION } from './applications.js';
+import { CliError, commandLine, print, printJson } from './cli/program.js';
+import { withReading, withWriting } from './cli/transaction.js';
+
+/**
+ * The state of a row of `api_key` as SQL, by the clock of the database, as `ApiKeysService` judges the keys that it
+ * holds: `in force`, `rotated` (in force until the time that `rotate` set), `revoked` or `expired`.
+ */
+export const KEY_STATE = `case
+    when revoked_at <= now() then 'revoked'
+    when expires_at <= now() then 'expired'
+    when revoked_at is not null then 'rotated'
+    else 'in force'
+  end`;
+
+/** The latest time at which a row may expire. */
+const LAST_TIME = '9999-12-31Z';
+
+/** By the letter of the command line; the words are those of PostgreSQL's intervals. */
+const UNITS: Readonly<Record<string, string>> = {
+  m: 'minutes',
+  h: 'hours',
+  d: 'days',
+  w: 'weeks',
+  y: 'years',
+};
+const UNITS_HELP = Object.entries(UNITS)
+  .map(([letter, unit]) => `${letter} ${unit}`)
+  .join(', ');
+
+interface IssueOptions {
+  readonly client: string;
+  /** An interval of PostgreSQL. */
+  readonly expiresIn?: string;
+  readonly json?: true;
+}
+
+export const issue = new Command('issue')
+  .description('makes a key, stores its hash and prints the key once')
+  .requiredOption('--client <NAME>', 'whose key it is, such as "Acme TMS"')
+  .option('--expires-in <TIME>', `such as 90d (${UNITS_HELP}); without it the key never expires`, parseDuration)
+  .option('--json', 'print it for programs')
+  .action(async ({ client, expiresIn, json }: IssueOptions) => {
+    const issued = await changeKeys((session) => insertKey(session, { client, lifetime: expiresIn ?? null }));
+    const { id, key, expiresAt } = issued;
+    if (json) printJson({ id, client, key, expiresAt });
+    else print(describeIssued('Key', issued));
+  });
+
+interface ListOptions {
+  readonly client?: string;
+  /** An interval of PostgreSQL. */
+  readonly expiring?: string;
+  readonly json?: true;
+}
+
+interface ListedKey {
+  readonly id: string;
+  readonly client: string;
+  readonly state: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly revokedAt: Date | null;
+  /** The earlier one of the two. */
+  readonly endsAt: Date | null;
+  readonly lastUsedAt: Date | null;
+}
+
+/** $1 is a client or null, $2 a time within which a key has to expire or null. */
+const LIST = `
+  select id, client, ${KEY_STATE} as state, created_at as "createdAt", expires_at as "expiresAt",
+    revoked_at as "revokedAt", least(expires_at, revoked_at) as "endsAt", last_used_at as "lastUsedAt"
+  from api_key
+  left join api_key_use on key_id = id
+  where client = coalesce($1, client)
+    and ($2::interval is null or least(expires_at, revoked_at) between now() and now() + $2)
+  order by client, created_at`;
+
+export const list = new Command('list')
+  .description('shows all keys, and their last use')
+  .option('--client <NAME>', 'those of a client')
+  .option('--expiring <TIME>', `those that expire within a time such as 30d (${UNITS_HELP})`, parseDuration)
+  .option('--json', 'print them for programs')
+  .action(async ({ client, expiring, json }: ListOptions) => {
+    const values = [client ?? null, expiring ?? null];
+    const { rows } = await withReading((session) => session.query<ListedKey>(LIST, values));
+    if (json) printJson(rows);
+    else print(describeKeys(rows));
+  });
+
+function describeKeys(keys: readonly ListedKey[]): string {
+  if (keys.length === 0) return 'There are none.';
+  const header = describeKey({
+    id: 'id',
+    state: 'state',
+    created: 'created',
+    until: 'until',
+    used: 'used',
+    client: 'client',
+  });
+  const lines = keys.map(({ id, state, createdAt, endsAt, lastUsedAt, client }) =>
+    describeKey({
+      id,
+      state,
+      created: createdAt.toISOString(),
+      until: formatTime(endsAt),
+      used: formatTime(lastUsedAt),
+      client,
+    }),
+  );
+  return [header, ...lines].join('\n');
+}
+
+/** The widths are those of a UUID, the longest state and a time. */
+function describeKey(cells: Record<'id' | 'state' | 'created' | 'until' | 'used' | 'client', string>): string {
+  const { id, state, created, until, used, client } = cells;
+  return [id.padEnd(36), state.padEnd(8), created.padEnd(24), until.padEnd(24), used.padEnd(24), client].join('  ');
+}
+
+function formatTime(time: Date | null): string {
+  return time?.toISOString() ?? 'never';
+}
+
+interface RotateOptions {
+  /** An interval of PostgreSQL. */
+  readonly overlap: string;
+  readonly json?: true;
+}
+
+interface FormerKey {
+  readonly id: string;
+  readonly client: string;
+  /** From its creation until it expires, as an interval; null for a key that never does. */
+  readonly lifetime: string | null;
+  readonly endsAt: Date;
+}
+
+/** Of two rotations at once the second waits for the first, and finds the key in another state. */
+const REVOKE_LATER = `
+  update api_key set revoked_at = least(now() + $2::interval, '${LAST_TIME}')
+  where id::text = lower($1) and ${KEY_STATE} = 'in force'
+  returning id, client, (expires_at - created_at)::text as lifetime, least(revoked_at, expires_at) as "endsAt"`;
+
+export const rotate = new Command('rotate')
+  .description('issues a second key of the same client and lifetime, and sets when the first one is revoked')
+  .argument('<KEY_ID>')
+  .option('--overlap <TIME>', `how long both are in force, such as 7d (${UNITS_HELP})`, parseDuration, '7 days')
+  .option('--json', 'print it for programs')
+  .action(async (id: string, { overlap, json }: RotateOptions) => {
+    const { issued, former } = await rotateKey(id, overlap);
+    const end = `The first one, ${former.id}, is in force until ${former.endsAt.toISOString()}.`;
+    if (json) printJson({ ...issued, former: { id: former.id, endsAt: former.endsAt } });
+    else print(`${describeIssued('Second key', issued)}\n${end}`);
+  });
+
+export function rotateKey(id: string, overlap: string) {
+  return changeKeys(async (session) => {
+    const { rows } = await session.query<FormerKey>(REVOKE_LATER, [id, overlap]);
+    const [former] = rows;
+    if (!former) throw unknownId(', or it was revoked, has expired, or is being rotated');
+    return { issued: await insertKey(session, former), former };
+  });
+}
+
+interface RevokedKey {
+  readonly id: string;
+  readonly client: string;
+  readonly revokedAt: Date;
+}
+
+/** The first time counts: a key that is revoked already keeps it. */
+const REVOKE = `
+  update api_key set revoked_at = least(revoked_at, now()) where id::text = lower($1)
+  returning id, client, revoked_at as "revokedAt"`;
+
+export const revoke = new Command('revoke')
+  .description('revokes a key now, also one that is rotated')
+  .argument('<KEY_ID>')
+  .action(async (id: string) => {
+    const key = await changeKeys(async (session) => {
+      const { rows } = await session.query<RevokedKey>(REVOKE, [id]);
+      if (!rows[0]) throw unknownId();
+      return rows[0];
+    });
+    print(`The key ${key.id} of ${key.client} is revoked since ${key.revokedAt.toISOString()}.`);
+  });
+
+/** In one transaction, under the name by which the change history shows these commands. */
+function changeKeys<T>(work: (session: Client) => Promise<T>): Promise<T> {
+  return withWriting(async (session) => {
+    await session.query(`set local application_name = '${KEYS_APPLICATION}'`);
+    return work(session);
+  });
+}
+
+/** A key as it is printed once. */
+interface IssuedKey {
+  readonly id: string;
+  readonly client: string;
+  readonly key: string;
+  readonly expiresAt: Date | null;
+}
+
+interface NewKey {
+  readonly client: string;
+  /** An interval of PostgreSQL, or null for a key that never expires. */
+  readonly lifetime: string | null;
+}
+
+async function insertKey(session: Client, { client, lifetime }: NewKey): Promise<IssuedKey> {
+  const key = generateApiKey();
+  const { rows } = await session.query<Omit<IssuedKey, 'key'>>(
+    `insert into api_key (client, key_hash, expires_at)
+     values ($1, decode($2, 'hex'),
+       case when $3::interval is not null then least(now() + $3::interval, '${LAST_TIME}') end)
+     returning id, client, expires_at as "expiresAt"`,
+    [client, hashApiKey(key), lifetime],
+  );
+  const [row] = rows;
+  if (!row) throw new Error('PostgreSQL returned no row of the new key');
+  return { ...row, key };
+}
+
+function describeIssued(title: 'Key' | 'Second key', { id, client, key, expiresAt }: IssuedKey): string {
+  const expiry = expiresAt ? `expires at ${expiresAt.toISOString()}` : 'never expires';
+  return `${title} of ${client}, shown this once:\n\n  ${key}\n\nIts id is ${id}; it ${expiry}.`;
+}
+
+/** No message repeats the word of the command line: it could be a key. */
+function unknownId(otherReasons = ''): CliError {
+  return new CliError(`There is no key of this id${otherReasons}. To see the ids: ${commandLine('keys', 'list')}`);
+}
+
+/** An interval of PostgreSQL from a text such as 90d. */
+function parseDuration(text: string): string {
+  const [, amount, letter = ''] = /^([1-9]\d{0,3})([mhdwy])$/.exec(text) ?? [];
+  if (amount === undefined) throw new InvalidArgumentError(`It has to be such as 90d (${UNITS_HELP}).`);
+  return `${amount} ${UNITS[letter]}`;
+}
