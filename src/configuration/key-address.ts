@@ -1,3 +1,5 @@
+import { isLoopback } from './loopback.js';
+
 interface Setting {
   readonly OAUTH_ALLOW_HTTP: boolean;
 }
@@ -14,6 +16,3 @@ export function isKeyAddress(text: string, { OAUTH_ALLOW_HTTP }: Setting): boole
 export function isIssuerAddress(text: string, setting: Setting): boolean {
   return isKeyAddress(text, setting) && !text.includes('?');
 }
-
-const isLoopback = (hostname: string): boolean =>
-  hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);

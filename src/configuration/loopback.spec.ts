@@ -1,0 +1,21 @@
+import { expect, it } from '@jest/globals';
+import { exemptFromProxy } from './loopback.js';
+
+it.each([
+  { name: 'nothing is set', environment: {}, expected: '127.0.0.1' },
+  { name: 'no_proxy names others', environment: { no_proxy: 'a.example' }, expected: 'a.example,127.0.0.1' },
+  { name: 'NO_PROXY names others', environment: { NO_PROXY: 'a.example' }, expected: 'a.example,127.0.0.1' },
+  { name: 'both are set', environment: { no_proxy: '', NO_PROXY: 'unread' }, expected: '127.0.0.1' },
+  { name: 'it is exempted', environment: { no_proxy: '127.0.0.1' }, expected: '127.0.0.1' },
+  { name: 'everything is exempted', environment: { no_proxy: '*' }, expected: '*' },
+])('a host is exempted from the proxy where $name', ({ environment, expected }) => {
+  const changed: NodeJS.ProcessEnv = { ...environment };
+  exemptFromProxy('127.0.0.1', changed);
+  expect(changed['no_proxy']).toBe(expected);
+});
+
+it('everything stays exempted where NO_PROXY says so', () => {
+  const environment: NodeJS.ProcessEnv = { NO_PROXY: '*' };
+  exemptFromProxy('127.0.0.1', environment);
+  expect(environment).toEqual({ NO_PROXY: '*' });
+});
