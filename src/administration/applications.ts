@@ -4,5 +4,5 @@
 /** The key commands. */
 export const KEYS_APPLICATION = 'order-lookup-keys';
 
-/** The demo while it loads its samples. */
+/** The demo, which loads samples; the id of its process stands behind it. */
 export const DEMO_APPLICATION = 'order-lookup-demo';

@@ -13,10 +13,9 @@ export type Service = Awaited<ReturnType<typeof startService>>;
 
 /**
  * Starts the service on both of its ports.
- * @param beforeListening is called just before the ports are opened
  * @throws StartError with the variable to change, if a port is not available
  */
-export async function startService(configuration: Configuration, beforeListening?: () => Promise<void>) {
+export async function startService(configuration: Configuration) {
   const app = await createApplication(configuration);
   const logger = app.get(ServiceLogger);
   const warning = transportWarning(configuration);
@@ -33,7 +32,6 @@ export async function startService(configuration: Configuration, beforeListening
     }
   };
   try {
-    await beforeListening?.();
     const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT } = configuration;
     const host = MANAGEMENT_HOST || HOST;
     const managementUrl = await listen(management.server, { variable: 'MANAGEMENT_PORT', host, port: MANAGEMENT_PORT });

@@ -1,161 +1,214 @@
+import { randomBytes } from 'node:crypto';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Client } from 'pg';
-import { DEMO_APPLICATION, KEYS_APPLICATION } from '../administration/applications.js';
-import { withWriting } from '../administration/cli/transaction.js';
-import { applyPending } from '../administration/migrate/run-migrations.js';
-import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
-import { startService } from '../bootstrap/start-service.js';
+import { generateApiKey } from '../auth/api-keys/api-key.js';
+import { type Service, startService } from '../bootstrap/start-service.js';
 import type { Configuration } from '../configuration/configuration.js';
+import { exemptFromProxy } from '../configuration/loopback.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
 import { StartError } from '../configuration/start-error.js';
-import { DATA, foldersToDelete, prepareDataFolder } from './demo-folder.js';
-import { lockDemo } from './demo-lock.js';
-import { DemoPostgres } from './demo-postgres.js';
-import type { Ending } from './ending.js';
-import { startIssuer } from './issuer.js';
-import { type Kept, keep, save } from './kept.js';
-import { readKept, writeKept } from './kept-files.js';
-import { VARIABLES, welcome } from './welcome.js';
+import { DemoDatabase } from './demo-database.js';
+import { makeSigningKey, serveIssuer } from './issuer.js';
+import { findFreePort, listen } from './ports.js';
+import { findDatabaseFolder } from './postgres-programs.js';
 
+const PROJECT = join(import.meta.dirname, '..', '..');
+/** What the demo keeps from one start to the next. */
+const DATA = join(PROJECT, '.data');
+const HOST = '127.0.0.1';
+/** A port that a program has is replaced by any free one. */
+const USUAL_PORTS = { api: 3000, management: 3001, issuer: 3002 };
 const OAUTH_AUDIENCE = 'https://orders.demo.example';
 const CLIENT_ID = 'demo-program';
+/** After this time somebody who waits is told for what, and so again. */
+const PATIENCE_MS = 5_000;
+/** A service whose database and issuer are there is ready within a second. */
+const READY_LIMIT_MS = 60_000;
 
-/** The interface document names no communication codes, so the demo loads samples that say so. */
-const SAMPLES = `
-  insert into communication_code (code_type, code, description) values
-    ('SAMPLE-APPOINTMENT', 'CONFIRMED', 'Sample: the consumer confirmed the appointment'),
-    ('SAMPLE-APPOINTMENT', 'LEFT-MESSAGE', 'Sample: a message was left, the appointment is open'),
-    ('SAMPLE-APPOINTMENT', 'NO-ANSWER', 'Sample: nobody answered the call'),
-    ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed'),
-    ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day'),
-    ('SAMPLE-USAGE', 'EMAIL', 'Sample: the code is used in messages by email')
-  on conflict do nothing`;
+type Variables = Readonly<Record<string, string>>;
 
 /**
  * Starts database, issuer and service, and prints how to use them.
- * @param ending is told what has to be ended with the demo
+ * @param toEnd is told of everything that has to be ended with the demo
  * @throws StartError that says what is wrong and how to mend it
  */
-export async function startDemo(ending: Ending): Promise<void> {
-  removeVariablesOfPostgres();
+export async function startDemo(toEnd: (end: () => Promise<unknown>) => void): Promise<void> {
+  adaptEnvironment();
   prepareDataFolder();
-  await lockDemo();
-  const postgres = await DemoPostgres.create();
-  await postgres.endOrphan(); // before the ports are taken, since it may have one of them
-  const { kept, release } = await keep(process.env);
-  const databaseUrl = postgres.urlAt(kept.DATABASE_PORT);
-  const settings = readConfiguration(environmentOf(databaseUrl, kept)); // checked before anything is started
-  const starting = postgres.start(kept.DATABASE_PORT, () => release('DATABASE_PORT'));
-  await ending.start(starting, postgres);
-  const key = await prepareDatabase(databaseUrl);
-
-  await release('ISSUER_PORT');
-  const issuer = await startIssuerOfDemo(kept, settings);
-  ending.add(() => issuer.close());
-
-  const service = await startService(settings, async () => {
-    await release('PORT');
-    await release('MANAGEMENT_PORT');
+  const { BASE_PATH } = checkEnvironment();
+  const database = await DemoDatabase.create(findDatabaseFolder(PROJECT));
+  const starting = database.start();
+  toEnd(async () => {
+    await starting.catch(() => undefined); // a server whose start is under way would be left behind
+    await database.stop();
   });
-  ending.add(() => service.stop());
-  save(kept);
+  await waitFor('PostgreSQL', starting);
+  const key = await keep('api-key', /^[\w-]+$/, generateApiKey);
+  await waitFor('the migrations of the database', database.prepare(key));
 
-  while ((await fetch(`${service.managementUrl}/health/ready`)).status !== 200) await pause(20);
-  const issuerUrl = issuerUrlOf(kept);
-  const token = await fetchToken(issuerUrl, kept.secret, settings.OAUTH_REQUIRED_SCOPE);
-  const url = service.url + settings.BASE_PATH;
-  const variables = variablesOf({
-    API: url,
+  const secret = await keep('client-secret', /^\w+$/, () => randomBytes(12).toString('hex'));
+  const signingKey = await keep('issuer-key.json', /^\{.*\}$/, makeSigningKey);
+  const issuer = createServer();
+  const issuerUrl = `http://${HOST}:${await listen(issuer, USUAL_PORTS.issuer)}`;
+  toEnd(async () => issuer.close());
+  await serveIssuer(issuer, {
+    url: issuerUrl,
+    audience: OAUTH_AUDIENCE,
+    scopes: '',
+    machine: { id: CLIENT_ID, secret },
+    redirectUris: [HOST, 'localhost'].map((host) => `http://${host}${BASE_PATH}/docs/oauth2-redirect.html`),
+    signingKey,
+  });
+
+  const service = await startOnFreePorts(makeEnvironment(database.url, issuerUrl));
+  toEnd(() => service.stop());
+  await waitFor('the service, which is not ready', untilReady(service));
+  const variables = {
+    API: service.url + BASE_PATH,
     KEY: key,
-    TOKEN: token,
+    TOKEN: await fetchToken(issuerUrl, secret),
     CLIENT_ID,
-    CLIENT_SECRET: kept.secret,
-    DATABASE_URL: databaseUrl,
+    CLIENT_SECRET: secret,
+    DATABASE_URL: database.url,
     OAUTH_ISSUER: issuerUrl,
     OAUTH_AUDIENCE,
-  });
-  writeKept(join(DATA, VARIABLES), variables);
-  const folders = foldersToDelete();
-  process.stdout.write(welcome({ ...service, folders, url, issuerUrl, databaseUrl, key, variables }));
+  };
+  writePrivateFile(join(DATA, 'demo.env'), toShell(variables));
+  process.stdout.write(describeDemo(variables, service.managementUrl, database.data));
 }
 
-/** PGHOST, PGOPTIONS and the like of another project would change each session of this process. */
-function removeVariablesOfPostgres(): void {
+/** Variables of other projects that would change what this process does. */
+function adaptEnvironment(): void {
   for (const name of Object.keys(process.env)) if (name.startsWith('PG')) delete process.env[name];
+  exemptFromProxy(HOST);
 }
 
-/** The environment of the service. Only 127.0.0.1 and our issuer are used, whatever a shell exports. */
-function environmentOf(databaseUrl: string, kept: Kept): NodeJS.ProcessEnv {
+/** The environment of the service. Only this machine and our issuer are used, whatever a shell exports. */
+function makeEnvironment(databaseUrl: string, issuerUrl: string): NodeJS.ProcessEnv {
   return {
     ...process.env,
-    HOST: '127.0.0.1',
-    PORT: `${kept.PORT}`,
+    HOST,
     MANAGEMENT_HOST: '',
-    MANAGEMENT_PORT: `${kept.MANAGEMENT_PORT}`,
     LOG_LEVEL: process.env['LOG_LEVEL'] || 'warn',
     DATABASE_URL: databaseUrl,
-    OAUTH_ISSUER: issuerUrlOf(kept),
-    OAUTH_JWKS_URI: '',
+    OAUTH_ISSUER: issuerUrl,
     OAUTH_AUDIENCE,
   };
 }
 
-function issuerUrlOf({ ISSUER_PORT }: Kept): string {
-  return `http://127.0.0.1:${ISSUER_PORT}`;
+/**
+ * Before anything is started. A port that is not set may be any.
+ * @throws StartError with everything that is wrong in what a shell exports
+ */
+function checkEnvironment(): Configuration {
+  const environment = makeEnvironment('postgres://localhost', `http://${HOST}`);
+  const { PORT, MANAGEMENT_PORT } = process.env;
+  return readConfiguration({ ...environment, PORT: PORT || '0', MANAGEMENT_PORT: MANAGEMENT_PORT || '0' });
 }
 
-/** Applies the migrations, and loads samples and the key. Gives the key. */
-async function prepareDatabase(databaseUrl: string): Promise<string> {
-  const address = { DATABASE_URL: databaseUrl };
+/** @throws StartError if this user cannot write `.data/`, for example because root started the demo before */
+function prepareDataFolder(): void {
   try {
-    await applyPending(address);
+    mkdirSync(DATA, { recursive: true });
+    const files = readdirSync(DATA).map((name) => join(DATA, name));
+    for (const path of [DATA, ...files]) accessSync(path, constants.R_OK | constants.W_OK);
   } catch (error) {
-    throw new StartError(
-      `${(error as Error).message}\nThe data of the demo may be that of another branch: go back to it, or delete ` +
-        `${foldersToDelete()} to start afresh.`,
-    );
+    throw new StartError(describeDataFolder(error as NodeJS.ErrnoException));
   }
-  return withWriting(loadSamplesAndKey, address);
 }
 
-/** The key of the client "demo" stays the same from one start to the next, and is in force again if it was revoked. */
-async function loadSamplesAndKey(client: Client): Promise<string> {
-  await client.query(`set application_name = '${DEMO_APPLICATION}'; ${SAMPLES}`);
-  const file = join(DATA, 'api-key');
-  const lastKey = readKept(file);
-  const key = lastKey || generateApiKey();
-  if (key !== lastKey) writeKept(file, key);
-  await client.query(`set application_name = '${KEYS_APPLICATION}'`);
-  await client.query(
-    `insert into api_key as present (client, key_hash) values ('demo', decode($1, 'hex'))
-     on conflict (key_hash) do update set revoked_at = null, expires_at = null
-     where present.revoked_at is not null or present.expires_at is not null`,
-    [hashApiKey(key)],
-  );
-  return key;
+function describeDataFolder({ code, path = DATA }: NodeJS.ErrnoException): string {
+  const owner = statSync(path, { throwIfNoEntry: false })?.uid;
+  if (owner !== undefined && owner !== process.geteuid?.())
+    return (
+      `${path} belongs to another user, as whom the demo was started before. ` +
+      'Give the clone back, in its folder: sudo chown -R "$(id -un)" .'
+    );
+  return `${path} cannot be written (${code}). Let this user write in the clone, in its folder: chmod -R u+rwX .`;
 }
 
-function startIssuerOfDemo(kept: Kept, { BASE_PATH, OAUTH_REQUIRED_SCOPE }: Configuration) {
-  const documentation = ['127.0.0.1', 'localhost'].map(
-    (host) => `http://${host}:${kept.PORT}${BASE_PATH}/docs/oauth2-redirect.html`,
-  );
-  return startIssuer({
-    url: issuerUrlOf(kept),
-    port: kept.ISSUER_PORT,
-    host: '127.0.0.1',
-    audience: OAUTH_AUDIENCE,
-    scopes: OAUTH_REQUIRED_SCOPE,
-    machine: { id: CLIENT_ID, secret: kept.secret },
-    redirectUris: documentation,
-    keyFile: join(DATA, 'issuer-key.json'),
-  });
+/**
+ * The text of a file in `.data/`, so that terminals that have loaded demo.env go on working.
+ * @param form of the text: a file that is missing or damaged is made anew
+ */
+async function keep(name: string, form: RegExp, make: () => string | Promise<string>): Promise<string> {
+  const file = join(DATA, name);
+  const kept = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  if (form.test(kept)) return kept;
+  const made = await make();
+  writePrivateFile(file, made);
+  return made;
+}
+
+/** Only its owner may read it. It is replaced as a whole: a full disk leaves the former one. */
+function writePrivateFile(file: string, text: string): void {
+  const unfinished = `${file}.${process.pid}`;
+  writeFileSync(unfinished, text, { mode: 0o600 });
+  renameSync(unfinished, file);
+}
+
+/** Says from time to time for what somebody waits. */
+async function waitFor<T>(what: string, work: Promise<T>): Promise<T> {
+  const timer = setInterval(() => process.stderr.write(`The demo waits for ${what} …\n`), PATIENCE_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Another program, or the demo of another clone, may take a port after it was found. */
+async function startOnFreePorts(environment: NodeJS.ProcessEnv): Promise<Service> {
+  try {
+    return await startService(readConfiguration({ ...environment, ...(await findPorts(environment)) }));
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    return startService(readConfiguration({ ...environment, PORT: '0', MANAGEMENT_PORT: '0' }));
+  }
+}
+
+async function findPorts({ PORT, MANAGEMENT_PORT }: NodeJS.ProcessEnv): Promise<Variables> {
+  const api = await findPort(PORT, USUAL_PORTS.api);
+  const management = await findPort(MANAGEMENT_PORT, USUAL_PORTS.management);
+  return { PORT: `${api}`, MANAGEMENT_PORT: management === api ? '0' : `${management}` };
+}
+
+/** The port that is set or usual, or a free one, which is said where one was set. */
+async function findPort(set: string | undefined, usual: number): Promise<number> {
+  const wanted = set ? Number(set) : usual;
+  const port = await findFreePort(wanted);
+  if (set && port !== wanted) process.stderr.write(`Port ${set} is taken: the demo has ${port} instead.\n`);
+  return port;
+}
+
+/** @throws StartError with the reasons of `/health/ready`, if it takes far longer than it should */
+async function untilReady({ managementUrl }: Service): Promise<void> {
+  const beginMs = performance.now();
+  for (;;) {
+    const response = await fetch(`${managementUrl}/health/ready`);
+    const reasons = await response.text();
+    if (response.status === 200) return;
+    if (performance.now() > beginMs + READY_LIMIT_MS)
+      throw new StartError(`The service of the demo does not become ready: ${reasons}`);
+    await pause(20);
+  }
 }
 
 /** By the client credentials grant, as programs get theirs. */
-async function fetchToken(issuerUrl: string, secret: string, scope: string): Promise<string> {
+async function fetchToken(issuerUrl: string, secret: string): Promise<string> {
   const body = new URLSearchParams({ grant_type: 'client_credentials' });
-  if (scope) body.set('scope', scope);
   const headers = { Authorization: `Basic ${btoa(`${CLIENT_ID}:${secret}`)}` };
   const response = await fetch(`${issuerUrl}/token`, { method: 'POST', headers, body });
   if (!response.ok) throw new StartError(`The issuer of the demo gives no token: ${await response.text()}`);
@@ -164,8 +217,50 @@ async function fetchToken(issuerUrl: string, secret: string, scope: string): Pro
 }
 
 /** Lines that set the variables in a shell. */
-function variablesOf(values: Readonly<Record<string, string>>): string {
-  return Object.entries(values)
-    .map(([name, value]) => `export ${name}='${value}'\n`)
-    .join('');
+function toShell(variables: Variables): string {
+  const lines = Object.entries(variables).map(([name, value]) => `export ${name}='${value}'\n`);
+  return lines.join('');
+}
+
+/** Where everything is, calls to paste, and a first change of the codes. */
+function describeDemo(variables: Variables, managementUrl: string, data: string): string {
+  const { API, KEY, OAUTH_ISSUER, DATABASE_URL } = variables;
+  const curl = (path: string): string =>
+    `curl -s -H "Api-Key: $KEY" -H "Authorization: Bearer $TOKEN" \\\n  "$API${path}"`;
+  return `
+Order Lookup Services: the demo runs.
+
+  API            ${API}
+  Documentation  ${API}/docs
+  Management     ${managementUrl} (/health/ready, /metrics)
+  Issuer         ${OAUTH_ISSUER} (development only; everyone is signed in)
+  Database       ${DATABASE_URL}
+  API key        ${KEY}
+
+1. Open a second terminal in this folder and set the addresses, an API key and an access token
+   there. The token is valid for 8 hours. The same lines are in .data/demo.env.
+
+${toShell(variables)}
+2. Call the three operations.
+
+${curl('/orders-update-api/supported-values')}
+${curl('/orders-api-v2/v2/supported-values')}
+${curl('/order-scheduling/communication-codes?codeType=SAMPLE-APPOINTMENT')}
+
+3. Add a code: export the codes, add a line, and make a migration of the difference. Look at the
+   plan, and apply it.
+
+npm run --silent codes -- export communication-codes > codes.csv
+echo 'MY-TYPE,MY-CODE,My first code,,' >> codes.csv
+npm run migrate -- new add_my_code --from codes.csv
+npm run migrate -- plan
+npm run migrate -- up
+
+4. See it in the answer.
+
+${curl('/order-scheduling/communication-codes?codeType=MY-TYPE')}
+
+README.md and docs/administrators.md explain more. Ctrl-C stops everything. The data stays; to start
+afresh, delete ${data} after that.
+`;
 }

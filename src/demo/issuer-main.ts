@@ -1,5 +1,6 @@
 // Starts only the local issuer, for docker-compose: `node dist/demo/issuer-main.js`.
-import { startIssuer } from './issuer.js';
+import { createServer } from 'node:http';
+import { makeSigningKey, serveIssuer } from './issuer.js';
 
 function read(name: string): string {
   const value = process.env[name];
@@ -9,14 +10,14 @@ function read(name: string): string {
 }
 
 const port = Number(read('ISSUER_PORT'));
-await startIssuer({
+const server = createServer();
+await serveIssuer(server, {
   url: read('ISSUER_URL'),
-  host: '0.0.0.0',
-  port,
   audience: read('ISSUER_AUDIENCE'),
   scopes: process.env['ISSUER_SCOPES'] ?? '',
   redirectUris: (process.env['ISSUER_REDIRECT_URIS'] ?? '').split(',').filter(Boolean),
+  signingKey: await makeSigningKey(),
   machine: { id: read('ISSUER_CLIENT_ID'), secret: read('ISSUER_CLIENT_SECRET') },
 });
-process.stdout.write(`the issuer listens on port ${port}\n`);
+server.listen(port, '0.0.0.0', () => process.stdout.write(`the issuer listens on port ${port}\n`));
 for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => process.exit(0));

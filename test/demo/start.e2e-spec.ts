@@ -1,25 +1,27 @@
-// `npm start` as a whole. Its lock, its ports and its database have tests of their own beside this file.
+// `npm start` as a whole. Programs and database of PostgreSQL have tests of their own beside this file.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { afterAll, expect, it } from '@jest/globals';
-import { cloneOfProject } from '../support/clone.js';
-import { freePort, isFree } from '../support/postgres-server.js';
+import { type Clone, cloneOfProject } from '../support/clone.js';
+import { listen } from '../support/listen.js';
+import { isFree } from '../support/postgres-server.js';
 import { type Running, begin, shell } from '../support/program.js';
 import { until } from '../support/until.js';
 
 const clone = cloneOfProject();
-const ports = {
-  PORT: String(await freePort()),
-  MANAGEMENT_PORT: String(await freePort()),
-  ISSUER_PORT: String(await freePort()),
-};
-const postmasterFile = join(clone.databaseFolder, 'postgres/postmaster.pid');
+const otherClone = cloneOfProject();
 const migrationOfBranch = join(clone.folder, 'migrations/0099_of_a_branch.sql');
 const children: ChildProcess[] = [];
+/** Another program that has the port which a shell exports. */
+const other = createServer();
+const takenPort = String(await listen(other));
 
 afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
+  other.close();
 });
 
 /** Of a shell in which somebody works on something else. */
@@ -34,17 +36,25 @@ const OF_ANOTHER_PROJECT = {
   PGSERVICE: 'other',
   PGDATA: '/nowhere',
   HOST: '0.0.0.0',
+  PORT: takenPort,
   LC_ALL: 'xx_YY.UTF-8',
   LANG: 'xx_YY',
   TZ: 'Nowhere/Town',
   LD_LIBRARY_PATH: '/nowhere',
+  // Nobody listens there. Node.js 20 knows no such variable: npm run test:node tries the others
+  NODE_USE_ENV_PROXY: '1',
+  HTTP_PROXY: 'http://127.0.0.1:9',
+  HTTPS_PROXY: 'http://127.0.0.1:9',
 };
 
-function launch(environment: Record<string, string>): Running {
-  const running = begin([process.execPath, 'dist/demo/main.js'], clone.folder, environment);
+function launch(environment: Record<string, string>, { folder }: Clone = clone): Running {
+  const running = begin([process.execPath, join(folder, 'dist/demo/main.js')], folder, environment);
   children.push(running.child);
   return running;
 }
+
+/** On a slow machine. */
+const WAITING = /^The demo waits for .* …\n/gm;
 
 /** A demo that runs. */
 interface Demo {
@@ -54,13 +64,13 @@ interface Demo {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-async function start(environment: Record<string, string> = {}): Promise<Demo> {
-  const { child, output, ended } = launch(environment);
+async function start(environment: Record<string, string> = {}, inClone = clone): Promise<Demo> {
+  const { child, output, ended } = launch(environment, inClone);
   await until(async () => output.stdout.includes('Ctrl-C stops') || child.exitCode !== null);
   expect({ status: child.exitCode, stderr: output.stderr }).toMatchObject({ status: null });
   return {
     out: output.stdout,
-    err: output.stderr,
+    err: output.stderr.replaceAll(WAITING, ''),
     async end(signal) {
       child.kill(signal);
       const { status } = await ended;
@@ -69,37 +79,49 @@ async function start(environment: Record<string, string> = {}): Promise<Demo> {
   };
 }
 
+const lockFile = (ofClone: Clone): string => join(ofClone.databaseFolder, 'postgres/postmaster.pid');
+
 /** What a terminal prints that has loaded these variables. */
 async function paste(variables: string, line: string): Promise<string> {
   const { stdout } = await shell(`exec 2>&1\n${variables}\n${line}`, clone.folder, {});
   return stdout;
 }
 
-function variablesOf(output: string): string {
+function readVariables(output: string): string {
   return /(?:^export .*\n)+/m.exec(output)?.[0] ?? '';
 }
 
-function databasePort(output: string): number {
-  return Number(/@127\.0\.0\.1:(\d+)\/postgres/.exec(output)?.[1]);
+/** What a terminal has loaded and uses after another start: the ports may be others by then. */
+function readKept(output: string): Record<string, string> {
+  const { KEY = '', CLIENT_SECRET = '', DATABASE_URL = '' } = parseEnv(readVariables(output)) as Record<string, string>;
+  return { KEY, CLIENT_SECRET, DATABASE_URL };
 }
 
-let first: Demo;
+function readPorts(output: string): number[] {
+  return [...output.matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
+}
 
-it('npm start prints lines to paste', async () => {
+let demo: Demo;
+
+it('npm start in two clones at once, beside variables of other projects and taken ports, prints lines to paste', async () => {
   mkdirSync(join(clone.folder, '.data'), { recursive: true });
   // Damaged, as a full disk or a power cut leaves them
-  writeFileSync(join(clone.folder, '.data/kept.json'), '{"PORT":70000,"secret":""');
-  for (const name of ['api-key', 'issuer-key.json', 'lock-port']) writeFileSync(join(clone.folder, '.data', name), '');
+  for (const name of ['api-key', 'issuer-key.json']) writeFileSync(join(clone.folder, '.data', name), '');
   mkdirSync(join(clone.databaseFolder, 'postgres'), { recursive: true });
 
-  first = await start({ ...ports, ...OF_ANOTHER_PROJECT });
-  expect(first.err).toBe('');
-  expect(first.out).toContain(`API            http://127.0.0.1:${ports.PORT}\n`);
+  const [first, second] = await Promise.all([start(OF_ANOTHER_PROJECT), start(OF_ANOTHER_PROJECT, otherClone)]);
+  demo = first;
+  for (const { err } of [first, second]) expect(err).toMatch(/^Port \d+ is taken: the demo has \d+ instead\.\n$/);
+  const [ports, otherPorts] = [new Set(readPorts(first.out)), new Set(readPorts(second.out))];
+  expect(ports.size).toBe(4);
+  expect([...otherPorts].filter((port) => ports.has(port))).toEqual([]);
+  expect(await second.end('SIGINT')).toBe(0);
+  for (const port of otherPorts) expect(await isFree(port)).toBe(true);
 
-  const elsewhere = fetch(`http://127.0.0.2:${ports.PORT}/docs`);
+  const elsewhere = fetch(`http://127.0.0.2:${readPorts(first.out)[0]}/docs`);
   await expect(elsewhere).rejects.toThrow(); // whatever HOST of the shell says
 
-  const variables = variablesOf(first.out);
+  const variables = readVariables(first.out);
   const variablesFile = join(clone.folder, '.data/demo.env');
   expect(readFileSync(variablesFile, 'utf8')).toBe(variables);
   expect(statSync(variablesFile).mode & 0o777).toBe(0o600);
@@ -110,61 +132,91 @@ it('npm start prints lines to paste', async () => {
   expect(printed).toEqual([
     expect.stringMatching(/^\{"commentType":/),
     expect.stringMatching(/^\{"commentTypeCodes":/),
-    expect.stringMatching(/^\{"communicationRecords":\[\{"codeType":"SAMPLE-APPOINTMENT",/),
+    expect.stringMatching(
+      /^\{"communicationRecords":\[\{"codeType":"SAMPLE-APPOINTMENT","code":"\S+","description":"Sample: /,
+    ),
     '',
     '',
     expect.stringMatching(/created \S+_add_my_code\.sql/),
     expect.stringContaining('+ codeType "MY-TYPE", code "MY-CODE": "My first code" added'),
-    expect.stringMatching(/applied {2}\d+_add_my_code\n$/), // the samples are no drift
+    expect.stringMatching(/applied {2}\d+_add_my_code\nThere is drift \(6\): .*\n$/), // no migration made the samples
     expect.stringMatching(/^\{"communicationRecords":\[/),
   ]);
   const lastLine = lines.at(-1) ?? '';
   await until(async () => (await paste(variables, lastLine)).includes('My first code'));
 });
 
-it('npm start starts again after it was killed, on the same ports, and leaves nothing behind on Ctrl-C', async () => {
-  await first.end('SIGKILL');
-  // The numbers of its processes belong to another program by now, which goes on
-  const [postmaster = '', ...lines] = readFileSync(postmasterFile, 'utf8').split('\n');
+it('npm start says that the demo of this clone runs already, and as which process', async () => {
+  const { status, stderr } = await launch({}).ended;
+  expect(status).toBe(1);
+  expect(stderr).toMatch(
+    /^The demo runs already, as process \d+\. Use it, or stop it with Ctrl-C in its terminal, .*\n$/,
+  );
+  expect(await paste(readVariables(demo.out), 'node dist/doctor.js')).toContain('\nCalls are answered.\n');
+});
+
+it('npm start goes on with what a killed demo left: its database, its variables, its codes', async () => {
+  await demo.end('SIGKILL');
+  const again = await start();
+  expect(again.err).toBe('');
+  expect(readKept(again.out)).toEqual(readKept(demo.out));
+  const doctor = 'printf "%s\\n" "$KEY" "$TOKEN" | node dist/doctor.js';
+  expect(await paste(readVariables(again.out), doctor)).toMatch(/\nCalls are answered\.\n$/);
+  demo = again;
+});
+
+it('npm start starts a killed database again, and leaves nothing behind on Ctrl-C', async () => {
+  await demo.end('SIGKILL');
+  const [postmaster = '', ...lines] = readFileSync(lockFile(clone), 'utf8').split('\n');
   process.kill(Number(postmaster), 'SIGKILL');
-  const other = spawn('sleep', ['600']);
-  children.push(other);
-  writeFileSync(postmasterFile, [other.pid, ...lines].join('\n'));
+  // Its number belongs to another program by now, which goes on
+  const program = spawn('sleep', ['600']);
+  children.push(program);
+  const hourAgo = new Date(Date.now() - 3_600_000);
+  writeFileSync(lockFile(clone), [program.pid, ...lines].join('\n'));
+  utimesSync(lockFile(clone), hourAgo, hourAgo);
   writeFileSync(migrationOfBranch, '-- Up Migration\nselect 1;\n');
 
-  const again = await start({ PORT: '', MANAGEMENT_PORT: '', ISSUER_PORT: '' });
+  const again = await start();
   expect(again.err).toBe('');
-  expect({ status: other.exitCode, signal: other.signalCode }).toEqual({
-    status: null,
-    signal: null,
-  });
-  const withoutToken = (output: string) => variablesOf(output).replace(/TOKEN=.*/, '');
-  expect(withoutToken(again.out)).toBe(withoutToken(first.out));
-  const doctor = 'printf "%s\\n" "$KEY" "$TOKEN" | node dist/doctor.js';
-  expect(await paste(variablesOf(first.out), doctor)).toMatch(/\nCalls are answered\.\n$/);
-
+  expect({ status: program.exitCode, signal: program.signalCode }).toEqual({ status: null, signal: null });
+  expect(await paste(readVariables(again.out), 'npm run --silent codes -- export communication-codes')).toContain(
+    'MY-TYPE,MY-CODE,',
+  );
   expect(await again.end('SIGINT')).toBe(0);
-  const used = [...Object.values(ports).map(Number), databasePort(first.out)];
-  for (const port of used) expect({ port, isFree: await isFree(port) }).toEqual({ port, isFree: true });
+  expect(existsSync(lockFile(clone))).toBe(false);
+  for (const port of new Set(readPorts(again.out))) expect(await isFree(port)).toBe(true);
 });
 
 it('npm start ends on a signal that comes during its start, with its database', async () => {
-  const starting = launch(ports);
-  await until(async () => existsSync(postmasterFile));
+  const starting = launch({});
+  await until(async () => existsSync(lockFile(clone)));
   starting.child.kill('SIGINT');
   starting.child.kill('SIGINT'); // npm passes on what the terminal has sent already
   const { status } = await starting.ended;
   expect(status).toBe(0);
-  expect(existsSync(postmasterFile)).toBe(false);
-  expect(await isFree(databasePort(first.out))).toBe(true);
+  expect(existsSync(lockFile(clone))).toBe(false);
 });
 
 it('npm start says that its data may be that of another branch where a migration cannot be applied', async () => {
   rmSync(migrationOfBranch);
   writeFileSync(join(clone.folder, 'migrations/0100_of_this_branch.sql'), '-- Up Migration\nselect nope;\n');
-  const { status, stderr } = await launch(ports).ended;
+  const { status, stderr } = await launch({}).ended;
   expect(status).toBe(1);
   expect(stderr).toMatch(/^0100_of_this_branch\.sql, line 2: column "nope" does not exist\n[^]* of another branch/);
+});
+
+it.each([
+  { variable: 'PORT', value: 'abc' },
+  { variable: 'BASE_PATH', value: '/x/' },
+])('npm start refuses $variable=$value in one list, before anything is started', async ({ variable, value }) => {
+  const { status, stderr } = await launch({ [variable]: value }).ended;
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: expect.stringContaining(`\n  - ${variable} is "${value}": `),
+  });
+  expect(stderr).not.toMatch(/\n {4}at /);
+  expect(existsSync(lockFile(clone))).toBe(false);
 });
 
 it('npm start with settings of the service is the service, and lists what is missing', async () => {
@@ -173,8 +225,16 @@ it('npm start with settings of the service is the service, and lists what is mis
   expect(status).toBe(1);
   const firstLine =
     'DATABASE_URL, NODE_ENV are set, so this is the service and not the demo. ' +
-    'For the demo: unset DATABASE_URL NODE_ENV\n';
+    'For the demo: unset DATABASE_URL NODE_ENV, here and in .env\n';
   expect(stderr.startsWith(firstLine)).toBe(true);
   const named = [...stderr.matchAll(/^ {2}- (\w+) is not set: /gm)].map(([, name]) => name);
   expect(named).toEqual(['OAUTH_ISSUER', 'OAUTH_AUDIENCE']);
+});
+
+it('npm start with any variable that begins with OAUTH_ is the service', async () => {
+  const { status, stderr } = await launch({ OAUTH_REQUIRED_SCOPE: 'orders.read' }).ended;
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: expect.stringMatching(/^OAUTH_REQUIRED_SCOPE is set, .*\n[^]*- DATABASE_URL is not set: /),
+  });
 });

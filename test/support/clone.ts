@@ -1,7 +1,7 @@
 import { rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
-import { databaseFolderOf } from '../../src/demo/demo-folder.js';
+import { findDatabaseFolder } from '../../src/demo/postgres-programs.js';
 import { copyOf } from './program-copy.js';
 
 /** A clone of the project in which `npm start` is tried. */
@@ -15,7 +15,7 @@ export interface Clone {
 
 /** A copy of the project, with nothing to install and nothing to build. */
 export function copyOfProject(): string {
-  const names = ['src', 'dist', 'migrations', 'scripts', 'deploy'];
+  const names = ['src', 'dist', 'migrations', 'scripts', 'deploy', 'Dockerfile'];
   const folder = copyOf(...names, 'package.json', 'package-lock.json');
   utimesSync(join(folder, 'package-lock.json'), 0, 0);
   utimesSync(join(folder, 'dist/built.tsbuildinfo'), new Date(), new Date());
@@ -25,7 +25,7 @@ export function copyOfProject(): string {
 /** Until the last test of a file has ended. */
 export function cloneOfProject(): Clone {
   const folder = copyOfProject();
-  const databaseFolder = databaseFolderOf(folder);
+  const databaseFolder = findDatabaseFolder(folder);
   afterAll(() => {
     for (const path of [folder, databaseFolder]) rmSync(path, { recursive: true, force: true });
   });

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { PostgresServer as Server } from '../../src/demo/postgres/postgres-server.ts';
-import { findPrograms } from '../../src/demo/postgres/server-programs.ts';
+import { PostgresServer as Server } from '../../src/demo/postgres-server.ts';
+import { findPrograms } from '../../src/demo/postgres-programs.ts';
 import { PASSWORD, queryAt, withSession } from './database.ts';
 
 /** A real PostgreSQL server of its own, in a folder that goes with it. */
@@ -51,8 +51,7 @@ export const isFree = (port: number): Promise<boolean> =>
 export async function startPostgres(primary?: Record<'url' | 'data', string>): Promise<PostgresServer> {
   // `npm run test:postgres` names the package of another version
   const programs = await findPrograms(process.env['TEST_POSTGRES']);
-  // The folder for all users where this is root: its server runs as another user, and TMPDIR may be closed to that
-  const folder = await mkdtemp(join(programs.account ? '/tmp' : tmpdir(), 'order-lookup-'));
+  const folder = await mkdtemp(join(tmpdir(), 'order-lookup-'));
   const server = new Server(programs, folder);
   const port = await freePort();
   const start = () => server.start(port, { fsync: 'off', max_connections: 300 });

@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import type { Server } from 'node:http';
+import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
-import { startIssuer } from '../../src/demo/issuer.js';
+import { makeSigningKey, serveIssuer } from '../../src/demo/issuer.js';
 import { AUDIENCE } from '../support/issuer.js';
+import { listen } from '../support/listen.js';
 import { freePort } from '../support/postgres-server.js';
 import { PROJECT } from '../support/program.js';
 import { World } from '../support/world.js';
@@ -27,7 +28,7 @@ async function expectAccessible(page: Page): Promise<void> {
 const SCROLLED = 'document.documentElement.scrollWidth';
 
 let browser: Browser;
-let issuer: Server;
+const issuer = createServer();
 let world: World;
 
 const itInBrowser = existsSync(CHROMIUM) ? it : it.skip;
@@ -36,12 +37,10 @@ beforeAll(async () => {
   mkdirSync(OUTPUT, { recursive: true });
   const host = '127.0.0.1';
   const PORT = String(await freePort());
-  const issuerPort = await freePort();
-  const issuerUrl = `http://${host}:${issuerPort}`;
-  issuer = await startIssuer({
+  const issuerUrl = `http://${host}:${await listen(issuer)}`;
+  await serveIssuer(issuer, {
     url: issuerUrl,
-    host,
-    port: issuerPort,
+    signingKey: await makeSigningKey(),
     audience: AUDIENCE,
     scopes: '',
     machine: { id: 'program', secret: 'tests-only' },
@@ -60,8 +59,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await world?.close();
-  issuer?.closeAllConnections();
-  issuer?.close();
+  issuer.closeAllConnections();
+  issuer.close();
 });
 
 /** Opens the page, and collects what the browser complains about, and questions to other hosts. */

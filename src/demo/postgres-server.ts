@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import {
   chownSync,
   closeSync,
@@ -8,13 +8,21 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { type ServerPrograms, ids, surroundings } from './server-programs.ts';
+import { type PostgresPrograms, makeSpawnOptions } from './postgres-programs.ts';
 
-/** How long pg_ctl waits for a start or a stop, in seconds: longer than anybody waits. */
-const PATIENCE_SECONDS = '3600';
+/** How long pg_ctl waits for a start or a stop. A server that was killed repairs its data first. */
+const PATIENCE_SECONDS = '300';
+
+interface LockFile {
+  readonly processId: number;
+  readonly port: number;
+  /** By the clock of this machine. */
+  readonly writtenAtMs: number;
+}
 
 /**
  * A PostgreSQL server on 127.0.0.1. Everything of it stands in one folder: `postgres/` with the data, and
@@ -28,7 +36,7 @@ export class PostgresServer {
 
   /** @param folder is created if it is missing, for the user of the server alone */
   constructor(
-    private readonly programs: ServerPrograms,
+    private readonly programs: PostgresPrograms,
     readonly folder: string,
   ) {
     this.data = join(folder, 'postgres');
@@ -42,11 +50,12 @@ export class PostgresServer {
   }
 
   /** What a running server wrote into its data, or one that was killed. A damaged file has 0. */
-  get lockFile(): { readonly processId: number; readonly port: number } | undefined {
-    const file = join(this.data, 'postmaster.pid');
-    if (!existsSync(file)) return undefined;
-    const [processId, , , port] = readFileSync(file, 'utf8').split('\n');
-    return { processId: Number(processId) || 0, port: Number(port) || 0 };
+  get lockFile(): LockFile | undefined {
+    const path = join(this.data, 'postmaster.pid');
+    const file = statSync(path, { throwIfNoEntry: false });
+    if (!file) return undefined;
+    const [processId, , , port] = readFileSync(path, 'utf8').split('\n');
+    return { processId: Number(processId) || 0, port: Number(port) || 0, writtenAtMs: file.mtimeMs };
   }
 
   /** Of a server that was killed: another program may have its process id by now, and PostgreSQL would not start. */
@@ -77,6 +86,7 @@ export class PostgresServer {
     } finally {
       rmSync(passwordFile);
     }
+    if (this.isInitialised) return; // another start was faster
     rmSync(this.data, { recursive: true, force: true }); // what is there is no database
     renameSync(unfinished, this.data);
   }
@@ -99,23 +109,17 @@ export class PostgresServer {
     else if (this.startedProcess) endProcess(this.startedProcess); // its folder was deleted
   }
 
-  /** Ends it before this function returns, without a shutdown: the next start repairs what was under way. */
-  stopAtOnce(): void {
-    if (!this.lockFile) return;
-    spawnSync(this.programs.pgCtl, ['stop', '-D', this.data, '-m', 'immediate'], this.spawnOptions);
-  }
-
   private async control(action: 'start' | 'stop', words: readonly string[]): Promise<void> {
     const about = ['-D', this.data, '-w', '-t', PATIENCE_SECONDS, '-s'];
     try {
       await this.run(this.programs.pgCtl, [action, ...about, ...words]);
     } catch (error) {
-      throw new Error(this.lastFault() ?? (error as Error).message, { cause: error });
+      throw new Error(this.readLastFault() ?? (error as Error).message, { cause: error });
     }
   }
 
   /** The last sentence of the server itself, which says more than pg_ctl. */
-  private lastFault(): string | undefined {
+  private readLastFault(): string | undefined {
     if (!existsSync(this.log)) return undefined;
     const faults = readFileSync(this.log, 'utf8').match(/(?<=(?:FATAL|PANIC): {2}).*/g);
     return faults?.at(-1);
@@ -133,12 +137,12 @@ export class PostgresServer {
       child.once('error', reject);
       child.once('exit', (status, signal) => {
         if (status === 0) resolve();
-        else reject(new Error(this.lastWordsOf(program, status ?? signal)));
+        else reject(new Error(this.describeEnd(program, status ?? signal)));
       });
     });
   }
 
-  private lastWordsOf(program: string, status: number | string | null): string {
+  private describeEnd(program: string, status: number | string | null): string {
     const file = join(this.folder, 'commands.log');
     const printed = existsSync(file) ? readFileSync(file, 'utf8') : `${this.folder} was deleted`;
     const lines = printed.trim().split('\n');
@@ -146,7 +150,7 @@ export class PostgresServer {
   }
 
   private get spawnOptions() {
-    return { ...ids(this.programs.account), ...surroundings(this.folder) };
+    return makeSpawnOptions({ account: this.programs.account, folder: this.folder });
   }
 
   private giveToServer(path: string): void {
