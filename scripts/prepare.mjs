@@ -2,7 +2,8 @@
 // that is new enough, the dependencies of package-lock.json, and a build of src/. Does nothing where all are up to
 // date.
 //
-// `prepare.mjs FILE WORD…` runs a program afterwards, in this process, so that a signal that npm passes on reaches it.
+// `prepare.mjs FILE WORD…` runs a program afterwards, in this process, so that a signal that npm passes on reaches it,
+// with the variables of .env, which win over none that is exported. `npm test` does not read .env.
 // Scripts such as `prestart` are not used: npm skips them if ignore-scripts is set.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
@@ -83,8 +84,19 @@ if (process.argv[2] !== '--no-build') {
   }
 }
 
+/** In this process alone, after npm has run: npm reads variables, too. */
+function loadVariables() {
+  if (!existsSync('.env')) return;
+  try {
+    process.loadEnvFile();
+  } catch ({ code }) {
+    end(`.env cannot be read (${code}): let this user read it (chmod u+r .env), or remove it.`);
+  }
+}
+
 const [, , program] = process.argv;
-if (program?.startsWith('dist/')) {
+if (program !== undefined && program !== '--no-build') {
+  loadVariables();
   process.argv.splice(1, 1); // the program sees its arguments as if it had been started directly
   await import(pathToFileURL(resolve(program)).href);
 }

@@ -1,0 +1,61 @@
+// `.env`, which people make of .env.example.
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, it } from '@jest/globals';
+import { isRoot } from '../../src/demo/postgres-programs.js';
+import { cloneOfProject } from '../support/clone.js';
+import { textOf, shell } from '../support/program.js';
+
+const clone = cloneOfProject();
+const file = join(clone.folder, '.env');
+const run = (command: string, environment: Record<string, string> = {}) => shell(command, clone.folder, environment);
+
+beforeEach(() => writeFileSync(file, '# of this machine\nDATABASE_URL="postgres://in-file@127.0.0.1:1/orders"\n'));
+
+it.each(['migrate -- status', 'keys -- list', 'codes -- show', 'doctor'])(
+  'npm run %s uses the database that .env names',
+  async (command) => {
+    const { stdout, stderr } = await run(`npm run --silent ${command}`);
+    expect(stdout + stderr).toContain('127.0.0.1:1');
+  },
+);
+
+it('an exported variable wins over .env', async () => {
+  const { stderr } = await run('npm run --silent migrate -- status', { DATABASE_URL: 'postgres://a@127.0.0.1:2/b' });
+  expect(stderr).toContain('127.0.0.1:2');
+  expect(stderr).not.toContain('127.0.0.1:1');
+});
+
+it('npm start with a database in .env is the service, which lists what is missing', async () => {
+  const { status, stderr } = await run('npm start --silent');
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^DATABASE_URL is set, so this is the service and not the demo\. .* in \.env$/m);
+  expect(stderr).toMatch(/^ {2}- OAUTH_ISSUER is not set: /m);
+  expect(stderr).not.toContain('- DATABASE_URL');
+});
+
+it('node dist/main.js does not read .env', async () => {
+  expect((await run('node dist/main.js')).stderr).toContain('- DATABASE_URL is not set');
+});
+
+it('npm test does not read .env', async () => {
+  const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> };
+  expect(scripts['test']).toMatch(/^node scripts\/prepare\.mjs --no-build && /);
+  writeFileSync(file, 'NODE_ENV=of-the-file\n');
+  const { stdout } = await run('node scripts/prepare.mjs --no-build && node -p "process.env.NODE_ENV"');
+  expect(stdout).toBe('undefined\n');
+});
+
+it('git ignores .env', async () => {
+  expect((await shell('git check-ignore .env', process.cwd(), {})).stdout).toBe('.env\n');
+});
+
+if (!isRoot)
+  it('a .env that this user cannot read is one sentence with a remedy', async () => {
+    chmodSync(file, 0);
+    const { status, stderr } = await run('npm run --silent migrate -- status');
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringMatching(/^\.env cannot be read \(\w+\): .*\n$/),
+    });
+  });
