@@ -1,5 +1,5 @@
-import type { PostgresServer } from './postgres-server.ts';
+import type { TestRun } from './test-run.ts';
 
 export default async function globalTeardown(): Promise<void> {
-  await (globalThis as { postgresServer?: PostgresServer }).postgresServer?.remove();
+  await (globalThis as { testRun?: TestRun }).testRun?.end();
 }

@@ -1,0 +1,62 @@
+// The folder of a test run, in which every PostgreSQL and every other folder of the tests stands.
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readdirSync, statSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isRoot } from '../../src/demo/postgres-programs.ts';
+
+/** With the process of the run. */
+const NAME = /^order-lookup-run-(?<processId>\d+)-/;
+const REMOVE_RUN = join('test', 'support', 'remove-run.mjs');
+
+/** Of one process: it removes everything when the run ends, also where that is killed. */
+export class TestRun {
+  private constructor(
+    readonly folder: string,
+    private readonly remover: ChildProcess,
+  ) {}
+
+  static start(): TestRun {
+    // Root's server runs as another user, and TMPDIR may be closed to that
+    const parent = isRoot ? '/tmp' : tmpdir();
+    removeCutRuns(parent);
+    const folder = mkdtempSync(join(parent, `order-lookup-run-${process.pid}-`));
+    if (isRoot) chmodSync(folder, 0o755);
+    // Apart, so that Ctrl-C does not reach it
+    const remover = spawn(process.execPath, [REMOVE_RUN, folder], {
+      detached: true,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    remover.unref();
+    (remover.stdin as Socket).unref();
+    return new TestRun(folder, remover);
+  }
+
+  async end(): Promise<void> {
+    this.remover.ref();
+    const ended = once(this.remover, 'exit');
+    this.remover.stdin?.end();
+    await ended;
+  }
+}
+
+/** Of runs that were killed together with the process that would have removed their folder. */
+function removeCutRuns(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const processId = Number(NAME.exec(name)?.groups?.['processId']);
+    const folder = join(parent, name);
+    if (processId > 0 && !isRunning(processId) && statSync(folder).uid === process.geteuid?.())
+      spawnSync(process.execPath, [REMOVE_RUN, folder], { stdio: 'ignore' });
+  }
+}
+
+function isRunning(processId: number): boolean {
+  try {
+    process.kill(processId, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
