@@ -1,6 +1,7 @@
 import { Column, Entity, PrimaryColumn, type ValueTransformer } from 'typeorm';
 
-// The tables that the service reads. It never writes to them.
+// The one definition of the tables in TypeScript: `tables.ts` reads names, keys, columns and orders from the decorators.
+// The service only reads the tables, `code_list` aside, which is for the commands.
 
 /**
  * A timestamptz as milliseconds since the epoch.
@@ -40,8 +41,14 @@ abstract class ValidityColumns implements Validity {
   validUntilMs: number;
 }
 
+/** The names of all lists. */
+@Entity('code_list', { orderBy: { name: 'ASC' } })
+export class CodeList {
+  @PrimaryColumn('text') name: string;
+}
+
 /** Which property of which area returns which list. */
-@Entity('area_property')
+@Entity('area_property', { orderBy: { area: 'ASC', position: 'ASC' } })
 export class AreaProperty {
   @PrimaryColumn('text') area: string;
   @PrimaryColumn('text') property: string;
@@ -50,14 +57,14 @@ export class AreaProperty {
 }
 
 /** One value of a list. The values are answered in the order of their positions. */
-@Entity('code_list_value')
+@Entity('code_list_value', { orderBy: { codeList: 'ASC', position: 'ASC' } })
 export class CodeListValue extends ValidityColumns {
   @PrimaryColumn('text', { name: 'code_list' }) codeList: string;
   @PrimaryColumn('text') value: string;
   @Column('int') position: number;
 }
 
-@Entity('communication_code')
+@Entity('communication_code', { orderBy: { codeType: 'ASC', code: 'ASC' } })
 export class CommunicationCode extends ValidityColumns {
   @PrimaryColumn('text', { name: 'code_type' }) codeType: string;
   @PrimaryColumn('text') code: string;
@@ -80,3 +87,5 @@ export class ApiKey {
   @Column('timestamptz', { name: 'revoked_at', transformer: momentOrNever })
   revokedAtMs: number;
 }
+
+export const ENTITIES = [CodeList, AreaProperty, CodeListValue, CommunicationCode, ApiKey];

@@ -1,7 +1,7 @@
 import { Client, type ClientConfig } from 'pg';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import type { ConnectionSettings } from './connection-settings.js';
-import { ApiKey, AreaProperty, CodeListValue, CommunicationCode } from './entities.js';
+import { ENTITIES } from './entities.js';
 
 /**
  * One for the keys, one for the codes, and one for the use of keys. With fewer a revoked key would wait for codes. With
@@ -78,7 +78,7 @@ interface PoolOptions extends PostgresDataSourceOptions {
 export function poolOptions(connectionSettings: ConnectionSettings): PoolOptions {
   return {
     type: 'postgres',
-    entities: [CodeListValue, AreaProperty, CommunicationCode, ApiKey],
+    entities: ENTITIES,
     manualInitialization: true,
     poolSize: SESSIONS,
     connectTimeoutMS: CONNECT_TIMEOUT_MS,

@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import * as tables from '../../database/tables.js';
 
 /**
  * A row as it stands in a file, in a table or in the record of changes, by column. Null and an empty text are the same.
@@ -20,22 +21,24 @@ export interface List extends Table {
   readonly order: string;
 }
 
-export const MOMENTS: readonly string[] = ['valid_from', 'valid_until'];
+const columnsOf = ({ columns }: tables.Table): string[] => columns.map(({ name }) => name);
+
+export const MOMENTS: readonly string[] = tables.COMMUNICATION_CODE.columns
+  .filter(({ type }) => type === 'timestamptz')
+  .map(({ name }) => name);
 
 export const COMMUNICATION_CODES: List = {
-  name: 'communication_code',
-  key: ['code_type', 'code'],
-  columns: ['code_type', 'code', 'description', ...MOMENTS],
-  fileColumns: ['code_type', 'code', 'description', ...MOMENTS],
-  order: 't.code_type collate "C", t.code collate "C"',
+  ...tables.COMMUNICATION_CODE,
+  columns: columnsOf(tables.COMMUNICATION_CODE),
+  fileColumns: columnsOf(tables.COMMUNICATION_CODE),
+  order: tables.COMMUNICATION_CODE.order.map((column) => `t.${column}`).join(', '),
 };
 
 /** A file has no positions: the order of its lines is the order of the values. */
 export const CODE_LISTS: List = {
-  name: 'code_list_value',
-  key: ['code_list', 'value'],
-  columns: ['code_list', 'value', 'position', ...MOMENTS],
-  fileColumns: ['code_list', 'value', ...MOMENTS],
+  ...tables.CODE_LIST_VALUE,
+  columns: columnsOf(tables.CODE_LIST_VALUE),
+  fileColumns: columnsOf(tables.CODE_LIST_VALUE).filter((column) => column !== 'position'),
   // First the lists of order-update, then those of order-capture-v2 alone, then those of no area
   order: `(
       select min(array[(p.area <> 'order-update')::int, p.position])

@@ -1,15 +1,9 @@
 import type { Client } from 'pg';
 import { columnOf } from '../../cli/transaction.js';
+import { TABLES } from '../../../database/tables.js';
 
 /** The columns by which a change says whose row it is. */
-const KEYS = {
-  code_list: ['name'],
-  code_list_value: ['code_list', 'value'],
-  area_property: ['area', 'property'],
-  communication_code: ['code_type', 'code'],
-  api_key: ['id'],
-};
-const KEYS_OF_TABLES = Object.entries(KEYS).map(([table, key]) => `('${table}', array['${key.join("', '")}'])`);
+const KEYS_OF_TABLES = TABLES.map(({ name, key }) => `('${name}', array['${key.join("', '")}'])`);
 
 /** Codes change by migrations, and keys by the key commands, which nothing but what a session says of itself tells. */
 export type Subject = 'codes' | 'keys';

@@ -1,0 +1,61 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { createDatabase } from '../../test/support/database.js';
+import { API_KEY, COMMUNICATION_CODE, TABLES, describeTable } from './tables.js';
+
+const database = await createDatabase();
+afterAll(() => database.drop());
+
+/** The columns of a table in PostgreSQL's catalogue, those of the key first. */
+const COLUMNS = `
+  select attribute.attname as name,
+    format_type(attribute.atttypid, attribute.atttypmod) as type,
+    coalesce(attribute.attnum = any(key.conkey), false) as "isKey",
+    attribute.attcollation = 'pg_catalog."C"'::regcollation as "isOrderedByCodePoint"
+  from pg_attribute attribute
+  left join pg_constraint key on key.conrelid = attribute.attrelid and key.contype = 'p'
+  where attribute.attrelid = $1::text::regclass and attribute.attnum > 0 and not attribute.attisdropped
+  order by array_position(key.conkey, attribute.attnum), attribute.attnum`;
+
+interface CatalogueColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly isKey: boolean;
+  readonly isOrderedByCodePoint: boolean;
+}
+
+const SHORT_TYPES: Record<string, string> = { 'timestamp with time zone': 'timestamptz', integer: 'int' };
+
+describe.each(TABLES)('$name', (table) => {
+  it('has the columns, types and key in the database that its entity says', async () => {
+    const found = await database.query<CatalogueColumn>(COLUMNS, [table.name]);
+    const known = found.filter(({ name }) => table !== API_KEY || name !== 'created_at'); // nobody reads it
+    expect(table.columns.map(({ name, type, isKey }) => ({ name, type, isKey }))).toEqual(
+      known.map(({ name, type, isKey }) => ({ name, type: SHORT_TYPES[type] ?? type, isKey })),
+    );
+  });
+
+  it('is ordered by code points, whatever the locale of the database is', async () => {
+    const found = await database.query<CatalogueColumn>(COLUMNS, [table.name]);
+    const ordering = found.filter(({ name, type }) => type === 'text' && table.order.includes(name));
+    expect(ordering.filter(({ isOrderedByCodePoint }) => !isOrderedByCodePoint)).toEqual([]);
+  });
+});
+
+it('a table is described with its key in order, inherited columns last', () => {
+  expect(COMMUNICATION_CODE).toEqual({
+    name: 'communication_code',
+    columns: [
+      { name: 'code_type', property: 'codeType', type: 'text', isKey: true },
+      { name: 'code', property: 'code', type: 'text', isKey: true },
+      { name: 'description', property: 'description', type: 'text', isKey: false },
+      { name: 'valid_from', property: 'validFromMs', type: 'timestamptz', isKey: false },
+      { name: 'valid_until', property: 'validUntilMs', type: 'timestamptz', isKey: false },
+    ],
+    key: ['code_type', 'code'],
+    order: ['code_type', 'code'],
+  });
+});
+
+it('a class without decorators is no table', () => {
+  expect(() => describeTable(class Other {})).toThrow("Other names no table: @Entity('…') is needed");
+});

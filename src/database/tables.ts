@@ -1,0 +1,69 @@
+// The tables as the decorators of their entities define them, also without a connection. Reading, CSV, plan and drift
+// take name, key, columns and order from here, so that a column more stands in its entity alone.
+import { getMetadataArgsStorage } from 'typeorm';
+import { ApiKey, AreaProperty, CodeList, CodeListValue, CommunicationCode } from './entities.js';
+
+export interface Column {
+  /** Of the column: `code_type`. */
+  readonly name: string;
+  /** Of the entity and of the answers: `codeType`. */
+  readonly property: string;
+  /** PostgreSQL's type, such as `text`, `int` or `timestamptz`. */
+  readonly type: string;
+  readonly isKey: boolean;
+}
+
+export interface Table {
+  readonly name: string;
+  /** Those of the primary key first, then the others of the entity, and those that it inherits last. */
+  readonly columns: readonly Column[];
+  /** The names of the columns of the primary key, in its order. */
+  readonly key: readonly string[];
+  /** The names of the columns by which the answers are ordered. They have the collation "C". */
+  readonly order: readonly string[];
+}
+
+type Entity = new () => object;
+
+export const CODE_LIST = describeTable(CodeList);
+export const CODE_LIST_VALUE = describeTable(CodeListValue);
+export const AREA_PROPERTY = describeTable(AreaProperty);
+export const COMMUNICATION_CODE = describeTable(CommunicationCode);
+export const API_KEY = describeTable(ApiKey);
+
+/** Each table comes behind those that it refers to. */
+export const TABLES: readonly Table[] = [CODE_LIST, CODE_LIST_VALUE, AREA_PROPERTY, COMMUNICATION_CODE, API_KEY];
+
+/** @throws Error if the class has no decorators of TypeORM */
+export function describeTable(entity: Entity): Table {
+  const storage = getMetadataArgsStorage();
+  const [table] = storage.filterTables(entity);
+  if (table?.name === undefined) throw new Error(`${entity.name} names no table: @Entity('…') is needed`);
+  const columns = findClasses(entity).flatMap((owner) => storage.filterColumns(owner).map(describeColumn));
+  const key = columns.filter(({ isKey }) => isKey);
+  const others = columns.filter(({ isKey }) => !isKey);
+  const order = Object.keys(table.orderBy ?? {}).map((property) => findColumn(columns, property).name);
+  return { name: table.name, columns: [...key, ...others], key: key.map(({ name }) => name), order };
+}
+
+type ColumnArguments = ReturnType<ReturnType<typeof getMetadataArgsStorage>['filterColumns']>[number];
+
+function describeColumn({
+  propertyName: property,
+  options: { name = property, type, primary },
+}: ColumnArguments): Column {
+  return { name, property, type: String(type), isKey: primary === true };
+}
+
+/** The class and those that it extends. */
+function findClasses(entity: Entity): Entity[] {
+  const parent: unknown = Object.getPrototypeOf(entity);
+  const hasParent = typeof parent === 'function' && parent !== Function.prototype;
+  return hasParent ? [entity, ...findClasses(parent as Entity)] : [entity];
+}
+
+function findColumn(columns: readonly Column[], property: string): Column {
+  const column = columns.find((each) => each.property === property);
+  if (!column) throw new Error(`no column has the property ${property}`);
+  return column;
+}
