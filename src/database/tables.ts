@@ -19,7 +19,7 @@ export interface Table {
   readonly columns: readonly Column[];
   /** The names of the columns of the primary key, in its order. */
   readonly key: readonly string[];
-  /** The names of the columns by which the answers are ordered. They have the collation "C". */
+  /** By what the answers are ordered, in SQL. Texts by code points, whatever collation a column has: `code collate "C"`. */
   readonly order: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export function describeTable(entity: Entity): Table {
   const columns = findClasses(entity).flatMap((owner) => storage.filterColumns(owner).map(describeColumn));
   const key = columns.filter(({ isKey }) => isKey);
   const others = columns.filter(({ isKey }) => !isKey);
-  const order = Object.keys(table.orderBy ?? {}).map((property) => findColumn(columns, property).name);
+  const order = Object.keys(table.orderBy ?? {}).map((property) => orderBy(findColumn(columns, property)));
   return { name: table.name, columns: [...key, ...others], key: key.map(({ name }) => name), order };
 }
 
@@ -60,6 +60,10 @@ function findClasses(entity: Entity): Entity[] {
   const parent: unknown = Object.getPrototypeOf(entity);
   const hasParent = typeof parent === 'function' && parent !== Function.prototype;
   return hasParent ? [entity, ...findClasses(parent as Entity)] : [entity];
+}
+
+function orderBy({ name, type }: Column): string {
+  return type === 'text' ? `${name} collate "C"` : name;
 }
 
 function findColumn(columns: readonly Column[], property: string): Column {

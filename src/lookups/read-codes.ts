@@ -1,9 +1,7 @@
-import type { EntityManager, ObjectLiteral, Repository } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { AreaProperty, CodeListValue, CommunicationCode } from '../database/entities.js';
-import { type CodeRows, UnservableRows, assertServable } from './code-rows.js';
-
-/** TypeORM makes the entities of a query in one turn of the event loop: about 15 ms for so many. */
-const PAGE_ROWS = 5_000;
+import { describeTable } from '../database/tables.js';
+import { type CodeRows, assertServable } from './code-rows.js';
 
 /** A snapshot that is older than a TRUNCATE would see the table empty: this is the first query of a transaction. */
 export const lockTables = (manager: EntityManager): Promise<unknown> =>
@@ -16,75 +14,30 @@ export const lockTables = (manager: EntityManager): Promise<unknown> =>
  * @throws UnservableRows if they cannot be served
  */
 export async function readCodes(manager: EntityManager): Promise<CodeRows> {
-  const areaProperties = manager.getRepository(AreaProperty);
-  const properties = await areaProperties.find({ order: { area: 'ASC', position: 'ASC' } });
-  const listValues = manager.getRepository(CodeListValue);
-  const values = await listValues.find({ order: { codeList: 'ASC', position: 'ASC' } });
-  const communicationCodes = manager.getRepository(CommunicationCode);
-  const records = await readRecords(communicationCodes);
-  await assertAllRead(areaProperties, properties);
-  await assertAllRead(listValues, values);
-  await assertAllRead(communicationCodes, records);
-  const rows = { properties, values, records };
+  const rows = {
+    properties: await readRows(manager, AreaProperty),
+    values: await readRows(manager, CodeListValue),
+    records: await readRows(manager, CommunicationCode),
+  };
   assertServable(rows);
   return rows;
 }
 
-async function readRecords(repository: Repository<CommunicationCode>): Promise<CommunicationCode[]> {
-  const records: CommunicationCode[] = [];
-  let page = await readPage(repository, undefined);
-  while (page.length > 0) {
-    records.push(...page);
-    page = await readPage(repository, page.at(-1));
+/**
+ * All rows of a table, in the order of its entity. Not by `find()`: where a primary key was dropped, it would make one
+ * entity of rows with the same key, and nobody would see that there are two.
+ */
+async function readRows<Row extends object>(manager: EntityManager, entity: new () => Row): Promise<Row[]> {
+  const { columns } = manager.dataSource.getMetadata(entity);
+  const query = manager.createQueryBuilder(entity, 'entry').select([]);
+  for (const { propertyName } of columns) query.addSelect(`entry.${propertyName}`, propertyName);
+  for (const column of describeTable(entity).order) query.addOrderBy(`entry.${column}`);
+  const rows = await query.getRawMany<Record<string, unknown>>();
+  const { driver } = manager.dataSource;
+  for (const row of rows) {
+    for (const column of columns) {
+      row[column.propertyName] = driver.prepareHydratedValue(row[column.propertyName], column);
+    }
   }
-  return records;
-}
-
-/** The records after `last`, in code-point order, whatever collation the columns have. */
-function readPage(
-  repository: Repository<CommunicationCode>,
-  last: CommunicationCode | undefined,
-): Promise<CommunicationCode[]> {
-  const query = repository
-    .createQueryBuilder('record')
-    .orderBy('record.code_type collate "C"')
-    .addOrderBy('record.code collate "C"')
-    .limit(PAGE_ROWS);
-  if (last) {
-    query.where('(record.codeType collate "C", record.code collate "C") > (:lastType, :lastCode)', {
-      lastType: last.codeType,
-      lastCode: last.code,
-    });
-  }
-  return query.getMany();
-}
-
-/** Of rows with the same key TypeORM makes one entity, and a page begins after all of them. */
-async function assertAllRead<Row extends ObjectLiteral>(
-  repository: Repository<Row>,
-  rows: readonly Row[],
-): Promise<void> {
-  const counted = await repository
-    .createQueryBuilder('entry')
-    .select('count(*)::int', 'count')
-    .getRawOne<{ count: number }>();
-  if (counted?.count === rows.length) return;
-  const { tableName } = repository.metadata;
-  const key = await keyThatIsTwice(repository);
-  throw new UnservableRows(`${tableName} holds the key (${key}) twice: its primary key is missing`);
-}
-
-/** Its columns as people read them: `'T', 'C'`. */
-async function keyThatIsTwice<Row extends ObjectLiteral>(repository: Repository<Row>): Promise<string> {
-  const { primaryColumns } = repository.metadata;
-  const columns = primaryColumns.map(({ propertyName }) => `entry.${propertyName}`);
-  const twice = await repository
-    .createQueryBuilder('entry')
-    .select(columns)
-    .groupBy(columns.join(', '))
-    .having('count(*) > 1')
-    .limit(1)
-    .getRawOne<Record<string, string>>();
-  const names = Object.values(twice ?? {});
-  return names.map((name) => `'${name}'`).join(', ');
+  return rows as Row[];
 }

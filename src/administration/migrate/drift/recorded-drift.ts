@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
-import { columnOf } from '../../cli/transaction.js';
 import { TABLES } from '../../../database/tables.js';
+import { columnOf } from '../../cli/transaction.js';
 
 /** The columns by which a change says whose row it is. */
 const KEYS_OF_TABLES = TABLES.map(({ name, key }) => `('${name}', array['${key.join("', '")}'])`);
