@@ -93,11 +93,6 @@ it('deploy/kubernetes names no user, since OpenShift sets its own: the image has
   expect(textOf('Dockerfile')).toMatch(/^USER \d+:\d+\n(.*\n)*CMD/m);
 });
 
-it('deploy/kubernetes alerts by the rules of deploy/prometheus', () => {
-  const { spec } = parse(read('monitoring/prometheus-rule.yaml')) as { spec: object };
-  expect(spec).toEqual(parse(read('../prometheus/alerts.yaml')));
-});
-
 it('deploy/kubernetes runs every container without privileges', () => {
   const capabilities = { drop: ['ALL'] };
   const container = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities };

@@ -1,16 +1,18 @@
 import { spawnSync } from 'node:child_process';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { blocksOf } from '../support/documentation.js';
 import { metricsOfService } from '../support/metrics.js';
-import { PROJECT, textOf } from '../support/program.js';
+import { PROJECT, shell, textOf } from '../support/program.js';
+import { testFolder } from '../support/test-folder.js';
 
-const read = (name: string): string => textOf(`deploy/prometheus/${name}`);
-
-const { groups } = parse(read('alerts.yaml')) as {
-  groups: { rules: { alert: string; expr: string }[] }[];
+const { spec } = parse(textOf('deploy/kubernetes/monitoring/prometheus-rule.yaml')) as {
+  spec: { groups: { rules: { alert: string; expr: string }[] }[] };
 };
-const rules = groups.flatMap((group) => group.rules);
+const rules = spec.groups.flatMap((group) => group.rules);
+const TESTS = 'alerts.test.yaml';
 const { panels } = JSON.parse(textOf('deploy/grafana/order-lookup-services.json')) as {
   panels: { title: string; targets?: { expr: string }[] }[];
 };
@@ -41,18 +43,22 @@ it.each(uses)('the alert or panel %s uses only metrics and labels that the servi
 });
 
 it('the alerts fire each in one test of promtool, and none where nothing is wrong', () => {
-  const [quiet, ...others] = read('alerts.test.yaml').split('  - name: ').slice(1);
+  const [quiet, ...others] = textOf(`test/deploy/${TESTS}`).split('  - name: ').slice(1);
   expect(quiet).not.toContain('alertname="');
   const fired = [...others.join('').matchAll(/alertname="(\w+)"/g)].map(([, name]) => name);
   expect(new Set(fired)).toEqual(new Set(rules.map(({ alert }) => alert)));
 });
 
+const folder = testFolder();
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 (hasPromtool || process.env['CI'] ? it : it.skip).each([
   { command: 'check', file: 'alerts.yaml' },
-  { command: 'test', file: 'alerts.test.yaml' },
-])('the alerts pass `promtool $command rules`, of the package prometheus', ({ command, file }) => {
-  const options = { cwd: join(PROJECT, 'deploy/prometheus'), encoding: 'utf8' } as const;
-  const outcome = spawnSync('promtool', [command, 'rules', file], options);
+  { command: 'test', file: TESTS },
+])('the file of rules that the page makes passes `promtool $command rules`, of the package prometheus', async (run) => {
+  const block = blocksOf('docs/operators.md').find(({ text }) => text.includes('prometheus-rule.yaml'));
+  const made = await shell(block?.text.replace('> ', `> ${folder}/`) ?? '', PROJECT, {});
+  expect(made).toEqual({ status: 0, stdout: '', stderr: '' });
+  copyFileSync(join(PROJECT, 'test/deploy', TESTS), join(folder, TESTS));
+  const outcome = spawnSync('promtool', [run.command, 'rules', run.file], { cwd: folder, encoding: 'utf8' });
   expect(outcome).toMatchObject({ status: 0 });
 });

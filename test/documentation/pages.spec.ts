@@ -78,10 +78,10 @@ describe('docs/at-night.md', () => {
   const page = textOf('docs/at-night.md');
 
   it('has a line for each alert, to which the alert links', () => {
-    const { groups } = parse(textOf('deploy/prometheus/alerts.yaml')) as {
-      groups: { rules: { alert: string; annotations: { runbook_url: string } }[] }[];
+    const { spec } = parse(textOf('deploy/kubernetes/monitoring/prometheus-rule.yaml')) as {
+      spec: { groups: { rules: { alert: string; annotations: { runbook_url: string } }[] }[] };
     };
-    const rules = groups.flatMap((group) => group.rules);
+    const rules = spec.groups.flatMap((group) => group.rules);
     expect(allOf(page, /^\| <a id="(\w+)"><\/a>`\1` \|/gm).toSorted()).toEqual(
       rules.map(({ alert }) => alert).toSorted(),
     );
