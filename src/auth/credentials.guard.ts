@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request, Response } from 'express';
-import { AccessTokensService } from './access-tokens/access-tokens.service.js';
+import { AccessTokensService, findToken } from './access-tokens.service.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import { Public } from './public.decorator.js';
 import { RateLimiter } from './rate-limiter.js';
@@ -32,9 +32,10 @@ export class CredentialsGuard implements CanActivate {
 
     const keyVerdict = this.apiKeys.verify(request.get('Api-Key'));
     if (keyVerdict.outcome !== 'accepted') {
-      // The 401 names both headers, so the token is judged by what can be seen without its signature
-      const visibleFault = this.accessTokens.visibleFault(authorization);
-      throw this.refusals.refuse(request, { key: keyVerdict, token: visibleFault });
+      // One 401 names both headers where both are missing. A token that was sent is judged beside a valid key only
+      const found = findToken(authorization);
+      const isTokenMissing = found.outcome === 'refused' && found.reason === 'missing';
+      throw this.refusals.refuse(request, { key: keyVerdict, token: isTokenMissing ? found : undefined });
     }
     // Log, metrics and rate limit name the owner of a valid key, whatever becomes of the token
     request.context.caller = keyVerdict.value;

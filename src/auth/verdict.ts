@@ -17,9 +17,9 @@ export type RefusalReason =
   // of an access token
   | 'scheme'
   | 'too-long'
+  | 'not-a-jwt'
   | 'algorithm'
   | 'critical'
-  | 'key-id'
   | 'type'
   | 'issuer'
   | 'audience'

@@ -19,8 +19,8 @@ export class HealthMetrics {
       labelNames: ['what', 'issuer'],
       collect: (gauge) => {
         if (apiKeys.polled.value) gauge.set({ what: 'keys' }, apiKeys.secondsUntilRefusal);
-        for (const { name: issuer, signingKeys } of issuers.all) {
-          gauge.set({ what: 'signing-keys', issuer }, signingKeys.secondsUntilRefusal);
+        for (const { name: issuer, secondsUntilRefusal } of issuers.all) {
+          gauge.set({ what: 'signing-keys', issuer }, secondsUntilRefusal);
         }
       },
     });

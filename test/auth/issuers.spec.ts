@@ -9,7 +9,6 @@ import { type Fault, Issuer, type SigningKey, signingKey, signingKeys } from '..
 import { Verifier } from '../support/verifier.js';
 
 const MINUTE_SECONDS = 60;
-const METADATA = '/.well-known/openid-configuration';
 
 let issuer: Issuer;
 /** Those that it has when a test begins. */
@@ -44,6 +43,11 @@ const statusOf = (token: string): Promise<number> => verifier.statusOf(token);
 const statusOfNew = async (key?: SigningKey): Promise<number> => statusOf(await issuer.token({ key }));
 const statusOfHeader = async (header: object): Promise<number> =>
   statusOf(await issuer.token({ header: { ...header } }));
+/** Why it is refused. */
+async function refusalOf(token: string): Promise<string | undefined> {
+  const verdict = await verifier.verify(token);
+  return verdict.outcome === 'refused' ? verdict.reason : undefined;
+}
 const withoutKeyId = ({ jwk }: SigningKey): JWK => ({ ...jwk, kid: undefined });
 
 /** Lets a second pass, and more while the token waits for a fetch. */
@@ -57,7 +61,7 @@ async function statusInTime(token: string): Promise<number> {
 
 /** A token that is signed as its header says, also where jose would not sign so. */
 function tokenSignedBy(
-  header: { readonly alg: string; readonly kid: string },
+  header: { readonly alg: string; readonly kid: unknown },
   signatureOf: (content: Buffer) => Buffer,
 ): string {
   const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
@@ -119,6 +123,7 @@ describe('a key set', () => {
       weak.jwk,
       strong.jwk,
       { ...(await exportJWK(secret.privateKey)), kid: 'secret' },
+      { kty: 'RSA', kid: 'broken', n: 'AA', e: 'AA' },
       ...[twice.jwk, twice.jwk, unmarked],
       ...issuer.published,
     ];
@@ -126,6 +131,8 @@ describe('a key set', () => {
     for (const key of [twice, issuer.signer]) expect(await statusOfNew(key)).toBe(200);
     expect(await statusOf(strong.token)).toBe(200);
     expect(await statusOf(weak.token)).toBe(401);
+    expect(await statusOfHeader({ kid: 'broken' })).toBe(401);
+    expect(await statusOfHeader({ kid: undefined })).toBe(200); // all of these keys fit, and the last one verifies
     expect(await statusOfNew(secret)).toBe(401);
     expect(await statusOfHeader({ kid: 'encryption' })).toBe(401);
     const shared = Buffer.from('AAAA', 'base64url');
@@ -149,35 +156,32 @@ describe('a key set', () => {
     expect(await verifier.pass(300)).toEqual([55, 110, 165, 220, 275]);
   });
 
-  it('is fetched by the timer when its interval has passed since a fetch that a token caused', async () => {
-    await verifier.pass(52);
-    expect(await statusOfHeader({ kid: 'x' })).toBe(401);
-    expect(await verifier.pass(60)).toEqual([55]);
-  });
-
-  it('that moved is found within ten minutes, although its old address still answers', async () => {
-    issuer.move();
-    await issuer.rotate('moved');
-    await verifier.pass(10 * MINUTE_SECONDS);
-    expect(await statusOfNew()).toBe(200);
-    expect(issuer.hits.get(METADATA)).toBe(2);
-  });
-
-  it('that moved is found within a minute where its old address does not answer', async () => {
-    issuer.move({ isOldLeft: false });
-    await issuer.rotate('moved');
+  it('that was published and withdrawn between two fetches of the timer: its tokens are refused, also remembered ones', async () => {
     await verifier.pass(MINUTE_SECONDS);
-    expect(await statusOfNew()).toBe(200);
+    const { published } = issuer;
+    const brief = await issuer.rotate('brief');
+    const token = await issuer.token({ key: brief });
+    expect(await statusOf(token)).toBe(200);
+    issuer.published = published;
+    await verifier.pass(MINUTE_SECONDS);
+    expect([await statusOf(token), await statusOfNew(brief)]).toEqual([401, 401]);
   });
+
+  it.each([{ isOldLeft: true }, { isOldLeft: false }])(
+    'that moved is found within a minute, whether its old address still answers: $isOldLeft',
+    async ({ isOldLeft }) => {
+      issuer.move({ isOldLeft });
+      await issuer.rotate('moved');
+      await verifier.pass(MINUTE_SECONDS);
+      expect(await statusOfNew()).toBe(200);
+    },
+  );
 
   it('is fetched from its former address while the metadata name another issuer', async () => {
     issuer.metadata = { issuer: other.url, jwks_uri: `${other.url}/jwks` };
-    await verifier.pass(10 * MINUTE_SECONDS);
-    expect(await verifier.pass(MINUTE_SECONDS)).not.toEqual([]);
     await issuer.rotate('new');
     await verifier.pass(MINUTE_SECONDS);
     expect(await statusOfNew()).toBe(200);
-    expect(verifier.issuer.signingKeys.state.name).toBe('current');
     expect(verifier.warnings.map(({ message }) => message)).toContain(
       `metadata of issuer ${issuer.url}: failed, retrying`,
     );
@@ -186,90 +190,64 @@ describe('a key set', () => {
 
 describe('a token that no key verifies', () => {
   it('is refused at once, without a fetch, where its key id is known', async () => {
+    await verifier.pass(5); // a fetch would be allowed
     const forged = [
       { key: stranger, header: { kid: issuer.signer.kid } },
-      { header: { kid: 'ec-1' } },
+      { header: { kid: 'ec-1' } }, // the key of this id is for another algorithm
       { key: issuer.keyOf('ES256'), header: { kid: 'rsa-1' } },
     ];
-    for (const parts of forged) expect(await statusOf(await issuer.token(parts))).toBe(401);
+    for (const parts of forged) expect(await refusalOf(await issuer.token(parts))).toBe('signature');
     expect(issuer.jwksHits).toBe(1);
   });
 
-  it.each(['../../etc/passwd', `' or 1=1 --`, 'x'.repeat(257), 'a b', 'é', '<b>', '__proto__;', '"'])(
-    'is refused at once, without a fetch, where no issuer has such a key id: %j',
-    async (kid) => {
-      expect(await statusOfHeader({ kid })).toBe(401);
+  it.each([{ kid: undefined }, { kid: 7 }, { kid: null }])(
+    'is refused at once, without a fetch, where it names no key: $kid',
+    async ({ kid }) => {
+      await verifier.pass(5);
+      expect(await statusOf(tokenSignedBy({ alg: 'RS256', kid }, () => Buffer.alloc(256)))).toBe(401);
       expect(issuer.jwksHits).toBe(1);
     },
   );
 
-  it.each(['jwk', 'x5c', 'x5u', 'jku'])(
-    'is refused at once, without a fetch, where it brings a key by the header %s',
-    async (name) => {
-      await verifier.pass(5);
-      expect(await statusOfHeader({ kid: 'x', [name]: `${other.url}/jwks` })).toBe(401);
-      expect(issuer.jwksHits).toBe(1);
-    },
-  );
-
-  it('causes a fetch where its header jku is the address of the key set, as SAP sends it', async () => {
-    await verifier.pass(5);
-    await issuer.rotate('new');
-    expect(await statusOfHeader({ jku: `${issuer.url}/jwks` })).toBe(200);
-  });
-
-  it.each(['did:web:issuer.example#k1', 'https://a.example/k/1?v=2', 'wU3ifI/FG+6e==', 'arn:aws:1'])(
-    'causes a fetch where its key id may be new, and is refused after it: %s',
-    async (kid) => {
-      await verifier.pass(5);
-      expect(await statusOfHeader({ kid })).toBe(401);
-      expect(issuer.jwksHits).toBe(2);
-    },
-  );
-
-  it('gets 503 until a fetch is allowed, 5 s after the last one', async () => {
+  it('is refused within 5 s of a fetch without another one, and after a fetch of its own', async () => {
     const statuses: number[] = [];
     const asked = await verifier.pass(12, async () => statuses.push(await statusOfHeader({ kid: 'x' })));
-    expect(statuses).toEqual([503, 503, 503, 503, 401, 503, 503, 503, 503, 401, 503, 503]);
+    expect(new Set(statuses)).toEqual(new Set([401]));
     expect(asked).toEqual([5, 10]);
   });
 
-  it('gets 503 where the fetch fails, which is not repeated for 5 s', async () => {
+  it('gets 503 where its fetch fails, which is not repeated for 5 s', async () => {
+    await verifier.pass(5);
     issuer.fault = 'status 500';
-    const statuses = new Set<number>();
-    const asked = await verifier.pass(12, async () => statuses.add(await statusOfHeader({ kid: 'x' })));
-    expect([...statuses]).toEqual([503]);
-    expect(asked).toEqual([5, 10]);
+    const verdict = { outcome: 'undecided', reason: 'signing-keys-not-fetched' };
+    const asked = await verifier.pass(12, async () => {
+      expect(await verifier.verify(await issuer.token({ header: { kid: 'x' } }))).toMatchObject(verdict);
+    });
+    expect(asked).toEqual([1, 6, 11]);
   });
 
-  it('gets 503 where a fetch was under way already: the issuer may have published its key since', async () => {
+  it('waits for a fetch that is under way, and tokens of known keys do not', async () => {
     issuer.fault = 'held';
     await verifier.pass(55);
-    await issuer.rotate('new');
-    const status = statusOfNew();
-    const known = await issuer.token({ key: issuer.keyOf('RS256') });
-    expect(await statusOf(known)).toBe(200);
-    issuer.fault = 'none';
-    issuer.release();
-    expect(await status).toBe(503);
-    await verifier.pass(5);
+    const unknown = statusOfHeader({ kid: 'x' });
     expect(await statusOfNew()).toBe(200);
+    issuer.release();
+    expect(await unknown).toBe(401);
+    expect(issuer.jwksHits).toBe(2);
   });
 
-  it('waits for a fetch 800 ms at most, and tokens of known keys do not wait', async () => {
+  it('waits 2 s at most', async () => {
     await verifier.pass(5);
     issuer.fault = 'slow';
     const unknown = statusOfHeader({ kid: 'x' });
     await verifier.until(() => issuer.isHoldingBack);
-    expect(await statusOfNew()).toBe(200);
-    jest.advanceTimersByTime(800);
+    jest.advanceTimersByTime(2_000);
     expect(await unknown).toBe(503);
-    await verifier.pass(2);
   });
 });
 
 describe('a rotation', () => {
-  it('without warning: the first token of the new key gets 200, one of the withdrawn key 401', async () => {
+  it('without warning: the first token of the new key gets 200 where no fetch was in the last 5 s', async () => {
     for (const kid of ['k1', 'k2', 'k3']) {
       await verifier.pass(MINUTE_SECONDS + 5);
       const former = issuer.signer;
@@ -280,23 +258,25 @@ describe('a rotation', () => {
     }
   });
 
-  it('without key ids: the first token of the new key gets 200', async () => {
+  it('without key ids: tokens of the new key get 200 once it was published for a minute', async () => {
     const keys = [await signingKey('ES256', 'a'), await signingKey('ES256', 'b')];
     issuer.published = keys.map(withoutKeyId);
     await verifier.pass(MINUTE_SECONDS);
     const header = { kid: undefined };
     for (const key of keys) expect(await statusOf(await issuer.token({ key, header }))).toBe(200);
-    await verifier.pass(5);
     const next = await signingKey('ES256', 'c');
     issuer.published = [next, ...keys].map(withoutKeyId);
-    expect(await statusOf(await issuer.token({ key: next, header }))).toBe(200);
+    const early = await issuer.token({ key: next, header });
+    expect(await refusalOf(early)).toBe('signature');
+    await verifier.pass(MINUTE_SECONDS);
+    expect(await statusOf(early)).toBe(200);
   });
 
   it.each([
     { forged: 'unknown key ids', headerOf: (index: number) => ({ kid: `forged-${index}` }) },
     { forged: 'no key id', headerOf: () => ({ kid: undefined }) },
   ])(
-    'beside a flood of forged tokens with $forged: 200 within 6 s, never 401; one fetch in 5 s at most',
+    'published 5 s before it signs, beside a flood of forged tokens with $forged: 200; one fetch in 5 s at most',
     async ({ headerOf }) => {
       let index = 0;
       const forge = async (): Promise<number> => {
@@ -306,28 +286,24 @@ describe('a rotation', () => {
       const flood = () => Promise.all([forge(), forge(), forge(), forge()]);
       const before = await verifier.pass(20, flood);
       await issuer.rotate('new');
+      const published = await verifier.pass(5, flood);
       const token = await issuer.token();
-      const statuses: number[] = [];
+      const statuses = new Set<number>();
       const after = await verifier.pass(120, async () => {
         const forged = flood();
-        statuses.push(await statusOf(token));
+        statuses.add(await statusOf(token));
         await forged;
       });
-      const first = statuses.indexOf(200);
-      expect(first).toBeGreaterThanOrEqual(0);
-      expect(first).toBeLessThan(6);
-      expect(statuses.slice(0, first)).not.toContain(401);
-      expect(new Set(statuses.slice(first))).toEqual(new Set([200]));
-      const asked = [...before, ...after.map((second) => second + 20)];
-      const pauses = asked.slice(1).map((second, at) => second - (asked[at] ?? 0));
-      expect(Math.min(...pauses)).toBeGreaterThanOrEqual(5);
-      expect(Math.max(...pauses)).toBeLessThanOrEqual(MINUTE_SECONDS);
+      expect([...statuses]).toEqual([200]);
+      const fetches = [...before, ...published, ...after].length;
+      expect(fetches).toBeLessThanOrEqual(145 / 5 + 145 / 55); // of tokens, and of the timer
     },
   );
 
   it.each<Fault>(['slow', 'status 500', 'down'])(
     'while the key set is %s: 503 until a fetch has succeeded, then 200; known keys stay',
     async (fault) => {
+      await verifier.pass(5);
       issuer.fault = fault;
       const known = await issuer.token();
       await issuer.rotate('new');
@@ -355,14 +331,16 @@ describe('an issuer', () => {
       issuer.published = [key.jwk];
       await verifier.pass(MINUTE_SECONDS);
       await verifier.pass(5);
-      expect(verifier.issuer.signingKeys.state.name).toBe('away');
+      expect(verifier.warnings.map(({ message }) => message)).toContain(`issuer ${issuer.url}: failed, retrying`);
       expect(await statusOf(known)).toBe(200);
       expect(await statusInTime(await issuer.token({ key }))).not.toBe(200);
     },
   );
 
   it.each([
-    { what: 'another issuer', members: { issuer: 'https://b' }, fault: 'names the issuer' },
+    { what: 'nothing', members: { issuer: undefined }, fault: 'names no issuer: it is no metadata document' },
+    { what: 'another issuer', members: { issuer: 'https://b' }, fault: 'names the issuer "https://b", not https://a' },
+    { what: 'it with a slash', members: { issuer: 'https://a/' }, fault: 'has to be the exact iss of its tokens' },
     { what: 'no key set', members: { jwks_uri: '' }, fault: 'has no jwks_uri' },
     { what: 'a list', members: { jwks_uri: ['https://a/jwks'] }, fault: 'has no jwks_uri' },
     {
@@ -384,6 +362,35 @@ describe('an issuer', () => {
     const { issuer: name = 'https://a', members, fault } = row;
     publish({ issuer: name, jwks_uri: `${name}/jwks`, ...members });
     await expect(discover(name, { OAUTH_ALLOW_HTTP: false })).rejects.toThrow(fault);
+  });
+
+  it('that is only a name is not asked for metadata', async () => {
+    const ask = jest.spyOn(globalThis, 'fetch');
+    const fault = 'accounts is no address with metadata: OAUTH_JWKS_URI has to hold its key set';
+    await expect(discover('accounts', { OAUTH_ALLOW_HTTP: false })).rejects.toThrow(fault);
+    expect(ask).not.toHaveBeenCalled();
+  });
+
+  it('whose metadata are those of RFC 8414 alone, below its path: they are read', async () => {
+    const metadata = { issuer: 'https://a/tenant', jwks_uri: 'https://a/keys' };
+    const addresses: unknown[] = [];
+    jest.spyOn(globalThis, 'fetch').mockImplementation(async (address) => {
+      addresses.push(address);
+      return addresses.length === 1 ? new Response('', { status: 404 }) : Response.json(metadata);
+    });
+    expect(await discover('https://a/tenant', { OAUTH_ALLOW_HTTP: false })).toMatchObject(metadata);
+    expect(addresses).toEqual([
+      'https://a/tenant/.well-known/openid-configuration',
+      'https://a/.well-known/oauth-authorization-server/tenant',
+    ]);
+  });
+
+  it('whose key set is configured may publish no metadata: nobody is warned', async () => {
+    const variables = { OAUTH_ISSUER: ['accounts'], OAUTH_JWKS_URI: [`${issuer.url}/jwks`] };
+    const configured = await new Verifier([issuer], variables).start();
+    expect(await configured.statusOf(await issuer.token({ claims: { iss: 'accounts' } }))).toBe(200);
+    expect(configured.warnings).toEqual([]);
+    configured.issuers.onApplicationShutdown();
   });
 
   it('whose metadata have members of other types: these are left out', async () => {

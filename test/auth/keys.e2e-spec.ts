@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
-import type { TokenParts } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
 import { letPass, liftLimitsOfIssuers } from '../support/local-clock.js';
 import { localWorld } from '../support/local-world.js';
@@ -149,37 +148,19 @@ describe('both credentials', () => {
 });
 
 describe('a token beside a wrong key', () => {
-  const seconds = Math.floor(Date.now() / 1000);
-  it.each<{ text: string } | { parts: TokenParts }>([
-    { parts: { claims: { padding: 'x'.repeat(9_200) } } },
-    { parts: { claims: { exp: seconds - 31 } } },
-    { parts: { claims: { nbf: seconds + 86_400 } } },
-    { parts: { claims: { iss: 'https://other' } } },
-    { parts: { claims: { aud: 'other' } } },
-    { parts: { claims: { typ: 'ID' } } },
-    { text: 'Bearer a.b' },
-    { text: 'Bearer a.b.c' },
-    { text: 'Basic dXNlcjpwYXNz' },
-  ])('is named for what can be seen: %j', async (row) => {
-    const sent = 'text' in row ? row.text : await world.issuer.token(row.parts);
-    for (const key of [undefined, 'wrong']) {
-      const reply = await ask({ 'Api-Key': key, Authorization: sent });
-      const { issues } = expectProblem(reply, 'invalid-credentials');
-      expect(issues?.map(({ field }) => field)).toEqual(['Api-Key', 'Authorization']);
-      expect(reply.headers.get('www-authenticate')?.includes('invalid_token')).toBe(!sent.startsWith('Basic'));
-    }
-  });
-
-  it.each([
+  it.each<{ name: string; token: () => string | Promise<string> }>([
     { name: 'whose signature is wrong', token: () => forged('rsa-1') },
     { name: 'whose key id is unknown', token: () => forged('unknown') },
+    { name: 'that has expired', token: () => world.issuer.token({ claims: { exp: 1 } }) },
+    { name: 'that is no token', token: () => 'Bearer a.b' },
+    { name: 'of another scheme', token: () => 'Basic dXNlcjpwYXNz' },
     { name: 'that is valid', token: () => world.token },
-  ])('is not spoken of: $name', async ({ token }) => {
+  ])('is not judged: $name', async ({ token }) => {
     for (const [slug, key] of [
       ['missing-credentials', undefined],
       ['invalid-credentials', 'wrong'],
     ] as const) {
-      const reply = await ask({ 'Api-Key': key, Authorization: token() });
+      const reply = await ask({ 'Api-Key': key, Authorization: await token() });
       expect(expectProblem(reply, slug).issues?.map(({ field }) => field)).toEqual(['Api-Key']);
       expect(reply.headers.get('www-authenticate')).toBe(CHALLENGES);
     }
@@ -208,13 +189,7 @@ describe('a token beside a wrong key', () => {
     const minutes = Math.ceil((performance.now() - begun) / 60_000); // the service itself asks once a minute
     expect(issuer.jwksHits - hits).toBeLessThanOrEqual(minutes);
     await issuer.rotate('real');
-    const found = new Set<number>();
-    await until(async () => {
-      const status = await statusOf({ Authorization: await issuer.token() });
-      found.add(status);
-      return status === 200;
-    });
-    expect(found).not.toContain(401); // 503 within 5 s of a fetch
+    await until(async () => (await statusOf({ Authorization: await issuer.token() })) === 200);
     over.abort();
     await Promise.all(flood);
     expect([...statuses]).toEqual([401]);

@@ -125,8 +125,9 @@ describe('an access token is refused', () => {
     ...header('alg', [7, ['RS256'], { toString: 1 }]),
     ...header('kid', ['../../etc/passwd', `' or 1=1 --`, 'x'.repeat(5_000), 7, ['rsa-1']]),
     ...header('kid', ['', null]),
-    ...header('crit', [[], ['urn:x']]),
+    ...header('crit', [[], ['urn:x'], ['b64']]),
     ...header('b64', [true, false]),
+    ...[true, false].map((b64) => ({ header: { b64, crit: ['b64'] } })),
     ...header('typ', ['id_token', 'logout+jwt', 'dpop+jwt', 'rt+jwt', 'JOSE', 'secevent+jwt', 7]),
     ...[{ kid: 'stranger' }, { kid: 'rsa-1' }, { kid: undefined }].flatMap((kid) => [
       { by: stranger, header: { ...kid, jku: address } },
@@ -167,6 +168,8 @@ describe('an access token is refused', () => {
     { name: 'that is no JSON', token: () => `${base64('not json')}.${base64('{}')}.x` },
     { name: 'whose header is a list', token: () => `${base64([])}.${base64('{}')}.x` },
     { name: 'with other characters', token: () => `${signed()}!` },
+    { name: 'with padding behind its signature', token: () => `${signed()}==` },
+    { name: 'that is opaque', token: () => 'ya29.a0AfB_byC-an-opaque-token-of-a-provider' },
     {
       name: 'of an issuer with a slash',
       token: () => signed({ claims: { iss: `${world.issuer.url}/` } }),
@@ -187,6 +190,8 @@ describe('an access token is refused', () => {
     })),
     { name: 'with the id of another key', token: () => signed({ header: { kid: 'ec-1' } }) },
     { name: 'of a stranger', token: () => signed({ by: stranger, header: { kid: 'rsa-1' } }) },
+    { name: 'of a stranger, under another key id', token: () => signed({ by: stranger }) },
+    { name: 'of a stranger, without a key id', token: () => signed({ by: stranger, header: { kid: undefined } }) },
     { name: 'with a cut signature', token: () => signed().slice(0, -8) },
     {
       name: 'with that of another token',
@@ -194,13 +199,6 @@ describe('an access token is refused', () => {
     },
   ])('$name', async ({ token }) => {
     await expectRefused(`Bearer ${token()}`);
-  });
-
-  it.each([
-    { name: 'under another key id', token: () => signed({ by: stranger }) },
-    { name: 'without a key id', token: () => signed({ by: stranger, header: { kid: undefined } }) },
-  ])('of a stranger, $name: 503, until the keys may be fetched again', async ({ token }) => {
-    expectProblem(await ask(`Bearer ${token()}`), 'cannot-verify-credentials');
   });
 
   it('keyed with our public key as a secret, in every encoding', async () => {
@@ -237,6 +235,8 @@ it('an issuer that is away at the start: nobody is refused, 503 until its keys a
   const reply = await world.get(PATHS.orderUpdate, { service });
   expectProblem(reply, 'cannot-verify-credentials');
   expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
+  const line = await service.waitForLog(({ statusCode }) => statusCode === 503);
+  expect(line).toMatchObject({ level: 'warn', credential: 'access_token', reason: 'no-signing-keys' });
   expect(await service.readiness()).toMatchObject({ status: 503 });
   expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
   const left = `order_lookup_seconds_until_refusal{what="signing-keys",issuer="${issuer.url}"}`;

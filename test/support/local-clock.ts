@@ -53,9 +53,9 @@ export function liftLimits(...lengthsMs: readonly number[]): void {
   replace(AbortSignal, { timeout });
 }
 
-/** From now on a request waits for the keys of an issuer, and a fetch for its answer, as long as it takes. */
+/** From now on a fetch from an issuer waits for its answer as long as it takes. */
 export function liftLimitsOfIssuers(): void {
-  liftLimits(800, 2_000);
+  liftLimits(2_000);
 }
 
 function replace(target: object, values: Record<string, unknown>): void {

@@ -1,7 +1,6 @@
 import { jest } from '@jest/globals';
-import { AccessTokensService } from '../../src/auth/access-tokens/access-tokens.service.js';
-import { FetchSchedule } from '../../src/auth/issuers/fetch-schedule.js';
-import type { Issuer as SigningIssuer } from '../../src/auth/issuers/issuer.js';
+import { AccessTokensService } from '../../src/auth/access-tokens.service.js';
+import { Issuer as SigningIssuer } from '../../src/auth/issuers/issuer.js';
 import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
 import type { Verdict } from '../../src/auth/verdict.js';
 import { Configuration } from '../../src/configuration/configuration.js';
@@ -13,8 +12,7 @@ import { AUDIENCE, type Issuer } from './issuer.js';
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Of which each fetch by the timer is a call. */
-type Refresh = (this: FetchSchedule) => Promise<void>;
-const prototype = FetchSchedule.prototype as unknown as { refresh: Refresh };
+type Start = (this: SigningIssuer) => Promise<void>;
 const running = new Set<Promise<void>>();
 
 /**
@@ -56,12 +54,12 @@ export class Verifier {
       setTimeout(() => controller.abort(new Error('the time is over')), 2_000);
       return controller.signal;
     });
-    const refresh = Object.getOwnPropertyDescriptor(prototype, 'refresh')?.value as Refresh;
-    jest.spyOn(prototype, 'refresh').mockImplementation(async function (this: FetchSchedule) {
-      const refreshing = refresh.call(this);
-      running.add(refreshing);
-      await refreshing;
-      running.delete(refreshing);
+    const start = Object.getOwnPropertyDescriptor(SigningIssuer.prototype, 'start')?.value as Start;
+    jest.spyOn(SigningIssuer.prototype, 'start').mockImplementation(async function (this: SigningIssuer) {
+      const starting = start.call(this);
+      running.add(starting);
+      await starting;
+      running.delete(starting);
     });
   }
 

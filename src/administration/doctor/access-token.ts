@@ -1,12 +1,7 @@
-import { hasScope } from '../../auth/access-tokens/scopes.js';
-import {
-  type DecodedToken,
-  MAX_TOKEN_BYTES,
-  decodeToken,
-  visibleFaultOf,
-} from '../../auth/access-tokens/token-faults.js';
-import type { KeySet } from '../../auth/issuers/key-set.js';
-import { ALGORITHMS, verifyToken } from '../../auth/issuers/verify-token.js';
+import { MAX_TOKEN_BYTES, type ReadToken, hasScope, readToken } from '../../auth/access-token.js';
+import { verifyToken } from '../../auth/access-tokens.service.js';
+import { ALGORITHMS, type SigningKeys } from '../../auth/issuers/issuer.js';
+import type { RefusalReason } from '../../auth/verdict.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { type Finding, fault, ok, warning } from './finding.js';
 import { fetchKeysOf } from './issuer.js';
@@ -17,9 +12,9 @@ export const ACCESS_TOKEN_REMEDY = 'Ask the issuer for an access token of OAUTH_
 /** By the reason of the refusal, where to ask for another token would not help, or not be enough. */
 const REMEDY_OF_REASON: Readonly<Record<string, string>> = {
   'too-long': 'Have the issuer put less into it, such as fewer groups.',
+  'not-a-jwt': 'Have the issuer give signed JWTs for OAUTH_AUDIENCE: docs/identity-providers.md says what to set.',
   algorithm: `Have the issuer sign access tokens by one of ${ALGORITHMS.join(', ')}.`,
   critical: 'Have the issuer leave crit and b64 out of the header.',
-  'key-id': 'Have the issuer name its key by a text (kid).',
   type: 'An access token has the typ at+jwt, JWT or none; where OAUTH_TOKEN_TYPE demands at+jwt, only that.',
   issuer: 'Ask an issuer of OAUTH_ISSUER for the token, or add its exact iss there.',
   client: 'If this client may call, add it to OAUTH_CLIENTS.',
@@ -41,48 +36,45 @@ const SHOWN_OF_CLAIMS = [
 const MAX_SHOWN_CHARACTERS = 500;
 
 export async function examineAccessToken(text: string, configuration: Configuration): Promise<Finding> {
-  const decoded = decodeToken(text);
-  if (!decoded.isDecoded) return fault(describeForm(text), REMEDY_OF_REASON[decoded.reason]);
-  const { token } = decoded;
-  const reason = visibleFaultOf(token, configuration);
-  if (reason !== undefined) {
-    const refusal = withMembers(`refused for the reason "${reason}"`, token);
-    return fault(refusal, REMEDY_OF_REASON[reason]);
-  }
-  const issuer = String(token.claims.iss);
-  const keySet = await keySetOf(issuer, configuration);
-  if (keySet !== undefined) {
-    const { OAUTH_AUDIENCE: audiences } = configuration;
-    const check = await verifyToken(text, keySet.select, { issuer, audiences });
-    if (check === 'signature') {
-      const refusal = withMembers('no key of its issuer verifies its signature', token);
-      return fault(refusal, SIGNATURE_REMEDY);
-    }
-    if (check === 'claims') return fault(withMembers('a claim has a wrong form', token));
-  }
+  const read = readToken(text);
+  if (read.outcome !== 'accepted') return fault(describeForm(text, read.reason), REMEDY_OF_REASON[read.reason]);
+  const token = read.value;
+  const issuer = configuration.OAUTH_ISSUER.find((name) => name === token.claims.iss);
+  if (issuer === undefined) return refusal('issuer', token);
+  const keys = await findKeys(issuer, configuration);
+  if (keys === undefined) return warning(NOT_CHECKED, NOT_CHECKED_REMEDY);
+  const verdict = await verifyToken(token, keys, issuer, configuration);
+  if (verdict.outcome !== 'accepted') return refusal(verdict.reason, token);
   const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
-  if (scope && !hasScope(token.claims, scope)) {
+  if (scope && !hasScope(verdict.value, scope)) {
     return fault(
       `it lacks the scope ${scope}: 403`,
       `Have the issuer grant ${scope} to this client, and ask for it with the token.`,
     );
   }
-  if (keySet === undefined) return warning(NOT_CHECKED, NOT_CHECKED_REMEDY);
-  const expiry = new Date(Number(token.claims.exp) * 1000);
+  const expiry = new Date(verdict.value.exp * 1000);
   return ok(`it passes until ${expiry.toISOString()}`);
 }
 
+function refusal(reason: RefusalReason, token: ReadToken): Finding {
+  if (reason === 'signature' || reason === 'unknown-key') {
+    return fault(withMembers('no key of its issuer verifies its signature', token), SIGNATURE_REMEDY);
+  }
+  return fault(withMembers(`refused for the reason "${reason}"`, token), REMEDY_OF_REASON[reason]);
+}
+
 /** Undefined where they cannot be fetched: the examination of the issuer says why. */
-async function keySetOf(issuer: string, configuration: Configuration): Promise<KeySet | undefined> {
+async function findKeys(issuer: string, configuration: Configuration): Promise<SigningKeys | undefined> {
   try {
-    const { keySet } = await fetchKeysOf(issuer, configuration);
-    return keySet;
+    const { keys } = await fetchKeysOf(issuer, configuration);
+    return keys;
   } catch {
     return undefined;
   }
 }
 
-function describeForm(text: string): string {
+function describeForm(text: string, reason: RefusalReason): string {
+  if (reason === 'critical') return 'its header has crit or b64';
   if (text.length > MAX_TOKEN_BYTES) {
     return `it has ${text.length} bytes; a token of at most ${MAX_TOKEN_BYTES} bytes is needed`;
   }
@@ -92,7 +84,7 @@ function describeForm(text: string): string {
 }
 
 /** The text is cut: an issuer may write a list of any length into a claim. */
-function withMembers(sentence: string, { header, claims }: DecodedToken): string {
+function withMembers(sentence: string, { header, claims }: ReadToken): string {
   const shown = { header: pick(header, SHOWN_OF_HEADER), claims: pick(claims, SHOWN_OF_CLAIMS) };
   return `${sentence}: it holds ${JSON.stringify(shown).slice(0, MAX_SHOWN_CHARACTERS)}`;
 }

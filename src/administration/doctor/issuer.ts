@@ -1,6 +1,6 @@
 import { discover } from '../../auth/issuers/discovery.js';
 import { fetchJson } from '../../auth/issuers/fetch-json.js';
-import { KeySet } from '../../auth/issuers/key-set.js';
+import { countSigningKeys, toSigningKeys } from '../../auth/issuers/issuer.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { type Finding, fault, ok } from './finding.js';
 
@@ -12,12 +12,12 @@ export const ISSUER_REMEDY =
 export async function fetchKeysOf(issuer: string, configuration: Configuration) {
   const index = configuration.OAUTH_ISSUER.indexOf(issuer);
   const address = configuration.OAUTH_JWKS_URI[index] || (await discover(issuer, configuration)).jwks_uri;
-  return { address, keySet: new KeySet(await fetchJson(address)) };
+  return { address, keys: toSigningKeys(await fetchJson(address)) };
 }
 
 export async function examineIssuer(issuer: string, configuration: Configuration): Promise<Finding> {
-  const { address, keySet } = await fetchKeysOf(issuer, configuration);
-  const { verifyingKeyCount } = keySet;
-  const text = `${issuer}: ${verifyingKeyCount} signing keys at ${address}`;
-  return verifyingKeyCount > 0 ? ok(text) : fault(text, 'It has to publish keys (RFC 7517).');
+  const { address, keys } = await fetchKeysOf(issuer, configuration);
+  const keyCount = countSigningKeys(keys.document);
+  const text = `${issuer}: ${keyCount} signing keys at ${address}`;
+  return keyCount > 0 ? ok(text) : fault(text, 'It has to publish keys (RFC 7517).');
 }

@@ -1,166 +1,215 @@
-import type { ProtectedHeaderParameters } from 'jose';
+import { isDeepStrictEqual } from 'node:util';
+import { type JSONWebKeySet, type JWK, type JWTVerifyGetKey, createLocalJWKSet } from 'jose';
 import { type CallerImpact, RepeatedFailure } from '../../telemetry/repeated-failure.js';
 import type { ServiceLogger } from '../../telemetry/service-logger.js';
-import type { IssuerMetadata } from './discovery.js';
+import { type IssuerMetadata, discover } from './discovery.js';
 import { fetchJson } from './fetch-json.js';
-import { FetchSchedule } from './fetch-schedule.js';
-import { KeySet } from './key-set.js';
-import { MetadataReader } from './metadata-reader.js';
-import { mayBeOfNewKey } from './new-key.js';
-import { SigningKeys } from './signing-keys.js';
-import { verifyToken } from './verify-token.js';
+
+/**
+ * Asymmetric algorithms only (RFC 8725 section 3.1). With a MAC the verifier could create signatures, and a public key
+ * could be used as the secret.
+ */
+export const ALGORITHMS: readonly string[] = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+];
+/** The types of public keys for these algorithms (RFC 7518 section 6.1, RFC 8037 section 2). */
+const PUBLIC_KEY_TYPES = ['RSA', 'EC', 'OKP'];
+
+/** Less than a minute, so that a withdrawn key is refused within a minute although the fetch itself takes time. */
+const REFRESH_INTERVAL_MS = 55_000;
+/** The least time from a fetch to one for an unknown key, and to the next one of an issuer that has given no keys yet. */
+const PAUSE_MS = 5_000;
+/** Keys that were fetched longer ago are not used, even if the issuer does not answer. */
+const MAX_AGE_SECONDS = 24 * 3_600;
 
 export interface IssuerSettings {
   /** The exact `iss` of its tokens. */
   readonly name: string;
-  /** A token has to be for one of these audiences. The list is empty if the audience does not matter. */
-  readonly audiences: readonly string[];
   /** The address of the key set, or undefined if the metadata of the issuer tell it. */
   readonly keySetAddress: string | undefined;
   readonly OAUTH_ALLOW_HTTP: boolean;
 }
 
-export type IssuerVerdict =
-  /** The token need not be verified again while the issuer has the same key set. */
-  | { readonly outcome: 'accepted'; readonly keySet: KeySet }
-  | { readonly outcome: 'refused'; readonly reason: TokenRefusal }
-  /** The token may be good: its caller has to try again. */
-  | { readonly outcome: 'undecided'; readonly reason: UndecidedReason };
-
-export type TokenRefusal = 'signature' | 'unknown-key' | 'claims';
-export type UndecidedReason = 'no-signing-keys' | 'signing-keys-not-fetched';
-
-const UNKNOWN_KEY: IssuerVerdict = { outcome: 'refused', reason: 'unknown-key' };
+/**
+ * The keys that an issuer published (RFC 7517 section 5). The object is never changed, only replaced when the issuer
+ * publishes others, so a token that it has verified need not be verified again while its issuer has the same.
+ */
+export interface SigningKeys {
+  readonly document: JSONWebKeySet;
+  /** jose's function that finds the key which fits the header of a token. */
+  readonly find: JWTVerifyGetKey;
+}
 
 /**
- * Verifies the tokens of one issuer. `SigningKeys` knows which keys count, `FetchSchedule` when they are fetched; this
- * class fetches them, and judges tokens with them.
+ * The signing keys of one issuer, fetched again and again, so that no token of a known key waits for it. While the
+ * issuer does not answer, the keys that it gave last are used for a day.
  *
  * Issuers share nothing: an outage or a flood of tokens of one issuer never touches those of another.
  */
 export class Issuer {
-  readonly signingKeys = new SigningKeys();
-  private readonly metadataReader: MetadataReader;
-  private readonly schedule: FetchSchedule;
+  private readMetadata: IssuerMetadata | undefined;
+  private metadataError: unknown;
+  private fetchedKeys: SigningKeys | undefined;
+  /** By the monotonic clock, when the fetch began: the issuer may have changed its keys since. */
+  private fetchedAtMs = -Infinity;
+  private runningFetch: Promise<void> | undefined;
+  private fetchEndedAtMs = -Infinity;
+  private timer: NodeJS.Timeout | undefined;
+  private isStopped = false;
   private readonly fetchFailure: RepeatedFailure;
-  private life: 'created' | 'started' | 'stopped' = 'created';
+  private readonly metadataFailure: RepeatedFailure;
 
   constructor(
     private readonly settings: IssuerSettings,
     private readonly logger: ServiceLogger,
   ) {
-    this.metadataReader = new MetadataReader({
-      issuer: settings.name,
-      areNeeded: settings.keySetAddress === undefined,
-      OAUTH_ALLOW_HTTP: settings.OAUTH_ALLOW_HTTP,
-      logger,
-    });
-    this.schedule = new FetchSchedule({
-      fetchKeys: () => this.fetchKeys(),
-      hasKeys: () => this.signingKeys.keySet !== undefined,
-    });
     this.fetchFailure = new RepeatedFailure(logger, `issuer ${settings.name}`);
+    this.metadataFailure = new RepeatedFailure(logger, `metadata of issuer ${settings.name}`);
   }
 
   get name(): string {
     return this.settings.name;
   }
 
-  /** Undefined until the metadata were read, and where the issuer publishes none. */
+  /** Undefined until they were read, and where the issuer publishes none. */
   get metadata(): IssuerMetadata | undefined {
-    return this.metadataReader.metadata;
+    return this.readMetadata;
   }
 
-  /** Fetches keys from now on until `stop`. A second call does nothing. */
+  /** The keys that verify tokens, or undefined if there are none yet or they are too old. Their list may be empty. */
+  get keys(): SigningKeys | undefined {
+    return this.secondsUntilTooOld > 0 ? this.fetchedKeys : undefined;
+  }
+
+  /** How many keys can verify a token now. If there are none, every token is refused. */
+  get keyCount(): number {
+    return this.keys ? countSigningKeys(this.keys.document) : 0;
+  }
+
+  /** Seconds since the keys were fetched; Infinity if they never were. */
+  get ageSeconds(): number {
+    return (performance.now() - this.fetchedAtMs) / 1000;
+  }
+
+  /** How long tokens can still be accepted if the issuer does not answer; 0 while none can be. */
+  get secondsUntilRefusal(): number {
+    return this.keyCount === 0 ? 0 : this.secondsUntilTooOld;
+  }
+
+  /** Fetches the keys now, and from then on again and again until `stop`. */
   async start(): Promise<void> {
-    if (this.life !== 'created') return;
-    this.life = 'started';
-    await this.schedule.start();
+    const reading = this.updateMetadata();
+    if (this.settings.keySetAddress === undefined) await reading; // they tell the address of the key set
+    await this.fetchKeys();
+    if (this.isStopped) return;
+    this.timer = setTimeout(() => void this.start(), this.keys ? REFRESH_INTERVAL_MS : PAUSE_MS).unref();
   }
 
-  /** No fetch begins from now on, and what a running one brings is dropped. */
+  /** The timer fetches no more. A fetch that is under way comes to its end. */
   stop(): void {
-    this.life = 'stopped';
-    this.schedule.stop();
+    this.isStopped = true;
+    clearTimeout(this.timer);
   }
 
-  /** Never throws. Only a token that may be signed with a newer key waits for a fetch. */
-  async verify(token: string, header: ProtectedHeaderParameters): Promise<IssuerVerdict> {
-    const { keySet } = this.signingKeys;
-    if (!keySet) return { outcome: 'undecided', reason: 'no-signing-keys' };
-    const verdict = await this.verifyWith(keySet, token, header.kid);
-    if (!isUnknownKey(verdict)) return verdict;
-    if (!mayBeOfNewKey(header, this.keySetAddress)) return verdict;
-
-    const isFetched = await this.schedule.fetchForToken();
-    const newKeySet = this.signingKeys.keySet;
-    if (newKeySet && newKeySet !== keySet) {
-      const newVerdict = await this.verifyWith(newKeySet, token, header.kid);
-      if (!isUnknownKey(newVerdict)) return newVerdict;
-    }
-    if (isFetched || this.signingKeys.isWithdrawn(header.kid)) return UNKNOWN_KEY;
-    return { outcome: 'undecided', reason: 'signing-keys-not-fetched' };
+  /**
+   * Fetches the keys for a token of an unknown key, if the last fetch was long enough ago.
+   * @returns the present keys, or undefined if the last fetch has failed: the issuer may have others
+   */
+  async findNewKeys(): Promise<SigningKeys | undefined> {
+    const isAllowed = performance.now() >= this.fetchEndedAtMs + PAUSE_MS;
+    if (this.runningFetch || isAllowed) await this.fetchKeys();
+    return this.fetchFailure.failuresInARow > 0 ? undefined : this.keys;
   }
 
-  private async verifyWith(keySet: KeySet, token: string, keyId: string | undefined): Promise<IssuerVerdict> {
-    const { name, audiences } = this.settings;
-    const check = await verifyToken(token, keySet.select, { issuer: name, audiences });
-    if (check === 'accepted') return { outcome: 'accepted', keySet };
-    if (check === 'claims') return { outcome: 'refused', reason: 'claims' };
-    const isHeld = keyId !== undefined && keySet.holds(keyId);
-    return isHeld ? { outcome: 'refused', reason: 'signature' } : UNKNOWN_KEY;
+  /** Joins the fetch that is under way, or begins one. */
+  private fetchKeys(): Promise<void> {
+    this.runningFetch ??= this.fetchOnce().finally(() => {
+      this.runningFetch = undefined; // in fetchOnce, which may end before it is assigned, it would stay for ever
+    });
+    return this.runningFetch;
   }
 
-  /** Whether it succeeded. Never throws: a failure is logged, and the former keys stay. */
-  private async fetchKeys(): Promise<boolean> {
-    const startedAtMonotonicMs = performance.now();
+  /** Never throws: a failure is logged, and the former keys stay. */
+  private async fetchOnce(): Promise<void> {
+    const beganAtMs = performance.now();
     try {
-      const keySet = await this.fetchKeySet();
-      if (this.life === 'stopped') return false;
-      this.keysFetched(keySet, startedAtMonotonicMs);
-      return true;
+      const address = this.settings.keySetAddress ?? this.readMetadata?.jwks_uri;
+      if (address === undefined) throw new Error('the address of its keys is not known', { cause: this.metadataError });
+      this.keysFetched(await fetchJson(address));
+      this.fetchedAtMs = beganAtMs;
+      this.fetchFailure.succeeded();
     } catch (error) {
-      if (this.life !== 'stopped') this.fetchFailed(error);
-      return false;
+      this.fetchFailure.failed(error, this.callerImpact);
     }
+    this.fetchEndedAtMs = performance.now();
   }
 
-  /** @throws Error if the issuer does not answer with a key set */
-  private async fetchKeySet(): Promise<KeySet> {
-    const reading = this.metadataReader.update();
-    if (this.settings.keySetAddress === undefined) await reading; // the metadata tell the address
-    const { keySetAddress, metadataReader } = this;
-    if (keySetAddress === undefined) {
-      throw new Error('the address of its keys is not known', { cause: metadataReader.error });
+  /**
+   * A key set that is equal to the former one does not replace it: all remembered tokens would have to be verified again.
+   * @throws JWKSInvalid if the document is no key set
+   */
+  private keysFetched(document: unknown): void {
+    const fetched = toSigningKeys(document);
+    if (isDeepStrictEqual(fetched.document, this.fetchedKeys?.document)) return;
+    this.fetchedKeys = fetched;
+    const keyIds = fetched.document.keys.map(({ kid }) => kid);
+    this.logger.log({ message: 'issuer: other signing keys', issuer: this.name, keyIds });
+  }
+
+  /**
+   * Never throws: what was read before stays. Where the metadata alone tell the address of the key set, and were never
+   * read, the fetch of the keys fails and logs the error as its cause.
+   */
+  private async updateMetadata(): Promise<void> {
+    const { name, keySetAddress } = this.settings;
+    try {
+      this.readMetadata = await discover(name, this.settings);
+      this.metadataFailure.succeeded();
+    } catch (error) {
+      this.metadataError = error;
+      if (this.readMetadata) this.metadataFailure.failed(error, { name: 'none' });
+      else if (keySetAddress !== undefined) {
+        this.logger.debug({
+          message: 'issuer: no metadata, so /docs and the contract lack its endpoints',
+          issuer: name,
+          error,
+        });
+      }
     }
-    return new KeySet(await fetchJson(keySetAddress));
-  }
-
-  private keysFetched(keySet: KeySet, startedAtMonotonicMs: number): void {
-    const areOthers = this.signingKeys.fetched(keySet, startedAtMonotonicMs);
-    this.fetchFailure.succeeded();
-    if (!areOthers) return;
-    const message = 'issuer: other signing keys';
-    this.logger.log({ message, issuer: this.name, keyIds: keySet.keyIds });
-  }
-
-  private fetchFailed(error: unknown): void {
-    this.signingKeys.fetchFailed();
-    this.metadataReader.keySetFailed(); // it may have moved
-    this.fetchFailure.failed(error, this.callerImpact);
   }
 
   private get callerImpact(): CallerImpact {
-    const { secondsUntilRefusal } = this.signingKeys;
+    const { secondsUntilRefusal } = this;
     if (secondsUntilRefusal === 0) return { name: 'refused' };
     return { name: 'refused-later', secondsLeft: secondsUntilRefusal };
   }
 
-  private get keySetAddress(): string | undefined {
-    return this.settings.keySetAddress ?? this.metadata?.jwks_uri;
+  private get secondsUntilTooOld(): number {
+    return Math.max(0, MAX_AGE_SECONDS - this.ageSeconds);
   }
 }
 
-function isUnknownKey(verdict: IssuerVerdict): boolean {
-  return verdict.outcome === 'refused' && verdict.reason === 'unknown-key';
+/** @throws JWKSInvalid if the document is no key set */
+export function toSigningKeys(document: unknown): SigningKeys {
+  const keySet = document as JSONWebKeySet;
+  return { document: keySet, find: createLocalJWKSet(keySet) }; // checks the form
+}
+
+/** How many keys of a set are meant for signatures that this service accepts. */
+export function countSigningKeys({ keys }: JSONWebKeySet): number {
+  return keys.filter(canVerify).length;
+}
+
+/** The members of a key come from elsewhere, in any form. */
+function canVerify(key: JWK): boolean {
+  const { kty, use, alg, key_ops: operations } = key as Record<string, unknown>;
+  const isForSignatures = use === undefined || use === 'sig';
+  const mayVerify = operations === undefined || includes(operations, 'verify');
+  const isOfAlgorithm = alg === undefined || includes(ALGORITHMS, alg);
+  return includes(PUBLIC_KEY_TYPES, kty) && isForSignatures && mayVerify && isOfAlgorithm;
+}
+
+function includes(list: unknown, member: unknown): boolean {
+  return Array.isArray(list) && list.includes(member);
 }

@@ -11,11 +11,10 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
   readonly all: readonly Issuer[];
 
   constructor(configuration: Configuration, logger: ServiceLogger, metrics: Metrics) {
-    const { OAUTH_ISSUER, OAUTH_AUDIENCE, OAUTH_JWKS_URI, OAUTH_ALLOW_HTTP } = configuration;
+    const { OAUTH_ISSUER, OAUTH_JWKS_URI, OAUTH_ALLOW_HTTP } = configuration;
     this.all = OAUTH_ISSUER.map((name, index) => {
       const keySetAddress = OAUTH_JWKS_URI[index] || undefined; // an empty entry means discovery
-      const settings = { name, audiences: OAUTH_AUDIENCE, keySetAddress, OAUTH_ALLOW_HTTP };
-      return new Issuer(settings, logger);
+      return new Issuer({ name, keySetAddress, OAUTH_ALLOW_HTTP }, logger);
     });
     this.addGauges(metrics);
   }
@@ -25,11 +24,11 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
   }
 
   /**
-   * Why no token can be judged now, or undefined. A key set without keys counts: its tokens are rejected, which is a
+   * Why no token can be judged now, or undefined. A key set without keys counts: its tokens are refused, which is a
    * judgement.
    */
   get unavailableReason(): string | undefined {
-    const canJudge = this.all.some(({ signingKeys }) => signingKeys.keySet !== undefined);
+    const canJudge = this.all.some(({ keys }) => keys !== undefined);
     return canJudge ? undefined : 'No signing keys of the issuer are available.';
   }
 
@@ -47,8 +46,9 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
       help: 'Seconds since the keys of an issuer were fetched',
       labelNames: ['issuer'],
       collect: (gauge) => {
-        for (const { name, signingKeys } of this.all)
-          if (signingKeys.state.name !== 'waiting') gauge.set({ issuer: name }, signingKeys.ageSeconds);
+        for (const { name, ageSeconds } of this.all) {
+          if (ageSeconds !== Infinity) gauge.set({ issuer: name }, ageSeconds);
+        }
       },
     });
     metrics.addGauge({
@@ -56,7 +56,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
       help: 'Keys of an issuer that can verify a token now',
       labelNames: ['issuer'],
       collect: (gauge) => {
-        for (const { name, signingKeys } of this.all) gauge.set({ issuer: name }, signingKeys.verifyingKeyCount);
+        for (const { name, keyCount } of this.all) gauge.set({ issuer: name }, keyCount);
       },
     });
   }
