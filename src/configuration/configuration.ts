@@ -1,7 +1,20 @@
-import { ArrayNotEmpty, ArrayUnique, IsBoolean, IsIn, Matches } from 'class-validator';
-import { databaseAddressFault } from './database-url.js';
+import { applyDecorators } from '@nestjs/common';
+import {
+  ArrayNotEmpty,
+  ArrayUnique,
+  IsBoolean,
+  IsIn,
+  Matches,
+  Max,
+  Min,
+  ValidateBy,
+  type ValidationOptions,
+} from 'class-validator';
 import { isIssuerAddress, isKeyAddress } from './key-address.js';
-import { Rule, WholeNumber, needed } from './rules.js';
+
+/** What is wrong with a value that a shell, Docker or systemd left in quotes, as the end of a sentence. */
+export const QUOTED = 'stands in two pairs of quotes, or in a file whose quotes count: remove those of the value';
+export const isQuoted = (text: string): boolean => /^(["']).*\1$/s.test(text);
 
 const HOST_FORM = /^[A-Za-z0-9.:_-]*$/;
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
@@ -31,9 +44,7 @@ export class Configuration {
   @Rule(isPublicAddress, needed('an address in ASCII such as https://orders.example.com, no slash at its end,'))
   PUBLIC_BASE_URL = '';
 
-  @Rule((_, all: Configuration) => databaseAddressFault(all) === undefined, {
-    message: ({ object }) => databaseAddressFault(object) ?? '',
-  })
+  // No rule: database-url.ts parses both, also for the commands
   DATABASE_URL = '';
   DATABASE_URL_FILE = '';
 
@@ -127,4 +138,33 @@ function areKeyAddresses(addresses: readonly string[], configuration: Configurat
   const { OAUTH_ISSUER: issuers } = configuration;
   if (addresses.length > 0 && addresses.length !== issuers.length) return false;
   return addresses.every((address) => address === '' || isKeyAddress(address, configuration));
+}
+
+/** The message of a rule: the variable, what was found, and what is needed. */
+function needed(what: string): ValidationOptions {
+  return {
+    message: ({ property, value }) => {
+      const text = String(value);
+      const found = text === '' ? 'not set' : `"${withoutSecrets(text)}"`;
+      return `${property} is ${found}: ${what} is needed`;
+    },
+  };
+}
+
+/** The parts of an address that may hold a password are the one before `@`, and a query or fragment. */
+function withoutSecrets(text: string): string {
+  const withoutUser = text.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1***@');
+  return withoutUser.replace(/([?#]).*$/s, '$1***');
+}
+
+/** A rule of our own, which may look at the other properties. */
+function Rule(holds: (value: never, all: never) => boolean, options: ValidationOptions): PropertyDecorator {
+  const validate = (value: never, context?: { object: object }) => holds(value, context?.object as never);
+  return ValidateBy({ name: 'rule', validator: { validate } }, options);
+}
+
+/** `min` to `max` inclusive. */
+function WholeNumber(min: number, max: number): PropertyDecorator {
+  const options = needed(`a whole number from ${min} to ${max}`);
+  return applyDecorators(Min(min, options), Max(max, options));
 }

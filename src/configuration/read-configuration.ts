@@ -1,6 +1,7 @@
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
-import { Configuration } from './configuration.js';
+import { Configuration, QUOTED, isQuoted } from './configuration.js';
+import { parseDatabaseAddress } from './database-url.js';
 import { StartError } from './start-error.js';
 
 /** Everything that is missing or wrong in the environment: one sentence for each variable, in their order. */
@@ -19,7 +20,12 @@ export const variableNames: readonly string[] = Object.keys(new Configuration())
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
   const configuration = plainToInstance(Configuration, variablesOf(environment));
-  const faults = [...faultsOf(configuration), ...unknownVariables(environment)];
+  const faults = [
+    ...databaseFaults(configuration),
+    ...quotedNames(environment).map((name) => `${name} ${QUOTED}`),
+    ...brokenRules(configuration, quotedNames(environment)),
+    ...unknownVariables(environment),
+  ];
   if (faults.length > 0) throw new ConfigurationError(faults);
   return Object.freeze(configuration);
 }
@@ -43,9 +49,25 @@ function convert(text: string, defaultValue: unknown): unknown {
   return text;
 }
 
-function faultsOf(configuration: Configuration): readonly string[] {
+function databaseFaults(configuration: Configuration): readonly string[] {
+  try {
+    parseDatabaseAddress(configuration);
+    return [];
+  } catch (error) {
+    return [(error as Error).message];
+  }
+}
+
+/** Variables whose value is in quotes. Those of OpenTelemetry are for its packages, and may not stop the start. */
+function quotedNames(environment: NodeJS.ProcessEnv): readonly string[] {
+  const ours = variableNames.filter((name) => !/^(OTEL_|DATABASE_URL)/.test(name));
+  return ours.filter((name) => isQuoted(environment[name] ?? ''));
+}
+
+function brokenRules(configuration: Configuration, quoted: readonly string[]): readonly string[] {
   const errors = validateSync(configuration, { stopAtFirstError: true });
-  return errors.flatMap(({ constraints }) => Object.values(constraints ?? {}));
+  const others = errors.filter(({ property }) => !quoted.includes(property));
+  return others.flatMap(({ constraints }) => Object.values(constraints ?? {}));
 }
 
 /** To ignore OAUTH_REQUIRED_SCOPES would let in more callers than were meant. */

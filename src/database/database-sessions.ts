@@ -3,7 +3,6 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import type { Pool } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import { ConnectionSettings } from './connection-settings.js';
 import { type Session, settingsFor } from './session.js';
 
 /**
@@ -30,10 +29,7 @@ export class DatabaseSessions implements OnApplicationShutdown {
   private initialization: Promise<void> | undefined;
   private isEnding = false;
 
-  constructor(
-    @InjectDataSource() private readonly dataSource: DataSource,
-    private readonly connectionSettings: ConnectionSettings,
-  ) {}
+  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
 
   /** Whether the database has answered since the start, and the service does not end. */
   get isUsable(): boolean {
@@ -46,7 +42,6 @@ export class DatabaseSessions implements OnApplicationShutdown {
    */
   async withSession<T>(use: (manager: EntityManager, session: Session) => Promise<T>): Promise<T> {
     if (this.isEnding) throw new Error('the service is shutting down');
-    if (!this.hasFreeSession) this.connectionSettings.refresh();
     await this.initialize();
     const runner = this.dataSource.createQueryRunner();
     const session: Session = await runner.connect();
@@ -68,13 +63,6 @@ export class DatabaseSessions implements OnApplicationShutdown {
     } catch {
       // The attempt failed, so there is nothing to close
     }
-  }
-
-  /** If there is none, the pool makes a connection next. */
-  private get hasFreeSession(): boolean {
-    if (!this.dataSource.isInitialized) return false;
-    const pool: Pool = (this.dataSource.driver as PostgresDriver).master;
-    return pool.idleCount > 0;
   }
 
   /** One attempt serves all who ask at the same time. */

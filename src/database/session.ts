@@ -1,6 +1,6 @@
 import { Client, type ClientConfig } from 'pg';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
-import type { ConnectionSettings } from './connection-settings.js';
+import type { ConnectionFields } from '../configuration/database-url.js';
 import { ENTITIES } from './entities.js';
 
 /**
@@ -16,10 +16,10 @@ const CONNECT_TIMEOUT_MS = 2_000;
 const QUERY_TIMEOUT_MS = 2_500;
 /** A session that nobody uses is closed. Those of polls are used all the time. */
 const IDLE_TIMEOUT_MS = 30_000;
-/** An older session ends when it is free. So another address, password or DNS entry counts within five minutes. */
+/** An older session ends when it is free. So another password or DNS entry counts within five minutes. */
 const MAX_LIFETIME_SECONDS = 290;
 /** How long a connection is silent until the kernel asks whether its other end is still there. */
-const KEEP_ALIVE_DELAY_MS = 5_000;
+export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 5_000 } as const;
 
 /**
  * What statements and results depend on, whatever role, database and connection string say. It holds for one
@@ -59,11 +59,13 @@ export function settingsFor(session: Session, limits: TransactionLimits): string
   return settings.join('; ');
 }
 
-/** What TypeORM hands to the pool of pg, which takes its own options and hands all of them to each session. */
+/** What the pool of pg takes beside TypeORM's options, and hands to each session. */
 interface ExtraOptions {
   readonly Client: typeof Session;
-  readonly connectionSettings: ConnectionSettings;
+  readonly options: string | undefined;
   readonly query_timeout: number;
+  readonly keepAlive: boolean;
+  readonly keepAliveInitialDelayMillis: number;
   readonly idleTimeoutMillis: number;
   readonly maxLifetimeSeconds: number;
 }
@@ -74,21 +76,25 @@ interface PoolOptions extends PostgresDataSourceOptions {
   readonly manualInitialization: true;
 }
 
-/** Options of TypeORM for PostgreSQL. */
-export function poolOptions(connectionSettings: ConnectionSettings): PoolOptions {
+/** Options of TypeORM for PostgreSQL, with fields and without `url`, beside which pg ignores a password function. */
+export function poolOptions(fields: ConnectionFields): PoolOptions {
+  const { user: username, options, application_name: applicationName, ...address } = fields;
   return {
+    ...address,
     type: 'postgres',
+    username,
+    applicationName: applicationName ?? 'order-lookup-services',
     entities: ENTITIES,
     manualInitialization: true,
     poolSize: SESSIONS,
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
-    applicationName: 'order-lookup-services',
     // A free session has ended. The pool makes another one, and the next poll says what is wrong
     poolErrorHandler: () => undefined,
     extra: {
       Client: Session,
-      connectionSettings,
+      options,
       query_timeout: QUERY_TIMEOUT_MS,
+      ...KEEP_ALIVE,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
       maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
     },
@@ -101,27 +107,13 @@ interface ParameterStatus {
   readonly parameterValue: string;
 }
 
-interface SessionOptions extends ClientConfig {
-  readonly connectionSettings: ConnectionSettings;
-}
-
-/**
- * A connection to PostgreSQL, by the settings of the moment at which the pool makes it. The connection string may hold
- * any parameter of pg, and counts. Two parameters do not: the limit of a query and keep-alive are ours, since without
- * them the service would not notice that the database is away.
- */
+/** A connection to PostgreSQL that knows the version of its server, and whose loss at any moment ends no process. */
 export class Session extends Client {
   /** The major version, as the server reports it when the session begins, also through a pooler. */
   serverVersion = 0;
 
-  constructor({ connectionSettings, ...options }: SessionOptions) {
-    super({
-      ...options,
-      ...connectionSettings.current,
-      query_timeout: options.query_timeout,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
-    });
+  constructor(options: ClientConfig) {
+    super(options);
     // Without a listener an error of a session that is in use would end the process. Its query fails as well
     this.on('error', () => undefined);
     this.connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {

@@ -3,7 +3,7 @@ import { Test } from '@nestjs/testing';
 import { DataSource } from 'typeorm';
 import { createDatabase } from '../../test/support/database.js';
 import { silentLogger } from '../../test/support/silent-logger.js';
-import { ConnectionSettings } from '../database/connection-settings.js';
+import { parseDatabaseAddress } from '../configuration/database-url.js';
 import { DatabaseClock } from '../database/database-clock.js';
 import { poolOptions } from '../database/session.js';
 import { PolledSnapshot } from '../snapshots/polled-snapshot.js';
@@ -15,8 +15,8 @@ import type { Codes } from './codes.js';
 import { CodesService } from './codes.service.js';
 
 const database = await createDatabase();
-const settings = new ConnectionSettings({ DATABASE_URL: database.urlOf('order_lookup_service') });
-const dataSource = new DataSource(poolOptions(settings));
+const fields = parseDatabaseAddress({ DATABASE_URL: database.urlOf('order_lookup_service') });
+const dataSource = new DataSource(poolOptions(fields));
 const polled = new PolledSnapshot<Codes>();
 let topic: Topic<Codes>;
 

@@ -12,7 +12,7 @@ import { processWorld } from '../support/test-world.js';
 const COVERED: Record<string, readonly string[]> = {
   'test/snapshots/cold-start.e2e-spec.ts': ['DATABASE_URL'],
   'test/administration/migrate/up.e2e-spec.ts': ['ORDER_LOOKUP_PERSON'],
-  'test/database/tls.e2e-spec.ts': ['DATABASE_URL_FILE'],
+  'test/database/password.e2e-spec.ts': ['DATABASE_URL_FILE'],
   'test/auth/settings.e2e-spec.ts': [
     'OAUTH_CLIENTS',
     'OAUTH_REQUIRED_SCOPE',

@@ -3,8 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
-import { type DatabaseAddress, connectionString } from '../../configuration/database-url.js';
-import { ConnectionSettings } from '../../database/connection-settings.js';
+import { type ConnectionFields, type DatabaseAddress, parseDatabaseAddress } from '../../configuration/database-url.js';
 import { DatabaseSessions } from '../../database/database-sessions.js';
 import { type Session, poolOptions } from '../../database/session.js';
 import { messageOf } from '../../telemetry/error-message.js';
@@ -72,12 +71,11 @@ export function withRollback<T>(work: Work<T>, address: DatabaseAddress = proces
 }
 
 async function inTransaction<T>({ begin, isCommitted, work, address }: TransactionOptions<T>): Promise<T> {
-  const url = checkedConnectionString(address);
-  const connectionSettings = new ConnectionSettings(address);
-  const source = createDataSource(connectionSettings);
-  const sessions = new DatabaseSessions(source, connectionSettings);
+  const fields = parseAddress(address);
+  const source = createDataSource(fields);
+  const sessions = new DatabaseSessions(source);
   try {
-    await untilReachable(url, () => sessions.withSession((_manager, session) => assertSupported(session)));
+    await untilReachable(fields, () => sessions.withSession((_manager, session) => assertSupported(session)));
     return await sessions.withSession(async (manager, session) => {
       let lost: unknown;
       session.once('error', (error) => {
@@ -103,14 +101,14 @@ async function inTransaction<T>({ begin, isCommitted, work, address }: Transacti
  * Connects, and tries again for ten seconds where nobody listens yet.
  * @throws CliError that names database, host and port, with a remedy
  */
-export async function untilReachable<T>(url: string, connect: () => Promise<T>): Promise<T> {
+export async function untilReachable<T>(fields: ConnectionFields, connect: () => Promise<T>): Promise<T> {
   const endAtMs = performance.now() + CONNECTION_LIMIT_MS;
   for (;;) {
     try {
       return await connect();
     } catch (error) {
       const isLate = performance.now() >= endAtMs;
-      if (isLate || !MAY_COME.test(codeOf(error))) throw unusableDatabase(url, error);
+      if (isLate || !MAY_COME.test(codeOf(error))) throw unusableDatabase(fields, error);
     }
     await pause(RETRY_INTERVAL_MS);
   }
@@ -131,17 +129,17 @@ async function commit(session: Session): Promise<void> {
 }
 
 /** @throws CliError that names the variable, and no part of the connection string */
-export function checkedConnectionString(address: DatabaseAddress): string {
+export function parseAddress(address: DatabaseAddress): ConnectionFields {
   try {
-    return connectionString(address);
+    return parseDatabaseAddress(address);
   } catch (error) {
     throw new CliError(messageOf(error));
   }
 }
 
-/** Names database, host and port, and nothing else of the connection string, which holds a password. */
-export function describeDatabase(url: string): string {
-  const { database, host, port } = new Client({ connectionString: url });
+/** Names database, host and port, also where a default of pg counts, and nothing else. */
+export function describeDatabase(fields: ConnectionFields): string {
+  const { database, host, port } = new Client(fields);
   return `the database ${database} at ${host}:${port}`;
 }
 
@@ -162,8 +160,8 @@ export async function assertSupported(session: Client): Promise<void> {
 }
 
 /** The error of a database with which no work could begin. */
-function unusableDatabase(url: string, error: unknown): CliError {
-  const subject = describeDatabase(url).replace('the', 'The');
+function unusableDatabase(fields: ConnectionFields, error: unknown): CliError {
+  const subject = describeDatabase(fields).replace('the', 'The');
   return new CliError(`${subject} cannot be used: ${messageOf(error)}. ${adviceAgainst(codeOf(error))}`);
 }
 
@@ -177,8 +175,8 @@ function adviceAgainst(code: string): string {
   return ADVICE[code] ?? 'Check DATABASE_URL and that the server runs.';
 }
 
-function createDataSource(connectionSettings: ConnectionSettings): DataSource {
-  const options = poolOptions(connectionSettings);
+function createDataSource(fields: ConnectionFields): DataSource {
+  const options = poolOptions(fields);
   return new DataSource({
     ...options,
     extra: {
@@ -186,7 +184,7 @@ function createDataSource(connectionSettings: ConnectionSettings): DataSource {
       connectionTimeoutMillis: CONNECTION_LIMIT_MS,
       query_timeout: 0, // the service's limit is for its short queries; a statement of a command may take minutes
     },
-    applicationName: APPLICATION,
+    applicationName: fields.application_name ?? APPLICATION,
   });
 }
 

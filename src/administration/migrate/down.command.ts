@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { isAgreed } from '../cli/ask.js';
 import { CliError, print } from '../cli/program.js';
-import { checkedConnectionString, describeDatabase } from '../cli/transaction.js';
+import { describeDatabase, parseAddress } from '../cli/transaction.js';
 import { type MigrationState, describeMissing } from './migration-state.js';
 import { describeEffects } from './plan/describe-plan.js';
 import { type Plan, planDown } from './plan/make-plan.js';
@@ -43,7 +43,7 @@ function lastOf(state: MigrationState, count: number): readonly string[] {
 }
 
 function showPlan(plan: Plan): void {
-  const database = describeDatabase(checkedConnectionString(process.env));
+  const database = describeDatabase(parseAddress(process.env));
   const title = `To undo in ${database}: ${plan.migrations.join(', ')}`;
   const lines = [title, ...describeEffects(plan, { isFull: false })];
   process.stdout.write(`${lines.join('\n')}\n\n`); // an empty line before the question or the outcome

@@ -1,13 +1,6 @@
-import type { DatabaseAddress } from '../../configuration/database-url.js';
-import { ConnectionSettings } from '../../database/connection-settings.js';
-import { Session } from '../../database/session.js';
-import {
-  APPLICATION,
-  CONNECTION_LIMIT_MS,
-  assertSupported,
-  checkedConnectionString,
-  untilReachable,
-} from '../cli/transaction.js';
+import type { ConnectionFields, DatabaseAddress } from '../../configuration/database-url.js';
+import { KEEP_ALIVE, Session } from '../../database/session.js';
+import { APPLICATION, CONNECTION_LIMIT_MS, assertSupported, parseAddress, untilReachable } from '../cli/transaction.js';
 import { SESSION_SETTINGS } from './migration-loader.js';
 
 /** Works with a session of its own, outside of a transaction. */
@@ -15,8 +8,8 @@ export async function withMigrationSession<T>(
   address: DatabaseAddress,
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
-  const url = checkedConnectionString(address);
-  const session = await untilReachable(url, () => openSession(address));
+  const fields = parseAddress(address);
+  const session = await untilReachable(fields, () => openSession(fields));
   try {
     return await work(session);
   } finally {
@@ -24,11 +17,12 @@ export async function withMigrationSession<T>(
   }
 }
 
-async function openSession(address: DatabaseAddress): Promise<Session> {
+async function openSession(fields: ConnectionFields): Promise<Session> {
   const session = new Session({
-    connectionSettings: new ConnectionSettings(address),
+    ...fields,
     application_name: APPLICATION,
     connectionTimeoutMillis: CONNECTION_LIMIT_MS,
+    ...KEEP_ALIVE,
   });
   try {
     await session.connect();

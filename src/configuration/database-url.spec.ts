@@ -1,0 +1,80 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { testFolder } from '../../test/support/test-folder.js';
+import { parseDatabaseAddress, transportWarning } from './database-url.js';
+
+const parse = (url: string) => parseDatabaseAddress({ DATABASE_URL: url });
+const VERIFIED = { rejectUnauthorized: true };
+
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+it('gives pg the fields that count, and no other parameter of the connection string', () => {
+  const url = 'postgres://reader:p%40ss@db.example:5433/orders?options=-csearch_path%3Dx&application_name=a&max=9';
+  expect(parse(url)).toEqual({
+    host: 'db.example',
+    port: 5433,
+    user: 'reader',
+    password: 'p@ss',
+    database: 'orders',
+    ssl: undefined,
+    options: '-csearch_path=x',
+    application_name: 'a',
+  });
+});
+
+it.each([
+  { query: 'sslmode=require' },
+  { query: 'sslmode=prefer' },
+  { query: 'sslmode=verify-full' },
+  { query: 'uselibpqcompat=true&sslmode=require' },
+  { query: 'application_name=a?b&sslmode=require' },
+])('verifies certificate and name, without a warning of pg: $query', ({ query }) => {
+  const emitWarning = jest.spyOn(process, 'emitWarning').mockReturnValue();
+  expect(parse(`postgres://db.example/orders?${query}`).ssl).toEqual(VERIFIED);
+  expect(emitWarning).not.toHaveBeenCalled();
+});
+
+describe('a password of DATABASE_URL_FILE', () => {
+  const file = join(testFolder(), 'database-url');
+  const write = (text: string) => writeFileSync(file, text);
+
+  /** The password that pg gets for its next connection. */
+  function reader(): () => unknown {
+    write('postgres://reader:first@db.example/orders\n');
+    const { password } = parseDatabaseAddress({ DATABASE_URL_FILE: file });
+    return password as () => unknown;
+  }
+
+  it('is read anew for each connection', () => {
+    const read = reader();
+    expect(read()).toBe('first');
+    write('postgres://reader:second@db.example/orders');
+    expect(read()).toBe('second');
+  });
+
+  it('stays the former one while the file cannot be read', () => {
+    const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+    const read = reader();
+    write('postgres://reader:p/ss@db.example/orders');
+    expect(read()).toBe('first');
+    expect(warn).toHaveBeenCalledWith({
+      message: 'the password of the database cannot be read anew',
+      reason: expect.stringMatching(/^DATABASE_URL_FILE is .* cannot be parsed: /),
+    });
+  });
+});
+
+it.each([
+  { url: 'postgres://db.example/orders', isWarned: true },
+  { url: 'postgres://db.example/orders?sslmode=disable', isWarned: false },
+  { url: 'postgres://db.example/orders?sslmode=require', isWarned: false },
+  { url: 'postgres://127.0.0.1/orders', isWarned: false },
+  { url: 'postgres:///orders?host=/run/postgresql', isWarned: false },
+])('says whether others can read what passes: $url', ({ url, isWarned }) => {
+  const warning = expect.stringMatching(/^the connection to the database at db\.example is not encrypted/);
+  expect(transportWarning({ DATABASE_URL: url })).toEqual(isWarned ? warning : undefined);
+});

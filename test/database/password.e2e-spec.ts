@@ -1,0 +1,50 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, it } from '@jest/globals';
+import { queryAt } from '../support/database.js';
+import { localWorld } from '../support/local-world.js';
+import { PATHS } from '../support/paths.js';
+import { testFolder } from '../support/test-folder.js';
+import { until } from '../support/until.js';
+
+const world = localWorld({ replicas: 0 });
+const file = join(testFolder(), 'database-url');
+/** Each test file has a database of its own, and all of them share the roles. */
+const role = (): string => `reader_of_${world.database.name}`;
+
+const setPassword = (password: string) => world.database.query(`alter role ${role()} password '${password}'`);
+function writeFile(password: string): void {
+  writeFileSync(file, Object.assign(new URL(world.database.url), { username: role(), password }).href);
+}
+const endSessions = () =>
+  world.database.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [role()]);
+
+/** Behind the end of the world, which ends the sessions of the role. */
+afterAll(() => queryAt(process.env['TEST_POSTGRES_URL'] ?? '', `drop role ${role()}`));
+
+it('a rotated password in DATABASE_URL_FILE counts at the next connection', async () => {
+  await world.database.query(`create role ${role()} login in role order_lookup_service`);
+  await setPassword('first');
+  writeFile('first');
+  const service = await world.replica({ DATABASE_URL: '', DATABASE_URL_FILE: file });
+  await setPassword('second');
+  writeFile('second');
+  await endSessions();
+  await world.database.addValue('Rotated');
+  await until(async () => {
+    const { text } = await world.get(PATHS.orderUpdate, { service });
+    return text.includes('Rotated');
+  });
+});
+
+it('a file that cannot be used is a warning, and the former password is tried', async () => {
+  const service = await world.replica({ DATABASE_URL: '', DATABASE_URL_FILE: file });
+  await setPassword('third');
+  writeFileSync(file, 'postgres://u:s3cr/et@db/x');
+  await endSessions();
+  await service.waitForLog(({ msg }) => msg === 'the password of the database cannot be read anew');
+  await service.waitForLog(({ reason }) => String(reason).includes('password authentication failed'));
+  expect(service.output).not.toMatch(/s3cr|et@db/);
+  writeFile('third');
+  await service.waitForLog(({ msg }) => msg === 'database (keys): works again');
+});
