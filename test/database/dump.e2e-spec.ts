@@ -83,24 +83,13 @@ describeWhereDumpable('a database that its owner dumped and restored', () => {
       others: 'an extension in a schema of its own',
       sql: 'create schema others; create extension hstore schema others',
     },
-    { others: 'a language', sql: 'create extension pltcl' },
-    { others: 'a comment on plpgsql', sql: `comment on extension plpgsql is 'changed'` },
     { others: 'a publication', sql: 'create publication everything for all tables' },
-    {
-      others: 'a foreign server',
-      sql: 'create extension postgres_fdw; create server s foreign data wrapper postgres_fdw',
-    },
-    { others: 'statistics', sql: 'create statistics wide on code_type, code from communication_code' },
-    { others: 'a grant to another role', sql: 'grant select on communication_code to pg_monitor' },
-    { others: 'default privileges', sql: 'alter default privileges grant select on tables to pg_monitor' },
     {
       others: 'an event trigger',
       sql: `create function watch() returns event_trigger language plpgsql as 'begin end';
         create event trigger watch on ddl_command_end execute function watch()`,
     },
     { others: 'a table in public', sql: 'create table theirs (id int)', option: ['--exclude-table=theirs'] },
-    { others: 'a table in a schema of theirs', sql: 'create schema others; create table others.theirs (id int)' },
-    { others: 'a view in public', sql: 'create view v as select 1' },
   ] as readonly Case[])(
     'is served as before, without a fault, where others have put in: $others',
     async ({ sql, option = [] }) => {
