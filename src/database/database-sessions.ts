@@ -3,6 +3,7 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import type { Pool } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { explainError } from './explain-error.js';
 import { type Session, settingsFor } from './session.js';
 
 /**
@@ -49,7 +50,7 @@ export class DatabaseSessions implements OnApplicationShutdown {
       return await use(runner.manager, session);
     } catch (error) {
       void session.end(); // closes the connection at once if an answer is awaited
-      throw error;
+      throw explainError(error);
     } finally {
       await runner.release();
     }

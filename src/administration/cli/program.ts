@@ -17,6 +17,7 @@ export class CliError extends Error {}
 interface ProgramOptions {
   /** As in `npm run NAME` and `dist/NAME.js`. */
   readonly name: string;
+  /** None where the program is one command. */
   readonly commands: readonly Command[];
   /** Said below the help. */
   readonly notes: string;
@@ -30,21 +31,14 @@ const REMEDIES: Readonly<Record<string, () => string>> = {
   42501: () => '. DATABASE_URL has to name a role that may, such as order_lookup_owner.',
 };
 
-/** A program of several commands. */
 export function createProgram({ name, commands, notes }: ProgramOptions): Command {
-  const program = prepare(new Command(), name, notes).helpCommand(false);
-  for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
-  return program;
-}
-
-/** A program that is one command. */
-export function prepare(program: Command, name: string, notes: string): Command {
-  const below = ['', notes, ...npmRule()].join('\n');
-  return program
-    .name(isThroughNpm() ? `npm run ${name} --` : `node dist/${name}.js`)
-    .addHelpText('after', below)
+  const program = new Command(isThroughNpm() ? `npm run ${name} --` : `node dist/${name}.js`)
+    .addHelpText('after', ['', notes, ...npmRule()].join('\n'))
+    .helpCommand(false)
     .configureOutput({ writeErr: () => undefined }) // `runProgram` prints errors
     .exitOverride();
+  for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
+  return program;
 }
 
 /** Runs what was typed. A failure is a sentence on standard error, and status 1. */

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import { QueryFailedError } from 'typeorm';
+import { explainError, findDatabaseError } from '../../database/explain-error.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { CliError } from './program.js';
 
@@ -9,13 +9,6 @@ import { CliError } from './program.js';
  */
 const CLOSES_SESSION = /^(08|57P|25P03|25P04)/;
 
-/** The settings that close a session, by SQLSTATE. */
-const LIMITS: Readonly<Record<string, string>> = {
-  '25P03': 'idle_in_transaction_session_timeout',
-  '25P04': 'transaction_timeout',
-  '57P05': 'idle_session_timeout',
-};
-
 /** PostgreSQL refused a statement: its transaction is rolled back, and the session goes on. */
 export function isRefusal(error: unknown): error is DatabaseError & { readonly code: string } {
   return error instanceof DatabaseError && error.code !== undefined && !hasEndedSession(error);
@@ -23,19 +16,7 @@ export function isRefusal(error: unknown): error is DatabaseError & { readonly c
 
 /** PostgreSQL closed the session, so nothing after this was answered. */
 export function hasEndedSession(error: unknown): boolean {
-  return CLOSES_SESSION.test(findCode(error));
-}
-
-/** What ended the connection, with the name of the limit where it was one. */
-export function describeSessionEnd(error: unknown): string {
-  const limit = LIMITS[findCode(error)];
-  return limit === undefined ? messageOf(error) : `${messageOf(error)} (${limit})`;
-}
-
-function findCode(error: unknown): string {
-  const reported: unknown = error instanceof QueryFailedError ? error.driverError : error;
-  if (!(reported instanceof DatabaseError)) return '';
-  return reported.code ?? '';
+  return CLOSES_SESSION.test(findDatabaseError(error)?.code ?? '');
 }
 
 /** The connection was lost in the middle of a transaction, and before its COMMIT. */
@@ -43,7 +24,7 @@ export class LostConnection extends CliError {
   readonly reason: string;
 
   constructor(error: unknown) {
-    const reason = describeSessionEnd(error);
+    const reason = messageOf(explainError(error));
     super(
       `The connection to the database was lost: ${reason}. Nothing was changed. ` +
         'Run the command again once the database answers.',

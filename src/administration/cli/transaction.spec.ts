@@ -1,5 +1,9 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createDatabase } from '../../../test/support/database.js';
+import { freePort } from '../../../test/support/postgres-server.js';
 import { columnOf, withReading, withRollback, withWriting } from './transaction.js';
 
 const database = await createDatabase();
@@ -56,4 +60,74 @@ it('names the encoding of a database that it cannot use, and the one that is nee
   } finally {
     await database.query(`drop database ${name} with (force)`);
   }
+});
+
+it('tries again where the first connections are refused, as those of a new pod', async () => {
+  const port = await freePort();
+  const { hostname, port: postgresPort } = new URL(database.url);
+  const node = createServer((pod) => {
+    const server = connect(Number(postgresPort), hostname);
+    pod.pipe(server).pipe(pod);
+  });
+  const url = Object.assign(new URL(database.url), { port, hostname: '127.0.0.1' }).href;
+  const reading = withReading((session) => columnOf(session, `select 'read'`), { DATABASE_URL: url });
+  await pause(400); // as long as a node takes to apply the policies to a new pod
+  node.listen(port, '127.0.0.1');
+  expect(await reading).toEqual(['read']);
+  node.close();
+});
+
+it('refuses at once what time does not mend', async () => {
+  const startedAtMs = performance.now();
+  const DATABASE_URL = database.url.replace('tests-only', 'wrong');
+  await expect(withReading(async () => undefined, { DATABASE_URL })).rejects.toThrow('Correct role and password');
+  expect(performance.now() - startedAtMs).toBeLessThan(5_000);
+});
+
+describe('limits that the database sets for its sessions', () => {
+  const limited = createDatabase();
+  afterAll(async () => (await limited).drop());
+
+  it.each([
+    { kind: 'a reading', transaction: withReading },
+    { kind: 'a writing', transaction: withWriting },
+  ])('end no transaction: $kind', async ({ transaction }) => {
+    const { name, query, url } = await limited;
+    const known = await query<{ name: string }>(`select name from pg_settings where name in
+      ('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')`);
+    for (const limit of known) await query(`alter database ${name} set ${limit.name} = '300ms'`);
+    const slow = transaction(
+      async (session) => {
+        await session.query('select pg_sleep(0.4)');
+        await pause(400);
+        return columnOf(session, `select 'whole'`);
+      },
+      { DATABASE_URL: url },
+    );
+    expect(await slow).toEqual(['whole']);
+  });
+});
+
+it('a session that a limit has closed names the limit', async () => {
+  const reading = withReading(async (session) => {
+    await session.query(`set local idle_in_transaction_session_timeout = '10ms'`);
+    await once(session, 'end');
+    await session.query('select');
+  }, address);
+  await expect(reading).rejects.toThrow(
+    /^The connection to the database was lost: .* \(idle_in_transaction_session_timeout\)\. Nothing was changed\./,
+  );
+});
+
+it('says that it is not known whether the change was made where COMMIT got no answer', async () => {
+  const writing = withWriting(async (session) => {
+    await session.query(
+      `create function pg_temp.end() returns trigger language plpgsql as
+         $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
+       create constraint trigger end_at_commit after insert on code_list
+         deferrable initially deferred for each row execute function pg_temp.end();
+       insert into code_list (name) values ('atCommit')`,
+    );
+  }, address);
+  await expect(writing).rejects.toThrow(/^COMMIT got no answer \(.*\): it is not known whether the change was made\. /);
 });

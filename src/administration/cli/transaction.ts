@@ -5,10 +5,11 @@ import { Client } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import { type ConnectionFields, type DatabaseAddress, parseDatabaseAddress } from '../../configuration/database-url.js';
 import { DatabaseSessions } from '../../database/database-sessions.js';
+import { explainError } from '../../database/explain-error.js';
 import { type Session, poolOptions } from '../../database/session.js';
 import { messageOf } from '../../telemetry/error-message.js';
 import { CliError } from './program.js';
-import { LostConnection, describeSessionEnd, hasEndedSession, isRefusal } from './session-end.js';
+import { LostConnection, hasEndedSession, isRefusal } from './session-end.js';
 import { beginReading, beginWriting } from './settings.js';
 
 /** For an answer of the server. A new pod's first connections may be refused until its node has applied the policies. */
@@ -120,7 +121,7 @@ async function commit(session: Session): Promise<void> {
   const answer = await session.query(query).catch((error: unknown) => {
     if (isRefusal(error)) throw error; // PostgreSQL has rolled back
     throw new CliError(
-      `COMMIT got no answer (${describeSessionEnd(error)}): it is not known whether the change was made. ` +
+      `COMMIT got no answer (${messageOf(explainError(error))}): it is not known whether the change was made. ` +
         'Look at the database before you repeat the command.',
     );
   });

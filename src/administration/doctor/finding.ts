@@ -8,9 +8,6 @@ export type Finding =
       readonly remedy?: string;
     };
 
-/** For what fails without a remedy of its own. */
-export const CORRECT_FIRST = 'Correct this first: others may follow from it.';
-
 export function ok(text: string): Finding {
   return { state: 'ok', text };
 }
@@ -21,9 +18,4 @@ export function warning(text: string, remedy?: string): Finding {
 
 export function fault(text: string, remedy?: string): Finding {
   return { state: 'fault', text, remedy };
-}
-
-/** Statements for psql, ready to paste. */
-export function asOwner(statements: readonly string[]): string {
-  return ['As the owner:', ...statements].join('\n');
 }

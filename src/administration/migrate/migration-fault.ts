@@ -1,6 +1,8 @@
 import type { DatabaseError } from 'pg';
+import { explainError } from '../../database/explain-error.js';
+import { messageOf } from '../../telemetry/error-message.js';
 import { CliError, commandLine } from '../cli/program.js';
-import { describeSessionEnd, isRefusal } from '../cli/session-end.js';
+import { isRefusal } from '../cli/session-end.js';
 import type { FileUnderWay } from './run-progress.js';
 
 /** Of the message, the detail and the hint. A detail may hold the whole row that was refused. */
@@ -31,7 +33,7 @@ export class InterruptedFile extends CliError {
   readonly reason: string;
 
   constructor(name: string, error: unknown) {
-    const [message] = describeSessionEnd(error).split('\n'); // node-pg-migrate adds a stack to some errors
+    const [message] = messageOf(explainError(error)).split('\n'); // node-pg-migrate adds a stack to some errors
     const reason = `${name}.sql: ${message}`;
     super(`${reason}. Look at what is applied: ${commandLine('migrate', 'status')}`);
     this.reason = reason;

@@ -1,0 +1,270 @@
+// Checks what the service needs, says what to do about each fault, and whether calls are answered. It changes nothing.
+import type { Client } from 'pg';
+import type { EntityManager } from 'typeorm';
+import type { Configuration } from '../configuration/configuration.js';
+import { transportWarning } from '../configuration/database-url.js';
+import { readConfiguration } from '../configuration/read-configuration.js';
+import { readCodes } from '../lookups/read-codes.js';
+import { messageOf } from '../telemetry/error-message.js';
+import { commandLine, print } from './cli/program.js';
+import { columnOf, withReading } from './cli/transaction.js';
+import { KEY_STATE } from './keys.js';
+import { describeMissing, readState } from './migrate/migration-state.js';
+import { ACCESS_TOKEN_REMEDY, examineAccessToken } from './doctor/access-token.js';
+import { API_KEY_REMEDY, examineApiKey } from './doctor/api-key.js';
+import { type Finding as CheckResult, fault, ok, warning } from './doctor/finding.js';
+import { type GivenCredentials, readGivenCredentials } from './doctor/given-credentials.js';
+import { ISSUER_REMEDY, examineIssuer } from './doctor/issuer.js';
+
+interface Check {
+  readonly subject: string;
+  /** The subjects of checks further up that have to be passed: otherwise there is nothing to look at here. */
+  readonly needs: readonly string[];
+  /** `all`: a fault keeps every call from its answer. `credential`: it refuses the calls with this one. */
+  readonly concerns?: 'all' | 'credential';
+  /** An error that it throws is a fault, against which this helps. */
+  readonly remedy?: string;
+  readonly run: () => Promise<CheckResult>;
+}
+
+interface CheckedSubject extends Check {
+  readonly result: CheckResult;
+}
+
+const CORRECT_FIRST = 'Correct this first: others may follow from it.';
+const ROLE_REMEDY = 'Use the role order_lookup_service, or as the owner: grant usage on schema public to ROLE;';
+/** In an order in which no fault hides behind one that follows from it. Each reads in a transaction of its own. */
+const CHECKS: readonly Check[] = [
+  { subject: 'configuration', needs: [], concerns: 'all', run: checkConfiguration },
+  { subject: 'database', needs: [], concerns: 'all', run: () => withReading(checkDatabase) },
+  { subject: 'row security', needs: ['database'], concerns: 'all', run: () => withReading(checkRowSecurity) },
+  { subject: 'migrations', needs: ['row security'], run: () => withReading(checkMigrations) },
+  { subject: 'role', needs: ['database'], concerns: 'all', remedy: ROLE_REMEDY, run: () => withReading(checkRole) },
+  { subject: 'content', needs: ['row security'], concerns: 'all', run: () => withReading(checkContent) },
+  { subject: 'triggers', needs: ['migrations'], run: () => withReading(checkTriggers) },
+];
+
+/** Prints what each check found. Status 2 where there is a fault. */
+export async function runDoctor(): Promise<void> {
+  const given = await readGivenCredentials();
+  const checked: CheckedSubject[] = [];
+  for (const check of [...CHECKS, ...listKeyChecks(given)]) await runCheck(check, checked);
+  if (isPassed('configuration', checked)) {
+    const configuration = readConfiguration(process.env);
+    for (const check of listIssuerChecks(configuration, given)) await runCheck(check, checked);
+  }
+  print(describe(checked));
+  process.exitCode = checked.some(({ result }) => result.state === 'fault') ? 2 : 0;
+}
+
+async function runCheck(check: Check, checked: CheckedSubject[]): Promise<void> {
+  if (!check.needs.every((subject) => isPassed(subject, checked))) return;
+  try {
+    checked.push({ ...check, result: await check.run() });
+  } catch (error) {
+    const inOneLine = messageOf(error).replaceAll(/\n[ -]*/g, ' ');
+    checked.push({ ...check, result: fault(inOneLine, check.remedy ?? CORRECT_FIRST) });
+  }
+}
+
+function isPassed(subject: string, checked: readonly CheckedSubject[]): boolean {
+  return checked.some((one) => one.subject === subject && one.result.state !== 'fault');
+}
+
+function listKeyChecks({ keys }: GivenCredentials): Check[] {
+  return keys.map((key) => ({
+    subject: 'API key',
+    needs: ['role', 'row security'],
+    concerns: 'credential',
+    remedy: API_KEY_REMEDY,
+    run: () => withReading((session) => examineApiKey(session, key)),
+  }));
+}
+
+function listIssuerChecks(configuration: Configuration, { tokens }: GivenCredentials): Check[] {
+  const ofIssuers = configuration.OAUTH_ISSUER.map((issuer): Check => ({
+    subject: 'issuer',
+    needs: [],
+    concerns: 'all',
+    remedy: ISSUER_REMEDY,
+    run: () => examineIssuer(issuer, configuration),
+  }));
+  const ofTokens = tokens.map((token): Check => ({
+    subject: 'access token',
+    needs: [],
+    concerns: 'credential',
+    remedy: ACCESS_TOKEN_REMEDY,
+    run: () => examineAccessToken(token, configuration),
+  }));
+  return [...ofIssuers, ...ofTokens];
+}
+
+const STATE_WIDTH = 7;
+const SUBJECT_WIDTH = 13;
+/** Of the arrow below the text. */
+const REMEDY_INDENT = STATE_WIDTH + SUBJECT_WIDTH + 4;
+
+function describe(checked: readonly CheckedSubject[]): string {
+  const lines: string[] = [];
+  for (const { subject, result, remedy } of checked) {
+    lines.push(`${result.state.padEnd(STATE_WIDTH)}  ${subject.padEnd(SUBJECT_WIDTH)}  ${result.text}`);
+    if (result.state !== 'ok') lines.push(`${' '.repeat(REMEDY_INDENT)}→ ${result.remedy ?? remedy ?? CORRECT_FIRST}`);
+  }
+  const causes = listFaulty(checked, 'all');
+  const refused = listFaulty(checked, 'credential');
+  const answered = causes === '' ? 'Calls are answered.' : `Calls are not answered. Correct ${causes}.`;
+  lines.push('', refused === '' ? answered : `${answered} Refused: ${refused}.`);
+  return lines.join('\n');
+}
+
+function listFaulty(checked: readonly CheckedSubject[], concerns: Check['concerns']): string {
+  const faulty = checked.filter((one) => one.result.state === 'fault' && one.concerns === concerns);
+  return [...new Set(faulty.map(({ subject }) => subject))].join(', ');
+}
+
+/** @throws StartError with everything that is missing or wrong */
+async function checkConfiguration(): Promise<CheckResult> {
+  const ofTransport = transportWarning(readConfiguration(process.env));
+  return ofTransport === undefined ? ok('complete') : warning('complete', ofTransport);
+}
+
+const SERVER = `select format('PostgreSQL %s, database %s, role %s',
+  current_setting('server_version'), current_database(), current_user)`;
+
+/** That it can be reached has been found before: otherwise there is no session. */
+async function checkDatabase(session: Client): Promise<CheckResult> {
+  const [text = ''] = await columnOf(session, SERVER);
+  return ok(text);
+}
+
+/**
+ * The tables that the service reads. One that it comes to read has to be added here, with the grant in its migration:
+ * otherwise the doctor finds nothing where the service may not read it.
+ */
+const READ_TABLES = ['revision', 'area_property', 'code_list_value', 'communication_code', 'api_key'];
+
+/** Where the owner asks, policies do not hold for the owner but for the service. */
+const ROW_SECURITY = `
+  select relname from pg_class
+  where relnamespace = 'public'::regnamespace and relname = any ($1) and relrowsecurity
+    and (row_security_active(oid) or pg_has_role(relowner, 'usage'))
+  order by relname`;
+
+/** Nothing of ours switches it on: an event trigger of others may, for each new table. */
+async function checkRowSecurity(session: Client): Promise<CheckResult> {
+  const tables = await columnOf(session, ROW_SECURITY, [[...READ_TABLES, 'pgmigrations']]);
+  if (tables.length === 0) return ok('off, as the service needs it');
+  const statements = tables.map((table) => `alter table public.${table} disable row level security;`);
+  const text = `row level security hides the rows of ${tables.join(', ')}`;
+  return fault(text, forOwner(statements));
+}
+
+async function checkMigrations(session: Client): Promise<CheckResult> {
+  const state = await readState(session);
+  const { pending, missing } = state;
+  if (pending.length > 0) {
+    return fault(`pending: ${pending.join(', ')}`, `As the owner: ${commandLine('migrate', 'up')}`);
+  }
+  if (missing.length > 0) return warning(describeMissing(state).join(' '), 'Nothing, if a newer release applied it.');
+  return ok('all applied');
+}
+
+/** The privileges of a table that is not there are null. */
+const RIGHTS = `
+  select
+    current_user as role,
+    coalesce(array_agg(name) filter (where may_read is null), '{}') as missing,
+    coalesce(array_agg(name) filter (where not may_read), '{}') as unread,
+    coalesce(bool_or(may_write), false) as "canWrite"
+  from unnest($1::text[]) as name
+  cross join lateral (select to_regclass('public.' || name) as id) as found
+  cross join lateral (
+    select
+      has_table_privilege(id, 'select') as may_read,
+      has_table_privilege(id, 'insert, update, delete, truncate') as may_write
+  ) as privileges`;
+
+interface Rights {
+  readonly role: string;
+  readonly missing: readonly string[];
+  readonly unread: readonly string[];
+  readonly canWrite: boolean;
+}
+
+/** @throws DatabaseError where the role may not even use the schema */
+async function checkRole(session: Client): Promise<CheckResult> {
+  const { rows } = await session.query<Rights>(RIGHTS, [READ_TABLES]);
+  const [rights] = rows;
+  if (!rights) throw new Error('PostgreSQL does not tell what the role may');
+  const { role, missing, unread, canWrite } = rights;
+  if (missing.length > 0) {
+    const remedy = `It is no matter of the role. As the owner: ${commandLine('migrate', 'up')}`;
+    return fault(`there is nothing to read yet: ${missing.join(', ')} is missing`, remedy);
+  }
+  if (unread.length > 0) {
+    const tables = unread.map((name) => `public.${name}`).join(', ');
+    return fault(`${role} may not read ${unread.join(', ')}`, `As the owner: grant select on ${tables} to ${role};`);
+  }
+  const text = `${role} may read all that the service needs`;
+  return canWrite ? warning(`${text}, and may write too`, 'Right for migrations alone.') : ok(text);
+}
+
+const KEYS_IN_FORCE = `select count(*)::int from public.api_key where ${KEY_STATE} in ('in force', 'rotated')`;
+
+/** @throws UnservableRows if the service would refuse the codes */
+async function checkContent(session: Client, manager: EntityManager): Promise<CheckResult> {
+  const { values, records } = await readCodes(manager);
+  const [keyCount = 0] = await columnOf<number>(session, KEYS_IN_FORCE);
+  const text = `${values.length} values, ${records.length} communication codes, ${keyCount} API keys in force`;
+  return keyCount > 0 ? ok(text) : warning(text, `Issue a key: ${commandLine('keys', 'issue --client NAME')}`);
+}
+
+/**
+ * Each trigger that is not there, or does not fire in every session, with the statement that mends it. Only `enable
+ * always` fires also where a tool has set session_replication_role to replica to load data.
+ */
+const TRIGGER_FAULTS = `
+  with expected (table_name, trigger_name, creation) as (
+    select table_name, trigger_name, format(creation, table_name)
+    from unnest(array[
+      'code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key', 'pgmigrations'
+    ]) as table_name
+    cross join (values
+      ('record_insert', 'create trigger record_insert after insert on public.%I referencing new table as new_rows
+        for each statement execute function public.record_change();'),
+      ('record_update', 'create trigger record_update after update on public.%I
+        referencing old table as old_rows new table as new_rows
+        for each statement execute function public.record_change();'),
+      ('record_delete', 'create trigger record_delete after delete on public.%I referencing old table as old_rows
+        for each statement execute function public.record_change();'),
+      ('record_truncate', 'create trigger record_truncate before truncate on public.%I
+        for each statement execute function public.record_change();')
+    ) as recording (trigger_name, creation)
+    union all values
+      ('pgmigrations', 'set_stamps', 'create trigger set_stamps before insert or delete on public.pgmigrations
+        for each statement execute function public.set_stamps();')
+  )
+  select
+    format('%s of %s %s', trigger_name, table_name,
+      case when trigger.oid is null then 'is missing' else 'is switched off' end) as fault,
+    concat(
+      case when trigger.oid is null then regexp_replace(creation, '\\s+', ' ', 'g') || E'\\n' end,
+      format('alter table public.%I enable always trigger %I;', table_name, trigger_name)
+    ) as remedy
+  from expected
+  left join pg_trigger as trigger
+    on tgrelid = to_regclass('public.' || table_name) and tgname = trigger_name and not tgisinternal
+  where trigger.oid is null or tgenabled <> 'A'
+  order by table_name, trigger_name`;
+
+/** The triggers by which a change gets a new revision, so that every replica reads it, and its row in the history. */
+async function checkTriggers(session: Client): Promise<CheckResult> {
+  const { rows } = await session.query<{ fault: string; remedy: string }>(TRIGGER_FAULTS);
+  if (rows.length === 0) return ok('all that follow changes are there and enabled');
+  return fault(rows.map((row) => row.fault).join(', '), forOwner(rows.map(({ remedy }) => remedy)));
+}
+
+/** Statements for psql, ready to paste. */
+function forOwner(statements: readonly string[]): string {
+  return ['As the owner:', ...statements].join('\n');
+}

@@ -1,0 +1,55 @@
+import { afterAll, expect, it } from '@jest/globals';
+import { createDatabase, queryAt } from '../support/database.js';
+import { Issuer } from '../support/issuer.js';
+import { runLocally } from '../support/local-program.js';
+import { RunningService } from '../support/service.js';
+
+const [database, issuer] = await Promise.all([createDatabase({ migrated: false }), Issuer.start()]);
+afterAll(async () => {
+  await issuer.close();
+  await database.drop();
+});
+
+/** What a firm may have in each of its databases. */
+const ROW_SECURITY_FOR_ALL = `
+  create function public.enable_row_security() returns event_trigger language plpgsql as $$
+    declare made record;
+    begin
+      for made in select object_identity from pg_event_trigger_ddl_commands() where object_type = 'table' loop
+        execute format('alter table %s enable row level security', made.object_identity);
+      end loop;
+    end $$;
+  create event trigger row_security_for_all on ddl_command_end when tag in ('CREATE TABLE')
+    execute function public.enable_row_security()`;
+
+const OWNER = database.urlOf('order_lookup_owner');
+
+it('row level security that others switch on is named by log and doctor, with the statement that mends it', async () => {
+  await database.query(
+    `grant usage, create on schema public to order_lookup_owner;
+     alter default privileges for role order_lookup_owner in schema public grant select on tables to order_lookup_service`,
+  );
+  await database.query(ROW_SECURITY_FOR_ALL);
+  const up = await runLocally({ program: 'dist/migrate.js', words: ['up'], environment: { DATABASE_URL: OWNER } });
+  expect(up).toMatchObject({ status: 0, stderr: '' });
+
+  const environment = { DATABASE_URL: database.urlOf('order_lookup_service'), ...issuer.environment };
+  const service = await RunningService.start(environment);
+  try {
+    const line = await service.waitForLog(({ reason }) => String(reason).includes('row-level security'));
+    expect(line['reason']).toMatch(
+      /"revision"\. As the owner: alter table public\.revision disable row level security;$/,
+    );
+
+    const doctor = await runLocally({ program: 'dist/doctor.js', words: [], environment });
+    expect(doctor.stdout).toMatch(/^fault {4}row security .* api_key, area_property, .*, pgmigrations, revision$/m);
+    expect(doctor.stdout).toMatch(/\nCalls are not answered\. Correct row security\.\n$/);
+    const [, statements = ''] = /As the owner:\n((?:.*;\n)+)/.exec(doctor.stdout) ?? [];
+    await queryAt(OWNER, statements);
+    await service.ready();
+    const mended = await runLocally({ program: 'dist/doctor.js', words: [], environment });
+    expect(mended.stdout).toMatch(/^ok {7}row security/m);
+  } finally {
+    await service.kill();
+  }
+});
