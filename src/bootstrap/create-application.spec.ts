@@ -26,7 +26,7 @@ afterAll(() => app.close());
 const clients: Socket[] = [];
 afterEach(async () => {
   for (const client of clients.splice(0)) client.destroy();
-  await until(async () => app.getHttpServer().openConnectionCount === 0);
+  await until(async () => app.getHttpServer().openConnections.size === 0);
 });
 
 function open(): Socket {

@@ -1,42 +1,60 @@
-import { type RequestListener, Server, type ServerOptions } from 'node:http';
+import { type IncomingMessage, type RequestListener, Server, type ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { Connection } from './connection.js';
 
-/** Node.js's HTTP server, which also knows what goes on on each of its connections. */
-export class ApiServer extends Server {
-  private readonly openConnections = new Set<Connection>();
-  private readonly connectionsBySocket = new WeakMap<Socket, Connection>();
+/** A connection of a client, with what it waits for. */
+export class Connection {
+  /** How many requests have no whole answer yet. */
+  waitingCount = 0;
+  /** Whose body may still arrive. Undefined where nothing needs to be known of it. */
+  private latestRequest: IncomingMessage | undefined;
 
-  constructor(options: ServerOptions, listener: RequestListener) {
-    super(options, listener);
-    this.on('connection', (socket: Socket) => this.track(socket));
-  }
-
-  get openConnectionCount(): number {
-    return this.openConnections.size;
-  }
-
-  /** @throws Error if the socket is none of this server's */
-  connectionOf(socket: Socket): Connection {
-    const connection = this.connectionsBySocket.get(socket);
-    if (!connection) throw new Error('The socket was not accepted by this server.');
-    return connection;
+  add(response: ServerResponse): void {
+    const { req: request } = response;
+    this.waitingCount += 1;
+    this.latestRequest = request;
+    response.once('close', () => {
+      this.waitingCount -= 1;
+      // It holds credentials, and the connection may stay quiet for long
+      if (request === this.latestRequest && request.complete) this.latestRequest = undefined;
+    });
   }
 
   /**
-   * Node.js calls this method when the port closes. Node.js's own method takes a connection for idle as soon as its
-   * answer is written, which would cut an answer that the client is still reading.
+   * Whether the bytes that come belong to a request that has no answer, and no other one waits: only then an answer is
+   * one that was asked for. Otherwise a gateway could take it for the answer to its next request.
    */
-  override closeIdleConnections(): void {
-    for (const connection of this.openConnections) {
-      if (connection.isIdle) connection.socket.destroy();
-    }
+  get isAnswerDue(): boolean {
+    const isBody = this.latestRequest !== undefined && !this.latestRequest.complete;
+    return this.waitingCount === 0 && !isBody;
+  }
+}
+
+/** Node.js's HTTP server, which also knows what its open connections wait for. */
+export class ApiServer extends Server {
+  readonly openConnections: ReadonlyMap<Socket, Connection>;
+
+  constructor(options: ServerOptions, listener: RequestListener) {
+    const connections = new Map<Socket, Connection>();
+    super({ ...options, ServerResponse: countedResponse(connections) }, listener);
+    this.openConnections = connections;
+    this.on('connection', (socket: Socket) => {
+      connections.set(socket, new Connection());
+      socket.once('close', () => connections.delete(socket));
+    });
   }
 
-  private track(socket: Socket): void {
-    const connection = new Connection(socket);
-    this.connectionsBySocket.set(socket, connection);
-    this.openConnections.add(connection);
-    socket.once('close', () => this.openConnections.delete(connection));
+  /** Whether a client is still to read an answer, or a part of one. */
+  get isAnswering(): boolean {
+    return [...this.openConnections.values()].some(({ waitingCount }) => waitingCount > 0);
   }
+}
+
+/** The class of the responses, which count from their begin, also where Node.js itself answers (Expect, no Host). */
+function countedResponse(connections: ReadonlyMap<Socket, Connection>): typeof ServerResponse {
+  return class<Request extends IncomingMessage> extends ServerResponse<Request> {
+    constructor(...parameters: [Request]) {
+      super(...parameters); // Node.js gives more of them than its types say
+      connections.get(this.req.socket)?.add(this);
+    }
+  };
 }

@@ -1,67 +1,57 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
-import { Injectable } from '@nestjs/common';
+import type { Socket } from 'node:net';
+import { Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { LIMITS } from '../problems/limits.js';
 import { Problem, type ProblemResponse } from '../problems/problem.js';
-import type { Connection } from './connection.js';
+import type { ApiServer } from './api-server.js';
 import type { RequestContext } from './request-context.js';
 import { RequestLog } from './request-log.js';
 
 /**
- * Answers bytes that never become a request with a problem document, and closes their connection. Node.js would answer
- * such bytes without a body.
+ * Answers bytes that never become a request with a problem document, where an answer is due, and closes their
+ * connection. Node.js would answer such bytes without a body.
  */
 @Injectable()
 export class ParserErrors {
+  private readonly logger = new Logger(ParserErrors.name);
+
   constructor(
     private readonly requestLog: RequestLog,
     private readonly configuration: Configuration,
   ) {}
 
   /** Handles the server's event `clientError`, which Node.js emits for every piece of bytes behind an error, too. */
-  handle(error: NodeJS.ErrnoException, connection: Connection): void {
-    if (connection.hasFailed) return;
-    connection.fail();
-    const problem = problemOf(error);
-    if (!problem) {
-      connection.socket.destroy();
-      return;
-    }
+  handle(error: NodeJS.ErrnoException, socket: Socket, server: ApiServer): void {
+    socket.pause(); // every further packet would be a further error
+    const hasAnswer = !socket.writable;
+    // Bytes behind a request with `Connection: close`, whose answer closes the connection
+    const isBehindEnd = error.code === 'HPE_CLOSED_CONNECTION';
+    if (hasAnswer || isBehindEnd) return;
+
+    const problem = describeError(error);
     // A client that sent nothing has asked for nothing. If it began now, it would take a 408 for the answer
-    const isSilent = connection.socket.bytesRead === 0;
-    if (isSilent) {
-      connection.socket.destroy();
+    const isSilent = socket.bytesRead === 0;
+    const isAnswerDue = !isSilent && server.openConnections.get(socket)?.isAnswerDue;
+    if (problem && isAnswerDue) {
+      this.answer(problem, socket);
       return;
     }
-    // Answers keep the order of the requests
-    connection.whenLatestClosed(() => this.answer(problem, connection));
+    this.logger.debug({ message: 'connection closed', reason: error.code });
+    socket.destroy();
   }
 
-  private answer(problem: Problem, connection: Connection): void {
-    const { socket } = connection;
-    // The error is in the body of a request that has its answer already: a request has one answer
-    if (connection.isLatestResponseEarly) {
-      socket.destroySoon();
-      return;
-    }
-    if (!socket.writable) return;
-    const context = contextOf(connection);
-    context.problem = problem.slug;
+  private answer(problem: Problem, socket: Socket): void {
+    const context: RequestContext = { id: randomUUID(), peer: socket.remoteAddress, problem: problem.slug };
     const response = problem.render(context.id, this.configuration.baseAddress);
-    socket.end(messageOf(response, context.id), () => socket.destroy());
+    socket.end(formatMessage(response, context.id), () => socket.destroy());
     this.requestLog.end({ context }, response.status);
   }
 }
 
-/** The error is of the connection's first request, or of a later one whose begin Node.js does not tell. */
-function contextOf(connection: Connection): RequestContext {
-  const startedAtMs = connection.hasRequest ? undefined : connection.acceptedAtMs;
-  return { id: randomUUID(), connection, startedAtMs };
-}
-
 /** An HTTP/1.1 message (RFC 9112 section 2.1). Without a request Node.js has no ServerResponse to write it. */
-function messageOf({ status, headers, body }: ProblemResponse, requestId: string): string {
+function formatMessage({ status, headers, body }: ProblemResponse, requestId: string): string {
   const fields = {
     'X-Request-Id': requestId,
     Date: new Date().toUTCString(),
@@ -73,9 +63,9 @@ function messageOf({ status, headers, body }: ProblemResponse, requestId: string
 }
 
 /** The problem that an error of Node.js's server means, or undefined if nobody can read an answer, as after a reset. */
-function problemOf({ code = '' }: NodeJS.ErrnoException): Problem | undefined {
+function describeError({ code = '' }: NodeJS.ErrnoException): Problem | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
-    const detail = `The request target and the headers together have more than ${LIMITS.head}.`;
+    const detail = `The request target and the headers together have more than ${LIMITS.headers}.`;
     return new Problem('headers-too-large', { detail });
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
@@ -83,7 +73,5 @@ function problemOf({ code = '' }: NodeJS.ErrnoException): Problem | undefined {
   }
   const isOfParser = code.startsWith('HPE_');
   if (!isOfParser) return undefined;
-  return new Problem('malformed-request', {
-    detail: 'The request breaks the rules of HTTP (RFC 9112).',
-  });
+  return new Problem('malformed-request', { detail: 'The request breaks the rules of HTTP (RFC 9112).' });
 }

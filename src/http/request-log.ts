@@ -1,13 +1,9 @@
-import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import { Injectable, type LogLevel } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics, NO_OPERATION } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
-import { Tracing } from '../telemetry/tracing.js';
-import { clientAddress } from './client-address.js';
-import type { Connection } from './connection.js';
 import type { RequestContext } from './request-context.js';
-import { requestIdOf } from './request-id.js';
 
 /** A request of Express, or only the context of bytes that never became a request. */
 interface EndedRequest {
@@ -35,18 +31,8 @@ export class RequestLog {
   constructor(
     private readonly logger: ServiceLogger,
     private readonly metrics: Metrics,
-    private readonly tracing: Tracing,
     private readonly configuration: Configuration,
   ) {}
-
-  begin(request: IncomingMessage, connection: Connection): RequestContext {
-    return {
-      id: requestIdOf(request.headers),
-      connection,
-      startedAtMs: performance.now(),
-      span: this.tracing.startRequest(request),
-    };
-  }
 
   end(request: EndedRequest, status: number): void {
     const { id: requestId, startedAtMs, caller, span, error } = request.context;
@@ -60,7 +46,7 @@ export class RequestLog {
   private writeLine(request: EndedRequest, outcome: Outcome): void {
     const { context } = request;
     const { operation, status, durationMs } = outcome;
-    const level = levelOf(status, context.error);
+    const level = chooseLevel(status, context.error);
     if (!this.logger.isLevelEnabled(level)) return; // a line that is not written is not put together
     this.logger[level]({
       message: 'request',
@@ -69,18 +55,18 @@ export class RequestLog {
       method: request.method,
       statusCode: status,
       durationMs: durationMs === undefined ? undefined : Math.round(durationMs * 1000) / 1000,
-      address: clientAddress({
-        peer: context.connection.remoteAddress,
+      address: findClientAddress({
+        peer: context.peer,
         forwarded: request.ips ?? [],
         hops: this.configuration.TRUSTED_PROXY_HOPS,
       }),
-      ...fieldsOf(context),
+      ...describeContext(context),
     });
   }
 }
 
 /** Who asked, why the request was refused, and to which trace it belongs. */
-function fieldsOf({ caller, refusal, problem, error, span }: RequestContext) {
+function describeContext({ caller, refusal, problem, error, span }: RequestContext) {
   const owner = caller ?? refusal?.owner;
   return {
     keyId: owner?.keyId,
@@ -98,9 +84,42 @@ function fieldsOf({ caller, refusal, problem, error, span }: RequestContext) {
  * The level of a request's line. A 503 is only a warning, because its cause has a line of its own where it happened. An
  * answer that failed after its header has a status below 400, and is an error nevertheless.
  */
-function levelOf(status: number, error: unknown): LogLevel {
+function chooseLevel(status: number, error: unknown): LogLevel {
   if (error !== undefined) return 'error';
   if (status === 503) return 'warn';
   if (status >= 500) return 'error';
   return status >= 400 ? 'log' : 'debug';
+}
+
+interface AddressSources {
+  /** The address of the connection; undefined where the client reset the connection at once. */
+  readonly peer: string | undefined;
+  /** Express's `request.ips`: the entries of X-Forwarded-For that our proxies have written, the outermost first. */
+  readonly forwarded: readonly string[];
+  /** The number of our own proxies (TRUSTED_PROXY_HOPS). */
+  readonly hops: number;
+}
+
+/** The client's address, which the outermost of our proxies wrote into X-Forwarded-For; without proxies, the peer's. */
+function findClientAddress({ peer, forwarded, hops }: AddressSources): string | undefined {
+  const peerAddress = peer === undefined ? undefined : stripPrefix(peer);
+  // Where there are fewer entries than proxies, the first entry may be free text of the client
+  if (forwarded.length !== hops) return peerAddress;
+  const [outermost] = forwarded;
+  if (outermost === undefined) return peerAddress;
+  const address = stripPrefix(stripPort(outermost));
+  return isIP(address) > 0 ? address : peerAddress;
+}
+
+/** Takes off `::ffff:`, with which a socket of both families shows IPv4 addresses (RFC 4291 section 2.5.5.2). */
+function stripPrefix(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, '');
+}
+
+/** The address of an entry. Some gateways write `192.0.2.7:4711` or `[2001:db8::1]:80`. */
+function stripPort(entry: string): string {
+  const ipv6 = /^\[(?<address>.+)\](?::\d+)?$/.exec(entry);
+  const ipv4 = /^(?<address>[\d.]+):\d+$/.exec(entry);
+  const match = ipv6 ?? ipv4;
+  return match?.groups?.['address'] ?? entry;
 }

@@ -1,11 +1,7 @@
 // The limits for callers. openapi.yaml and the constraints of the tables repeat them, and tests compare.
 
-export const MAX_TARGET_BYTES = 8_000;
-/** The size of all header lines together, with their separators. */
+/** The size of target and headers together, as Node.js's parser counts it. */
 export const MAX_HEADER_BYTES = 16 * 1024;
-/** The size of target and headers together, for Node.js's parser. Both limits above are below, and have own answers. */
-export const MAX_HEAD_BYTES = 48 * 1024;
-export const MAX_HEADERS = 100;
 /** The time until the header section must have arrived, and the time until the whole request must. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 12_000;
@@ -18,9 +14,6 @@ export const MAX_SHOWN_CHARACTERS = 256;
 
 /** The limits that problem documents name, as texts. */
 export const LIMITS = {
-  target: `${MAX_TARGET_BYTES.toLocaleString('en')} bytes`,
   headers: `${MAX_HEADER_BYTES / 1024} KiB`,
-  head: `${MAX_HEAD_BYTES / 1024} KiB`,
-  headerLines: `${MAX_HEADERS} lines`,
   filter: `${MAX_CODE_CHARACTERS} characters`,
 } as const;

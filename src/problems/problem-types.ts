@@ -10,12 +10,10 @@ export const problemTypes = {
     status: 400,
     title: 'The request is malformed',
     meaning:
-      'The service did not process the request. The HTTP message or a value in it is not ' +
-      'valid, the request has a body that the operation does not take, its Expect header ' +
-      'cannot be met, or a credential header was sent more than once.',
+      'The service did not process the request. The HTTP message or a value in it is not valid, or a credential ' +
+      'header was sent more than once.',
     remedy: [
       'Send each of the headers Api-Key and Authorization once.',
-      'Send no body, unless the documentation of the operation names one.',
       'Read the detail and the issues: they name the part that is wrong.',
     ],
   },
@@ -82,18 +80,10 @@ export const problemTypes = {
       `${REQUEST_TIMEOUT_MS / 1000} seconds.`,
     remedy: ['Send the request again on a new connection, without pauses.'],
   },
-  'uri-too-long': {
-    status: 414,
-    title: 'The request target is too long',
-    meaning: `The request target (path and query) is longer than ${LIMITS.target}.`,
-    remedy: [`Shorten the query: each filter may have at most ${LIMITS.filter}.`],
-  },
   'headers-too-large': {
     status: 431,
     title: 'The headers are too large',
-    meaning:
-      `The headers of the request together are larger than ${LIMITS.headers}, have more than ` +
-      `${LIMITS.headerLines}, or are larger than ${LIMITS.head} together with the request target.`,
+    meaning: `The request target and the headers together are larger than ${LIMITS.headers}.`,
     remedy: ['Remove headers and cookies that this service does not need.'],
   },
   'too-many-requests': {
@@ -118,13 +108,6 @@ export const problemTypes = {
     title: 'The service is not ready',
     meaning: 'The service has started, but has not yet read the codes from its database.',
     remedy: [WAIT],
-  },
-  overloaded: {
-    status: 503,
-    title: 'The service is overloaded',
-    meaning:
-      'The service receives more requests than it can answer in time, and refused this one without processing it.',
-    remedy: [WAIT, 'Wait longer after each further attempt.'],
   },
   'cannot-verify-credentials': {
     status: 503,

@@ -43,11 +43,27 @@ async function send(bytes: string, answers = Infinity): Promise<Exchange> {
 }
 const statusesOf = ({ responses }: Exchange): number[] => responses.map(({ status }) => status);
 
-function expectProblemOf(reply: Reply | undefined, slug: ProblemSlug, status?: number) {
+function expectProblemOf(reply: Reply | undefined, slug: ProblemSlug) {
   const { type, ...rest } = JSON.parse(reply?.text ?? '') as ProblemBody;
   expect(type).toBe(`${BASE}/problems/${slug}`);
   const text = JSON.stringify({ type: `/problems/${slug}`, ...rest });
-  return expectProblem({ ...(reply as Reply), text }, slug, status);
+  return expectProblem({ ...(reply as Reply), text }, slug);
+}
+
+/**
+ * These bytes get one answer at most, and their connection is closed; what is behind them never runs. It is 200 where
+ * the answer left before the fault came.
+ */
+async function expectEnd(bytes: string): Promise<void> {
+  const { service } = world;
+  const id = randomUUID();
+  const { responses, closed } = await exchange(service.port, bytes + good(undefined, `X-Request-Id: ${id}\r\n`));
+  expect(closed).toBe(true);
+  const [reply, ...others] = responses;
+  expect(others).toEqual([]);
+  if (reply && reply.status !== 200) expectProblemOf(reply, 'malformed-request');
+  expect((await world.get(PATH)).status).toBe(200);
+  expect(service.lines.filter(({ requestId }) => requestId === id)).toEqual([]);
 }
 
 /** These bytes get one answer, a problem document, and the connection is closed: what is behind them never runs. */
@@ -69,97 +85,58 @@ describe('what is no request is answered 400, and the connection closed', () => 
     ...['GET / x HTTP/1.1', 'GET\t/ HTTP/1.1', 'GET /\x01 HTTP/1.1', 'GET /ü HTTP/1.1'],
     ...['GET nothing HTTP/1.1', 'GET x: HTTP/1.1', 'PRI * HTTP/2.0\r\n\r\nSM'],
     ...['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', '\0\0\0\0'],
-    ...['GET http://me:secret@x/x HTTP/1.1', 'GET http://x:y/x HTTP/1.1', 'GET ftp://x/ HTTP/1.1'],
-    ...['GET http://[::1/x HTTP/1.1', 'GET http://a]b/x HTTP/1.1', `GET ${PATH}#x HTTP/1.1`],
     ...['GET / HTTP/1.1\r\n Host: x', ...(takesLineFeed ? [] : ['GET / HTTP/1.1\nA: b'])],
   ])('%j', (line) => expectRefusal(`${line}\r\nHost: x\r\n\r\n`));
 
   it.each([
-    ...['Host: x\nA: b', 'Host: x\rA: b', 'Host : x', 'Host\t: x', 'Host: x\r\nA: b\r\n c', 'A: b'],
+    ...['Host: x\nA: b', 'Host: x\rA: b', 'Host : x', 'Host\t: x', 'Host: x\r\nA: b\r\n c'],
     ...['Host: x\r\nnonsense', 'Host: x\r\n: b', 'Host: x\r\nA: b\x01c', 'Host: x\r\nA: b\0c'],
     ...['Host: x\r\nA\x01: b', 'Host: x\r\nA: b\x7fc', 'Host: x\r\n"A": b', 'Host: x\r\nA/B: c'],
-    ...['Host: x\r\nÄ: c', 'Host: x\r\nHost: x', 'Host: x\r\nhOST: y', 'Host: a b', 'Host: [::1'],
-    ...['Host: a/b', 'Host: me@a', 'Host: a:b', 'Host: a\x80', 'Host: "a"'],
+    'Host: x\r\nÄ: c',
   ])('%j', (lines) => expectRefusal(`GET ${PATH} HTTP/1.1\r\n${lines}\r\n\r\n`));
-
-  const LENGTHS = ['5\r\nContent-Length: 6', '0\r\nContent-Length: 0', '5, 5', '-1', '+5', '0x5'];
-  const MORE_LENGTHS = ['99999999999999999999', '', '1 0', '1_0', '5.0', 'five'];
-  const CODINGS = ['gzip', 'chunked, gzip', 'gzip, chunked', 'xchunked', 'identity', '"chunked"'];
-  it.each([
-    ...[...LENGTHS, ...MORE_LENGTHS].map((length) => `Content-Length: ${length}`),
-    ...[...CODINGS, '\x0bchunked'].map((coding) => `Transfer-Encoding: ${coding}`),
-    'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked',
-    'Transfer-Encoding: chunked\r\nContent-Length: 5',
-    'Content-Length: 5\r\nTransfer-Encoding: chunked',
-  ])('%j', (lines) => expectRefusal(request(`GET ${PATH}`, `${lines}\r\n`) + '0\r\n\r\n'));
-
-  it.each([
-    ...['zz', '-1', '+5\r\nhello', '10000000000000000\r\nx', '0x5\r\nhello', '5\r\nhelloX0'],
-    ...['3\r\nhello', '5\nhello'],
-  ])('a chunk of %j', (chunk) =>
-    expectRefusal(request(`GET ${PATH}`, 'Transfer-Encoding: chunked\r\n') + `${chunk}\r\n0\r\n`),
-  );
-
-  it.each(['Host: x\r\nHost: y', 'Transfer-Encoding: chunked'])('%j in HTTP/1.0', (lines) =>
-    expectRefusal(`GET / HTTP/1.0\r\n${lines}\r\n\r\n`),
-  );
-
-  it('after the answers to what came before', async () => {
-    const found = await send(`${good()}${request('GET /nothing')}garbage\r\n\r\n${good()}`);
-    expect([statusesOf(found), found.closed]).toEqual([[200, 404, 400], true]);
-  });
 });
 
-const chunks = 'Transfer-Encoding: chunked\r\n';
-
-describe('the limits', () => {
-  const LONG = 'x'.repeat(32 * 1024);
+describe('the limit of 16 KiB of target and headers together', () => {
   const line = (bytes: number): string => `A: ${'x'.repeat(bytes)}\r\n`;
   it.each([
-    { name: 'a target of 8,001 bytes', bytes: request(`GET /${'x'.repeat(8_000)}`) },
-    { name: 'a target of 20,000 bytes', bytes: request(`GET /${'x'.repeat(20_000)}`) },
-    { name: 'one of 32 KiB beside 15 KiB', bytes: request(`GET /${LONG}`, line(15_000)) },
-  ])('refuse $name with 414', ({ bytes }) => expectRefusal(bytes, 'uri-too-long'));
+    { name: 'a target without an end', bytes: `GET /${'x'.repeat(60_000)}` },
+    { name: 'a target of 17,000 bytes', bytes: request(`GET /${'x'.repeat(17_000)}`) },
+    { name: 'a header of 17,000 bytes', bytes: request('GET /', line(17_000)) },
+    { name: 'a header of 80 KiB', bytes: request('GET /', line(80_000)) },
+    { name: '2,500 lines', bytes: request('GET /', line(10).repeat(2_500)) },
+  ])('refuses $name with 431', ({ bytes }) => expectRefusal(bytes, 'headers-too-large'));
 
   it.each([
-    { name: 'a target without an end', bytes: `GET /${'x'.repeat(60_000)}` },
-    { name: 'a header over 16 KiB', bytes: request('GET /', line(16_400)) },
-    { name: 'a header of 80 KiB', bytes: request('GET /', line(80_000)) },
-    { name: 'lines over 16 KiB together', bytes: request('GET /', line(400).repeat(50)) },
-    { name: '101 lines', bytes: request('GET /', line(1).repeat(99)) },
-    { name: '2,500 lines', bytes: request('GET /', line(1).repeat(2_500)) },
-  ])('refuse $name with 431', ({ bytes }) => expectRefusal(bytes, 'headers-too-large'));
-
-  it('let pass what is just within', async () => {
-    const target = `GET ${PATH}?${'x'.repeat(7_999 - PATH.length)}`;
-    const found = await send(good(target) + good(undefined, line(1).repeat(96)), 2);
-    expect([...statusesOf(found)]).toEqual([200, 200]);
-    const { responses } = await send(good(undefined, line(15_000)), 1);
-    expect(responses[0]?.status).toBe(200);
+    { name: 'a target of 9,000 bytes', bytes: () => good(`GET ${PATH}?${'x'.repeat(9_000)}`) },
+    { name: 'a header of 14,000 bytes', bytes: () => good(undefined, line(14_000)) },
+    { name: '1,000 lines', bytes: () => good(undefined, line(1).repeat(1_000)) },
+  ])('lets pass $name', async ({ bytes }) => {
+    expect(statusesOf(await send(bytes(), 1))).toEqual([200]);
   });
 });
 
 describe('a body', () => {
+  const chunked = 'Transfer-Encoding: chunked\r\n';
   const length = 'Content-Length: 5\r\n';
   it.each([
-    { name: 'with a length', line: `GET ${PATH}`, lines: length, body: 'hello' },
-    { name: 'in chunks', line: `GET ${PATH}`, lines: chunks, body: '5\r\nhello\r\n0\r\n\r\n' },
-    { name: 'in chunks of nothing', line: `GET ${PATH}`, lines: chunks, body: '0\r\n\r\n' },
-    { name: 'with OPTIONS', line: `OPTIONS ${PATH}`, lines: length, body: 'hello' },
-    { name: 'at an unknown address', line: 'GET /nothing', lines: length, body: 'hello' },
-  ])('$name is refused, and what follows it never runs', async ({ line, lines, body }) => {
-    const description = 'A body was sent. Send none: the filters are query parameters.';
-    const { issues } = await expectRefusal(request(line, lines) + body);
-    expect(issues).toEqual([{ description, field: '', location: 'body' }]);
+    { name: 'with a length', lines: length, body: 'hello' },
+    { name: 'of no length', lines: 'Content-Length: 0\r\n', body: '' },
+    { name: 'in chunks', lines: chunked, body: '5\r\nhello\r\n0\r\n\r\n' },
+    { name: 'in chunks with a trailer', lines: chunked, body: '5;a=b\r\nhello\r\n0\r\nA: b\r\n\r\n' },
+    { name: 'of framing only', lines: chunked, body: '0\r\n\r\n' },
+    { name: 'that looks like a request', lines: 'Content-Length: 27\r\n', body: 'GET / HTTP/1.1\r\nHost: x\r\n\r\n' },
+    { name: 'that the client asks about', lines: `Expect: 100-continue\r\n${length}`, body: 'hello' },
+  ])('$name is ignored, and the connection stays usable', async ({ lines, body }) => {
+    const found = await send(good(undefined, lines) + body + good(), 2);
+    expect([statusesOf(found), found.closed]).toEqual([[200, 200], false]);
   });
 
-  it('of no length is none', async () => {
-    const found = await send(good(undefined, 'Content-Length: 0\r\n') + good(), 2);
-    expect(statusesOf(found)).toEqual([200, 200]);
+  it('that comes behind its answer is ignored as well', async () => {
+    const reader = await Reader.to(world.service.url);
+    expect((await reader.ask(good(undefined, length))).status).toBe(200);
+    expect((await reader.ask(`hello${good()}`)).status).toBe(200);
+    reader.close();
   });
-
-  it('of another method has no transfer coding but chunked', () =>
-    expectRefusal(request(`POST ${PATH}`, 'Transfer-Encoding: gzip, chunked\r\n') + '0\r\n\r\n'));
 
   it('of another method is read to its end', async () => {
     const bytes = request(`POST ${PATH}`, 'Content-Length: 3\r\n') + 'abc';
@@ -167,18 +144,38 @@ describe('a body', () => {
   });
 });
 
+describe('a body whose framing is faulty', () => {
+  const LENGTHS = ['5\r\nContent-Length: 6', '0\r\nContent-Length: 0', '5, 5', '-1', '+5', '0x5'];
+  const MORE_LENGTHS = ['99999999999999999999', '', '1 0', '1_0', '5.0', 'five'];
+  const CODINGS = ['gzip', 'chunked, gzip', 'xchunked', 'identity', '"chunked"', '\x0bchunked'];
+  it.each([
+    ...[...LENGTHS, ...MORE_LENGTHS].map((length) => `Content-Length: ${length}`),
+    ...CODINGS.map((coding) => `Transfer-Encoding: ${coding}`),
+    'Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked',
+    'Transfer-Encoding: chunked\r\nContent-Length: 5',
+    'Content-Length: 5\r\nTransfer-Encoding: chunked',
+  ])('%j: 400 or a cut connection, and nothing behind it ever runs', (lines) =>
+    expectEnd(good(undefined, `${lines}\r\n`) + '0\r\n\r\n'),
+  );
+
+  it.each([
+    ...['zz', '-1', '+5\r\nhello', '10000000000000000\r\nx', '0x5\r\nhello', '5\r\nhelloX0'],
+    ...['3\r\nhello', '5\nhello'],
+  ])('a chunk of %j: a cut connection, and nothing behind it ever runs', (chunk) =>
+    expectEnd(good(undefined, 'Transfer-Encoding: chunked\r\n') + `${chunk}\r\n0\r\n`),
+  );
+});
+
 describe('a problem document is the answer to', () => {
   interface ProblemCase {
     readonly line: string;
     readonly more?: string;
     readonly slug: ProblemSlug;
-    /** If it is not that of the type. */
-    readonly status?: number;
   }
   const NOWHERE = [
     ...[`GET ${PATHS.orderUpdate}`, `GET ${BASE}x${PATHS.orderUpdate}`, `GET ${BASE}/nothing`],
     ...['GET /', 'POST /x', 'OPTIONS /x', 'OPTIONS *'],
-    ...['GET http://elsewhere/', 'GET http://elsewhere?x'],
+    ...['GET http://elsewhere/x', 'GET http://[::1/x', 'GET http://a]b/x'],
   ];
   const METHODS = ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'];
   it.each<ProblemCase>([
@@ -186,11 +183,10 @@ describe('a problem document is the answer to', () => {
     ...METHODS.map((name) => ({ line: `${name} ${PATH}`, slug: 'method-not-allowed' as const })),
     { line: `GET ${BASE}/problems/%zz`, slug: 'malformed-request' },
     { line: `GET ${BASE}/problems/%C3`, slug: 'malformed-request' },
-    { line: `GET ${PATH}`, more: 'Expect: x\r\n', slug: 'malformed-request', status: 417 },
     { line: `GET ${PATH}`, slug: 'missing-credentials' },
-  ])('$line', async ({ line, more, slug, status }) => {
+  ])('$line', async ({ line, more, slug }) => {
     const { responses } = await send(request(line, more), 1);
-    expectProblemOf(responses[0], slug, status);
+    expectProblemOf(responses[0], slug);
     const { headers } = responses[0] as Reply;
     expect(headers.get('vary')).toBe('Origin');
     expect(headers.get('access-control-allow-origin')).toBe(ORIGIN);
@@ -240,9 +236,6 @@ describe('an answer that closes its connection', () => {
   it.each<{ name: string; status: number; bytes: () => string }>([
     { name: 'close', status: 200, bytes: () => good(undefined, 'Connection: close\r\n') },
     { name: '1.0', status: 200, bytes: () => `GET ${PATH} HTTP/1.0\r\n${credentials()}\r\n` },
-    { name: 'expectation', status: 417, bytes: () => good(undefined, 'Expect: x\r\n') },
-    { name: 'no Host', status: 400, bytes: () => `GET ${PATH} HTTP/1.1\r\n\r\n` },
-    { name: 'a body', status: 400, bytes: () => good(undefined, 'Content-Length: 3\r\n') + 'abc' },
   ])('is the last one: $name, $status', async ({ status, bytes }) => {
     const found = await exchange(world.service.port, good() + bytes() + good().repeat(2));
     expect([statusesOf(found), found.closed]).toEqual([[200, status], true]);
@@ -273,7 +266,8 @@ describe('a credential header', () => {
       field: 'Authorization',
     },
   ])('is sent once: $name', async ({ lines, field }) => {
-    const { issues } = await expectRefusal(request(`GET ${PATH}`, lines()));
+    const { responses } = await send(request(`GET ${PATH}`, lines()), 1);
+    const { issues } = expectProblemOf(responses[0], 'malformed-request');
     const description = `${field} was sent more than once: send it once.`;
     expect(issues).toEqual([{ description, field, location: 'header' }]);
   });

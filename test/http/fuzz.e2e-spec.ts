@@ -23,7 +23,7 @@ const LINES = [
   ...['Api-Key: wrong', 'Authorization: Basic x', 'Content-Length: 0', 'Content-Length: 3'],
   ...['Content-Length: x', 'Transfer-Encoding: chunked', 'Transfer-Encoding: gzip', 'Host: y'],
   ...['Connection: close', 'Connection: Upgrade', 'Upgrade: h2c', 'Expect: 100-continue'],
-  ...['Expect: x', 'If-None-Match: *', 'X-Request-Id: \x80', 'Origin: null', 'nonsense'],
+  ...['If-None-Match: *', 'X-Request-Id: \x80', 'Origin: null', 'nonsense'],
   `A: ${'x'.repeat(9_000)}`,
 ];
 const text = fc.string({ maxLength: 30, unit: 'binary' });
@@ -40,7 +40,7 @@ const request = fc
     ),
     version: oneOf('HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', 'HTTP/1.9', ''),
     end: oneOf('\r\n', '\r\n', '\r\n', '\n'),
-    host: oneOf('Host: x\r\n', '', 'Host : x\r\n'),
+    host: oneOf('Host: x\r\n', 'Host : x\r\n'),
     isCaller: fc.boolean(),
     lines: fc.array(fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...LINES) }, text), {
       maxLength: 4,

@@ -15,11 +15,15 @@ const DRAIN_SECONDS = 3_600;
 const CLOSE_MS = 4_000;
 
 const balancer = new EventEmitter();
+/** How often src/http/draining.ts looks whether answers have been read: this long each time. */
+const LOOK_MS = 20;
+let looks = 0;
 /** How many replicas have begun to drain. */
 let drains = 0;
 jest.unstable_mockModule('node:timers/promises', () => ({
   ...timers,
   setTimeout: (ms: number, ...rest: []): Promise<unknown> => {
+    if (ms === LOOK_MS) looks += 1;
     if (ms !== DRAIN_SECONDS * 1_000) return timers.setTimeout(ms, ...rest);
     drains += 1;
     return once(balancer, 'drained');
@@ -124,7 +128,9 @@ it('an answer that is being read is not cut before the closing time is over', as
   const headers = { ...world.headers, Connection: 'close' };
   const response = await fetch(service.url + PATHS.communicationCodes, { headers });
   const ending = await end(service);
-  await closePort(ending);
+  looks = 0;
+  balancer.emit('drained');
+  await until(async () => looks > 1);
   const { byteLength } = await response.arrayBuffer();
   expect(byteLength).toBe(Number(response.headers.get('content-length')));
   await ending.ended;
