@@ -3,7 +3,7 @@ import type { Configuration } from '../configuration/configuration.js';
 import { DocsController } from './docs/docs.controller.js';
 import { EntranceController } from './entrance.controller.js';
 import { OpenApiController } from './openapi.controller.js';
-import { ProblemPagesController } from './problem-pages/problem-pages.controller.js';
+import { ProblemPagesController } from '../problems/problem-pages.controller.js';
 
 @Module({})
 export class DocumentationModule {

@@ -1,44 +1,43 @@
-import { Controller, Get, Req } from '@nestjs/common';
-import type { Request } from 'express';
+import { Controller, Get, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { Request, Response } from 'express';
 import { Public } from '../auth/public.decorator.js';
 import { Configuration } from '../configuration/configuration.js';
-import { HTML_PAGE_POLICY, html, htmlPage } from '../html/html.js';
 import type { Answer } from '../http/answer.js';
-import { Problem } from '../problems/problem.js';
-import { HTML, documentationAnswer } from './documentation-answer.js';
-import { prefersHtml } from './prefers-html.js';
+import { plainPage } from './page.js';
 
-/** The page for people who type the address of the service into a browser. */
+/**
+ * The page at `/` and at BASE_PATH, without credentials and whatever Accept says: for people who type the address of
+ * the service into a browser, and for balancers, many of which ask there for a 200.
+ */
 @Public()
 @Controller()
-export class EntranceController {
+export class EntranceController implements OnModuleInit {
   private readonly page: Answer;
 
-  constructor({ baseAddress, DOCUMENTATION }: Configuration) {
-    const documents = [
-      { path: 'docs', name: 'Documentation' },
-      { path: 'openapi.json', name: 'OpenAPI document' },
-    ];
-    const problems = { path: 'problems', name: 'Problem types' };
-    const targets = DOCUMENTATION === 'on' ? [...documents, problems] : [problems];
-    const links = targets.map(({ path, name }) => html`<li><a href="${baseAddress}/${path}">${name}</a></li>`);
-    const body = html`<main>
-      <h1>Order Lookup Services</h1>
-      <p>This service tells programs which codes an order may hold.</p>
-      <ul>
-        ${links}
-      </ul>
-    </main>`;
-    this.page = documentationAnswer({
-      contentType: HTML,
-      body: htmlPage({ title: 'Entrance', body }),
-      policy: HTML_PAGE_POLICY,
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly adapterHost: HttpAdapterHost,
+  ) {
+    const { baseAddress, DOCUMENTATION } = configuration;
+    const links = `<ul>
+        <li><a href="${baseAddress}/docs">Documentation</a></li>
+        <li><a href="${baseAddress}/openapi.json">OpenAPI 3.1</a></li>
+      </ul>`;
+    const about = '<p>This service tells programs which codes an order may hold.</p>';
+    this.page = plainPage('Order Lookup Services', DOCUMENTATION === 'on' ? `${about}\n      ${links}` : about);
+  }
+
+  /** Nest puts BASE_PATH before every route of a controller, so that `/` itself is a route of Express. */
+  onModuleInit(): void {
+    if (this.configuration.BASE_PATH === '') return;
+    this.adapterHost.httpAdapter.get('/', (request: Request, response: Response) => {
+      this.page.sendTo(request, response);
     });
   }
 
   @Get()
-  show(@Req() request: Request): Answer {
-    if (prefersHtml(request)) return this.page;
-    throw new Problem('not-found', { detail: 'There is no operation at this address.' });
+  show(): Answer {
+    return this.page;
   }
 }

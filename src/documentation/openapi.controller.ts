@@ -4,7 +4,7 @@ import type { IssuerMetadata } from '../auth/issuers/discovery.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { Configuration } from '../configuration/configuration.js';
 import type { Answer } from '../http/answer.js';
-import { documentationAnswer } from './documentation-answer.js';
+import { documentationAnswer } from './page.js';
 import { openApiDocument } from './openapi-document.js';
 
 @Public()

@@ -4,7 +4,16 @@ import { HEADERS_TIMEOUT_MS, LIMITS, REQUEST_TIMEOUT_MS } from './limits.js';
 
 const WAIT = 'Wait for the number of seconds in Retry-After, then send the request again.';
 
-/** `meaning` says when it is sent, `remedy` what the developer of the client can do. */
+export interface ProblemType {
+  readonly status: number;
+  readonly title: string;
+  /** When it is sent. */
+  readonly meaning: string;
+  /** What the developer of the client can do. */
+  readonly remedy: readonly string[];
+}
+
+/** The texts are HTML as well: no `<` and no `&` stands in them. */
 export const problemTypes = {
   'malformed-request': {
     status: 400,
@@ -36,7 +45,7 @@ export const problemTypes = {
     meaning: 'The request lacks the header Api-Key, the header Authorization, or both. Every operation needs both.',
     remedy: [
       'Send your subscription key in the header Api-Key.',
-      'Send an OAuth 2.0 access token in the header Authorization, as Bearer <token>.',
+      'Send an OAuth 2.0 access token in the header Authorization, as Bearer and the token.',
     ],
   },
   'invalid-credentials': {
@@ -117,6 +126,6 @@ export const problemTypes = {
       'or no signing keys of the issuer. The credentials of the request may be valid.',
     remedy: [WAIT, 'The same credentials may be accepted then.'],
   },
-};
+} satisfies Record<string, ProblemType>;
 
 export type ProblemSlug = keyof typeof problemTypes;

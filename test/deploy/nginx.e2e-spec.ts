@@ -78,7 +78,11 @@ describeWithNginx('strangers before deploy/nginx', () => {
   it.each<{ what: string; path: string; headers: Record<string, string> }>([
     { what: 'without headers', path: '/nothing', headers: {} },
     { what: 'with any text as credentials', path: PATHS.orderUpdate, headers: { 'Api-Key': 'x', Authorization: 'x' } },
-    { what: 'that say who they are', path: '/problems', headers: { 'X-Forwarded-For': CALLER, 'X-Real-IP': CALLER } },
+    {
+      what: 'that say who they are',
+      path: '/problems/not-found',
+      headers: { 'X-Forwarded-For': CALLER, 'X-Real-IP': CALLER },
+    },
   ])('limits the requests of strangers $what, and not those of callers', async ({ path, headers }) => {
     const { responses } = await flood(path, headers);
     expectRefusal(responses, 'too-many-requests');

@@ -5,7 +5,8 @@ import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types
 import { Contract, type OpenApiDocument } from '../support/contract.js';
 import { localWorld } from '../support/local-world.js';
 import { expectProblem } from '../support/problem.js';
-import type { Reply } from '../support/raw.js';
+import { type Reply, exchange } from '../support/raw.js';
+import { requestTo } from '../support/reader.js';
 import { until } from '../support/until.js';
 
 const NO_CREDENTIALS = { 'Api-Key': undefined, Authorization: undefined };
@@ -115,7 +116,7 @@ it('/docs/favicon-32x32.png is the file of Swagger UI, byte for byte', async () 
   expect(Buffer.from(await response.arrayBuffer()).equals(original)).toBe(true);
 });
 
-it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/problems'])(
+it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/problems/not-found', '/'])(
   '%s has an entity tag, and is 304 to it',
   async (path) => {
     const etag = (await open(path)).headers.get('etag') ?? '';
@@ -124,18 +125,17 @@ it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/problems'])(
   },
 );
 
-it('GET /problems lists a page of each type, which says what happened and leads back', async () => {
-  const { text } = await open('/problems');
-  const links = [...text.matchAll(/<a href="\/problems\/([a-z-]+)">/g)].map(([, slug]) => slug);
-  expect(links).toEqual(Object.keys(problemTypes));
-  for (const [slug, { title, meaning, remedy }] of Object.entries(problemTypes)) {
-    const page = await open(`/problems/${slug}`);
-    expect(page.headers.get('content-type')).toBe(HTML);
-    const words = page.text.replaceAll('&lt;', '<').replaceAll('&gt;', '>');
-    for (const part of [`<h1>${title}</h1>`, meaning, ...remedy]) expect(words).toContain(part);
-    expect(page.text).toContain('<a href="/problems">');
-  }
+it.each(Object.entries(problemTypes))('/problems/%s says what happened and what to do', async (slug, type) => {
+  const { headers, text } = await open(`/problems/${slug}`);
+  expect(headers.get('content-type')).toBe(HTML);
+  const { title, meaning, remedy } = type;
+  for (const part of [`<h1>${title}</h1>`, meaning, ...remedy]) expect(text).toContain(part);
+  expect([title, meaning, ...remedy].join()).not.toMatch(/[<&]/); // the texts stand in HTML as they are
 });
+
+it.each(['typo', 'constructor'])('/problems/%s is not found, also for a browser', async (slug) =>
+  expectProblem(await open(`/problems/${slug}`, { Accept: BROWSER_ACCEPT }), 'not-found'),
+);
 
 it('docs/integrators.md names each problem type with its status', () => {
   const table = readFileSync('docs/integrators.md', 'utf8').matchAll(/^\| ([45]\d\d[\d, ]*) \| (`.*?`) \|/gm);
@@ -146,19 +146,41 @@ it('docs/integrators.md names each problem type with its status', () => {
   for (const { slug, statuses } of named) expect(statuses).toContain(String(problemTypes[slug as ProblemSlug].status));
 });
 
-it.each([
-  { path: '/problems/typo', status: 404, link: '/problems' },
-  { path: '/problems/constructor', status: 404, link: '/problems' },
-  { path: '/', status: 200, link: '/docs' },
-])('$path is a page for a browser, and a problem document for a program', async ({ path, status, link }) => {
-  for (const Accept of ['*/*', 'application/json']) {
-    expectProblem(await open(path, { Accept }), 'not-found');
-  }
-  const page = await open(path, { Accept: BROWSER_ACCEPT });
-  expect({ status: page.status, type: page.headers.get('content-type') }).toEqual({
-    status,
-    type: HTML,
+describe('the page at the address of the service', () => {
+  it.each([
+    { what: 'a browser', Accept: BROWSER_ACCEPT },
+    { what: 'a program', Accept: 'application/json' },
+    { what: 'a program that takes anything', Accept: '*/*' },
+    { what: 'a balancer that sends an empty Accept', Accept: '' },
+  ])('is 200 for $what, and leads to the documentation', async ({ Accept }) => {
+    const { status, headers, text } = await open('/', { Accept });
+    expect([status, headers.get('content-type')]).toEqual([200, HTML]);
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    for (const path of ['/docs', '/openapi.json']) expect(text).toContain(`<a href="${path}">`);
   });
-  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
-  expect(page.text).toContain(`<a href="${link}">`);
+
+  it('is 200 without Accept, to GET and HEAD, and has no other method', async () => {
+    const statuses: number[] = [];
+    for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
+      const { responses } = await exchange(world.service.port, requestTo('/', {}, method), { answers: 1 });
+      statuses.push(responses[0]?.status ?? 0);
+    }
+    expect(statuses).toEqual([200, 200, 204, 405]);
+  });
+
+  it('is at / and at BASE_PATH', async () => {
+    const service = await world.start({ BASE_PATH: '/lookups' });
+    for (const path of ['/', '/?from=a-balancer', '/lookups']) {
+      const { status, text } = await world.get(path, { service, headers: NO_CREDENTIALS });
+      expect(status).toBe(200);
+      expect(text).toContain('<a href="/lookups/docs">');
+    }
+    for (const path of ['/lookups/', '/x']) expect((await world.get(path, { service })).status).toBe(404);
+  });
+
+  it('leads nowhere where DOCUMENTATION is off', async () => {
+    const service = await world.start({ DOCUMENTATION: 'off' });
+    const { status, text } = await world.get('/', { service, headers: NO_CREDENTIALS });
+    expect([status, text.includes('href')]).toEqual([200, false]);
+  });
 });

@@ -4,7 +4,7 @@ import { IssuersService } from '../../auth/issuers/issuers.service.js';
 import { Public } from '../../auth/public.decorator.js';
 import type { Answer } from '../../http/answer.js';
 import { Problem } from '../../problems/problem.js';
-import { HTML, documentationAnswer } from '../documentation-answer.js';
+import { HTML, documentationAnswer } from '../page.js';
 
 const CSS = 'text/css; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';

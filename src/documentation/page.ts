@@ -1,0 +1,54 @@
+import { Answer } from '../http/answer.js';
+
+export const HTML = 'text/html; charset=utf-8';
+
+/** For JSON, scripts, styles and pictures: nothing runs or loads, even if a browser shows one as a page. */
+const DENY_ALL_POLICY = "default-src 'none'; frame-ancestors 'none'";
+/** For plain pages: their styles and nothing else. */
+const PAGE_POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+export interface DocumentationOptions {
+  readonly contentType: string;
+  readonly body: Buffer | string;
+  /** The Content-Security-Policy. By default nothing is allowed. */
+  readonly policy?: string;
+}
+
+/** The answer with a part of the documentation: a page, or a script, a style or a picture of one. */
+export function documentationAnswer({ contentType, body, policy = DENY_ALL_POLICY }: DocumentationOptions): Answer {
+  const headers = {
+    'Cache-Control': 'no-cache', // asked for again each time, since the addresses hold no version
+    'Content-Security-Policy': policy,
+    'Referrer-Policy': 'no-referrer',
+  };
+  return new Answer(Buffer.from(body), { contentType, headers });
+}
+
+/**
+ * The answer with a plain page for people, without a script.
+ * @param title a text without markup, as all texts of these pages are; it is the heading as well
+ * @param content HTML behind the heading
+ */
+export function plainPage(title: string, content: string): Answer {
+  const body = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>${title}</title>
+    <style>
+      html { color-scheme: light dark; background: Canvas; font: 16px/1.5 system-ui, sans-serif; }
+      body { max-width: 44rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
+    </style>
+  </head>
+  <body>
+    <main>
+      <h1>${title}</h1>
+      ${content}
+    </main>
+  </body>
+</html>
+`;
+  return documentationAnswer({ contentType: HTML, body, policy: PAGE_POLICY });
+}

@@ -1,0 +1,36 @@
+import { Controller, Get, Param } from '@nestjs/common';
+import { Public } from '../auth/public.decorator.js';
+import { plainPage } from '../documentation/page.js';
+import type { Answer } from '../http/answer.js';
+import { Problem } from './problem.js';
+import { type ProblemType, problemTypes } from './problem-types.js';
+
+/** The pages of the problem types, for people. The type of each problem document is the address of one of them. */
+@Public()
+@Controller('problems')
+export class ProblemPagesController {
+  private readonly pages = new Map<string, Answer>();
+
+  constructor() {
+    for (const [slug, type] of Object.entries(problemTypes)) this.pages.set(slug, problemPage(slug, type));
+  }
+
+  @Get(':slug')
+  show(@Param('slug') slug: string): Answer {
+    const page = this.pages.get(slug);
+    if (!page) throw new Problem('not-found', { detail: 'There is no such problem type.' });
+    return page;
+  }
+}
+
+function problemPage(slug: string, { status, title, meaning, remedy }: ProblemType): Answer {
+  const steps = remedy.map((step) => `<li>${step}</li>`);
+  return plainPage(
+    title,
+    `<p>Problem type <code>${slug}</code>, status ${status}</p>
+      <h2>What happened</h2>
+      <p>${meaning}</p>
+      <h2>How to mend it</h2>
+      <ul>${steps.join('')}</ul>`,
+  );
+}
