@@ -23,6 +23,7 @@ export class EntranceController implements OnModuleInit {
     const links = `<ul>
         <li><a href="${baseAddress}/docs">Documentation</a></li>
         <li><a href="${baseAddress}/openapi.json">OpenAPI 3.1</a></li>
+        <li><a href="${baseAddress}/openapi-3.0.json">OpenAPI 3.0, for gateways that know no other</a></li>
       </ul>`;
     const about = '<p>This service tells programs which codes an order may hold.</p>';
     this.page = plainPage('Order Lookup Services', DOCUMENTATION === 'on' ? `${about}\n      ${links}` : about);

@@ -4,15 +4,19 @@ import type { IssuerMetadata } from '../auth/issuers/discovery.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { version } from '../telemetry/version.js';
 
-interface BearerScheme {
+/** A scheme of the token: `http`, or `oauth2` with its flows. */
+interface TokenScheme {
   readonly type: string;
   readonly description: string;
+  readonly flows?: object;
 }
 
-/** The parts of openapi.yaml that are read to make the document. */
+/** The parts of openapi.yaml, and of a document, that are read to make another document. */
 interface OpenApiDocument {
-  readonly info: object;
-  readonly components: { readonly securitySchemes: { readonly accessToken: BearerScheme } };
+  readonly info: { readonly license: { readonly name: string }; readonly version: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly security: readonly object[];
+  readonly components: { readonly securitySchemes: { readonly accessToken: TokenScheme } };
 }
 
 const CONTRACT = parse(readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8')) as OpenApiDocument;
@@ -21,7 +25,7 @@ const CONTRACT = parse(readFileSync(new URL('openapi.yaml', import.meta.url), 'u
  * Makes the OpenAPI document: the contract as it stands in openapi.yaml, with what only a running service knows.
  * @param issuer the metadata of the first issuer; undefined until they are known, and where the issuer publishes none
  */
-export function openApiDocument(configuration: Configuration, issuer: IssuerMetadata | undefined): object {
+export function openApiDocument(configuration: Configuration, issuer: IssuerMetadata | undefined): OpenApiDocument {
   const { baseAddress, OAUTH_REQUIRED_SCOPE: requiredScope } = configuration;
   const { info, components } = CONTRACT;
   const { securitySchemes } = components;
@@ -36,19 +40,48 @@ export function openApiDocument(configuration: Configuration, issuer: IssuerMeta
 }
 
 /**
+ * The same document as OpenAPI 3.0.3, for gateways that know no other. It has no `const`, no identifier of the licence,
+ * and no scopes beside a scheme that is not oauth2.
+ */
+export function toOpenApi30(document: OpenApiDocument): object {
+  const { info, components, security } = document;
+  const hasScopes = components.securitySchemes.accessToken.type === 'oauth2';
+  const converted = {
+    ...document,
+    openapi: '3.0.3',
+    info: { ...info, license: { name: info.license.name } },
+    security: hasScopes ? security : [{ apiKey: [], accessToken: [] }],
+  };
+  const text = JSON.stringify(converted, (_name, value: unknown) => replaceConst(value));
+  return JSON.parse(text) as object;
+}
+
+/** A schema with `enum` of one value instead of `const`; any other value as it is. */
+function replaceConst(value: unknown): unknown {
+  const isSchema = typeof value === 'object' && value !== null && 'const' in value;
+  if (!isSchema) return value;
+  const { const: only, ...schema } = value;
+  return { ...schema, enum: [only] };
+}
+
+/**
  * The scheme of the token. Without a token endpoint of the issuer it stays `bearer`: Swagger UI sends secrets to that
  * endpoint, so it is never guessed.
  */
-function accessTokenScheme(bearer: BearerScheme, issuer: IssuerMetadata | undefined, requiredScope: string): object {
+function accessTokenScheme(
+  bearer: TokenScheme,
+  issuer: IssuerMetadata | undefined,
+  requiredScope: string,
+): TokenScheme {
   if (issuer?.token_endpoint === undefined) return bearer;
   return {
     type: 'oauth2',
     description: bearer.description,
-    flows: flowsOf(issuer, issuer.token_endpoint, requiredScope),
+    flows: makeFlows(issuer, issuer.token_endpoint, requiredScope),
   };
 }
 
-function flowsOf(issuer: IssuerMetadata, tokenUrl: string, requiredScope: string): object {
+function makeFlows(issuer: IssuerMetadata, tokenUrl: string, requiredScope: string): object {
   const { authorization_endpoint: authorizationUrl, scopes_supported: supported } = issuer;
   const required = requiredScope
     ? {

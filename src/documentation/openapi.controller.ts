@@ -4,13 +4,20 @@ import type { IssuerMetadata } from '../auth/issuers/discovery.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { Configuration } from '../configuration/configuration.js';
 import type { Answer } from '../http/answer.js';
+import { openApiDocument, toOpenApi30 } from './openapi-document.js';
 import { documentationAnswer } from './page.js';
-import { openApiDocument } from './openapi-document.js';
 
+interface Documents {
+  readonly issuer: IssuerMetadata | undefined;
+  readonly openApi31: Answer;
+  readonly openApi30: Answer;
+}
+
+/** The contract in both versions, made again when the metadata of the first issuer have changed. */
 @Public()
-@Controller('openapi.json')
+@Controller()
 export class OpenApiController {
-  private latest: { readonly issuer: IssuerMetadata | undefined; readonly answer: Answer };
+  private latest: Documents;
 
   constructor(
     private readonly configuration: Configuration,
@@ -19,17 +26,28 @@ export class OpenApiController {
     this.latest = this.makeFor(undefined);
   }
 
-  /** Gives the document, which is made again when the metadata of the first issuer have changed. */
-  @Get()
-  show(): Answer {
-    const issuer = this.issuers.all[0]?.metadata;
-    if (issuer !== this.latest.issuer) this.latest = this.makeFor(issuer);
-    return this.latest.answer;
+  @Get('openapi.json')
+  showOpenApi31(): Answer {
+    return this.presentDocuments().openApi31;
   }
 
-  private makeFor(issuer: IssuerMetadata | undefined) {
-    const body = JSON.stringify(openApiDocument(this.configuration, issuer));
-    const contentType = 'application/json';
-    return { issuer, answer: documentationAnswer({ contentType, body }) };
+  @Get('openapi-3.0.json')
+  showOpenApi30(): Answer {
+    return this.presentDocuments().openApi30;
   }
+
+  private presentDocuments(): Documents {
+    const issuer = this.issuers.all[0]?.metadata;
+    if (issuer !== this.latest.issuer) this.latest = this.makeFor(issuer);
+    return this.latest;
+  }
+
+  private makeFor(issuer: IssuerMetadata | undefined): Documents {
+    const document = openApiDocument(this.configuration, issuer);
+    return { issuer, openApi31: jsonAnswer(document), openApi30: jsonAnswer(toOpenApi30(document)) };
+  }
+}
+
+function jsonAnswer(document: object): Answer {
+  return documentationAnswer({ contentType: 'application/json', body: JSON.stringify(document) });
 }

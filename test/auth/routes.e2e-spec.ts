@@ -23,7 +23,14 @@ interface Answered {
   readonly reply: Reply;
 }
 
-const OPEN_OPERATIONS = ['GET /', 'GET /docs', 'GET /docs/:name', 'GET /openapi.json', 'GET /problems/:slug'];
+const OPEN_OPERATIONS = [
+  'GET /',
+  'GET /docs',
+  'GET /docs/:name',
+  'GET /openapi-3.0.json',
+  'GET /openapi.json',
+  'GET /problems/:slug',
+];
 const OPEN_OPERATIONS_OF_TEST = ['GET /open', 'POST /open', 'GET /unmarked/open'];
 const GUARDED_OPERATIONS_OF_TEST = [
   'GET /open/closed',

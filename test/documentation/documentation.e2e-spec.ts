@@ -80,6 +80,36 @@ describe('GET /openapi.json', () => {
     expect(Object.keys(clientCredentials?.scopes ?? {})).toEqual(programScopes);
   });
 });
+
+describe('GET /openapi-3.0.json', () => {
+  it('is the same contract as OpenAPI 3.0.3', async () => {
+    const [newer, older] = await Promise.all(['/openapi.json', '/openapi-3.0.json'].map((path) => open(path)));
+    expect(older?.headers.get('content-type')).toBe('application/json');
+    const document = JSON.parse(newer?.text ?? '') as OpenApiDocument;
+    const withoutConst = JSON.stringify(document).replaceAll(/"const":("[^"]*")/g, '"enum":[$1]');
+    const expected = JSON.parse(withoutConst) as OpenApiDocument;
+    expect(JSON.parse(older?.text ?? '')).toEqual({
+      ...expected,
+      openapi: '3.0.3',
+      info: { ...expected.info, license: { name: expected.info.license.name } },
+    });
+  });
+
+  it('names a scope only where the scheme has scopes', async () => {
+    const environment = { OAUTH_REQUIRED_SCOPE: 'lookups.read' };
+    const [known, unknown] = [
+      await world.replica(environment),
+      await world.start({ ...environment, OAUTH_ISSUER: 'http://127.0.0.1:9' }),
+    ];
+    const security = async ({ url }: { url: string }) => {
+      const response = await fetch(`${url}/openapi-3.0.json`);
+      return ((await response.json()) as OpenApiDocument).security[0]?.['accessToken'];
+    };
+    await until(async () => (await security(known))?.length === 1);
+    expect(await security(unknown)).toEqual([]);
+  });
+});
+
 type Flows = Record<string, { readonly scopes: object } | undefined>;
 
 it('GET /docs is open, and loads everything from the service under its policy', async () => {
@@ -156,7 +186,7 @@ describe('the page at the address of the service', () => {
     const { status, headers, text } = await open('/', { Accept });
     expect([status, headers.get('content-type')]).toEqual([200, HTML]);
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
-    for (const path of ['/docs', '/openapi.json']) expect(text).toContain(`<a href="${path}">`);
+    for (const path of ['/docs', '/openapi.json', '/openapi-3.0.json']) expect(text).toContain(`<a href="${path}">`);
   });
 
   it('is 200 without Accept, to GET and HEAD, and has no other method', async () => {

@@ -14,9 +14,13 @@ const folder = testFolder();
 it.each([
   { name: 'openapi.yaml', source: () => textOf('src/documentation/openapi.yaml') },
   { name: '/openapi.json', source: () => JSON.stringify(world.contract?.document) },
+  {
+    name: '/openapi-3.0.json',
+    source: async () => (await fetch(`${world.service.url}/openapi-3.0.json`)).text(),
+  },
 ])("$name passes Redocly's recommended rules", async ({ source }) => {
   const config = await createConfig({ extends: ['recommended'] });
-  const problems = await lintFromString({ source: source(), config });
+  const problems = await lintFromString({ source: await source(), config });
   expect(problems.map(({ message, location }) => [message, location[0]?.pointer])).toEqual([]);
 });
 
@@ -31,6 +35,9 @@ it('the clients of docs/integrators.md, typed in an empty folder, print the code
   const stdout = 'CONFIRMED Sample: confirmed\n';
   expect(await here(compile)).toMatchObject({ status: 0, stdout });
   expect((await here('node codes.js', 'wrong')).stderr).toContain('Api-Key is not valid.');
+  const older = generate.split('\n').at(-2)?.replace('openapi.json', 'openapi-3.0.json') ?? '';
+  expect(await here(`rm codes.js order-lookups.d.ts && ${older}`)).toMatchObject({ status: 0 });
+  expect(await here(compile)).toMatchObject({ status: 0, stdout });
   expect(await here('python3 codes.py')).toMatchObject({ status: 0, stdout });
   expect((await here('python3 codes.py', 'wrong')).stderr).toMatch(/^invalid-credentials: /);
 });
