@@ -1,8 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import type { Answer } from '../http/answer.js';
 import { CodesService } from '../lookups/codes.service.js';
-import { CommunicationCodesQueryPipe } from './communication-codes-query.pipe.js';
-import { CommunicationCodesQuery } from './communication-codes.query.js';
+import { CommunicationCodesQuery, CommunicationCodesQueryPipe } from './communication-codes.query.js';
 
 /** The path is part of the contract, documentation/openapi.yaml. */
 @Controller('order-scheduling/communication-codes')

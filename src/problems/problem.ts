@@ -46,7 +46,7 @@ export class Problem extends HttpException {
     readonly slug: ProblemSlug | 'about:blank',
     readonly circumstances: Circumstances,
   ) {
-    const members = membersOf(slug, circumstances.status);
+    const members = describeType(slug, circumstances.status);
     super(circumstances.detail, members.status);
     this.members = members;
   }
@@ -77,7 +77,7 @@ export class Problem extends HttpException {
   }
 }
 
-function membersOf(slug: ProblemSlug | 'about:blank', status: number | undefined): TypeMembers {
+function describeType(slug: ProblemSlug | 'about:blank', status: number | undefined): TypeMembers {
   if (slug === 'about:blank') {
     if (status === undefined) throw new Error('a problem of type about:blank needs a status');
     return { status, title: STATUS_CODES[status], pagePath: undefined };

@@ -8,7 +8,6 @@ import { parse } from 'yaml';
 import { createApplication } from '../../src/bootstrap/create-application.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { CodesService } from '../../src/lookups/codes.service.js';
-import { FILTERS } from '../../src/lookups/filters.js';
 import {
   HEADERS_TIMEOUT_MS,
   LIMITS,
@@ -30,6 +29,11 @@ const SCOPE = 'lookups.read';
 const world = localWorld({ environment: { OAUTH_REQUIRED_SCOPE: SCOPE } });
 const file = parse(textOf('src/documentation/openapi.yaml')) as OpenApiDocument;
 const contract = new Contract(file);
+/** The filters, as the interface document describes them. */
+const FILTERS = {
+  codeType: 'Type of communication code record to be retrieved.',
+  code: 'Communication code record to be retrieved.',
+};
 const slugs = Object.keys(problemTypes) as ProblemSlug[];
 
 it('openapi.yaml has the operations, their parameters and the version of the service', () => {

@@ -1,8 +1,8 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, NotFoundException } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { Configuration } from '../configuration/configuration.js';
-import type { ProblemSlug } from '../problems/problem-types.js';
-import { Problem } from '../problems/problem.js';
+import type { ProblemSlug } from './problem-types.js';
+import { Problem } from './problem.js';
 
 /** The problem types for exceptions of Nest and Express with these statuses. All others are `about:blank`. */
 const SLUGS: Readonly<Record<number, ProblemSlug>> = { 400: 'malformed-request', 404: 'not-found' };
@@ -27,7 +27,7 @@ export class ProblemFilter implements ExceptionFilter {
       if (!isWhole) response.destroy(); // a cut connection tells the caller that the answer is not whole
       return;
     }
-    const problem = problemOf(exception, request);
+    const problem = toProblem(exception, request);
     context.problem = problem.slug;
     if (problem.getStatus() >= 500 && problem !== exception) context.error = exception;
     for (const name of CONTENT_HEADERS) response.removeHeader(name);
@@ -39,11 +39,11 @@ export class ProblemFilter implements ExceptionFilter {
 }
 
 /** An exception of Nest with 5xx becomes `internal-error`, whatever its status. To answer 503, throw a Problem. */
-function problemOf(exception: unknown, request: Request): Problem {
+function toProblem(exception: unknown, request: Request): Problem {
   if (exception instanceof Problem) return exception;
   if (!(exception instanceof HttpException)) return internalError();
   if (exception.getStatus() >= 500) return internalError();
-  return clientProblemOf(exception, request);
+  return describeClientError(exception, request);
 }
 
 /** The exception itself is only logged, because its message may hold what no caller should see. */
@@ -57,7 +57,7 @@ function internalError(): Problem {
  * Messages of Nest, Express and body parsers are for callers. Those of three kinds quote the path or the body, which
  * may hold a credential, and are replaced.
  */
-function clientProblemOf(exception: HttpException, request: Request): Problem {
+function describeClientError(exception: HttpException, request: Request): Problem {
   if (exception instanceof NotFoundException && request.route === undefined) {
     return new Problem('not-found', {
       detail: 'There is nothing at this address. Paths are case-sensitive and have no trailing slash.',
@@ -72,11 +72,11 @@ function clientProblemOf(exception: HttpException, request: Request): Problem {
   }
   const status = exception.getStatus();
   const slug = SLUGS[status] ?? 'about:blank';
-  return new Problem(slug, { detail: detailOf(exception), status });
+  return new Problem(slug, { detail: readDetail(exception), status });
 }
 
 /** The message of an exception, as one text: Nest's pipes give a list of messages. */
-function detailOf(exception: HttpException): string {
+function readDetail(exception: HttpException): string {
   const content = exception.getResponse();
   if (typeof content === 'string') return content;
   const { message = exception.message } = content as { message?: string | string[] };
