@@ -7,7 +7,7 @@ import type { ApiServer } from '../http/api-server.js';
 import { credentialHeaders } from '../http/credential-headers.js';
 import { Draining } from '../http/draining.js';
 import { ParserErrors } from '../http/parser-errors.js';
-import { requestContext } from '../http/request-context.js';
+import { requestContext } from '../http/request-context.middleware.js';
 import { RequestLog } from '../http/request-log.js';
 import { ServerAdapter } from '../http/server.adapter.js';
 import { Metrics } from '../telemetry/metrics.js';

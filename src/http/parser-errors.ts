@@ -6,8 +6,7 @@ import { Configuration } from '../configuration/configuration.js';
 import { LIMITS } from '../problems/limits.js';
 import { Problem, type ProblemResponse } from '../problems/problem.js';
 import type { ApiServer } from './api-server.js';
-import type { RequestContext } from './request-context.js';
-import { RequestLog } from './request-log.js';
+import { type RequestContext, RequestLog } from './request-log.js';
 
 /**
  * Answers bytes that never become a request with a problem document, where an answer is due, and closes their

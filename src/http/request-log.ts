@@ -2,8 +2,44 @@ import { isIP } from 'node:net';
 import { Injectable, type LogLevel } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics, NO_OPERATION } from '../telemetry/metrics.js';
+import type { RequestSpan } from '../telemetry/request-span.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
-import type { RequestContext } from './request-context.js';
+
+/** The client that an API key belongs to. */
+interface KeyOwner {
+  readonly keyId: string;
+  readonly client: string;
+}
+
+/** Why credentials were refused, in the fixed words of the metric. */
+interface Refusal {
+  readonly credential: string;
+  readonly reason: string;
+  /** The caller whose API key was sent, if the key is one of ours: a key in force, or a revoked or expired one. */
+  readonly owner?: KeyOwner | undefined;
+}
+
+/** What the service knows of a request: for its answer, its log line and its metrics. */
+export interface RequestContext {
+  readonly id: string;
+  /** The address of the connection; undefined where the client reset the connection at once. */
+  readonly peer: string | undefined;
+  /** When the request began, by the monotonic clock; undefined for bytes that never became a request. */
+  readonly startedAtMs?: number;
+  readonly span?: RequestSpan | undefined;
+  caller?: KeyOwner;
+  refusal?: Refusal;
+  /** The problem type of the answer. */
+  problem?: string;
+  /** What was thrown, if the service is to blame for it. */
+  error?: unknown;
+}
+
+declare module 'express-serve-static-core' {
+  interface Request {
+    context: RequestContext;
+  }
+}
 
 /** A request of Express, or only the context of bytes that never became a request. */
 interface EndedRequest {

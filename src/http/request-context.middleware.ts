@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestHandler, Response } from 'express';
 import type { Metrics } from '../telemetry/metrics.js';
-import type { RequestSpan } from '../telemetry/request-span.js';
 import type { Tracing } from '../telemetry/tracing.js';
 import type { ApiServer } from './api-server.js';
 import type { Draining } from './draining.js';
@@ -16,42 +15,6 @@ const MAX_WAITING_REQUESTS = 32;
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const UUID_WITHOUT_DASHES = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/i;
-
-/** The client that an API key belongs to. */
-interface KeyOwner {
-  readonly keyId: string;
-  readonly client: string;
-}
-
-/** Why credentials were refused, in the fixed words of the metric. */
-interface Refusal {
-  readonly credential: string;
-  readonly reason: string;
-  /** The caller whose API key was sent, if the key is one of ours: a key in force, or a revoked or expired one. */
-  readonly owner?: KeyOwner | undefined;
-}
-
-/** What the service knows of a request: for its answer, its log line and its metrics. */
-export interface RequestContext {
-  readonly id: string;
-  /** The address of the connection; undefined where the client reset the connection at once. */
-  readonly peer: string | undefined;
-  /** When the request began, by the monotonic clock; undefined for bytes that never became a request. */
-  readonly startedAtMs?: number;
-  readonly span?: RequestSpan | undefined;
-  caller?: KeyOwner;
-  refusal?: Refusal;
-  /** The problem type of the answer. */
-  problem?: string;
-  /** What was thrown, if the service is to blame for it. */
-  error?: unknown;
-}
-
-declare module 'express-serve-static-core' {
-  interface Request {
-    context: RequestContext;
-  }
-}
 
 export interface RequestContextOptions {
   readonly server: ApiServer;
