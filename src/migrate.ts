@@ -2,9 +2,9 @@ import './administration/cli/end-on-signals.js';
 const { createProgram, runProgram } = await import('./administration/cli/program.js');
 const { check } = await import('./administration/migrate/check.command.js');
 const { down } = await import('./administration/migrate/down.command.js');
-const { drift } = await import('./administration/migrate/drift/drift.command.js');
+const { drift } = await import('./administration/migrate/drift.command.js');
 const { create } = await import('./administration/migrate/new.command.js');
-const { plan } = await import('./administration/migrate/plan/plan.command.js');
+const { plan } = await import('./administration/migrate/plan.command.js');
 const { status } = await import('./administration/migrate/status.command.js');
 const { up } = await import('./administration/migrate/up.command.js');
 

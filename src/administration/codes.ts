@@ -9,7 +9,7 @@ import { lockTables, readCodes } from '../lookups/read-codes.js';
 import { CliError } from './cli/program.js';
 import { parseMoment } from './cli/time.js';
 import { withReading } from './cli/transaction.js';
-import { LISTS, type List, readRows } from './lists/list-tables.js';
+import { LISTS, listFileColumns, readRows } from './csv/csv-lists.js';
 
 const OPERATIONS = [...AREAS, 'order-scheduling'] as const;
 type Operation = (typeof OPERATIONS)[number];
@@ -75,11 +75,11 @@ function formatAnswer(snapshot: CodesSnapshot, operation: Operation): string {
 export const exportList = new Command('export')
   .description('prints CSV (RFC 4180) in the order of the answers, as `migrate new --from` reads it')
   .addArgument(new Argument('<LIST>').choices(Object.keys(LISTS)))
-  .action(async (name: string) => {
-    const list = LISTS[name] as List; // one of the choices
+  .action(async (name: keyof typeof LISTS) => {
+    const list = LISTS[name];
     const rows = await withReading((session) => readRows(session, list));
     const text = stringify(rows, {
-      columns: [...list.fileColumns],
+      columns: listFileColumns(list).map((column) => column.name),
       header: true,
       record_delimiter: '\r\n',
     });

@@ -155,9 +155,9 @@ it('the workflow of docs/pipeline.md goes on where callers are informed, and pos
   await commit('add_many', MANY);
   expect(await run(jobs.plan, true)).toMatchObject({ status: 0, said: '' });
   const { body } = comments()[1] as Comment;
-  expect(body).toContain('\n    … and 4990 more (--full)\n');
+  expect(body).toContain('\n    … and 4980 more (--full)\n');
   const whole = readFileSync(join(walk.folder, 'plan-full.txt'), 'utf8');
-  expect(whole.match(/^ {4}\+ codeType "T", code "CODE-\d+": "x{500}" added$/gm)).toHaveLength(5_000);
+  expect(whole.match(/^ {4}\+ codeType "T", code "CODE-\d+", description "x{500}" added$/gm)).toHaveLength(5_000);
 });
 
 it('the workflow of docs/pipeline.md does not fail where the comment is refused', async () => {
@@ -169,7 +169,7 @@ it('the workflow of docs/pipeline.md does not fail where the comment is refused'
   });
 });
 
-it('the workflow of docs/pipeline.md applies, and names the person in the record of changes', async () => {
+it('the workflow of docs/pipeline.md applies, and names the person in the change history', async () => {
   expect(await run(jobs.up)).toMatchObject({ status: 0 });
   const rows = await walk.world.database.query(
     `select person from change_history where new_row ->> 'value' = 'Transfer'`,

@@ -16,7 +16,7 @@ const LOST =
 
 describe.each([
   { kind: 'a reading', transaction: withReading },
-  { kind: 'a rehearsal', transaction: withRollback },
+  { kind: 'a dry run', transaction: withRollback },
 ])('$kind', ({ transaction }) => {
   it('has its result where the connection is lost before it ends', async () => {
     const result = await transaction(async (session) => {

@@ -1,5 +1,5 @@
 // One transaction with a connection of its own, as nearly all commands need it. Migrations need a session of several
-// transactions: migrate/migration-session.ts.
+// transactions: migrate/run-migrations.ts.
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';

@@ -1,13 +1,11 @@
 import { Command } from 'commander';
-import { CliError, print } from '../cli/program.js';
-import { faultsOfFiles } from './migration-file.js';
-import { readNames } from './migration-names.js';
+import { print } from '../cli/program.js';
+import { assertMigrations, readNames } from './migration-files.js';
 
 export const check = new Command('check')
-  .description('checks names and markers of all files, without a database')
+  .description('checks names and markers of all migrations, without a database')
   .action(async () => {
-    const faults = await faultsOfFiles();
-    if (faults.length > 0) throw new CliError(faults.join('\n'));
+    await assertMigrations();
     const { names } = await readNames();
     print(`${names.length} migrations are in order.`);
   });

@@ -2,9 +2,9 @@ import { Command } from 'commander';
 import { isAgreed } from '../cli/ask.js';
 import { CliError, print } from '../cli/program.js';
 import { describeDatabase, parseAddress } from '../cli/transaction.js';
+import { describeEffects } from './describe-plan.js';
+import { type Plan, planDown } from './dry-run.js';
 import { type MigrationState, describeMissing } from './migration-state.js';
-import { describeEffects } from './plan/describe-plan.js';
-import { type Plan, planDown } from './plan/make-plan.js';
 import { undo } from './run-migrations.js';
 
 const COUNT = /^[1-9]\d{0,3}$/;
@@ -14,7 +14,7 @@ export const down = new Command('down')
   .argument('[COUNT]', 'from 1 to 9999', parseCount, 1)
   .option('--yes', 'do not ask; needed where nobody can be asked')
   .action(async (count: number, { yes = false }: { yes?: boolean }) => {
-    const plan = await planDown((state) => lastOf(state, count));
+    const plan = await planDown((state) => selectLast(state, count));
     if (plan.migrations.length === 0) {
       print('Nothing to do.');
       return;
@@ -33,7 +33,7 @@ function parseCount(text: string): number {
 }
 
 /** The last ones, the newest first. */
-function lastOf(state: MigrationState, count: number): readonly string[] {
+function selectLast(state: MigrationState, count: number): readonly string[] {
   const names = state.applied.slice(-count).toReversed();
   if (names.some((name) => state.missing.includes(name))) {
     const reasons = describeMissing(state).join('\n');

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { DatabaseError } from 'pg';
-import { faultOf } from './migration-fault.js';
+import { explainFault, toExecutable } from './migration-fault.js';
 
 const TRANSACTION = /\n {2}A migration is one transaction\./;
 
 function messageOf(fields: Partial<DatabaseError>): string {
   const error = Object.assign(new DatabaseError('refused', 1, 'error'), fields);
-  return faultOf(error, { name: '0100_x', script: '\n\nselect 1;\nselect nope;\n' }).message;
+  return explainFault(error, { title: '0100_x.sql', sql: '\n\nselect 1;\nselect nope;\n' }).message;
 }
 
 describe('the hint about transactions', () => {
@@ -31,12 +31,12 @@ describe('the hint about transactions', () => {
 });
 
 it('counts lines in characters, also where these have two units', () => {
-  const script = `\n\nselect '😀😀';\nselect nope;`;
-  const position = String(Array.from(script).indexOf('n', 20) + 1);
+  const script = { title: '0100_x.sql', sql: `\n\nselect '😀😀';\nselect nope;` };
+  const position = String(Array.from(script.sql).indexOf('n', 20) + 1);
   const error = Object.assign(new DatabaseError('refused', 1, 'error'), {
     code: '42703',
-    internalQuery: script,
+    internalQuery: toExecutable(script),
     internalPosition: position,
   });
-  expect(faultOf(error, { name: '0100_x', script }).message).toBe('0100_x.sql, line 4: refused');
+  expect(explainFault(error, script).message).toBe('0100_x.sql, line 4: refused');
 });

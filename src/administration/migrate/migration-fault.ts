@@ -1,9 +1,10 @@
+// What stopped a migration, as people read it.
 import type { DatabaseError } from 'pg';
 import { explainError } from '../../database/explain-error.js';
 import { messageOf } from '../../telemetry/error-message.js';
+import { showInvisible } from '../cli/invisible-characters.js';
 import { CliError, commandLine } from '../cli/program.js';
 import { isRefusal } from '../cli/session-end.js';
-import type { FileUnderWay } from './run-progress.js';
 
 /** Of the message, the detail and the hint. A detail may hold the whole row that was refused. */
 const MAX_PART_CHARACTERS = 500;
@@ -17,7 +18,14 @@ const ONE_TRANSACTION =
   'A migration is one transaction. Take out what begins or ends one (begin, commit, rollback, savepoint), ' +
   'and write insert instead of copy from stdin.';
 
-/** PostgreSQL refused a file, or the file is not one that can run. */
+/** What PostgreSQL runs of a migration. */
+export interface Script {
+  /** The name of the file that it comes from. */
+  readonly title: string;
+  readonly sql: string;
+}
+
+/** PostgreSQL refused a migration, or the file is not one that can run. */
 export class MigrationFault extends CliError {
   constructor(
     message: string,
@@ -28,35 +36,30 @@ export class MigrationFault extends CliError {
   }
 }
 
-/** The connection ended while a file ran, which is no fault of the file. */
-export class InterruptedFile extends CliError {
+/** The connection was lost while a migration ran. At its COMMIT nobody knows whether it counts. */
+export class InterruptedMigration extends CliError {
   readonly reason: string;
 
-  constructor(name: string, error: unknown) {
+  constructor(title: string, error: unknown) {
     const [message] = messageOf(explainError(error)).split('\n'); // node-pg-migrate adds a stack to some errors
-    const reason = `${name}.sql: ${message}`;
-    super(`${reason}. Look at what is applied: ${commandLine('migrate', 'status')}`);
+    const reason = `${title}: ${message}`;
+    super(`${reason}. The connection was lost. What is applied: ${commandLine('migrate', 'status')}`);
     this.reason = reason;
   }
 }
 
-/** What stopped a file, with the line of the file where PostgreSQL names one. */
-export function faultOf(error: unknown, file: FileUnderWay): CliError {
+/** With the line of the file where PostgreSQL names one. */
+export function explainFault(error: unknown, script: Script): CliError {
   if (error instanceof CliError) return error;
-  if (isRefusal(error)) return refusedFile(error, file);
-  return new InterruptedFile(file.name, error);
-}
-
-function refusedFile(error: DatabaseError, { name, script }: FileUnderWay): MigrationFault {
-  const subject = `${name}.sql${placeOf(error, script)}`;
-  const parts = [`${subject}: ${error.message}`, error.detail, hintOf(error)];
+  if (!isRefusal(error)) return new InterruptedMigration(script.title, error);
+  const parts = [`${script.title}${describePlace(error, script)}: ${error.message}`, error.detail, findHint(error)];
   const shown = parts.filter((part) => part !== undefined);
-  const text = shown.map((part) => part.slice(0, MAX_PART_CHARACTERS)).join('\n  ');
-  return new MigrationFault(text, error.code);
+  const lines = shown.map((part) => showInvisible(part.slice(0, MAX_PART_CHARACTERS)));
+  return new MigrationFault(lines.join('\n  '), error.code);
 }
 
 /** PostgreSQL's own hint is about this error, whatever else it may mean. */
-function hintOf(error: DatabaseError): string | undefined {
+function findHint(error: DatabaseError): string | undefined {
   return error.hint ?? (isAboutTransactions(error) ? ONE_TRANSACTION : undefined);
 }
 
@@ -65,20 +68,25 @@ function isAboutTransactions({ routine, code }: DatabaseError): boolean {
   return code === NOT_SUPPORTED && routine === REFUSING_ROUTINE;
 }
 
+/** EXECUTE refuses `select … into` where it is the last statement. */
+export function toExecutable({ sql }: Script): string {
+  return `${sql}\n;select`;
+}
+
 /** Empty where the error is in the body of a function: its position counts from there, and is no line of the file. */
-function placeOf({ internalQuery, internalPosition }: DatabaseError, script: string): string {
-  if (internalQuery !== script) return '';
-  return `, line ${lineAt(Number(internalPosition), script)}`;
+function describePlace({ internalQuery, internalPosition }: DatabaseError, script: Script): string {
+  const { sql } = script;
+  return internalQuery === toExecutable(script) ? `, line ${countLines(Number(internalPosition), sql)}` : '';
 }
 
 /**
  * PostgreSQL counts characters from 1, and in JavaScript some have two units. A script may have 50 MB, so its
  * characters are counted and not copied.
  */
-function lineAt(position: number, script: string): number {
+function countLines(position: number, sql: string): number {
   let line = 1;
   let characterCount = 0;
-  for (const character of script) {
+  for (const character of sql) {
     characterCount += 1;
     if (characterCount >= position) break;
     if (character === '\n') line += 1;

@@ -1,21 +1,19 @@
-// The files compared with the table of node-pg-migrate. A file counts as applied if the table has its name.
+// The migrations of the tree compared with the table of node-pg-migrate: one counts as applied if the table has its name.
 import type { Client } from 'pg';
-import { CliError } from '../cli/program.js';
 import { columnOf } from '../cli/transaction.js';
-import { faultsOfFiles } from './migration-file.js';
-import { readNames } from './migration-names.js';
+import { readNames } from './migration-files.js';
 
 export interface MigrationState {
   /** In the order in which they were applied. */
   readonly applied: readonly string[];
   /** In the order in which they will be applied. */
   readonly pending: readonly string[];
-  /** Those of `applied` that are not among the files. */
+  /** Those of `applied` that the tree lacks. */
   readonly missing: readonly string[];
 }
 
 const TABLE = `select where to_regclass('public.pgmigrations') is not null`;
-/** As node-pg-migrate orders them. `down` undoes the last of this order, so with another one it would undo others. */
+/** As node-pg-migrate orders them. `down` undoes the last of this order, so with another one it would show others. */
 const APPLIED = 'select name from public.pgmigrations order by run_on, id';
 
 export async function readState(session: Client): Promise<MigrationState> {
@@ -27,12 +25,6 @@ export async function readState(session: Client): Promise<MigrationState> {
     pending: names.filter((name) => !applied.includes(name)),
     missing: applied.filter((name) => !names.includes(name)),
   };
-}
-
-/** @throws CliError with all faults of all files */
-export async function assertFiles(): Promise<void> {
-  const faults = await faultsOfFiles();
-  if (faults.length > 0) throw new CliError(faults.join('\n'));
 }
 
 /** One line, or none. Nothing in the database tells which of the reasons it is. */

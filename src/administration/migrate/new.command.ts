@@ -1,10 +1,12 @@
 import { basename } from 'node:path';
 import { Command } from 'commander';
+import type { Session } from '../../database/session.js';
 import { CliError, print } from '../cli/program.js';
-import { changesFrom, readListFile } from '../lists/list-file.js';
-import { migrationText } from '../lists/migration-text.js';
-import { createMigration } from './create-migration.js';
-import { withRehearsal } from './rehearsal.js';
+import { readCsvFile } from '../csv/csv-file.js';
+import { compareWithTable } from '../csv/csv-migration.js';
+import { dryRunPending, runScript } from './dry-run.js';
+import { MigrationFault } from './migration-fault.js';
+import { assertMigrations, assertSubject, createMigration, formatMigration } from './migration-files.js';
 
 interface NewOptions {
   readonly from?: string;
@@ -17,27 +19,34 @@ export const create = new Command('new')
   .option('--from <FILE.csv>', 'a list, as `codes export` writes it')
   .option('--complete', 'rows that the file lacks are deleted')
   .action(async (subject: string, { from, complete = false }: NewOptions) => {
-    if (from !== undefined) await createFrom({ file: from, subject, isComplete: complete });
-    else if (complete) throw new CliError('--complete needs --from FILE.csv.');
-    else await createMigration(subject);
+    if (from === undefined && complete) throw new CliError('--complete needs --from FILE.csv.');
+    const text = from === undefined ? undefined : await writeFrom(from, subject, complete);
+    const isSame = from !== undefined && text === undefined;
+    if (isSame) print(`The database already holds what ${from} says. Nothing was written.`);
+    else print(`created ${await createMigration(subject, text)}`);
   });
 
-interface ListMigration {
-  readonly file: string;
-  readonly subject: string;
-  /** Rows that the file lacks go. */
-  readonly isComplete: boolean;
+/**
+ * The pending migrations count, so that the same command does not write the same rows twice. Then the new one is tried in
+ * the same transaction, which is rolled back: PostgreSQL's constraints judge what it holds.
+ */
+async function writeFrom(path: string, subject: string, isComplete: boolean): Promise<string | undefined> {
+  assertSubject(subject);
+  await assertMigrations();
+  const file = await readCsvFile(path);
+  return dryRunPending(async (session) => {
+    const { up, down } = await compareWithTable(session, file, isComplete);
+    if (up.length === 0) return undefined;
+    await tryStatements(session, path, up);
+    return formatMigration(`Written from ${JSON.stringify(basename(path))}`, up, down);
+  });
 }
 
-/**
- * The file is read before the rehearsal, which ends soon. The pending files count, so that the same command does not
- * write the same rows twice.
- */
-async function createFrom({ file, subject, isComplete }: ListMigration): Promise<void> {
-  const listFile = await readListFile(file);
-  const changes = await withRehearsal((session) => changesFrom(session, listFile, isComplete));
-  const title = `Written from ${JSON.stringify(basename(file))}`;
-  const text = migrationText(title, changes);
-  if (text === undefined) print(`The database already holds what ${file} says. Nothing was written.`);
-  else await createMigration(subject, text);
+async function tryStatements(session: Session, path: string, statements: readonly string[]): Promise<void> {
+  try {
+    await runScript(session, { title: path, sql: statements.join('\n') });
+  } catch (error) {
+    if (!(error instanceof MigrationFault)) throw error;
+    throw new CliError(`${error.message}\nNothing was written.`);
+  }
 }

@@ -42,7 +42,7 @@ async function meanwhile<T>(run: () => Promise<T>, act: () => unknown): Promise<
 afterEach(async () => {
   for (const name of ['0101_second', '0100_first']) copy.add(name, NOTHING, NOTHING);
   const names = (await applied()).filter((name) => /^010/.test(`${name}`));
-  await undo(names.toReversed() as string[]);
+  if (names.length > 0) await undo(names.toReversed() as string[]);
 });
 
 it('undoes nothing where another file was applied since it was planned', async () => {
@@ -51,11 +51,11 @@ it('undoes nothing where another file was applied since it was planned', async (
   copy.add('0101_second', NOTHING, NOTHING);
   await applyPending();
   await expect(undo(['0100_first'])).rejects.toThrow(
-    '0101_second was applied meanwhile. Nothing was undone. Run the command again',
+    '0101_second would be undone, and was not shown: another run came between. Run the command again',
   );
   expect((await applied()).slice(-2)).toEqual(['0100_first', '0101_second']);
   expect(await undo(['0101_second'])).toEqual(['0101_second']);
-  expect(await undo(['0101_second', '0100_first'])).toEqual(['0100_first']);
+  expect(await undo(['0100_first'])).toEqual(['0100_first']);
 });
 
 it('lets no other run come between two files that it undoes', async () => {
@@ -75,31 +75,16 @@ it('lets no other run come between two files that it undoes', async () => {
   await other.query(`select pg_advisory_unlock(${PG_MIGRATE_LOCK_ID})`);
 });
 
-it('names the file that cannot be read, and what it did before', async () => {
+it('names the migration that cannot be read', async () => {
   copy.add('0100_first', WAIT, NOTHING);
   copy.add('0101_second', NOTHING, NOTHING);
   const running = meanwhile(applyPending, () => rmSync(join(copy.migrations, '0101_second.sql')));
-  await expect(running).rejects.toThrow(
-    /^0101_second\.sql cannot be read: .*ENOENT.*\nDone in this run: 0100_first\.$/,
-  );
-});
-
-it('says what it did before an error that is none of a file', async () => {
-  copy.add('0100_first', NOTHING, NOTHING);
-  copy.add('0101_second', NOTHING, WAIT);
-  await applyPending();
-  const running = meanwhile(
-    () => undo(['0101_second', '0100_first']),
-    () => rmSync(join(copy.migrations, '0100_first.sql')),
-  );
-  await expect(running).rejects.toThrow(
-    /^Definitions of migrations 0100_first have been deleted\.\nDone in this run: 0101_second\.$/,
-  );
+  await expect(running).rejects.toThrow(/^0101_second\.sql cannot be read: .*ENOENT.*\.$/);
 });
 
 it('says where to look for what is applied where the connection is lost', async () => {
   copy.add('0100_first', 'select pg_terminate_backend(pg_backend_pid());', NOTHING);
   await expect(applyPending()).rejects.toThrow(
-    /^0100_first\.sql: terminating connection .*\. Look at what is applied: /,
+    /^0100_first\.sql: terminating connection .*\. The connection was lost\. What is applied: .*migrate.* status$/,
   );
 });

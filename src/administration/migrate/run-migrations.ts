@@ -1,33 +1,53 @@
-// Runs files by node-pg-migrate: for good, each in a transaction of its own together with its row in pgmigrations, or
-// in the transaction of a rehearsal.
-import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate';
-import type { Client } from 'pg';
-import type { DatabaseAddress } from '../../configuration/database-url.js';
-import type { Session } from '../../database/session.js';
-import { CliError, describeError } from '../cli/program.js';
+// Applies and undoes migrations with node-pg-migrate: each in a transaction of its own, together with its row of
+// pgmigrations. A run that is killed leaves no lock and nothing of its migration.
+//
+// The text of a migration is handed over as a setting of the transaction, and EXECUTE in a block runs it. There PostgreSQL
+// refuses each command that begins or ends a transaction, in whatever disguise, and gives the position of an error
+// within the file.
+import { randomUUID } from 'node:crypto';
+import { basename } from 'node:path';
+import { type MigrationBuilder, type RunnerOption, runner } from 'node-pg-migrate';
+import { escapeLiteral } from 'pg';
+import type { ConnectionFields, DatabaseAddress } from '../../configuration/database-url.js';
+import { KEEP_ALIVE, Session } from '../../database/session.js';
+import { messageOf } from '../../telemetry/error-message.js';
+import { CliError } from '../cli/program.js';
 import { isRefusal } from '../cli/session-end.js';
-import type { Direction } from './migration-file.js';
-import { faultOf } from './migration-fault.js';
-import { sqlStrategies } from './migration-loader.js';
-import { MIGRATIONS } from './migration-names.js';
-import { withMigrationSession } from './migration-session.js';
-import { assertFiles, readState } from './migration-state.js';
-import { RunProgress } from './run-progress.js';
+import { writingSettings } from '../cli/settings.js';
+import { APPLICATION, CONNECTION_LIMIT_MS, assertSupported, parseAddress, untilReachable } from '../cli/transaction.js';
+import { MigrationFault, type Script, explainFault, toExecutable } from './migration-fault.js';
+import {
+  type Direction,
+  MIGRATIONS,
+  type Migration,
+  assertMigrations,
+  hasStatement,
+  readMigration,
+} from './migration-files.js';
 
-export interface FileRun {
-  readonly session: Session;
-  readonly direction: Direction;
-  /** The one file that is meant. Without it: on the way up all that are pending, on the way down the last one. */
-  readonly name?: string;
-  /** The caller's transaction is used, and the caller keeps others out. */
-  readonly isInCallersTransaction?: boolean;
-  /** Settings beside ours, for each file. */
-  readonly limits?: string;
-}
+/** The setting is emptied before the migration runs, since parallel workers would copy it. */
+const EXECUTE = `do $run$ declare file text := current_setting('order_lookup.file'); begin
+  perform set_config('order_lookup.file', '', true);
+  execute file;
+end $run$`;
 
-/** The lock belongs to the session, and may be taken more than once by it. */
-const TRY_LOCK = `select pg_try_advisory_lock(${PG_MIGRATE_LOCK_ID}) as "isOurs"`;
-const LOCK = `select pg_advisory_lock(${PG_MIGRATE_LOCK_ID})`;
+/** Deferred constraints are checked here, where a fault is still one of the migration and not of COMMIT. */
+const CHECK_CONSTRAINTS = 'set constraints all immediate; set constraints all deferred';
+
+/** What holds between the migrations, whatever role, database or a migration before set. */
+const SESSION_SETTINGS = [
+  'reset session authorization',
+  'reset role',
+  'reset all',
+  `set default_transaction_isolation = 'read committed'`,
+  'set default_transaction_read_only = off',
+  'set default_transaction_deferrable = off',
+].join('; ');
+
+/** For the lock of all runs, which node-pg-migrate waits for outside of a transaction. */
+const LOCK_SETTINGS = `set statement_timeout = 0; set lock_timeout = '120s'; do $$ begin
+  set client_connection_check_interval = '100ms'; -- a platform that cannot notice a closed connection refuses it
+exception when others then null; end $$`;
 /** SQLSTATE lock_not_available. */
 const LOCK_TIMEOUT = '55P03';
 
@@ -38,100 +58,154 @@ function ignore(): void {
   // nothing is printed
 }
 
-/** Applies the files that are pending. Gives their names. */
-export function applyPending(address: DatabaseAddress = process.env): Promise<readonly string[]> {
-  return inOwnSession(address, (session, progress) => runFiles({ session, direction: 'up' }, progress));
+type Strategies = NonNullable<RunnerOption['migrationLoaderStrategies']>;
+
+interface Run {
+  readonly direction: Direction;
+  /** How many at most; on the way down the last ones. */
+  readonly count: number;
+  /** @throws CliError where this one is not meant */
+  readonly check: (name: string) => void;
+}
+
+/** Applies the migrations that are pending. Gives their names. */
+export function applyPending(address: DatabaseAddress = process.env): Promise<string[]> {
+  return run({ direction: 'up', count: Infinity, check: ignore }, address);
 }
 
 /**
- * Undoes these files in this order, but for those that somebody has undone meanwhile. Gives the others.
- * @throws CliError, with nothing undone, if they are no longer the last ones
+ * Undoes these migrations, which are the last ones.
+ * @throws CliError, with nothing undone, where somebody has applied another one since
  */
-export function undo(names: readonly string[], address: DatabaseAddress = process.env): Promise<readonly string[]> {
-  return inOwnSession(address, async (session, progress) => {
-    const { applied } = await readState(session);
-    const remaining = names.filter((name) => applied.includes(name));
-    assertLast(remaining, applied);
-    for (const name of remaining) await runFiles({ session, direction: 'down', name }, progress);
-  });
+export function undo(names: readonly string[], address: DatabaseAddress = process.env): Promise<string[]> {
+  const check = (name: string): void => {
+    if (names.includes(name)) return;
+    throw new CliError(`${name} would be undone, and was not shown: another run came between. Run the command again.`);
+  };
+  return run({ direction: 'down', count: names.length, check }, address);
 }
 
-/** A way back is written for what the files before it made, so no other file may have come behind. */
-function assertLast(names: readonly string[], applied: readonly string[]): void {
-  const first = applied.findIndex((name) => names.includes(name));
-  if (first < 0) return;
-  const later = applied.slice(first).filter((name) => !names.includes(name));
-  if (later.length === 0) return;
-  throw new CliError(
-    `${later.join(', ')} was applied meanwhile. Nothing was undone. ` +
-      'Run the command again to see what it would undo now.',
-  );
+/** The statements that run a migration, in a transaction that has begun. They leave the role that they found. */
+export function toStatements(script: Script, session: Session, limits: readonly string[] = []): string[] {
+  const name = escapeLiteral(script.title.replace(/\.sql$/, ''));
+  const settings = [
+    SESSION_SETTINGS,
+    writingSettings(session),
+    `set local order_lookup.migration = ${name}`,
+    ...limits,
+  ];
+  return [
+    settings.join('; '),
+    `select set_config('order_lookup.file', ${quote(toExecutable(script))}, true)`,
+    EXECUTE,
+    `${CHECK_CONSTRAINTS}; ${settings.join('; ')}`, // the row of pgmigrations follows, by our role
+  ];
+}
+
+/** @throws MigrationFault where there is nothing to run */
+export function toScript(migration: Migration, direction: Direction): Script {
+  const title = `${migration.name}.sql`;
+  const sql = migration[direction];
+  if (!hasStatement(sql)) throw new MigrationFault(`${title} has no statement on the way ${direction}.`);
+  return { title, sql };
 }
 
 /**
- * The files that `run` asks for, one after the other. Up to the first that fails they are applied or undone.
- * @throws CliError that names that file
+ * As PostgreSQL reads it whatever it holds: no text contains a tag that was not there when it was written. To double
+ * the quotes of 50 MB takes seconds.
  */
-export async function runFiles(run: FileRun, progress = new RunProgress()): Promise<void> {
-  const { session, direction, name, isInCallersTransaction = false, limits = '' } = run;
-  try {
-    await runner({
-      dbClient: session,
-      dir: MIGRATIONS,
-      direction,
-      ...(name === undefined ? {} : { file: name }),
-      migrationsTable: 'pgmigrations',
-      checkOrder: false, // names carry the time: files of two branches do not depend on each other
-      singleTransaction: false,
-      advisoryLockMode: 'wait',
-      noLock: isInCallersTransaction,
-      logger: SILENT,
-      migrationLoaderStrategies: sqlStrategies({ session, progress, isInCallersTransaction, limits }),
-    });
-  } catch (error) {
-    const { current } = progress;
-    throw current === undefined ? error : faultOf(error, current);
-  }
-  progress.finish();
+function quote(text: string): string {
+  const tag = `$file_${randomUUID().replaceAll('-', '')}$`;
+  return tag + text + tag;
 }
 
-/** No other run comes between the first look of the work and its last file. */
-async function inOwnSession(
-  address: DatabaseAddress,
-  work: (session: Session, progress: RunProgress) => Promise<void>,
-): Promise<readonly string[]> {
-  await assertFiles();
-  const progress = new RunProgress();
-  return withMigrationSession(address, async (session) => {
-    await takeLock(session);
+async function run({ direction, count, check }: Run, address: DatabaseAddress): Promise<string[]> {
+  await assertMigrations();
+  return withSession(address, async (session) => {
+    let script: Script | undefined;
+    const load = async (name: string): Promise<string[]> => {
+      script = { title: `${name}.sql`, sql: '' }; // before anything of it can fail
+      check(name);
+      script = toScript(await readAgain(name), direction);
+      return toStatements(script, session);
+    };
     try {
-      await work(session, progress);
+      const done = await runner({
+        dbClient: session,
+        dir: MIGRATIONS,
+        direction,
+        count,
+        migrationsTable: 'pgmigrations',
+        checkOrder: false, // names carry the time: migrations of two branches do not depend on each other
+        singleTransaction: false,
+        advisoryLockMode: 'wait',
+        logger: SILENT,
+        migrationLoaderStrategies: loadSql(load),
+      });
+      return done.map(({ name }) => name);
     } catch (error) {
-      throw withDone(error, progress.done);
+      throw script === undefined ? explainLock(error) : explainFault(error, script);
     }
-    return progress.done;
   });
 }
 
-/**
- * The lock that node-pg-migrate takes for each of its runs. Taken here before, it is not free between two of them. It
- * is released with the session.
- */
-async function takeLock(session: Client): Promise<void> {
-  const { rows } = await session.query<{ isOurs: boolean }>(TRY_LOCK);
-  if (rows[0]?.isOurs) return;
-  process.stderr.write('Waiting for another run of migrations, for two minutes at most.\n');
+/** All were read before the run, but somebody may remove one meanwhile. */
+async function readAgain(name: string): Promise<Migration> {
   try {
-    await session.query(LOCK);
+    return await readMigration(name);
   } catch (error) {
-    if (!isRefusal(error) || error.code !== LOCK_TIMEOUT) throw error;
-    throw new CliError('Another run of migrations did not end within two minutes. Try again later.');
+    throw new MigrationFault(`${name}.sql cannot be read: ${messageOf(error)}.`);
   }
 }
 
-/** What stopped a run, and what the run did before. */
-function withDone(error: unknown, done: readonly string[]): unknown {
-  if (done.length === 0) return error;
-  const text = `${describeError(error)}\nDone in this run: ${done.join(', ')}.`;
-  return new CliError(text);
+/** For the option `migrationLoaderStrategies`. A migration is read when its turn comes: there may be many, and large. */
+function loadSql(load: (name: string) => Promise<string[]>): Strategies {
+  const addStatements = (path: string) => async (builder: MigrationBuilder) => {
+    for (const statement of await load(basename(path, '.sql'))) builder.sql(statement);
+  };
+  return [
+    {
+      extensions: ['.sql'],
+      loader: async (paths: string[]) =>
+        paths.map((path) => ({
+          id: path,
+          filePaths: [path],
+          actions: { up: addStatements(path), down: addStatements(path) },
+        })),
+    },
+  ];
+}
+
+function explainLock(error: unknown): unknown {
+  if (!isRefusal(error) || error.code !== LOCK_TIMEOUT) return error;
+  return new CliError('Another run of migrations did not end within two minutes. Try again later.');
+}
+
+/** Works with a session of its own, outside of a transaction. */
+async function withSession<T>(address: DatabaseAddress, work: (session: Session) => Promise<T>): Promise<T> {
+  const fields = parseAddress(address);
+  const session = await untilReachable(fields, () => openSession(fields));
+  try {
+    return await work(session);
+  } finally {
+    await session.end();
+  }
+}
+
+async function openSession(fields: ConnectionFields): Promise<Session> {
+  const session = new Session({
+    ...fields,
+    application_name: APPLICATION,
+    connectionTimeoutMillis: CONNECTION_LIMIT_MS,
+    ...KEEP_ALIVE,
+  });
+  try {
+    await session.connect();
+    await assertSupported(session);
+    await session.query(`${SESSION_SETTINGS}; ${LOCK_SETTINGS}`);
+    return session;
+  } catch (error) {
+    void session.end();
+    throw error;
+  }
 }

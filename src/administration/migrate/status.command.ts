@@ -1,12 +1,13 @@
 import { Command } from 'commander';
 import { print } from '../cli/program.js';
 import { withReading } from '../cli/transaction.js';
-import { type MigrationState, assertFiles, describeMissing, readState } from './migration-state.js';
+import { assertMigrations } from './migration-files.js';
+import { type MigrationState, describeMissing, readState } from './migration-state.js';
 
 export const status = new Command('status')
   .description('lists what is applied and pending; status 1 where an applied file is not here')
   .action(async () => {
-    await assertFiles(); // a faulty name would be listed as missing, with advice that is wrong
+    await assertMigrations(); // one with a faulty name would be listed as missing, with advice that is wrong
     const state = await withReading(readState);
     print([...describeState(state), ...describeMissing(state)].join('\n'));
     if (state.missing.length > 0) process.exitCode = 1;

@@ -134,10 +134,7 @@ it('a file that is reverted and written again under the same subject runs', asyn
   });
   const again = await newFile({ subject: 'add_ours', writtenAt: SECOND_DAY });
   copy.add(again, `insert into code_list (name) values ('theirs');`, 'select 1;');
-  expect(await migrate(database, 'up')).toMatchObject({
-    status: 0,
-    stdout: expect.stringMatching(new RegExp(`^applied  ${again}\nApplied, but .*${reverted}\\.sql\n$`)),
-  });
+  expect(await migrate(database, 'up')).toMatchObject({ status: 0, stdout: `applied  ${again}\n` });
   expect(await listsOf(database)).toEqual(['ours', 'theirs']);
 });
 
@@ -150,11 +147,11 @@ it('a branch that was applied to the shared database and never merged stops nobo
   const ours = await addList('ours', SECOND_DAY);
   const found = git(`log --all --format=%s -- migrations/${experiment}.sql`);
   expect(found).toBe('Add theirs'); // what the sentence tells to do
-  for (const line of ['plan', 'up'])
-    expect(await migrate(database, line)).toMatchObject({
-      status: 0,
-      stdout: expect.stringContaining(`Applied, but not among the files: ${experiment}. `),
-    });
+  expect(await migrate(database, 'plan')).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining(`Applied, but not among the files: ${experiment}. `),
+  });
+  expect(await migrate(database, 'up')).toMatchObject({ status: 0 });
   expect(await migrate(database, 'status')).toMatchObject({ status: 1 });
   expect(await migrate(database, 'down --yes')).toMatchObject({ status: 0 });
   expect(await migrate(database, 'status')).toMatchObject({

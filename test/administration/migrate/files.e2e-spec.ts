@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import type * as Plan from '../../../src/administration/migrate/plan/make-plan.js';
+import type * as DryRun from '../../../src/administration/migrate/dry-run.js';
 import type * as Run from '../../../src/administration/migrate/run-migrations.js';
 import { testCopy } from '../../support/test-copy.js';
 
@@ -8,7 +8,7 @@ const { copy, database } = await testCopy();
 process.env['DATABASE_URL'] = database.url;
 // The program without a process for each file
 const folder = join(copy.folder, 'dist/administration/migrate');
-const { planUp } = (await import(join(folder, 'plan/make-plan.js'))) as typeof Plan;
+const { planUp } = (await import(join(folder, 'dry-run.js'))) as typeof DryRun;
 const { applyPending, undo } = (await import(join(folder, 'run-migrations.js'))) as typeof Run;
 await database.query(`create procedure commits() language plpgsql as $$ begin commit; end $$;
   create function fails() returns int language plpgsql as $$ begin\n\n\n\n\n return nothing; end $$`);
@@ -70,11 +70,6 @@ describe('a file that PostgreSQL refuses changes nothing, in plan and in up', ()
     },
     { kind: 'discard all', up: 'discard all;', message: ALONE },
     {
-      kind: 'set transaction read only',
-      up: 'set transaction read only;',
-      message: /read-only transaction/,
-    },
-    {
       kind: 'a string that never ends',
       up: `${DELETE}\n\nselect 'it;`,
       message: /, line 4: unterminated quoted/,
@@ -122,6 +117,26 @@ describe('a file that PostgreSQL refuses changes nothing, in plan and in up', ()
     await expect(planUp()).rejects.toThrow(message);
     await expect(applyPending()).rejects.toThrow(message);
     expect(await contents()).toEqual(before);
+  });
+
+  it('set transaction read only, of which only up can tell, since it writes the row of the migration', async () => {
+    copy.add('0100_x', 'set transaction read only;');
+    await expect(applyPending()).rejects.toThrow('0100_x.sql: cannot execute INSERT in a read-only transaction');
+  });
+
+  it.each([
+    { what: 'U+00A0', sql: 'insert\u00a0into code_list values (1);', shown: String.raw`near "insert\u00a0into"` },
+    { what: 'U+200B', sql: 'select 1;\n\u200bselect 1;', shown: String.raw`near "\u200bselect"` },
+    { what: 'U+FEFF', sql: 'select 1;\n\nselect nope\ufeff;', shown: String.raw`column "nope\ufeff"` },
+  ])('a character that nobody sees, which is shown with its line: $what', async ({ sql, shown }) => {
+    copy.add('0100_x', sql);
+    const line = 1 + sql.split('\n').length;
+    const message = expect.objectContaining({
+      message: expect.stringMatching(new RegExp(`^0100_x\\.sql, line ${line}: `)),
+    });
+    await expect(applyPending()).rejects.toEqual(message);
+    await expect(applyPending()).rejects.toThrow(shown);
+    await expect(planUp()).rejects.toThrow(shown);
   });
 
   it.each([

@@ -1,0 +1,25 @@
+import { expect, it } from '@jest/globals';
+import { showInvisible } from './invisible-characters.js';
+
+/** All that this version of Node.js knows to be white space, a format character, or drawn as nothing. */
+const KNOWN_TO_UNICODE = /[\p{White_Space}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+
+it('shows every character that Unicode calls invisible, but not the blank', () => {
+  const forgotten: string[] = [];
+  for (let codePoint = 0x21; codePoint <= 0x10ffff; codePoint++) {
+    const character = String.fromCodePoint(codePoint);
+    if (KNOWN_TO_UNICODE.test(character) && showInvisible(character) === character)
+      forgotten.push(codePoint.toString(16));
+  }
+  expect(forgotten).toEqual([]);
+});
+
+it.each([
+  { text: 'On Hold', shown: 'On Hold' },
+  { text: 'é𝄞—"\\', shown: 'é𝄞—"\\' },
+  { text: 'A\u200bB\u00adC', shown: 'A\\u200bB\\u00adC' },
+  { text: '\u2060\u202e\ufeff\u3164\u2800\u00a0', shown: '\\u2060\\u202e\\ufeff\\u3164\\u2800\\u00a0' },
+  { text: 'tag \u{e0041}', shown: 'tag \\u{e0041}' },
+])('shows the text $shown', ({ text, shown }) => {
+  expect(showInvisible(text)).toBe(shown);
+});

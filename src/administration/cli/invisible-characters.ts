@@ -1,0 +1,25 @@
+/**
+ * Characters that people cannot see or type in a name, a code or a client: white space but the blank, format characters
+ * (category Cf), and what is drawn as nothing (property Default_Ignorable_Code_Point, and the empty Braille pattern).
+ * They are written out, since each version of Node.js knows another version of Unicode. The function `is_visible` of
+ * the database has the same; a test compares them.
+ */
+const INVISIBLE_CHARACTERS = new RegExp(
+  [
+    '[\\u0009-\\u000d\\u0085\\u00a0\\u00ad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2',
+    '\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f',
+    '\\u2800\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\u{110bd}\\u{110cd}',
+    '\\u{13430}-\\u{1343f}\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}]',
+  ].join(''),
+  'gu',
+);
+
+/** The text with its invisible characters as `\u200b`, for people. */
+export function showInvisible(text: string): string {
+  return text.replace(INVISIBLE_CHARACTERS, escape);
+}
+
+function escape(character: string): string {
+  const hex = Number(character.codePointAt(0)).toString(16);
+  return hex.length <= 4 ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
+}

@@ -1,0 +1,40 @@
+// The tables that are exported to CSV files and read from them. Their columns, keys and orders are those of the entities.
+import type { Client } from 'pg';
+import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Column, type Table } from '../../database/tables.js';
+
+/** The fields of a row by their columns. An empty text is null, and a time is in UTC, as short as RFC 3339 permits. */
+export type Row = Readonly<Record<string, string>>;
+
+/** By the words of the command line. */
+export const LISTS = { 'communication-codes': COMMUNICATION_CODE, 'code-lists': CODE_LIST_VALUE } as const;
+
+/** A file has no positions: the order of its lines is the order of the values. */
+export const POSITION = 'position';
+
+export function isTime({ type }: Column): boolean {
+  return type === 'timestamptz';
+}
+
+export function listFileColumns({ columns }: Table): Column[] {
+  return columns.filter(({ name }) => name !== POSITION);
+}
+
+/** The fields of some columns as one text. No field holds U+0000. */
+export function joinFields(row: Row, columns: readonly string[]): string {
+  return columns.map((column) => row[column]).join('\0');
+}
+
+/** All rows, in the order of the answers. */
+export async function readRows(client: Client, { name, columns, order }: Table): Promise<Row[]> {
+  const fields = columns.map((column) => `${toText(column)} as ${column.name}`);
+  // Behind a name alone PostgreSQL would look for the text of the result
+  const sorting = order.map((column) => `${name}.${column}`);
+  const query = `select ${fields.join(', ')} from public.${name} order by ${sorting.join(', ')}`;
+  const { rows } = await client.query<Row>(query);
+  return rows;
+}
+
+function toText(column: Column): string {
+  if (!isTime(column)) return `${column.name}::text`;
+  return `coalesce(to_jsonb(${column.name} at time zone 'UTC') #>> '{}' || 'Z', '')`;
+}

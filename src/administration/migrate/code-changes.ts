@@ -1,0 +1,230 @@
+// What callers would see change between two states of the codes: a function for each kind of change, one list of results.
+import { groupBy } from '../../collections/group-by.js';
+import type { Validity } from '../../database/entities.js';
+import { COMMUNICATION_CODE } from '../../database/tables.js';
+import { ALWAYS, AREAS, type CodeRows, isInForce } from '../../lookups/code-rows.js';
+
+/** The list that a change is of: properties of an area, values of a property, or communication codes. */
+interface Place {
+  readonly area: string;
+  readonly what: 'property' | 'value' | 'record';
+  /** Of values: the property that returns them. */
+  readonly property?: string;
+}
+
+/** One difference that callers see, now or later. The members are those of `plan --json`. */
+export interface Change extends Place {
+  readonly kind: 'added' | 'removed' | 'changed' | 'order changed';
+  /** Of the property, value or record. An order that changed has none. */
+  readonly name?: string;
+  /** Of a record: what is answered beside its key. */
+  readonly fields?: Fields;
+  /** Of a record whose fields change: those before. */
+  readonly former?: Fields;
+  /** The whole list, where its order changes. */
+  readonly order?: readonly string[];
+  /** RFC 3339. Absent: at once. */
+  readonly at?: string;
+  /** The change was planned for this time, and will not happen. */
+  readonly withdrawn?: true;
+  /** Why it can break clients. */
+  readonly breaks?: string;
+}
+
+type Fields = Readonly<Record<string, string>>;
+
+interface Entry {
+  readonly name: string;
+  readonly fields?: Fields;
+  readonly validity: Validity;
+}
+
+/** The entries of one list before and after. */
+interface Versions {
+  readonly place: Place;
+  readonly former: readonly Entry[];
+  readonly present: readonly Entry[];
+}
+
+type ScheduledChange = Change & { readonly at: string };
+
+/** What changes later than this is announced early enough to break nobody. */
+const NOTICE_MS = 30 * 86_400_000;
+const REMOVAL_BREAKS = 'orders and clients may still hold it';
+const ORDER_BREAKS = 'clients that go by position read another one';
+
+/**
+ * The lists in the order of the answers, and in each list its changes by time.
+ * @param nowMs by the clock of the database
+ */
+export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): Change[] {
+  const former = findLists(before);
+  const present = findLists(after);
+  const changes: Change[] = [];
+  for (const [title, { place }] of new Map([...present, ...former])) {
+    const all = { place, former: former.get(title)?.entries ?? [], present: present.get(title)?.entries ?? [] };
+    const now = { place, former: selectInForce(all.former, nowMs), present: selectInForce(all.present, nowMs) };
+    changes.push(
+      ...findRemoved(now),
+      ...findAdded(now),
+      ...findChanged(now),
+      ...findReordered(now),
+      ...findScheduled(all, nowMs),
+    );
+  }
+  return changes.map((change) => ({ ...change, ...describeBreak(change, nowMs) }));
+}
+
+/** A title for people. Two lists never have the same. */
+export function formatPlace({ area, what, property }: Place): string {
+  if (what === 'value') return `${area}, ${property}`;
+  return what === 'property' ? `${area}, properties` : area;
+}
+
+function findLists({ properties, values, records }: CodeRows) {
+  const lists: { readonly place: Place; readonly entries: readonly Entry[] }[] = [];
+  const valuesByList = groupBy(values, ({ codeList }) => codeList);
+  for (const area of AREAS) {
+    const ofArea = properties.filter((row) => row.area === area);
+    const names = ofArea.map(({ property }) => ({ name: property, validity: ALWAYS }));
+    lists.push({ place: { area, what: 'property' }, entries: names });
+    for (const { property, codeList } of ofArea) {
+      const entries = (valuesByList.get(codeList) ?? []).map((row) => ({ name: row.value, validity: row }));
+      lists.push({ place: { area, what: 'value', property }, entries });
+    }
+  }
+  lists.push({ place: { area: 'order-scheduling', what: 'record' }, entries: records.map(toEntry) });
+  return new Map(lists.map((list) => [formatPlace(list.place), list]));
+}
+
+function toEntry(record: CodeRows['records'][number]): Entry {
+  return { ...describeRecord(record), validity: record };
+}
+
+/** Its key, and what is answered beside it: every column of the table, so that one that is added is compared as well. */
+export function describeRecord(record: CodeRows['records'][number]): { name: string; fields: Fields } {
+  const values = new Map<string, unknown>(Object.entries(record));
+  const key: string[] = [];
+  const fields: Record<string, string> = {};
+  for (const { property, isKey, type } of COMMUNICATION_CODE.columns) {
+    const text = String(values.get(property));
+    if (isKey) key.push(`${property} ${JSON.stringify(text)}`);
+    else if (type !== 'timestamptz') fields[property] = text;
+  }
+  return { name: key.join(', '), fields };
+}
+
+function selectInForce(entries: readonly Entry[], timeMs: number): Entry[] {
+  return entries.filter(({ validity }) => isInForce(validity, timeMs));
+}
+
+function findRemoved({ place, former, present }: Versions): Change[] {
+  const remaining = new Set(present.map(({ name }) => name));
+  const removed = former.filter(({ name }) => !remaining.has(name));
+  return removed.map((entry) => toChange('removed', place, entry));
+}
+
+function findAdded({ place, former, present }: Versions): Change[] {
+  const known = new Set(former.map(({ name }) => name));
+  const added = present.filter(({ name }) => !known.has(name));
+  return added.map((entry) => toChange('added', place, entry));
+}
+
+function findChanged({ place, former, present }: Versions): Change[] {
+  const formerFields = new Map(former.map(({ name, fields }) => [name, fields]));
+  const changes: Change[] = [];
+  for (const entry of present) {
+    const before = formerFields.get(entry.name);
+    if (before === undefined || JSON.stringify(before) === JSON.stringify(entry.fields)) continue;
+    changes.push({ ...toChange('changed', place, entry), former: before });
+  }
+  return changes;
+}
+
+/** Whether a list is more than what was there before, in the same order, with new entries behind it. */
+function findReordered({ place, former, present }: Versions): Change[] {
+  if (place.what === 'record') return []; // by code type and code, whatever is added
+  const order = present.map(({ name }) => name);
+  const remaining = selectShared(
+    former.map(({ name }) => name),
+    order,
+  );
+  const isSame = remaining.every((name, index) => order[index] === name);
+  return isSame ? [] : [{ kind: 'order changed', ...place, order }];
+}
+
+function selectShared(names: readonly string[], others: readonly string[]): string[] {
+  const known = new Set(others);
+  return names.filter((name) => known.has(name));
+}
+
+function toChange(kind: Change['kind'], place: Place, { name, fields }: Entry): Change {
+  return { kind, ...place, name, ...(fields && { fields }) };
+}
+
+/** What will change and was not planned before, and what was planned and will not be. */
+function findScheduled({ place, former, present }: Versions, nowMs: number): Change[] {
+  const before = schedule(place, former, nowMs);
+  const after = schedule(place, present, nowMs);
+  const withdrawn = selectUnknown(before, after).map((change) => ({ ...change, withdrawn: true as const }));
+  return [...selectUnknown(after, before), ...withdrawn].sort(
+    (one, other) => Date.parse(one.at) - Date.parse(other.at),
+  );
+}
+
+/** A change is the same only if all of it is: another time or other fields make it another one. */
+function selectUnknown(changes: readonly ScheduledChange[], known: readonly ScheduledChange[]): ScheduledChange[] {
+  const identities = new Set(known.map((change) => JSON.stringify(change)));
+  const orders = new Map<string, readonly string[]>();
+  for (const { at, order } of known) if (order !== undefined) orders.set(at, order);
+  return changes.filter((change) => {
+    const { at, order } = change;
+    if (order === undefined) return !identities.has(JSON.stringify(change));
+    const planned = orders.get(at);
+    return planned === undefined || !isSameOrder(planned, order);
+  });
+}
+
+/** Of the names that both have: a value that only one of them has is announced by itself. */
+function isSameOrder(one: readonly string[], other: readonly string[]): boolean {
+  const shared = selectShared(other, one);
+  return selectShared(one, other).every((name, index) => name === shared[index]);
+}
+
+/** All changes of a list that lie ahead. */
+function schedule(place: Place, entries: readonly Entry[], nowMs: number): ScheduledChange[] {
+  const changes: ScheduledChange[] = [];
+  const beginningsMs = new Set<number>();
+  for (const entry of entries) {
+    const { validFromMs, validUntilMs } = entry.validity;
+    if (validFromMs > nowMs) {
+      changes.push({ ...toChange('added', place, entry), at: formatTime(validFromMs) });
+      beginningsMs.add(validFromMs);
+    }
+    if (validUntilMs > nowMs && validUntilMs < Infinity) {
+      changes.push({ ...toChange('removed', place, entry), at: formatTime(validUntilMs) });
+    }
+  }
+  for (const timeMs of beginningsMs) changes.push(...scheduleOrder(place, entries, timeMs));
+  return changes;
+}
+
+/** Where something begins in the middle of a list, the others change their places. */
+function scheduleOrder(place: Place, entries: readonly Entry[], timeMs: number): ScheduledChange[] {
+  if (place.what !== 'value') return []; // properties have no validity, and records an order of their own
+  const present = selectInForce(entries, timeMs);
+  const former = present.filter(({ validity }) => validity.validFromMs < timeMs);
+  return findReordered({ place, former, present }).map((change) => ({ ...change, at: formatTime(timeMs) }));
+}
+
+function formatTime(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}
+
+function describeBreak(change: Change, nowMs: number): Pick<Change, 'breaks'> {
+  const { kind, what, at, withdrawn } = change;
+  const aheadMs = at === undefined ? 0 : Date.parse(at) - nowMs;
+  if (withdrawn || aheadMs >= NOTICE_MS) return {};
+  if (kind === 'removed') return { breaks: REMOVAL_BREAKS };
+  return kind === 'order changed' && what === 'value' ? { breaks: ORDER_BREAKS } : {};
+}

@@ -1,0 +1,104 @@
+// A plan as people read it: totals first, then what is refused, then the first lines of each list.
+import { groupBy } from '../../collections/group-by.js';
+import { showInvisible } from '../cli/invisible-characters.js';
+import { type Change, formatPlace } from './code-changes.js';
+import type { Plan } from './dry-run.js';
+import { describeMissing } from './migration-state.js';
+
+export interface Extent {
+  /** All lines, each of them whole. */
+  readonly isFull: boolean;
+}
+
+/** Of each list, and of what is refused or marked. */
+const MAX_LINES = 20;
+const MAX_LINE_CHARACTERS = 200;
+
+const SIGNS = { added: '+', removed: '-', changed: '~', 'order changed': '↕' };
+
+export function describePlan(plan: Plan, extent: Extent): string[] {
+  const pending = shorten(`Pending: ${plan.migrations.join(', ')}`, extent);
+  const verdict = plan.canBreakClients
+    ? 'WARNING: this can break clients (lines with "!").'
+    : 'Nothing here breaks clients.';
+  return [
+    pending,
+    ...describeMissing(plan),
+    ...describeEffects(plan, extent),
+    '',
+    verdict,
+    'Nothing was changed: this was a plan.',
+  ];
+}
+
+/** What callers would see, as `down` shows it, too. */
+export function describeEffects(plan: Plan, extent: Extent): string[] {
+  const { changes, refusals, marks } = plan;
+  const lines = ['', countChanges(plan)];
+  if (refusals.length > 0) {
+    const refused = refusals.map((refusal) => `! ${refusal}`);
+    lines.push('', ...selectFirst(refused, extent, ''));
+  }
+  for (const [title, ofList] of groupBy(changes, formatPlace)) {
+    lines.push('', title, ...selectFirst(sortByDanger(ofList).map(describeChange), extent, '    '));
+  }
+  if (marks.length > 0) lines.push('', 'Is this meant?', ...selectFirst(marks, extent, ''));
+  return lines;
+}
+
+function countChanges({ changes, refusals }: Plan): string {
+  if (changes.length === 0) {
+    return refusals.length === 0 ? 'Callers see no difference.' : 'Callers see this:';
+  }
+  const kinds = [...groupBy(changes, ({ kind }) => kind)];
+  const totals = kinds.map(([kind, ofKind]) => `${ofKind.length} ${kind}`).join(', ');
+  const breaking = changes.filter(({ breaks }) => breaks !== undefined).length;
+  const danger = breaking === 0 ? '' : `; ${breaking} can break clients`;
+  const count = changes.length === 1 ? '1 change' : `${changes.length} changes`;
+  return `Callers see ${count}: ${totals}${danger}.`;
+}
+
+/** What can break clients comes first, so that it is not among the lines that are left out. */
+function sortByDanger(changes: readonly Change[]): Change[] {
+  return changes.toSorted((one, other) => Number(one.breaks === undefined) - Number(other.breaks === undefined));
+}
+
+/** The new order comes last: it may be long, and be cut. */
+function describeChange(change: Change): string {
+  const { kind, withdrawn = false, breaks, at, order } = change;
+  const words: string[] = [SIGNS[kind]];
+  if (order === undefined) words.push(describeSubject(change));
+  if (withdrawn) words.push('no longer');
+  words.push(kind);
+  if (at !== undefined) words.push(`at ${at}`);
+  if (breaks !== undefined) words.push(`(${breaks})`);
+  const mark = breaks === undefined ? '    ' : '  ! ';
+  const end = order === undefined ? '' : `: ${order.join(', ')}`;
+  return showInvisible(`${mark}${words.join(' ')}${end}`);
+}
+
+/** Of a record that changed, the fields that differ. */
+function describeSubject({ name = '', fields = {}, former }: Change): string {
+  const parts = [name];
+  for (const [field, text] of Object.entries(fields)) {
+    const before = former?.[field];
+    const isSame = before === text;
+    const texts = before === undefined ? [text] : [before, text];
+    if (!isSame) parts.push(`${field} ${texts.map((each) => JSON.stringify(each)).join(' → ')}`);
+  }
+  return parts.join(', ');
+}
+
+/** The first of many lines, and how many more there are. */
+function selectFirst(lines: readonly string[], extent: Extent, indent: string): string[] {
+  if (extent.isFull) return [...lines];
+  const shown = lines.slice(0, MAX_LINES).map((line) => shorten(line, extent));
+  const leftOut = lines.length - shown.length;
+  return leftOut === 0 ? shown : [...shown, `${indent}… and ${leftOut} more (--full)`];
+}
+
+function shorten(line: string, { isFull }: Extent): string {
+  const characters = Array.from(line);
+  if (isFull || characters.length <= MAX_LINE_CHARACTERS) return line;
+  return `${characters.slice(0, MAX_LINE_CHARACTERS).join('')}…`;
+}

@@ -1,0 +1,83 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
+import { testFolder } from '../../../test/support/test-folder.js';
+import { findFaults, readMigration } from './migration-files.js';
+
+const UP = '-- Up Migration';
+const DOWN = '-- Down Migration';
+const NAME = '20261127120000_x';
+
+const folder = testFolder();
+const severalFiles = testFolder();
+
+function faultsOf(content: string | Buffer): Promise<string[]> {
+  writeFileSync(join(folder, `${NAME}.sql`), content);
+  return findFaults(folder);
+}
+
+it.each([
+  `-- why\n${UP}\na;\n${DOWN}  \nc`,
+  `\ufeff${UP}\r\na\r\n${DOWN}\r\n-- what the migration does`,
+  `${UP}\n-- =======\nselect '<<<<<<<';`,
+])('a file is taken: %j', async (text) => {
+  expect(await faultsOf(text)).toEqual([]);
+});
+
+it.each([
+  ...['-- up migration', '--Up Migration', '-- Up Migration:', '  -- Up Migration'],
+  ...['-- Up  Migration', '-- Up Migrations', '-- Up Migraton', '-- Dwon Migration'],
+  ...['--- Down Migration', '/* Down Migration */', 'Down Migration', UP],
+])('a file may not hold %j on its third line', async (line) => {
+  const [fault] = await faultsOf(`${UP}\nselect 1;\n${line}\n${DOWN}`);
+  expect(fault).toMatch(new RegExp(`^${NAME}\\.sql, line 3: a file has one line "${UP}", and .* "${DOWN}"`));
+});
+
+it.each(['<<<<<<< HEAD', '=======', '>>>>>>> theirs', '||||||| 1a2b3c4'])(
+  'a file may not hold the conflict marker %j',
+  async (line) => {
+    expect(await faultsOf(`${UP}\n${line}\r\nselect 1;`)).toEqual([
+      `${NAME}.sql, line 2: a conflict of git is not resolved. Choose the lines that count.`,
+    ]);
+  },
+);
+
+it('all faults of all files are told at once', async () => {
+  for (const name of ['0001_a', '0001_b', '20261399000000_c', 'readme'])
+    writeFileSync(join(severalFiles, `${name}.sql`), 'x');
+  const needed = 'a name such as 20261127120000_add_order_type.sql is needed.';
+  expect(await findFaults(severalFiles)).toEqual([
+    `20261399000000_c.sql: ${needed}`,
+    `readme.sql: ${needed}`,
+    expect.stringMatching(/^0001_a\.sql, line 1: a file has one line/),
+    expect.stringMatching(/^0001_b\.sql, line 1: a file has one line/),
+  ]);
+});
+
+it('a file is refused in another encoding', async () => {
+  expect(await faultsOf(Buffer.from(`${UP}\nÿ`, 'latin1'))).toEqual([
+    `${NAME}.sql is not in UTF-8. Save it in that encoding.`,
+  ]);
+});
+
+it.each([
+  { text: 'select 1;', message: '1: a file has one line "-- Up Migration"' },
+  { text: `${DOWN}\na\n${UP}\nb`, message: '1: a file has one line' },
+  { text: `${UP}\na\n${DOWN}\nb\n${DOWN}`, message: '5: a file has one line' },
+])('a file is refused where it is wrong: $text', async ({ text, message }) => {
+  const [fault] = await faultsOf(text);
+  expect(fault).toContain(`${NAME}.sql, line ${message}`);
+});
+
+it.each([
+  { newline: '\n', mark: '' },
+  { newline: '\r\n', mark: '\ufeff' },
+])('each part has its lines where the file has them: $newline', async ({ newline, mark }) => {
+  const lines = ['-- why', UP, 'up;', '', DOWN, 'down'];
+  writeFileSync(join(folder, `${NAME}.sql`), mark + lines.join(newline));
+  expect(await readMigration(NAME, folder)).toEqual({
+    name: NAME,
+    up: '\n\nup;\n',
+    down: '\n\n\n\n\ndown',
+  });
+});

@@ -1,0 +1,177 @@
+// The migrations: one SQL file of `migrations/` each, from its name to its text.
+//
+// A name, without `.sql`, begins with the UTC time at which the migration was written, so those of two branches differ.
+// The migrations up to 2026-11 have numbers of four digits, and keep them. A text has one line "-- Up Migration" with the
+// SQL below it, and perhaps one line "-- Down Migration". Line ends of Windows, a byte order mark and a missing last line
+// end do not count.
+import { isUtf8 } from 'node:buffer';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { CliError } from '../cli/program.js';
+
+export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migrations');
+
+const NUMBERED = /^\d{4}_[a-z0-9_]+$/;
+const TIMED = /^(?<time>\d{14})_[a-z0-9_]+$/;
+const SUBJECT = /^[a-z0-9_]+$/;
+const SECOND_MS = 1_000;
+
+const UP = '-- Up Migration';
+const DOWN = '-- Down Migration';
+const EMPTY = `${UP}\n\n\n${DOWN}\n\n`;
+
+/** A misspelt marker would be a comment to PostgreSQL, and the down migration would run with the one up. */
+const LIKE_A_MARKER = /^[^\w'(]*(?:u?pu?|d[own]{1,4})[\s_-]*migr/i;
+/** What git leaves where two branches changed the same lines. */
+const CONFLICT_MARKER = /^(?:<{7}|>{7}|\|{7}) |^={7}$/;
+/** A line that is more than white space, a comment and semicolons. */
+const STATEMENT = /^\s*(?!--)[^\s;]/m;
+
+export type Direction = 'up' | 'down';
+
+/** The SQL of both directions. In front of each stand empty lines, so that line 7 of it is line 7 of the file. */
+export interface Migration {
+  readonly name: string;
+  readonly up: string;
+  readonly down: string;
+}
+
+interface Names {
+  /** In the order in which they are applied. */
+  readonly names: readonly string[];
+  /** A sentence for each file that has another form of name. */
+  readonly faults: readonly string[];
+}
+
+export async function readNames(folder = MIGRATIONS): Promise<Names> {
+  const names: string[] = [];
+  const faults: string[] = [];
+  for (const file of await readdir(folder)) {
+    if (file.startsWith('.')) continue; // of editors; node-pg-migrate passes them over, too
+    const name = basename(file, '.sql');
+    if (file.endsWith('.sql') && isName(name)) names.push(name);
+    else faults.push(`${file}: a name such as 20261127120000_add_order_type.sql is needed.`);
+  }
+  return { names: names.sort(compareNames), faults: faults.sort() };
+}
+
+function isName(name: string): boolean {
+  if (NUMBERED.test(name)) return true;
+  const time = TIMED.exec(name)?.groups?.['time'];
+  return time !== undefined && !Number.isNaN(parseNameTime(time));
+}
+
+/** As node-pg-migrate has it: by the number in front. */
+function compareNames(one: string, other: string): number {
+  return one.localeCompare(other, 'en', { numeric: true });
+}
+
+/**
+ * Writes a new migration that comes after all others, also those of somebody whose clock is ahead: it was written last.
+ * Gives its path.
+ */
+export async function createMigration(subject: string, text = EMPTY): Promise<string> {
+  assertSubject(subject);
+  const { names } = await readNames();
+  const lastTime = TIMED.exec(names.at(-1) ?? '')?.groups?.['time'];
+  const afterLastMs = lastTime === undefined ? 0 : parseNameTime(lastTime) + SECOND_MS;
+  const path = pathOf(`${formatNameTime(Math.max(Date.now(), afterLastMs))}_${subject}`);
+  await writeFile(path, text, { flag: 'wx' });
+  return path;
+}
+
+export function assertSubject(subject: string): void {
+  if (!SUBJECT.test(subject)) throw new CliError(`"${subject}" is not a name such as add_order_type.`);
+}
+
+function formatNameTime(timeMs: number): string {
+  return new Date(timeMs).toISOString().replaceAll(/\D/g, '').slice(0, 'YYYYMMDDHHMMSS'.length);
+}
+
+/** In milliseconds since the epoch; NaN where the digits are no time, such as 20261399000000. */
+function parseNameTime(digits: string): number {
+  const date = `${digits.slice(0, 4)}-${digits.slice(4, 6)}-${digits.slice(6, 8)}`;
+  const clock = `${digits.slice(8, 10)}:${digits.slice(10, 12)}:${digits.slice(12, 14)}`;
+  return Date.parse(`${date}T${clock}Z`);
+}
+
+/** The text of a migration with these statements. */
+export function formatMigration(title: string, up: readonly string[], down: readonly string[]): string {
+  return `${[`-- ${title}`, UP, ...up, DOWN, ...down].join('\n\n')}\n`;
+}
+
+export async function readMigration(name: string, folder = MIGRATIONS): Promise<Migration> {
+  return parseMigration(name, await readFile(pathOf(name, folder)));
+}
+
+export function parseMigration(name: string, bytes: Uint8Array): Migration {
+  const lines = splitLines(bytes);
+  const upAt = lines.findIndex((line) => line.trimEnd() === UP);
+  const downAt = lines.findIndex((line) => line.trimEnd() === DOWN);
+  const hasDown = downAt >= 0;
+  return {
+    name,
+    up: extractSection(lines, upAt, hasDown ? downAt : lines.length),
+    down: hasDown ? extractSection(lines, downAt, lines.length) : '',
+  };
+}
+
+export function hasStatement(sql: string): boolean {
+  return STATEMENT.test(sql);
+}
+
+/** @throws CliError with all faults of all migrations */
+export async function assertMigrations(): Promise<void> {
+  const faults = await findFaults();
+  if (faults.length > 0) throw new CliError(faults.join('\n'));
+}
+
+/** A sentence for each fault of names and texts, without a database. */
+export async function findFaults(folder = MIGRATIONS): Promise<string[]> {
+  const { names, faults } = await readNames(folder);
+  const found = [...faults];
+  for (const name of names) {
+    const fault = findFault(await readFile(pathOf(name, folder)));
+    if (fault !== undefined) found.push(`${name}.sql${fault}`);
+  }
+  return found;
+}
+
+function findFault(bytes: Uint8Array): string | undefined {
+  if (!isUtf8(bytes)) return ' is not in UTF-8. Save it in that encoding.';
+  const lines = splitLines(bytes);
+  const conflictAt = lines.findIndex((line) => CONFLICT_MARKER.test(line));
+  if (conflictAt >= 0) {
+    return `, line ${conflictAt + 1}: a conflict of git is not resolved. Choose the lines that count.`;
+  }
+  const line = findWrongMarker(lines);
+  if (line === undefined) return undefined;
+  return (
+    `, line ${line}: a file has one line "${UP}", and below what it does perhaps one line "${DOWN}", ` +
+    'both written like this.'
+  );
+}
+
+/** Its line, from 1. The first marker has to be that of up, the second that of down, and there is no third. */
+function findWrongMarker(lines: readonly string[]): number | undefined {
+  const expected = [UP, DOWN];
+  for (const [index, line] of lines.entries()) {
+    if (LIKE_A_MARKER.test(line) && line.trimEnd() !== expected.shift()) return index + 1;
+  }
+  const hasUp = expected[0] !== UP;
+  return hasUp ? undefined : 1;
+}
+
+function pathOf(name: string, folder = MIGRATIONS): string {
+  return join(folder, `${name}.sql`);
+}
+
+/** TextDecoder takes the byte order mark away. */
+function splitLines(bytes: Uint8Array): string[] {
+  return new TextDecoder().decode(bytes).replaceAll('\r\n', '\n').split('\n');
+}
+
+function extractSection(lines: readonly string[], markerAt: number, endAt: number): string {
+  const linesBefore = markerAt + 1;
+  return '\n'.repeat(linesBefore) + lines.slice(linesBefore, endAt).join('\n');
+}

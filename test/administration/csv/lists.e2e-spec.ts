@@ -1,0 +1,362 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { parse } from 'csv-parse/sync';
+import { stringify } from 'csv-stringify/sync';
+import * as fc from 'fast-check';
+import { readCsvFile } from '../../../src/administration/csv/csv-file.js';
+import { listFileColumns, readRows } from '../../../src/administration/csv/csv-lists.js';
+import { compareWithTable } from '../../../src/administration/csv/csv-migration.js';
+import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Table } from '../../../src/database/tables.js';
+import type { Outcome } from '../../support/program.js';
+import { NAMES } from '../../support/program-copy.js';
+import { testCopy } from '../../support/test-copy.js';
+
+const CODES = 'code_type,code,description,valid_from,valid_until';
+const VALUES = 'code_list,value,valid_from,valid_until';
+/** Line ends as the commands write them. */
+const WINDOWS = { record_delimiter: 'windows' };
+const { copy, database } = await testCopy();
+const client = await database.session();
+afterEach(() => database.query('truncate communication_code'));
+
+/** Writes a file. Gives its path. */
+function fileWith(text: string | Uint8Array): string {
+  const path = join(copy.folder, 'list.csv');
+  writeFileSync(path, text);
+  return path;
+}
+
+function exported(list: string): Promise<Outcome> {
+  return copy.run('codes', 'export', list);
+}
+
+/** The files that the commands have made. */
+function written(): string[] {
+  const files = readdirSync(copy.migrations);
+  return files.filter((name) => !NAMES.includes(name.replace('.sql', '')));
+}
+
+/** The statements that the command makes of a file, without a program: for many files. */
+async function compare(text: string | Uint8Array, isComplete = false) {
+  const { up, down } = await compareWithTable(client, await readCsvFile(fileWith(text)), isComplete);
+  return { up: up.join('\n'), down: down.join('\n') };
+}
+
+/** What is wrong with a file, a line for each fault. */
+async function faultsOf(text: string | Uint8Array): Promise<string[]> {
+  const lines = (await refusalOf(text)).split('\n');
+  expect(lines.pop()).toBe('Nothing was written.');
+  return lines.map((line) => line.replace(/^.*list\.csv, /, ''));
+}
+
+async function refusalOf(text: string | Uint8Array): Promise<string> {
+  try {
+    await compare(text);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error('The file was accepted');
+}
+
+describe('codes export', () => {
+  it('prints the lists in the order of the answers, by RFC 4180', async () => {
+    await database.query(
+      `insert into communication_code values
+         ('T', 'a,"b"', 'é; x', '2027-01-01T00:00Z', '2027-01-01T00:00:00.5Z'),
+         ('T', '-1', '=cmd|A1', null, null), ('T', '2', 'a = b', null, null)`,
+    );
+    const lines = [
+      CODES,
+      'T,-1,=cmd|A1,,',
+      'T,2,a = b,,',
+      'T,"a,""b""",é; x,2027-01-01T00:00:00Z,2027-01-01T00:00:00.5Z',
+      '',
+    ];
+    expect(await exported('communication-codes')).toEqual({
+      status: 0,
+      stdout: lines.join('\r\n'),
+      stderr: '',
+    });
+    const { stdout } = await exported('code-lists');
+    expect(stdout).toMatch(
+      /\r\ncommentType,General,,\r\ncommentType,BOL,,\r\n[^]*\r\nequipmentType,DryVan,,\r\n[^]*\r\n$/,
+    );
+    expect(await exported('keys')).toMatchObject({ status: 1, stdout: '' });
+  });
+
+  it('writes what is read as the same again', async () => {
+    await database.query(`insert into communication_code values ('T', '1,2', 'é')`);
+    const path = fileWith((await exported('communication-codes')).stdout);
+    expect(await copy.run('migrate', 'new', 'same', '--from', path, '--complete')).toEqual({
+      status: 0,
+      stdout: `The database already holds what ${path} says. Nothing was written.\n`,
+      stderr: '',
+    });
+    expect(written()).toEqual([]);
+  });
+});
+
+describe('migrate new --from', () => {
+  it.each([
+    {
+      what: 'a space at the end of a code',
+      text: `${CODES}\nA,"B ",c,,`,
+      constraint: 'communication_code_is_clean_text_of_256_characters',
+    },
+    {
+      what: 'a code that is too long',
+      text: `${CODES}\nA,${'x'.repeat(257)},c,,`,
+      constraint: 'communication_code_is_clean_text_of_256_characters',
+    },
+    {
+      what: 'a line break in a description',
+      text: `${CODES}\nA,B,"c\nd",,`,
+      constraint: 'communication_code_description_is_clean_text_of_1024_characters',
+    },
+    {
+      what: 'an end before its beginning',
+      text: `${CODES}\nA,B,c,2027-01-01T00:00:00.000002Z,2027-01-01T00:00:00.000001Z`,
+      constraint: 'communication_code_ends_after_it_begins',
+    },
+    {
+      what: 'a character that nobody sees',
+      text: `${CODES}\nA,B\u200bC,c,,`,
+      constraint: 'communication_code_has_no_invisible_characters',
+    },
+    { what: 'a list that there is not', text: `${VALUES}\norderTypo,A,,`, constraint: 'code_list_value_names_a_list' },
+  ])('names the constraint that refuses $what, and writes nothing', async ({ text, constraint }) => {
+    const path = fileWith(text);
+    const { status, stdout, stderr } = await copy.run('migrate', 'new', 'bad', '--from', path);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr.startsWith(`${path}: `)).toBe(true);
+    expect(stderr).toContain(`"${constraint}"\n  `);
+    expect(stderr).toMatch(/\nNothing was written\.\n$/);
+    expect(stderr).not.toContain('\u200b');
+    expect(written()).toEqual([]);
+  });
+
+  it('inserts in the middle, leaves what the file lacks, and goes back', async () => {
+    const before = (await exported('code-lists')).stdout;
+    const path = fileWith(
+      `${VALUES}\norderType,Standard,,\r\norderType,Transfer,2027-01-01T00:00:00+01:00,\norderType,Return,,\r\n`,
+    );
+    expect(await copy.run('migrate', 'new', 'insert_transfer', '--from', path)).toMatchObject({
+      status: 0,
+      stderr: '',
+    });
+    expect(await copy.run('migrate', 'up')).toMatchObject({ status: 0, stderr: '' });
+    const after = (await exported('code-lists')).stdout;
+    expect(after).toBe(
+      before.replace(
+        'orderType,Standard,,\r\n',
+        'orderType,Standard,,\r\norderType,Transfer,2026-12-31T23:00:00Z,\r\n',
+      ),
+    );
+    expect(await copy.run('migrate', 'down', '--yes')).toMatchObject({ status: 0 });
+    expect((await exported('code-lists')).stdout).toBe(before);
+  });
+
+  it('refuses a file whole, tells twenty faults at once, each with the line on which it begins', async () => {
+    const bad = Array.from({ length: 15 }, (_, index) => `A,B${index},"a\r\n\nb",x,\r\nA,C${index},d,x,y\r\n`);
+    const path = fileWith(`${CODES}\r\n\r\n${bad.join('')}`);
+    const { status, stdout, stderr } = await copy.run('migrate', 'new', 'bad', '--from', path);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/\n… and \d+ more\nNothing was written\.\n$/);
+    const faults = stderr.match(/line \d+: \w+/g) ?? [];
+    expect(faults).toHaveLength(20);
+    expect(faults.slice(0, 4).join()).toBe(
+      'line 3: valid_from,line 6: valid_from,line 6: valid_until,line 7: valid_from',
+    );
+    expect(written()).toEqual([]);
+  });
+
+  it.each([
+    { what: 'an empty file', text: '', fault: /^line 1: the file is empty\./ },
+    {
+      what: 'the columns of no list',
+      text: 'a,b\n1,2',
+      fault: /^line 1: the columns are "a,b"\. Needed are code_type,/,
+    },
+    {
+      what: 'a column twice',
+      text: 'code_type,code,code,description\nT,A,A,y',
+      fault: /^line 1: the columns are "code_type,code,code,/,
+    },
+    {
+      what: 'a column of positions',
+      text: `\n${VALUES},position\norderType,A,,,1`,
+      fault: /^line 2: the column position is not read: the order of the/,
+    },
+    {
+      what: 'another encoding than UTF-8',
+      text: Buffer.from(`${CODES}\nA,é,d,,`, 'latin1'),
+      fault: /^line 1: the file is not in UTF-8\. Save it as "CSV UTF-8"/,
+    },
+    {
+      what: 'a key twice',
+      text: `${CODES}\nA,B,c,,\nA,C,c,,\nA,B,d,,`,
+      fault: /^line 4: code_type and code are those of line 2/,
+    },
+    {
+      what: 'text behind a quoted cell',
+      text: `${CODES}\nA,B,c,,\n\nA,"B"x,c,,\nA,"C"x,c,,`,
+      fault: /^line 4: its quotes are wrong/,
+    },
+    {
+      what: 'a quote without its end',
+      text: `${CODES}\nA,"B\n,c,,\n`,
+      fault: /^line 2: its quotes are wrong/,
+    },
+    {
+      what: 'a quote without its end among the columns',
+      text: `code_type,"code\nA,B`,
+      fault: /^line 1: its quotes are wrong/,
+    },
+    {
+      what: 'a date of a spreadsheet',
+      text: `${CODES}\nA,B,c,1.1.2027,`,
+      fault: /^line 2: valid_from is "1\.1\.2027"\. A time such as/,
+    },
+  ])('refuses $what', async ({ text, fault }) => {
+    expect(await faultsOf(text)).toEqual([expect.stringMatching(fault)]);
+  });
+
+  it.each([
+    { what: 'semicolons', text: `\ufeff${CODES.replaceAll(',', ';')}\r\n"T";A;"a ""b""; c";;\r\n` },
+    {
+      what: 'other columns',
+      text: 'description,code,code_type,valid_until,valid_from\n"a ""b""; c",A,T,,',
+    },
+    { what: 'old line ends', text: `${CODES}\rT,A,"a ""b""; c",,\r` },
+  ])('reads a file with $what', async ({ text }) => {
+    await client.query((await compare(text)).up);
+    expect(await readRows(client, COMMUNICATION_CODE)).toEqual([
+      { code_type: 'T', code: 'A', description: 'a "b"; c', valid_from: '', valid_until: '' },
+    ]);
+  });
+
+  it('leaves times for which the file has no column, and takes lines of separators for empty ones', async () => {
+    await client.query(
+      `insert into communication_code values ('T', 'A', 'x', '2027-01-01Z', null),
+         ('T', 'B', 'x', null, '2028-01-01Z')`,
+    );
+    const text = 'description;valid_until;code;code_type\r\ny;;A;T\r\n;;;\r\n ; ;;\r\ny;;B;T\r\nz;;C;T\r\n';
+    await client.query((await compare(text)).up);
+    const row = (code: string, description: string, valid_from: string) =>
+      expect.objectContaining({ code, description, valid_from, valid_until: '' });
+    expect(await readRows(client, COMMUNICATION_CODE)).toEqual([
+      row('A', 'y', '2027-01-01T00:00:00Z'),
+      row('B', 'y', ''),
+      row('C', 'z', ''),
+    ]);
+  });
+
+  it('takes many rows, in one statement', async () => {
+    const lines = Array.from({ length: 100_000 }, (_, index) => `SAMPLE,C${index},x,,`);
+    const { up } = await compare([CODES, ...lines, ''].join('\r\n'));
+    expect(up.match(/^ {2}\('SAMPLE'/gm)).toHaveLength(lines.length);
+    expect(up.match(/^insert/gm)).toHaveLength(1);
+  });
+});
+
+/** Any text that a name may be, of the characters that CSV and SQL take for something else. */
+function textOf(maxLength: number): fc.Arbitrary<string> {
+  const unit = fc.constantFrom('a', 'B', ' ', ',', '"', "'", ';', '\\', '$', '-', 'é', '𝄞');
+  const texts = fc.string({ minLength: 1, maxLength, unit });
+  return texts.filter((value) => value.trim() === value);
+}
+
+const beginning = fc.constantFrom('', '2027-01-01T00:00:00Z', '2027-06-01T12:00:00.123456Z');
+const end = fc.constantFrom('', '9999-12-31T23:59:59.999999Z');
+
+interface ListCase {
+  readonly name: string;
+  readonly list: Table;
+  /** Any line of a file, without the header. */
+  readonly line: fc.Arbitrary<string[]>;
+  /** A file that is always tried. */
+  readonly example: string[][];
+  /** How lines begin whose order in the file is the order of the answers. */
+  readonly ordered: readonly string[];
+}
+
+const CASES: ListCase[] = [
+  {
+    name: 'communication-codes',
+    list: COMMUNICATION_CODE,
+    line: fc.tuple(fc.constantFrom('a', 'B'), textOf(2), textOf(8), beginning, end),
+    example: [],
+    ordered: [],
+  },
+  {
+    name: 'code-lists',
+    list: CODE_LIST_VALUE,
+    line: fc.tuple(
+      fc.constantFrom('orderType', 'equipmentType'),
+      fc.oneof(textOf(2), fc.constantFrom('Standard', 'Return', 'FlatBed', 'Tanker', 'DryVan')),
+      beginning,
+      end,
+    ),
+    // Positions are numbers, so 10 comes behind 9
+    example: Array.from('lkjihgfedcba', (value) => ['orderType', value, '', '']),
+    ordered: ['orderType,', 'equipmentType,'],
+  },
+];
+
+it.each(CASES)(
+  'any file of $name brings the table and its order to what it says, and back',
+  async ({ list, line, example, ordered }) => {
+    await database.query(
+      `insert into communication_code values ('a', 'a', 'x', null), ('a', 'B', 'y', '2027-01-01Z'),
+         ('B', ',', 'z', null)`,
+    );
+    const files = fc.uniqueArray(line, { selector: keyOf, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(files, fc.boolean(), async (rows, isComplete) => {
+        const csv = stringify([columnsOf(list), ...rows], WINDOWS);
+        const before = await table(list);
+        const { up, down } = await compare(csv, isComplete);
+        await client.query(up);
+        const after = await table(list);
+        const kept = isComplete ? [] : rowsWithout(before, rows);
+        const expected = [...linesOf(csv), ...linesOf(stringify(kept, WINDOWS))];
+        expect(linesOf(after).toSorted()).toEqual(expected.toSorted());
+        for (const start of ordered) {
+          const wanted = linesOf(csv).filter((text) => text.startsWith(start));
+          expect(linesOf(after).filter((text) => wanted.includes(text))).toEqual(wanted);
+        }
+        expect(await compare(after, true)).toEqual({ up: '', down: '' });
+        await client.query(down);
+        expect(await table(list)).toBe(before);
+      }),
+      { numRuns: 15, seed: 42, examples: [[example, false]] },
+    );
+  },
+);
+
+/** As a file has it. */
+async function table(list: Table): Promise<string> {
+  const rows = await readRows(client, list);
+  return stringify(rows, { ...WINDOWS, columns: columnsOf(list), header: true });
+}
+
+/** Of a line: the first two columns of both lists. */
+function keyOf([first, second]: readonly string[]): string {
+  return `${first},${second}`;
+}
+
+/** The rows of a table whose keys these lines lack. */
+function rowsWithout(csv: string, lines: readonly string[][]): string[][] {
+  const keys = new Set(lines.map(keyOf));
+  const rows: string[][] = parse(csv, { from_line: 2 });
+  return rows.filter((row) => !keys.has(keyOf(row)));
+}
+
+function linesOf(csv: string): string[] {
+  return csv.split('\r\n').filter((text) => text !== '');
+}
+
+function columnsOf(list: Table): string[] {
+  return listFileColumns(list).map(({ name }) => name);
+}

@@ -1,0 +1,127 @@
+// Files as Excel and LibreOffice write them, with what people do to them.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, expect, it } from '@jest/globals';
+import { readCsvFile } from '../../../src/administration/csv/csv-file.js';
+import { type Row, readRows } from '../../../src/administration/csv/csv-lists.js';
+import { compareWithTable } from '../../../src/administration/csv/csv-migration.js';
+import { COMMUNICATION_CODE } from '../../../src/database/tables.js';
+import { createDatabase } from '../../support/database.js';
+import { testFolder } from '../../support/test-folder.js';
+
+const BYTE_ORDER_MARK = '\ufeff';
+const database = await createDatabase();
+const client = await database.session();
+const folder = testFolder();
+afterEach(() => database.query('truncate communication_code'));
+afterAll(() => database.drop());
+
+/** The table after the migration that the file makes. */
+async function rowsOf(text: string): Promise<readonly Row[]> {
+  const path = join(folder, 'list.csv');
+  writeFileSync(path, text);
+  const { up } = await compareWithTable(client, await readCsvFile(path), false);
+  await client.query(up.join('\n'));
+  return readRows(client, COMMUNICATION_CODE);
+}
+
+/** The message without the name of the file. */
+async function refusalOf(text: string): Promise<string> {
+  try {
+    await rowsOf(text);
+  } catch (error) {
+    return (error as Error).message.replaceAll(/^.*list\.csv, /gm, '');
+  }
+  throw new Error('The file was accepted');
+}
+
+const row = (code: string, more: Row = {}): Row => ({
+  code_type: 'T',
+  code,
+  description: 'D',
+  valid_from: '',
+  valid_until: '',
+  ...more,
+});
+
+it('reads 40 rows of Excel, which leaves out empty last cells after its first block of 16 rows', async () => {
+  const lines = Array.from({ length: 40 }, (_, index) => (index < 16 ? `T;C${index};D;;` : `T;C${index};D`));
+  const text = ['code_type;code;description;valid_from;valid_until', ...lines, ''].join('\r\n');
+  const rows = await rowsOf(BYTE_ORDER_MARK + text);
+  expect(new Set(rows)).toEqual(new Set(lines.map((_line, index) => row(`C${index}`))));
+});
+
+it('takes a last moment that is left out for none, also where the row had one', async () => {
+  await database.query(`insert into communication_code values ('T', 'C', 'D', null, '2030-01-01Z')`);
+  expect(await rowsOf('code_type,code,description,valid_from,valid_until\nT,C,D')).toEqual([row('C')]);
+});
+
+it.each([
+  { what: 'surplus empty cells', text: 'code_type,code,description,,,\r\nT,C,D,,,,,\r\n' },
+  {
+    what: 'columns in another order',
+    text: 'description,valid_until,code,code_type\r\nD,,C,T\r\n',
+  },
+  { what: 'a cleared column', text: 'code_type,,code,description\r\nT,,C,D\r\n' },
+  {
+    what: 'lines of separators',
+    text: 'code_type,code,description\r\n,,\r\nT,C,D\r\n,,\r\n , ,\r\n',
+  },
+  {
+    what: 'lines of separators before the header',
+    text: ';;\r\n\r\ncode_type;code;description\r\nT;C;D',
+  },
+  { what: 'blanks around the names of columns', text: ' code_type, code ,description \nT,C,D' },
+  { what: 'quotes around every cell', text: '"code_type";"code";"description"\r\n"T";"C";"D"\r\n' },
+  { what: 'line ends of three kinds', text: 'code_type,code,description\r\nT,C,D\n\r' },
+])('reads a file with $what', async ({ text }) => {
+  expect(await rowsOf(text)).toEqual([row('C')]);
+});
+
+it('reads semicolons, quotes and commas by the header, whatever the cells hold', async () => {
+  expect(await rowsOf('code_type;code;description\r\nT;"1;2";"say ""a, b"""\r\n')).toEqual([
+    row('1;2', { description: 'say "a, b"' }),
+  ]);
+  expect(await rowsOf('code_type,code,description\r\nT,1;2,D\r\n')).toEqual([row('1;2')]);
+});
+
+it('leaves moments whose column was cleared with its name', async () => {
+  await database.query(`insert into communication_code values ('T', 'C', 'D', '2027-01-01Z', '2030-01-01Z')`);
+  const text = 'code_type,code,description,,\r\nT,C,New,,\r\n';
+  const moments = { valid_from: '2027-01-01T00:00:00Z', valid_until: '2030-01-01T00:00:00Z' };
+  expect(await rowsOf(text)).toEqual([row('C', { description: 'New', ...moments })]);
+});
+
+it('leaves a text as a spreadsheet wrote it: the plan marks it', async () => {
+  expect(await rowsOf('code_type,code,description\nT,1.23457E+17,#NAME?')).toEqual([
+    row('1.23457E+17', { description: '#NAME?' }),
+  ]);
+});
+
+const HEADER = 'code_type,code,description\r\n';
+
+it('reads a cell over two lines, which the constraint refuses', async () => {
+  await expect(rowsOf(`${HEADER}T,A,"D\r\nE"\r\n`)).rejects.toThrow('_description_is_clean_text_of_1024_characters');
+});
+
+it('refuses a comma too many, with all other faults of the form and their lines', async () => {
+  const text = `code_type,code,description,valid_from\r\n\r\nT,A,"1\r\n2\r\n\r\n3",\r\nT,B,D,,more\r\nT,C,D,1.1.2027\r\nT,C,E,`;
+  expect((await refusalOf(text)).split('\n')).toEqual([
+    'line 7: its field 5 is "more", and that column has no name. Are quotes missing?',
+    'line 8: valid_from is "1.1.2027". A time such as 2027-01-01T00:00:00Z is needed, or nothing.',
+    'line 9: code_type and code are those of line 8. Take one line out.',
+    'Nothing was written.',
+  ]);
+});
+
+it('refuses text in a column whose name was cleared', async () => {
+  expect(await refusalOf('code_type,,code,description\r\nT,lost,C,D')).toMatch(/^line 2: its field 2 is "lost"/);
+});
+
+it('names every line with a fault, up to 20', async () => {
+  const lines = Array.from({ length: 25 }, (_, index) => `T,C${index},D,more`);
+  const faults = (await refusalOf(HEADER + lines.join('\r\n'))).split('\n');
+  expect(faults).toHaveLength(22);
+  expect(faults[0]).toMatch(/^line 2: its field 4 is "more"/);
+  expect(faults.slice(-2)).toEqual(['… and 5 more', 'Nothing was written.']);
+});

@@ -1,0 +1,122 @@
+// What happens to a plan, and to others, while it looks at what migrations would do.
+import { describe, expect, it } from '@jest/globals';
+import { issueKey } from '../../support/keys.js';
+import type { Outcome } from '../../support/program.js';
+import { Proxy } from '../../support/proxy.js';
+import { testCopy } from '../../support/test-copy.js';
+import { until } from '../../support/until.js';
+
+const { copy, database } = await testCopy(({ urlOf }) => urlOf('order_lookup_owner'));
+
+const SESSIONS = `from pg_stat_activity where datname = current_database()
+  and application_name = 'order-lookup-administration'`;
+const NO_END = /^The dry run came to no end, and nothing was changed: .*\n$/;
+
+const LOCK = 4712;
+
+function plan(): Promise<Outcome> {
+  return copy.run('migrate', 'plan');
+}
+
+/** Until the file sleeps. */
+async function asleep(): Promise<void> {
+  const sleeping = `select ${SESSIONS} and wait_event = 'PgSleep'`;
+  await until(async () => (await database.query(sleeping)).length > 0);
+}
+
+function addSlowFile(): void {
+  copy.add('0100_slow', 'lock table communication_code; select pg_sleep(3600);');
+}
+
+describe('a plan beside others', () => {
+  it('lets a key be revoked and a code be changed meanwhile, where no migration touches them', async () => {
+    const keys = await Promise.all(['Acme', 'Other'].map((client) => issueKey(database, { client })));
+    copy.add('0100_slow', `create table slow (); select pg_sleep(3600);`);
+    const planning = plan();
+    await asleep();
+    await copy.start('keys', 'revoke', keys[0]?.id ?? '').ended;
+    await database.addValue('Meanwhile');
+    const states = await database.query('select client from api_key where revoked_at is null');
+    expect(states).toEqual([{ client: 'Other' }]);
+    await database.query(`select pg_cancel_backend(pid) ${SESSIONS} and wait_event = 'PgSleep'`);
+    await planning;
+  });
+
+  it('takes a key that is revoked meanwhile for no effect of its migrations', async () => {
+    const { id } = await issueKey(database, { client: 'Acme' });
+    const planning = planBesides(`select pg_advisory_xact_lock(${LOCK})`, async () => {
+      await database.query('update api_key set revoked_at = now() where id = $1', [id]);
+    });
+    expect(await planning).toMatchObject({ status: 0, stdout: expect.stringContaining('Callers see no difference.') });
+  });
+
+  it('says that it has to be repeated where codes were changed meanwhile', async () => {
+    const planning = planBesides(`select pg_advisory_xact_lock(${LOCK})`, () => database.addValue('Between'));
+    expect(await planning).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'Others changed codes while the migrations were tried. Run the command again.\n',
+    });
+  });
+
+  /** A plan whose migration waits for a lock until something was done. */
+  async function planBesides(sql: string, act: () => Promise<unknown>): Promise<Outcome> {
+    const holder = await database.session();
+    await holder.query(`select pg_advisory_lock(${LOCK})`);
+    // The limit for locks is lifted: a slow machine would reach it
+    copy.add('0100_wait', `set local lock_timeout = 0; ${sql};`);
+    const planning = plan();
+    const waiting = `select ${SESSIONS} and wait_event = 'advisory'`;
+    await until(async () => (await database.query(waiting)).length > 0);
+    await act();
+    await holder.query(`select pg_advisory_unlock(${LOCK})`);
+    return planning;
+  }
+
+  it('ends with one sentence while the writer holds a lock', async () => {
+    copy.add('0100_add', `insert into code_list (name) values ('added');`);
+    const holder = await database.session();
+    await holder.query('begin; lock table code_list in exclusive mode');
+    const outcome = await plan();
+    await holder.query('rollback');
+    expect(outcome).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(NO_END) });
+  });
+});
+
+describe('a plan leaves no lock, and ends,', () => {
+  it('where it is killed', async () => {
+    addSlowFile();
+    const { child, ended } = copy.start('migrate', 'plan');
+    await asleep();
+    child.kill('SIGKILL');
+    expect(await ended).toMatchObject({ stderr: '' });
+    await sessionsEnded();
+  });
+
+  interface End {
+    readonly what: string;
+    readonly end: (proxy: Proxy) => Promise<unknown>;
+  }
+
+  it.each<End>([
+    { what: 'it is cut from its server', end: async (proxy) => proxy.cut() },
+    {
+      what: 'its server ends it',
+      end: () => database.query(`select pg_terminate_backend(pid) ${SESSIONS}`),
+    },
+  ])('where $what', async ({ end }) => {
+    const proxy = await Proxy.before(database.urlOf('order_lookup_owner'));
+    copy.environment = { DATABASE_URL: proxy.url };
+    addSlowFile();
+    const planning = plan();
+    await asleep();
+    await end(proxy);
+    expect(await planning).toMatchObject({ status: 1, stderr: expect.stringMatching(NO_END) });
+    await sessionsEnded();
+    proxy.close();
+  });
+
+  function sessionsEnded(): Promise<void> {
+    return until(async () => (await database.query(`select ${SESSIONS}`)).length === 0);
+  }
+});
