@@ -98,7 +98,7 @@ export class AccessTokensService {
     if (!isOfUnknownKey || typeof token.header.kid !== 'string') return verdict;
     const newKeys = await issuer.findNewKeys();
     if (!newKeys) {
-      return undecided('signing-keys-not-fetched', 'The signing keys of the issuer have to be fetched first.');
+      return undecided('signing-keys-not-fetched', 'The signing keys of the issuer could not be fetched.');
     }
     return newKeys === keys ? verdict : this.verifyWith(newKeys, token, issuer);
   }

@@ -5,7 +5,6 @@ import { Problem } from '../problems/problem.js';
 import { RateLimiter } from './rate-limiter.js';
 
 const LIMIT = 2;
-const CALLER = { keyId: 'id', client: 'test' };
 
 let limiter: RateLimiter;
 let now: jest.SpiedFunction<typeof performance.now>;
@@ -17,24 +16,32 @@ beforeEach(() => {
 afterEach(() => now.mockRestore());
 
 /** The header fields that the answer to a request gets. */
-function ask(): Map<string, string> {
+function ask(keyId = 'id'): Map<string, string> {
   const fields = new Map<string, string>();
-  limiter.admit(CALLER, { setHeader: (name: string, value: string) => fields.set(name, value) } as unknown as Response);
+  limiter.admit({ keyId, client: 'test' }, {
+    setHeader: (name: string, value: string) => fields.set(name, value),
+  } as unknown as Response);
   return fields;
 }
 
 it('counts anew a minute after the first request of a key', () => {
   for (let count = 0; count < LIMIT; count++) ask();
   now.mockReturnValue(59_999);
-  expect(ask).toThrow(Problem);
+  expect(() => ask()).toThrow(Problem);
   now.mockReturnValue(60_000);
   expect(ask().get('RateLimit')).toBe('"key";r=1;t=60');
+});
+
+it('counts the requests of each key apart', () => {
+  for (let count = 0; count < LIMIT; count++) ask('one');
+  expect(() => ask('one')).toThrow(Problem);
+  expect(ask('another').get('RateLimit')).toBe('"key";r=1;t=60');
 });
 
 it('names a second at least after which the caller may return', () => {
   for (let count = 0; count < LIMIT; count++) ask();
   now.mockReturnValue(59_999.9);
-  expect(ask).toThrow(
+  expect(() => ask()).toThrow(
     expect.objectContaining({ circumstances: expect.objectContaining({ headers: { 'Retry-After': '1' } }) }),
   );
 });
