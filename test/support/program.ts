@@ -8,10 +8,10 @@ export const PROJECT = process.cwd();
 /** Of a file of the project. */
 export const textOf = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
-/** What a program of ours may see of the environment of the tests. */
+/** What a program of ours may see of the environment of the tests. By the folder it is found where a run is cut. */
 export function cleanEnvironment(environment: Record<string, string>): NodeJS.ProcessEnv {
-  const { PATH, HOME } = process.env;
-  return { PATH, HOME, ...environment };
+  const { PATH, HOME, TMPDIR } = process.env;
+  return { PATH, HOME, TMPDIR, ...environment };
 }
 
 export interface Outcome {

@@ -1,6 +1,7 @@
-// remove-run.mjs FOLDER: waits for the end of a test run, however that ends, ends the processes whose command line names
-// the folder of the run, PostgreSQL above all, and removes the folder. The run has the other end of the standard input,
-// which the system closes with its process.
+// remove-run.mjs FOLDER: waits for the end of a test run, however that ends, ends the processes whose command line or
+// environment names the folder of the run, and removes the folder: PostgreSQL, and Jest's workers, which would wait for
+// it, with the services that they started. The run has the other end of the standard input, which the system closes
+// with its process.
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, rmSync } from 'node:fs';
@@ -15,31 +16,31 @@ const END_LIMIT_MS = 10_000;
 const [, , folder] = process.argv;
 
 function findProcesses(folders) {
-  const { stdout } = spawnSync('ps', ['-eww', '-o', 'pid=,args='], { encoding: 'utf8', maxBuffer: 2 ** 26 });
+  // The environment stands behind the command
+  const { stdout } = spawnSync('ps', ['axeww', '-o', 'pid=,args='], { encoding: 'utf8', maxBuffer: 2 ** 26 });
   return stdout
     .split('\n')
     .filter((line) => folders.some((one) => line.includes(one)))
-    .map((line) => parseInt(line, 10))
-    .filter((id) => id !== process.pid);
+    .map((line) => ({ id: parseInt(line, 10), isPostgres: line.includes('postgres -D ') }))
+    .filter(({ id }) => id !== process.pid);
 }
 
-function send(ids, signal) {
-  for (const id of ids) {
-    try {
-      process.kill(id, signal);
-    } catch {
-      // it has ended by itself
-    }
+function send(id, signal) {
+  try {
+    process.kill(id, signal);
+  } catch {
+    // it has ended by itself
   }
 }
 
 await once(process.stdin.resume(), 'end');
 const copies = readdirSync(folder).map((name) => join(folder, name));
 const folders = [folder, ...copies.map((copy) => findDatabaseFolder(copy))]; // root's databases stand elsewhere
-const first = findProcesses(folders);
-send(first, 'SIGQUIT');
-send(first, 'SIGCONT');
+for (const { id, isPostgres } of findProcesses(folders)) {
+  send(id, isPostgres ? 'SIGQUIT' : 'SIGTERM');
+  send(id, 'SIGCONT');
+}
 const limitMs = performance.now() + END_LIMIT_MS;
 while (findProcesses(folders).length > 0 && performance.now() < limitMs) await pause(100);
-send(findProcesses(folders), 'SIGKILL');
+for (const { id } of findProcesses(folders)) send(id, 'SIGKILL');
 for (const path of folders) rmSync(path, { recursive: true, force: true, maxRetries: 10 });
