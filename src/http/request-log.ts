@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { Injectable, type LogLevel } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics, NO_OPERATION } from '../telemetry/metrics.js';
-import type { RequestSpan } from '../telemetry/request-span.js';
+import type { RequestSpan } from '../telemetry/tracing.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 
 /** The client that an API key belongs to. */
@@ -75,7 +75,7 @@ export class RequestLog {
     const operation = request.route?.path;
     const durationMs = startedAtMs === undefined ? undefined : performance.now() - startedAtMs;
     this.metrics.observeRequest({ operation, status, durationMs, client: caller?.client });
-    span?.end({ operation, status, requestId, isFailed: status >= 500 || error !== undefined });
+    span?.end?.({ operation, status, requestId, isFailed: status >= 500 || error !== undefined });
     this.writeLine(request, { operation, status, durationMs });
   }
 

@@ -1,34 +1,99 @@
 import type { IncomingMessage } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
+import {
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  defaultTextMapGetter,
+  diag,
+  trace,
+} from '@opentelemetry/api';
+import { W3CTraceContextPropagator, setGlobalErrorHandler } from '@opentelemetry/core';
+import type { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import { Configuration } from '../configuration/configuration.js';
-import type { OpenTelemetry } from './open-telemetry.js';
-import type { RequestSpan } from './request-span.js';
-import { ServiceLogger } from './service-logger.js';
-import { traceIdOf } from './traceparent.js';
+import { RepeatedFailure } from './repeated-failure.js';
+import type { ServiceLogger } from './service-logger.js';
+
+const SERVICE_NAME = 'order-lookup-services';
+/** How long the end of the process waits for a collector that stalls. */
+const STOP_TIMEOUT_MS = 2_000;
+/** The semantic conventions name every other method `_OTHER`, so that callers cannot make new names of spans. */
+const KNOWN_METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
+
+/** What is known of a request when its response is closed. */
+interface SpanEnd {
+  /** The pattern of the route; undefined where no route was found. */
+  readonly operation: string | undefined;
+  readonly status: number;
+  readonly requestId: string;
+  /** Whether the service failed, before or after the status was sent. */
+  readonly isFailed: boolean;
+}
+
+/** A request that belongs to a trace. */
+export interface RequestSpan {
+  readonly traceId: string;
+  /** Undefined where no span is recorded, because traces are off or this request is not sampled. */
+  readonly spanId?: string;
+  readonly end?: (end: SpanEnd) => void;
+}
 
 /** The server spans of the requests. Unless a collector is configured, OpenTelemetry's SDK is not loaded. */
 @Injectable()
 export class Tracing {
-  constructor(private readonly openTelemetry?: OpenTelemetry) {}
+  private readonly propagator = new W3CTraceContextPropagator();
+  /** Not the global one: an auto-instrumentation that a platform injects registers its own. */
+  private readonly tracer: Tracer | undefined;
 
-  /** Starts the span of a request. Undefined where no span is recorded and the caller names no trace. */
-  startRequest(request: Pick<IncomingMessage, 'method' | 'headers'>): RequestSpan | undefined {
-    const span = this.openTelemetry?.startRequest(request);
-    if (span) return span;
-    const traceId = traceIdOf(request.headers);
-    if (traceId === undefined) return undefined;
-    return { traceId, spanId: undefined, end: () => undefined };
+  constructor(private readonly provider?: NodeTracerProvider) {
+    this.tracer = provider?.getTracer(SERVICE_NAME);
   }
 
-  /** Sends the last spans. */
+  /** Starts the span of a request. Undefined where no span is recorded and the caller names no trace. */
+  startRequest({ method = '', headers }: Pick<IncomingMessage, 'method' | 'headers'>): RequestSpan | undefined {
+    const parent = this.propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
+    const isKnown = KNOWN_METHODS.has(method);
+    const attributes = { 'http.request.method': isKnown ? method : '_OTHER', 'url.scheme': 'http' };
+    const name = isKnown ? method : 'HTTP';
+    const span = this.tracer?.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent);
+    if (span?.isRecording()) {
+      const { traceId, spanId } = span.spanContext();
+      return { traceId, spanId, end: (end) => endSpan(span, name, end) };
+    }
+    const traceId = trace.getSpanContext(parent)?.traceId;
+    return traceId === undefined ? undefined : { traceId };
+  }
+
+  /** Sends the last spans, or gives up a collector that does not take them in time. */
   async stop(): Promise<void> {
-    await this.openTelemetry?.stop();
+    const ended = this.provider?.shutdown().catch(() => undefined); // the global error handler has logged the reason
+    await Promise.race([ended, pause(STOP_TIMEOUT_MS, undefined, { ref: false })]);
   }
 }
 
+/** With the attributes that the semantic conventions name for HTTP servers. */
+function endSpan(span: Span, method: string, { operation, status, requestId, isFailed }: SpanEnd): void {
+  span.setAttribute('http.response.status_code', status);
+  span.setAttribute('http.response.header.x-request-id', [requestId]);
+  if (operation !== undefined) {
+    span.updateName(`${method} ${operation}`);
+    span.setAttribute('http.route', operation);
+    // The path of a route with parameters may hold what a caller sent by mistake, such as a key
+    if (!/[:*]/.test(operation)) span.setAttribute('url.path', operation);
+  }
+  if (isFailed) {
+    span.setAttribute('error.type', status >= 500 ? String(status) : '_OTHER');
+    span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+  span.end();
+}
+
 /**
- * Makes the provider. A wrong variable of OpenTelemetry turns traces off, and never stops the start: a platform sets
- * these variables for all its programs.
+ * Traces are on where an endpoint is set. A wrong variable of OpenTelemetry turns them off, and never stops the start: a
+ * platform sets these variables for all its programs.
  */
 export async function createTracing(configuration: Configuration, logger: ServiceLogger): Promise<Tracing> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT } = configuration;
@@ -36,10 +101,53 @@ export async function createTracing(configuration: Configuration, logger: Servic
   const isDisabled = configuration.OTEL_SDK_DISABLED.toLowerCase() === 'true';
   if (collector === '' || isDisabled) return new Tracing();
   try {
-    const { OpenTelemetry } = await import('./open-telemetry.js');
-    return new Tracing(new OpenTelemetry(logger));
+    logDiagnostics(logger);
+    const tracing = new Tracing(await createProvider());
+    logger.log({ message: 'traces are on' });
+    return tracing;
   } catch (error) {
     logger.warn({ message: 'traces are off: OpenTelemetry cannot be started', error });
     return new Tracing();
   }
+}
+
+/**
+ * The packages read from the environment OTEL_EXPORTER_OTLP_*, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, OTEL_BSP_*,
+ * OTEL_SPAN_*, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. Nobody reads OTEL_TRACES_EXPORTER,
+ * OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_PROPAGATORS and OTEL_LOG_LEVEL (docs/decisions.md).
+ */
+async function createProvider(): Promise<NodeTracerProvider> {
+  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
+  const { BatchSpanProcessor, NodeTracerProvider } = await import('@opentelemetry/sdk-trace-node');
+  const { defaultResource, detectResources, envDetector, resourceFromAttributes, serviceInstanceIdDetector } =
+    await import('@opentelemetry/resources');
+  const ofEnvironment = detectResources({ detectors: [serviceInstanceIdDetector, envDetector] });
+  return new NodeTracerProvider({
+    resource: defaultResource()
+      .merge(resourceFromAttributes({ 'service.name': SERVICE_NAME }))
+      .merge(ofEnvironment), // wins over our name
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
+  });
+}
+
+/**
+ * Writes what OpenTelemetry warns of into our log. The diagnostic logger is one for the process: if an agent has set its
+ * own before, OpenTelemetry warns in both logs that ours replaces it.
+ */
+function logDiagnostics(logger: ServiceLogger): void {
+  const toEntry = (text: string, details: unknown[]) => ({
+    message: `OpenTelemetry: ${text}`,
+    details: details.length > 0 ? details : undefined,
+  });
+  const ignore = (): void => undefined; // these levels are for the developers of OpenTelemetry
+  diag.setLogger({
+    error: (text, ...details) => logger.error(toEntry(text, details)),
+    warn: (text, ...details) => logger.warn(toEntry(text, details)),
+    info: ignore,
+    debug: ignore,
+    verbose: ignore,
+  });
+  // The batch processor reports here what the collector refused, and what took too long. No caller notices
+  const failure = new RepeatedFailure(logger, 'sending traces');
+  setGlobalErrorHandler((error) => failure.failed(error, { name: 'none' }));
 }
