@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { beforeEach, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from './metrics.js';
@@ -57,7 +57,7 @@ it('never writes synchronously, which a reader that stalls would make last for e
   expect(flushSync).not.toHaveBeenCalled();
 });
 
-it('takes what the loggers of Nest pass', () => {
+it('takes what the loggers of Nest pass, whose last parameter is the context', () => {
   const circular: Record<string, unknown> = { name: 'x' };
   circular['self'] = circular;
   Logger.overrideLogger(logger);
@@ -65,6 +65,7 @@ it('takes what the loggers of Nest pass', () => {
   nestLogger.log('a text');
   nestLogger.warn({ message: 'with fields', count: 1 });
   nestLogger.error('with a stack', 'the stack');
+  nestLogger.error('without a stack');
   nestLogger.fatal(new RangeError('thrown'));
   nestLogger.log(circular);
   const err = expect.stringMatching(/^RangeError: thrown\n +at /);
@@ -73,68 +74,10 @@ it('takes what the loggers of Nest pass', () => {
     { level: 'info', time: TIME, context: 'Area', msg: 'a text' },
     { level: 'warn', time: TIME, context: 'Area', count: 1, msg: 'with fields' },
     { level: 'error', time: TIME, context: 'Area', details: ['the stack'], msg: 'with a stack' },
+    { level: 'error', time: TIME, context: 'Area', msg: 'without a stack' },
     { level: 'fatal', time: TIME, context: 'Area', err, msg: 'thrown' },
     { level: 'info', time: TIME, context: 'Area', msg: shown },
   ]);
-});
-
-describe('takes the calls of Nest', () => {
-  const error = new RangeError('thrown');
-  const { stack = '' } = error;
-  const err = expect.stringMatching(/^RangeError: thrown\n +at /);
-  const nestLogger = new Logger('Area');
-  beforeEach(() => Logger.overrideLogger(logger));
-
-  it.each([
-    {
-      shape: 'an error with its stack, without a context',
-      call: () => Logger.error(error, stack),
-      line: { err, msg: 'thrown' },
-    },
-    {
-      shape: 'a text with a stack and a context',
-      call: () => Logger.error('a text', stack, 'App'),
-      line: { context: 'App', stack, msg: 'a text' },
-    },
-    {
-      shape: 'a text without a stack',
-      call: () => nestLogger.error('a text'),
-      line: { context: 'Area', msg: 'a text' },
-    },
-    {
-      shape: 'a text and a stack',
-      call: () => nestLogger.error('a text', stack),
-      line: { context: 'Area', stack, msg: 'a text' },
-    },
-    {
-      shape: 'an error',
-      call: () => nestLogger.error(error),
-      line: { context: 'Area', err, msg: 'thrown' },
-    },
-    {
-      shape: 'an error and its stack',
-      call: () => nestLogger.error(error, stack),
-      line: { context: 'Area', err, msg: 'thrown' },
-    },
-    {
-      shape: 'fields and a stack',
-      call: () => nestLogger.error({ message: 'a text', count: 1 }, stack),
-      line: { context: 'Area', stack, count: 1, msg: 'a text' },
-    },
-    {
-      shape: 'details',
-      call: () => nestLogger.error('a text', { count: 1 }, stack),
-      line: { context: 'Area', stack, details: [{ count: 1 }], msg: 'a text' },
-    },
-    {
-      shape: 'a text without a context',
-      call: () => new Logger().error('a text'),
-      line: { msg: 'a text' },
-    },
-  ])('$shape', ({ call, line }) => {
-    call();
-    expect(lines()).toEqual([{ level: 'error', time: TIME, ...line }]);
-  });
 });
 
 it('leaves what Nest says of each route at the start to the level debug', () => {

@@ -26,9 +26,6 @@ const PINO_LEVELS = {
   error: 'error',
   fatal: 'fatal',
 } as const satisfies Record<LogLevel, pino.Level>;
-/** A line of a stack, as V8 writes it. */
-const STACK_LINE = /\n\s+at .+:\d+:\d+/;
-
 /** A line of the log. Fields that are undefined are left out. */
 export interface LogEntry {
   readonly message: string;
@@ -37,16 +34,9 @@ export interface LogEntry {
   readonly [field: string]: unknown;
 }
 
-/** What Nest's own Logger passes behind the message: details, then the stack of an error, and last the context. */
-interface NestParameters {
-  readonly details: readonly unknown[] | undefined;
-  readonly stack: string | undefined;
-  readonly context: string | undefined;
-}
-
 /**
- * The log of the process: JSON lines on standard output. Its methods take a LogEntry, or any message and the parameters
- * that Nest's own Logger passes.
+ * The log of the process: JSON lines on standard output. Its methods take a LogEntry, or what Nest's own Logger passes: a
+ * message, then details such as a stack, and last the context.
  *
  * A reader that stalls or is gone never blocks the process: lines that are not taken are dropped and counted.
  */
@@ -125,8 +115,10 @@ export class ServiceLogger implements LoggerService {
 
   private write(level: LogLevel, message: unknown, parameters: readonly unknown[]): void {
     if (!this.isLevelEnabled(level)) return;
-    const entry = toEntry(message, readParameters(parameters));
-    this.pino[PINO_LEVELS[level]](toPinoFields(entry), entry.message);
+    const { message: text, error, ...fields } = toEntry(message);
+    const details = parameters.slice(0, -1).filter((detail) => detail !== undefined); // such as the stack of an error
+    const ofNest = { context: parameters.at(-1), details: details.length > 0 ? details : undefined };
+    this.pino[PINO_LEVELS[level]]({ err: error, ...ofNest, ...fields }, text);
   }
 
   private writeLine(line: string): void {
@@ -135,38 +127,13 @@ export class ServiceLogger implements LoggerService {
   }
 }
 
-/** The fields of a line beside its message. pino writes an error under the name `err`. */
-function toPinoFields({ message: _message, error, ...fields }: LogEntry): object {
-  return { err: error, ...fields };
-}
-
-function toEntry(message: unknown, parameters: NestParameters): LogEntry {
-  if (isEntry(message)) return { ...parameters, ...message };
-  if (message instanceof Error) {
-    const isSameStack = parameters.stack === message.stack; // Nest passes an error and its stack
-    const stack = isSameStack ? undefined : parameters.stack;
-    return { ...parameters, stack, message: message.message, error: message };
-  }
-  const text = typeof message === 'string' ? message : inspect(message);
-  return { ...parameters, message: text };
+function toEntry(message: unknown): LogEntry {
+  if (message instanceof Error) return { message: message.message, error: message };
+  if (isEntry(message)) return message;
+  return { message: typeof message === 'string' ? message : inspect(message) };
 }
 
 function isEntry(message: unknown): message is LogEntry {
-  if (typeof message !== 'object' || message === null || message instanceof Error) return false;
+  if (typeof message !== 'object' || message === null) return false;
   return 'message' in message && typeof message.message === 'string';
-}
-
-/** Each of the parameters may be missing, and Nest's `error` passes undefined where there is no stack. */
-function readParameters(parameters: readonly unknown[]): NestParameters {
-  const passed = parameters.filter((parameter) => parameter !== undefined);
-  const stack = passed.findLast(isStack);
-  const others = passed.filter((parameter) => parameter !== stack);
-  const last = others.at(-1);
-  const context = typeof last === 'string' ? last : undefined;
-  const details = context === undefined ? others : others.slice(0, -1);
-  return { details: details.length > 0 ? details : undefined, stack, context };
-}
-
-function isStack(parameter: unknown): parameter is string {
-  return typeof parameter === 'string' && STACK_LINE.test(parameter);
 }
