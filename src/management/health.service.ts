@@ -3,9 +3,10 @@ import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { Draining } from '../http/draining.js';
 import { CodesService } from '../lookups/codes.service.js';
+import { Metrics } from '../telemetry/metrics.js';
 
 /**
- * Knows whether the process can answer callers. It asks neither the database nor an issuer: their outage must not take
+ * Knows whether the process can answer callers, for `/health/ready` and as metrics for alerts. It asks neither the database nor an issuer: their outage must not take
  * out all replicas at once.
  */
 @Injectable()
@@ -15,7 +16,10 @@ export class HealthService {
     private readonly apiKeys: ApiKeysService,
     private readonly issuers: IssuersService,
     private readonly draining: Draining,
-  ) {}
+    metrics: Metrics,
+  ) {
+    this.addGauges(metrics);
+  }
 
   get isReady(): boolean {
     return this.unavailableReasons.length === 0;
@@ -33,8 +37,27 @@ export class HealthService {
   }
 
   /** Sentences about what the database holds and cannot be served. The service may be ready nevertheless. */
-  get unservableContent(): readonly string[] {
+  get refusedContent(): readonly string[] {
     const { unservableReason } = this.codes;
     return unservableReason === undefined ? [] : [unservableReason];
+  }
+
+  private addGauges(metrics: Metrics): void {
+    metrics.addGauge({
+      name: 'ready',
+      help: '1 while callers can be answered',
+      collect: (gauge) => gauge.set(this.isReady ? 1 : 0),
+    });
+    metrics.addGauge({
+      name: 'seconds_until_refusal',
+      help: 'How long keys, or signing-keys of an issuer, can be used without another answer; 0 if none can be now',
+      labelNames: ['what', 'issuer'],
+      collect: (gauge) => {
+        if (this.apiKeys.polled.value) gauge.set({ what: 'keys' }, this.apiKeys.secondsUntilRefusal);
+        for (const { name: issuer, secondsUntilRefusal } of this.issuers.all) {
+          gauge.set({ what: 'signing-keys', issuer }, secondsUntilRefusal);
+        }
+      },
+    });
   }
 }

@@ -48,7 +48,7 @@ export class ManagementServer {
   private async read(path: string): Promise<Resource> {
     switch (path) {
       case '/health/live':
-        return jsonOf({ status: 'ok' });
+        return toJson({ status: 'ok' });
       case '/health/ready':
         return this.readiness();
       case '/metrics': {
@@ -61,14 +61,14 @@ export class ManagementServer {
   }
 
   private readiness(): Resource {
-    const { unavailableReasons, unservableContent } = this.health;
+    const { unavailableReasons, refusedContent } = this.health;
     if (unavailableReasons.length > 0) {
       const detail = unavailableReasons.join(' ');
       throw new Problem('not-ready', { detail, headers: { 'Retry-After': retryAfter(1) } });
     }
-    return jsonOf({
+    return toJson({
       status: 'ok',
-      refused: unservableContent.length > 0 ? unservableContent : undefined,
+      refused: refusedContent.length > 0 ? refusedContent : undefined,
     });
   }
 
@@ -86,6 +86,6 @@ export class ManagementServer {
 }
 
 /** Members that are undefined are left out. */
-function jsonOf(members: Readonly<Record<string, unknown>>): Resource {
+function toJson(members: Readonly<Record<string, unknown>>): Resource {
   return { type: 'application/json', body: JSON.stringify(members) };
 }

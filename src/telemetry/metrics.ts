@@ -54,7 +54,7 @@ export class Metrics implements OnModuleInit {
     labelNames: ['operation', 'status'],
   });
   readonly requestDuration = new Histogram({
-    ...this.settingsOf({
+    ...this.toSettings({
       name: 'http_request_duration_seconds',
       help: 'Time to answer a request',
       labelNames: ['operation'],
@@ -112,19 +112,19 @@ export class Metrics implements OnModuleInit {
   }
 
   observeRequest({ operation, status, durationMs, client }: ObservedRequest): void {
-    const { count, durations } = this.seriesOf(operation ?? NO_OPERATION, status);
+    const { count, durations } = this.findSeries(operation ?? NO_OPERATION, status);
     count.inc();
     if (durationMs !== undefined) durations.observe(durationMs / 1000);
-    if (client !== undefined) this.clientRequests.inc({ client: this.clientLabelOf(client), status });
+    if (client !== undefined) this.clientRequests.inc({ client: this.toClientLabel(client), status });
   }
 
   /** Makes a gauge whose value another part of the service holds: `collect` reads that value at each scrape. */
   addGauge<Label extends string = never>({ collect, ...options }: GaugeOptions<Label>): void {
-    const settings = this.settingsOf(options);
+    const settings = this.toSettings(options);
     const gauge: Gauge<Label> = new Gauge({ ...settings, collect: () => collect(gauge) });
   }
 
-  private seriesOf(operation: string, status: number): RequestSeries {
+  private findSeries(operation: string, status: number): RequestSeries {
     const key = `${status} ${operation}`;
     const known = this.requestSeries.get(key);
     if (known) return known;
@@ -136,7 +136,7 @@ export class Metrics implements OnModuleInit {
     return series;
   }
 
-  private clientLabelOf(client: string): string {
+  private toClientLabel(client: string): string {
     if (this.namedClients.has(client)) return client;
     if (this.namedClients.size >= MAX_NAMED_CLIENTS) return OTHER_CLIENTS;
     this.namedClients.add(client);
@@ -144,10 +144,10 @@ export class Metrics implements OnModuleInit {
   }
 
   private counter<Label extends string = never>(options: MetricOptions<Label>): Counter<Label> {
-    return new Counter(this.settingsOf(options));
+    return new Counter(this.toSettings(options));
   }
 
-  private settingsOf<Label extends string>({ name, help, labelNames = [] }: MetricOptions<Label>) {
+  private toSettings<Label extends string>({ name, help, labelNames = [] }: MetricOptions<Label>) {
     return {
       name: `order_lookup_${name}`,
       help,

@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@j
 import type { ApiKeysService } from '../../src/auth/api-keys/api-keys.service.js';
 import type { Draining } from '../../src/http/draining.js';
 import type { CodesService } from '../../src/lookups/codes.service.js';
-import { HealthMetrics } from '../../src/management/health.metrics.js';
 import { HealthService } from '../../src/management/health.service.js';
 import { Issuer } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
@@ -30,8 +29,7 @@ afterEach(() => {
 
 async function observe(verifier: Verifier) {
   const { issuers, metrics } = await verifier.start();
-  const health = new HealthService(CODES, API_KEYS, issuers, { isDraining: false } as Draining);
-  void new HealthMetrics(health, API_KEYS, issuers, metrics);
+  const health = new HealthService(CODES, API_KEYS, issuers, { isDraining: false } as Draining, metrics);
   return { health, text: await metrics.registry.metrics() };
 }
 

@@ -83,7 +83,7 @@ it('a replica counts requests, clients, refusals and verified tokens without nam
     'client_requests_total{client="test",status="200"}': 1,
     'credentials_refused_total{credential="api_key",reason="unknown"}': 1,
     'credentials_refused_total{credential="access_token",reason="expired"}': 1,
-    tokens_verified_total: 1,
+    tokens_verified_total: 2,
   });
   const sum = values.get(`http_request_duration_seconds_sum{operation="${PATHS.orderUpdate}"}`);
   expect(sum).toBeGreaterThan(0);
