@@ -1,6 +1,7 @@
 // Checks what the service needs, says what to do about each fault, and whether calls are answered. It changes nothing.
 import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
+import { countSigningKeys } from '../auth/issuers/issuer.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { transportWarning } from '../configuration/database-url.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
@@ -10,11 +11,17 @@ import { commandLine, print } from './cli/program.js';
 import { columnOf, withReading } from './cli/transaction.js';
 import { KEY_STATE } from './keys.js';
 import { describeMissing, readState } from './migrate/migration-state.js';
-import { ACCESS_TOKEN_REMEDY, examineAccessToken } from './doctor/access-token.js';
-import { API_KEY_REMEDY, examineApiKey } from './doctor/api-key.js';
-import { type Finding as CheckResult, fault, ok, warning } from './doctor/finding.js';
-import { type GivenCredentials, readGivenCredentials } from './doctor/given-credentials.js';
-import { ISSUER_REMEDY, examineIssuer } from './doctor/issuer.js';
+import {
+  type CheckResult,
+  type GivenCredentials,
+  checkAccessToken,
+  checkApiKey,
+  fault,
+  fetchKeys,
+  ok,
+  readGivenCredentials,
+  warning,
+} from './refused-credentials.js';
 
 interface Check {
   readonly subject: string;
@@ -33,6 +40,10 @@ interface CheckedSubject extends Check {
 
 const CORRECT_FIRST = 'Correct this first: others may follow from it.';
 const ROLE_REMEDY = 'Use the role order_lookup_service, or as the owner: grant usage on schema public to ROLE;';
+const ISSUER_REMEDY =
+  'OAUTH_ISSUER has to be exactly its iss; if its metadata is elsewhere, set OAUTH_JWKS_URI. ' +
+  'Check the way to it: Node.js ignores HTTPS_PROXY without NODE_USE_ENV_PROXY=1.';
+
 /** In an order in which no fault hides behind one that follows from it. Each reads in a transaction of its own. */
 const CHECKS: readonly Check[] = [
   { subject: 'configuration', needs: [], concerns: 'all', run: checkConfiguration },
@@ -76,8 +87,7 @@ function listKeyChecks({ keys }: GivenCredentials): Check[] {
     subject: 'API key',
     needs: ['role', 'row security'],
     concerns: 'credential',
-    remedy: API_KEY_REMEDY,
-    run: () => withReading((session) => examineApiKey(session, key)),
+    run: () => withReading((session) => checkApiKey(session, key)),
   }));
 }
 
@@ -87,14 +97,13 @@ function listIssuerChecks(configuration: Configuration, { tokens }: GivenCredent
     needs: [],
     concerns: 'all',
     remedy: ISSUER_REMEDY,
-    run: () => examineIssuer(issuer, configuration),
+    run: () => checkIssuer(issuer, configuration),
   }));
   const ofTokens = tokens.map((token): Check => ({
     subject: 'access token',
     needs: [],
     concerns: 'credential',
-    remedy: ACCESS_TOKEN_REMEDY,
-    run: () => examineAccessToken(token, configuration),
+    run: () => checkAccessToken(token, configuration),
   }));
   return [...ofIssuers, ...ofTokens];
 }
@@ -106,9 +115,9 @@ const REMEDY_INDENT = STATE_WIDTH + SUBJECT_WIDTH + 4;
 
 function describe(checked: readonly CheckedSubject[]): string {
   const lines: string[] = [];
-  for (const { subject, result, remedy } of checked) {
+  for (const { subject, result } of checked) {
     lines.push(`${result.state.padEnd(STATE_WIDTH)}  ${subject.padEnd(SUBJECT_WIDTH)}  ${result.text}`);
-    if (result.state !== 'ok') lines.push(`${' '.repeat(REMEDY_INDENT)}→ ${result.remedy ?? remedy ?? CORRECT_FIRST}`);
+    if (result.state !== 'ok') lines.push(`${' '.repeat(REMEDY_INDENT)}→ ${result.remedy}`);
   }
   const causes = listFaulty(checked, 'all');
   const refused = listFaulty(checked, 'credential');
@@ -262,6 +271,13 @@ async function checkTriggers(session: Client): Promise<CheckResult> {
   const { rows } = await session.query<{ fault: string; remedy: string }>(TRIGGER_FAULTS);
   if (rows.length === 0) return ok('all that follow changes are there and enabled');
   return fault(rows.map((row) => row.fault).join(', '), forOwner(rows.map(({ remedy }) => remedy)));
+}
+
+async function checkIssuer(issuer: string, configuration: Configuration): Promise<CheckResult> {
+  const { address, keys } = await fetchKeys(issuer, configuration);
+  const keyCount = countSigningKeys(keys.document);
+  const text = `${issuer}: ${keyCount} signing keys at ${address}`;
+  return keyCount > 0 ? ok(text) : fault(text, 'It has to publish keys (RFC 7517).');
 }
 
 /** Statements for psql, ready to paste. */

@@ -1,0 +1,84 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { createDatabase } from '../../test/support/database.js';
+import { Issuer } from '../../test/support/issuer.js';
+import { readConfiguration } from '../configuration/read-configuration.js';
+import { withReading } from './cli/transaction.js';
+import { checkAccessToken, checkApiKey } from './refused-credentials.js';
+
+const issuer = await Issuer.start();
+afterAll(() => issuer.close());
+
+function checkToken(text: string) {
+  return checkAccessToken(
+    text,
+    readConfiguration({ DATABASE_URL: 'postgres://a:b@127.0.0.1/x', ...issuer.environment }),
+  );
+}
+
+it.each([
+  { what: 'the type', token: { header: { typ: 'id+jwt' } }, remedy: /typ at\+jwt, JWT or none/ },
+  { what: 'the expiry', token: { claims: { exp: undefined } }, remedy: /write when it expires/ },
+  { what: 'the kind', token: { claims: { token_use: 'id' } }, remedy: /Send the access token/ },
+])('has a remedy against $what', async ({ token, remedy }) => {
+  const result = await checkToken(await issuer.token(token));
+  expect(result).toMatchObject({ state: 'fault', remedy: expect.stringMatching(remedy) });
+});
+
+it('shows header and claims apart, so that neither hides the other', async () => {
+  const text = await issuer.token({ claims: { typ: 'ID', token_use: 'id', sub: 'person' } });
+  const { text: shown } = await checkToken(text);
+  expect(shown).toMatch(/"header":\{"alg":"RS256",.*\},"claims":\{.*"typ":"ID","token_use":"id"/);
+  expect(shown).not.toContain('person');
+});
+
+describe('a token that is no JWT', () => {
+  const encode = (text: string) => Buffer.from(text).toString('base64url');
+  const encrypted = [encode('{"alg":"RSA-OAEP","enc":"A256GCM"}'), 'a', 'b', 'c', 'd'].join('.');
+
+  it.each([
+    {
+      kind: 'opaque',
+      text: '2YotnFZFEjr1zCsicMWpAA',
+      sentence: /no JWT but opaque/,
+      remedy: /Auth0: send the audience/,
+    },
+    { kind: 'opaque, with a point', text: 'ya29.a0AfH6SMBx', sentence: /no JWT but opaque/, remedy: /Okta: ask / },
+    { kind: 'encrypted', text: encrypted, sentence: /encrypted \(JWE\)/, remedy: /Auth0: switch .*Okta: .*Keycloak/ },
+  ])('is named, with what to change at the provider: $kind', async ({ text, sentence, remedy }) => {
+    expect(await checkToken(text)).toEqual({
+      state: 'fault',
+      text: expect.stringMatching(sentence),
+      remedy: expect.stringMatching(remedy),
+    });
+  });
+
+  it('may be what was given as an API key that is none of ours', async () => {
+    const database = await createDatabase();
+    const result = await withReading((session) => checkApiKey(session, '2YotnFZFEjr1zCsicMWpAA'), {
+      DATABASE_URL: database.url,
+    });
+    expect(result).toMatchObject({
+      state: 'fault',
+      text: 'it is not in this database',
+      remedy: expect.stringMatching(/If it is an access token: it is opaque\. Auth0: /),
+    });
+    await database.drop();
+  });
+});
+
+it('says of a JWT that was cut that it is one', async () => {
+  const text = await issuer.token();
+  expect(await checkToken(text.slice(0, text.lastIndexOf('.') - 5))).toMatchObject({
+    state: 'fault',
+    text: 'it is a JWT that was cut',
+  });
+});
+
+it('warns where the signature could not be checked', async () => {
+  const text = await issuer.token();
+  issuer.fault = 'down';
+  expect(await checkToken(text)).toMatchObject({
+    state: 'warning',
+    text: expect.stringContaining('was not checked'),
+  });
+});

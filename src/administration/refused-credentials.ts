@@ -1,0 +1,191 @@
+// Why the service refuses an API key or an access token that somebody gives to the doctor. No text holds a byte of a
+// key, or a part of a token by which somebody could call.
+import { text as readAll } from 'node:stream/consumers';
+import type { Client } from 'pg';
+import { API_KEY_PREFIX, hasValidChecksum, hashApiKey } from '../auth/api-keys/api-key.js';
+import { MAX_TOKEN_BYTES, type ReadToken, hasScope, readToken } from '../auth/access-token.js';
+import { verifyToken } from '../auth/access-tokens.service.js';
+import { discover } from '../auth/issuers/discovery.js';
+import { fetchJson } from '../auth/issuers/fetch-json.js';
+import { ALGORITHMS, type SigningKeys, toSigningKeys } from '../auth/issuers/issuer.js';
+import type { RefusalReason } from '../auth/verdict.js';
+import type { Configuration } from '../configuration/configuration.js';
+import { commandLine } from './cli/program.js';
+import { KEY_STATE } from './keys.js';
+
+/** What a check found. A warning does not keep callers from their answers. */
+export type CheckResult =
+  | { readonly state: 'ok'; readonly text: string }
+  | { readonly state: 'warning' | 'fault'; readonly text: string; readonly remedy: string };
+
+export function ok(text: string): CheckResult {
+  return { state: 'ok', text };
+}
+
+export function warning(text: string, remedy: string): CheckResult {
+  return { state: 'warning', text, remedy };
+}
+
+export function fault(text: string, remedy: string): CheckResult {
+  return { state: 'fault', text, remedy };
+}
+
+/** How long a standard input that is no terminal may be silent, as one that was never closed. */
+const SILENCE_MS = 500;
+/** A whole header line may be pasted. */
+const HEADER_LINE = /^(?:(?<authorization>authorization)|api-key): */i;
+const SCHEME = /^bearer +/i;
+
+export interface GivenCredentials {
+  readonly keys: readonly string[];
+  readonly tokens: readonly string[];
+}
+
+/** What is piped in, a line each: API keys and access tokens. A token is one by its header, its scheme or a point. */
+export async function readGivenCredentials(): Promise<GivenCredentials> {
+  const keys: string[] = [];
+  const tokens: string[] = [];
+  for (const line of (await readInput()).split('\n')) {
+    const isHeader = HEADER_LINE.exec(line.trim())?.groups?.['authorization'] !== undefined;
+    const value = line.trim().replace(HEADER_LINE, '');
+    const credential = value.replace(SCHEME, '');
+    const isToken = isHeader || SCHEME.test(value) || credential.includes('.');
+    if (credential !== '') (isToken ? tokens : keys).push(credential);
+  }
+  return { keys, tokens };
+}
+
+async function readInput(): Promise<string> {
+  const { stdin } = process;
+  if (stdin.isTTY) return '';
+  const silence = setTimeout(() => stdin.destroy(), SILENCE_MS);
+  stdin.once('readable', () => clearTimeout(silence));
+  try {
+    return await readAll(stdin);
+  } catch {
+    return ''; // it stayed silent
+  }
+}
+
+const FIND_KEY = `
+  select id::text, client, ${KEY_STATE} as state from public.api_key where key_hash = decode($1, 'hex')`;
+
+interface FoundKey {
+  readonly id: string;
+  readonly client: string;
+  readonly state: string;
+}
+
+export async function checkApiKey(session: Client, key: string): Promise<CheckResult> {
+  const { rows } = await session.query<FoundKey>(FIND_KEY, [hashApiKey(key)]);
+  const [found] = rows;
+  const remedy = `Copy the whole key, or issue one: ${commandLine('keys', 'issue --client NAME')}`;
+  if (!found && !hasValidChecksum(key)) return fault('its checksum does not fit: it is mistyped or cut', remedy);
+  if (!found && !key.startsWith(API_KEY_PREFIX)) {
+    return fault('it is not in this database', `${remedy}. If it is an access token: it is opaque. ${OPAQUE_REMEDY}`);
+  }
+  if (!found) return fault('it is not in this database', remedy);
+  const name = `${found.id} of ${found.client}`;
+  const isRefused = found.state === 'expired' || found.state === 'revoked';
+  return isRefused ? fault(`${name} is ${found.state}`, remedy) : ok(`${name} is in force`);
+}
+
+/** docs/identity-providers.md has the same for more providers. */
+const OPAQUE_REMEDY =
+  'Auth0: send the audience of your API with the request of the token. Okta: ask an authorization server of your own, ' +
+  'not that of the organization. Keycloak gives JWTs alone: send the access_token of its token endpoint.';
+const ENCRYPTED_REMEDY =
+  'Auth0: switch JSON Web Encryption of the API off. Okta: switch Access Token Encryption of the authorization server ' +
+  'off. Keycloak encrypts ID tokens alone: send the access_token of its token endpoint.';
+const USUAL_REMEDY = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
+/** By the reason of the refusal, where to ask for another token would not help, or not be enough. */
+const REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
+  'too-long': 'Have the issuer put less into it, such as fewer groups.',
+  algorithm: `Have the issuer sign access tokens by one of ${ALGORITHMS.join(', ')}.`,
+  critical: 'Have the issuer leave crit and b64 out of the header.',
+  type: 'An access token has the typ at+jwt, JWT or none; where OAUTH_TOKEN_TYPE demands at+jwt, only that.',
+  issuer: 'Ask an issuer of OAUTH_ISSUER for the token, or add its exact iss there.',
+  client: 'If this client may call, add it to OAUTH_CLIENTS.',
+  'another-kind': 'It is an ID, refresh or logout token. Send the access token that the issuer gave with it.',
+  'no-expiry': 'Have the issuer write when it expires (exp), in seconds since 1970.',
+  expired: 'Ask the issuer for another one.',
+  'not-before': 'Compare the clocks of the issuer and of this machine.',
+  signature: 'Copy all of it, or ask the issuer for another one: its key may have been withdrawn.',
+  'unknown-key': 'Copy all of it, or ask the issuer for another one: its key may have been withdrawn.',
+};
+
+/** What is shown of a token. Nobody can call with it, and it names no person, as `sub` and `email` do. */
+const SHOWN_OF_HEADER = ['alg', 'typ', 'kid'];
+const SHOWN_OF_CLAIMS = [
+  ...['iss', 'aud', 'client_id', 'azp', 'appid', 'cid', 'typ', 'token_use'],
+  ...['exp', 'nbf', 'iat'],
+];
+const MAX_SHOWN_CHARACTERS = 500;
+
+export async function checkAccessToken(text: string, configuration: Configuration): Promise<CheckResult> {
+  const read = readToken(text);
+  if (read.outcome !== 'accepted') return faultOfForm(text, read.reason);
+  const token = read.value;
+  const issuer = configuration.OAUTH_ISSUER.find((name) => name === token.claims.iss);
+  if (issuer === undefined) return faultOfClaims(token, 'issuer');
+  const keys = await tryToFetchKeys(issuer, configuration);
+  if (!keys) {
+    const remedy = 'Correct the issuer first, then check the token again.';
+    return warning('it was not checked: there are no keys of its issuer', remedy);
+  }
+  const verdict = await verifyToken(token, keys, issuer, configuration);
+  if (verdict.outcome !== 'accepted') return faultOfClaims(token, verdict.reason);
+  const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
+  if (scope && !hasScope(verdict.value, scope)) {
+    const remedy = `Have the issuer grant ${scope} to this client, and ask for it with the token.`;
+    return fault(`it lacks the scope ${scope}: 403`, remedy);
+  }
+  return ok(`it passes until ${new Date(verdict.value.exp * 1000).toISOString()}`);
+}
+
+/** The keys of an issuer, fetched now, as the service fetches them. */
+export async function fetchKeys(issuer: string, configuration: Configuration) {
+  const index = configuration.OAUTH_ISSUER.indexOf(issuer);
+  const address = configuration.OAUTH_JWKS_URI[index] || (await discover(issuer, configuration)).jwks_uri;
+  return { address, keys: toSigningKeys(await fetchJson(address)) };
+}
+
+/** Undefined where they cannot be fetched: the check of the issuer says why. */
+async function tryToFetchKeys(issuer: string, configuration: Configuration): Promise<SigningKeys | undefined> {
+  try {
+    const { keys } = await fetchKeys(issuer, configuration);
+    return keys;
+  } catch {
+    return undefined;
+  }
+}
+
+function faultOfForm(text: string, reason: RefusalReason): CheckResult {
+  const partCount = text.split('.').length;
+  if (reason === 'too-long') {
+    const sentence = `it has ${text.length} bytes; a token of at most ${MAX_TOKEN_BYTES} bytes is needed`;
+    return fault(sentence, REMEDIES[reason] ?? USUAL_REMEDY);
+  }
+  if (reason === 'critical') return fault('its header has crit or b64', REMEDIES[reason] ?? USUAL_REMEDY);
+  if (reason === 'not-a-jwt' && partCount === 5) {
+    return fault('it is encrypted (JWE), and only whom it is encrypted for can read it', ENCRYPTED_REMEDY);
+  }
+  const isCut = text.startsWith('eyJ'); // `{"` in base64url, with which each JWT begins
+  if (reason === 'not-a-jwt' && isCut) return fault('it is a JWT that was cut', USUAL_REMEDY);
+  if (reason === 'not-a-jwt') return fault('it is no JWT but opaque: only its issuer can read it', OPAQUE_REMEDY);
+  return fault('its header, claims or signature is not in base64url, or its claims are not JSON', USUAL_REMEDY);
+}
+
+/** The text is cut: an issuer may write a list of any length into a claim. */
+function faultOfClaims({ header, claims }: ReadToken, reason: RefusalReason): CheckResult {
+  const isOfSignature = reason === 'signature' || reason === 'unknown-key';
+  const sentence = isOfSignature ? 'no key of its issuer verifies its signature' : `refused for the reason "${reason}"`;
+  const shown = { header: pick(header, SHOWN_OF_HEADER), claims: pick(claims, SHOWN_OF_CLAIMS) };
+  const members = JSON.stringify(shown).slice(0, MAX_SHOWN_CHARACTERS);
+  return fault(`${sentence}: it holds ${members}`, REMEDIES[reason] ?? USUAL_REMEDY);
+}
+
+function pick(members: object, names: readonly string[]): Record<string, unknown> {
+  const picked = Object.entries(members).filter(([name]) => names.includes(name));
+  return Object.fromEntries(picked);
+}
