@@ -2,10 +2,10 @@
 import { Argument, Command, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import type { EntityManager } from 'typeorm';
-import { CodeIndex } from '../lookups/code-index.js';
-import { AREAS, type CodeRows, UnservableRows } from '../lookups/code-rows.js';
-import { CodesSnapshot } from '../lookups/codes-snapshot.js';
-import { lockTables, readCodes } from '../lookups/read-codes.js';
+import { lockTables } from '../database/database-sessions.js';
+import { RefusedContent } from '../following/followed-topic.js';
+import { AREAS, CODE_TABLES, type CodeRows, readCodes } from '../lookups/code-rows.js';
+import { CodeIndex, CodesSnapshot } from '../lookups/codes-snapshot.js';
 import { CliError } from './cli/program.js';
 import { parseMoment } from './cli/time.js';
 import { withReading } from './cli/transaction.js';
@@ -31,7 +31,7 @@ export const show = new Command('show')
 
 /** The answers of now, or of a later time, from what is committed now. */
 async function makeSnapshot(manager: EntityManager, timeMs: number | undefined): Promise<CodesSnapshot> {
-  await lockTables(manager); // before the transaction has its snapshot, to which a TRUNCATE would look like an empty table
+  await lockTables(manager, CODE_TABLES);
   const nowMs = await readClock(manager);
   if (timeMs !== undefined && timeMs < nowMs) {
     throw new CliError(
@@ -53,7 +53,7 @@ async function readServableCodes(manager: EntityManager): Promise<CodeRows> {
   try {
     return await readCodes(manager);
   } catch (error) {
-    if (!(error instanceof UnservableRows)) throw error;
+    if (!(error instanceof RefusedContent)) throw error;
     throw new CliError(
       `What is committed now cannot be served: ${error.message}. ` +
         'Callers get the answers of the content before it, until this is corrected.',

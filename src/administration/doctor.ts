@@ -5,7 +5,7 @@ import { countSigningKeys } from '../auth/issuers/issuer.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { transportWarning } from '../configuration/database-url.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
-import { readCodes } from '../lookups/read-codes.js';
+import { readCodes } from '../lookups/code-rows.js';
 import { messageOf } from '../telemetry/error-message.js';
 import { commandLine, print } from './cli/program.js';
 import { columnOf, withReading } from './cli/transaction.js';
@@ -220,7 +220,7 @@ async function checkRole(session: Client): Promise<CheckResult> {
 
 const KEYS_IN_FORCE = `select count(*)::int from public.api_key where ${KEY_STATE} in ('in force', 'rotated')`;
 
-/** @throws UnservableRows if the service would refuse the codes */
+/** @throws RefusedContent if the service would refuse the codes */
 async function checkContent(session: Client, manager: EntityManager): Promise<CheckResult> {
   const { values, records } = await readCodes(manager);
   const [keyCount = 0] = await columnOf<number>(session, KEYS_IN_FORCE);

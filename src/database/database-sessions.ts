@@ -5,6 +5,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { explainError } from './explain-error.js';
 import { type Session, settingsFor } from './session.js';
+import type { Table } from './tables.js';
 
 /**
  * The limit of a statement, 2 s, has to be less than QUERY_TIMEOUT_MS of the sessions.
@@ -98,10 +99,27 @@ export class DatabaseSessions implements OnApplicationShutdown {
   }
 }
 
-/** Runs `read` in one transaction, in which all queries see the same state of the database. */
-export async function inReadTransaction<T>(session: Session, read: () => Promise<T>): Promise<T> {
+/**
+ * Runs `read` in one transaction, in which all queries see the same state of the database.
+ * @param tables that `read` reads
+ */
+export async function inReadTransaction<T>(
+  session: Session,
+  tables: readonly Table[],
+  read: () => Promise<T>,
+): Promise<T> {
   await session.query(beginReading(session));
+  await lockTables(session, tables);
   const result = await read();
   await session.query('commit'); // no rollback after an error: `withSession` closes the session
   return result;
+}
+
+/** Comes before the first query of a transaction: an older snapshot would see a truncated table as empty. */
+export function lockTables(
+  session: { query(sql: string): Promise<unknown> },
+  tables: readonly Table[],
+): Promise<unknown> {
+  const names = tables.map(({ name }) => `public.${name}`);
+  return session.query(`lock table ${names.join(', ')} in access share mode`);
 }

@@ -2,9 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Configuration } from '../configuration/configuration.js';
 import { parseDatabaseAddress } from '../configuration/database-url.js';
-import { DatabaseClock } from './database-clock.js';
 import { DatabaseSessions } from './database-sessions.js';
-import { DatabaseStatus } from './database-status.js';
 import { poolOptions } from './session.js';
 
 @Module({
@@ -14,7 +12,7 @@ import { poolOptions } from './session.js';
       useFactory: (configuration: Configuration) => poolOptions(parseDatabaseAddress(configuration)),
     }),
   ],
-  providers: [DatabaseClock, DatabaseSessions, DatabaseStatus],
-  exports: [DatabaseClock, DatabaseSessions, DatabaseStatus],
+  providers: [DatabaseSessions],
+  exports: [DatabaseSessions],
 })
 export class DatabaseModule {}

@@ -1,5 +1,8 @@
-// The rows that the answers are made of, of all moments.
-import type { AreaProperty, CodeListValue, CommunicationCode, Validity } from '../database/entities.js';
+// The rows that the answers are made of, those of all validity periods.
+import type { EntityManager } from 'typeorm';
+import { AreaProperty, CodeListValue, CommunicationCode, type Validity } from '../database/entities.js';
+import { AREA_PROPERTY, CODE_LIST_VALUE, COMMUNICATION_CODE, describeTable } from '../database/tables.js';
+import { RefusedContent } from '../following/followed-topic.js';
 
 export const AREAS = ['order-update', 'order-capture-v2'] as const;
 export type Area = (typeof AREAS)[number];
@@ -11,24 +14,62 @@ export interface CodeRows {
   readonly records: readonly CommunicationCode[];
 }
 
-/** The rows would make broken answers. The message says why, for operators. */
-export class UnservableRows extends Error {}
+/** They are locked before the rows are read: to an older snapshot a truncated table would look empty. */
+export const CODE_TABLES = [AREA_PROPERTY, CODE_LIST_VALUE, COMMUNICATION_CODE];
 
 export const ALWAYS: Validity = { validFromMs: -Infinity, validUntilMs: Infinity };
 
-/** @param momentMs in milliseconds since the epoch */
-export const isInForce = ({ validFromMs, validUntilMs }: Validity, momentMs: number): boolean =>
-  validFromMs <= momentMs && momentMs < validUntilMs;
+/** @param timeMs in milliseconds since the epoch */
+export const isInForce = ({ validFromMs, validUntilMs }: Validity, timeMs: number): boolean =>
+  validFromMs <= timeMs && timeMs < validUntilMs;
+
+/**
+ * The rows that can be served.
+ * @throws RefusedContent if they cannot be
+ */
+export async function readCodes(manager: EntityManager): Promise<CodeRows> {
+  const rows = await readRows(manager);
+  assertServable(rows);
+  return rows;
+}
+
+/** In the order of the answers. */
+export async function readRows(manager: EntityManager): Promise<CodeRows> {
+  return {
+    properties: await readTable(manager, AreaProperty),
+    values: await readTable(manager, CodeListValue),
+    records: await readTable(manager, CommunicationCode),
+  };
+}
+
+/**
+ * All rows of a table, in the order of its entity. Not by `find()`: where a primary key was dropped, it would make one
+ * entity of rows with the same key, and nobody would see that there are two.
+ */
+async function readTable<Row extends object>(manager: EntityManager, entity: new () => Row): Promise<Row[]> {
+  const { columns } = manager.dataSource.getMetadata(entity);
+  const query = manager.createQueryBuilder(entity, 'entry').select([]);
+  for (const { propertyName } of columns) query.addSelect(`entry.${propertyName}`, propertyName);
+  for (const column of describeTable(entity).order) query.addOrderBy(`entry.${column}`);
+  const rows = await query.getRawMany<Record<string, unknown>>();
+  const { driver } = manager.dataSource;
+  for (const row of rows) {
+    for (const column of columns) {
+      row[column.propertyName] = driver.prepareHydratedValue(row[column.propertyName], column);
+    }
+  }
+  return rows as Row[];
+}
 
 /**
  * The constraints of the database prevent these faults. If one was dropped, callers must not get broken answers.
- * @throws UnservableRows if an area has no property, or a name is empty or occurs twice in its place
+ * @throws RefusedContent if an area has no property, or a name is empty or occurs twice in its place
  */
 export function assertServable({ properties, values, records }: CodeRows): void {
   for (const area of AREAS) {
     const hasProperty = properties.some((property) => property.area === area);
     if (hasProperty) continue;
-    throw new UnservableRows(`the area ${area} has no property: area_property needs a row for each`);
+    throw new RefusedContent(`the area ${area} has no property: area_property needs a row for each`);
   }
   const ofAreas = new UniqueNames('area');
   for (const { area, property } of properties) ofAreas.add(area, property);
@@ -44,7 +85,7 @@ class UniqueNames {
 
   constructor(private readonly kind: string) {}
 
-  /** @throws UnservableRows if the name is empty, or stands in this place already */
+  /** @throws RefusedContent if the name is empty, or stands in this place already */
   add(place: string, name: string): void {
     const names = this.namesOf(place);
     if (name.trim() === '') this.refuse(place, `the empty name ${JSON.stringify(name)}`);
@@ -61,6 +102,6 @@ class UniqueNames {
   }
 
   private refuse(place: string, fault: string): never {
-    throw new UnservableRows(`the ${this.kind} ${JSON.stringify(place)} holds ${fault}`);
+    throw new RefusedContent(`the ${this.kind} ${JSON.stringify(place)} holds ${fault}`);
   }
 }

@@ -1,8 +1,9 @@
+// What is answered at which time.
 import { LRUCache } from 'lru-cache';
 import { groupBy } from '../collections/group-by.js';
+import type { CommunicationCode } from '../database/entities.js';
 import { Answer } from '../http/answer.js';
-import type { CodeIndex } from './code-index.js';
-import { AREAS, type Area, isInForce } from './code-rows.js';
+import { AREAS, type Area, type CodeRows, isInForce } from './code-rows.js';
 import type { Filters } from './filters.js';
 
 /** How many answers to filters are kept, since each takes about a kilobyte beside its body. */
@@ -10,8 +11,55 @@ const MAX_FILTER_ANSWERS = 1_000;
 /** Of their bodies together. */
 const MAX_FILTER_BYTES = 20 * 1024 ** 2;
 
+/** The rows of all validity periods, with maps by which the records of an answer are found without looking at all of them. */
+export class CodeIndex {
+  /** The effective times, at which a code begins or ends, in milliseconds since the epoch, the earliest first, each once. */
+  readonly effectiveTimesMs: readonly number[];
+  private readonly recordsByType: ReadonlyMap<string, readonly CommunicationCode[]>;
+  private readonly recordsByCode: ReadonlyMap<string, readonly CommunicationCode[]>;
+
+  constructor(readonly rows: CodeRows) {
+    this.recordsByType = groupBy(rows.records, ({ codeType }) => codeType);
+    this.recordsByCode = groupBy(rows.records, ({ code }) => code);
+    this.effectiveTimesMs = findEffectiveTimes(rows);
+  }
+
+  /** The first effective time after this time, or Infinity. */
+  nextEffectiveTimeMs(timeMs: number): number {
+    return this.effectiveTimesMs.find((each) => each > timeMs) ?? Infinity;
+  }
+
+  /**
+   * The records of all validity periods that match, in the order of the answers. A match is exact and case-sensitive, and both
+   * filters together mean AND.
+   */
+  find({ codeType, code }: Filters): readonly CommunicationCode[] {
+    if (code !== undefined) return this.findByCode(code, codeType);
+    if (codeType !== undefined) return this.recordsByType.get(codeType) ?? [];
+    return this.rows.records;
+  }
+
+  /** A code stands once in each type at most. So few records have it, where a type may have thousands. */
+  private findByCode(code: string, codeType: string | undefined): readonly CommunicationCode[] {
+    const records = this.recordsByCode.get(code) ?? [];
+    if (codeType === undefined) return records;
+    return records.filter((record) => record.codeType === codeType);
+  }
+}
+
+function findEffectiveTimes({ values, records }: CodeRows): number[] {
+  const times = new Set<number>();
+  for (const rows of [values, records]) {
+    for (const { validFromMs, validUntilMs } of rows) {
+      if (validFromMs > -Infinity) times.add(validFromMs);
+      if (validUntilMs < Infinity) times.add(validUntilMs);
+    }
+  }
+  return [...times].sort((one, other) => one - other);
+}
+
 /**
- * What the three operations answer at one moment, and until the next one at which a code begins or ends. The answers
+ * What the three operations answer at one time, and until the next effective time. The answers
  * that most callers ask for are made with it, those to filters when they are first asked for.
  */
 export class CodesSnapshot {
@@ -27,20 +75,20 @@ export class CodesSnapshot {
     sizeCalculation: ({ body }) => Buffer.byteLength(body),
   });
 
-  /** @param momentMs in milliseconds since the epoch */
+  /** @param timeMs in milliseconds since the epoch */
   constructor(
     private readonly index: CodeIndex,
-    private readonly momentMs: number,
+    private readonly timeMs: number,
   ) {
-    this.sinceMs = index.momentsMs.findLast((each) => each <= momentMs) ?? -Infinity;
-    this.untilMs = index.nextMomentMs(momentMs);
+    this.sinceMs = index.effectiveTimesMs.findLast((each) => each <= timeMs) ?? -Infinity;
+    this.untilMs = index.nextEffectiveTimeMs(timeMs);
     for (const area of AREAS) this.supportedValuesByArea.set(area, this.makeSupportedValues(area));
     this.allCodes = this.makeCommunicationCodes({});
   }
 
-  /** Whether its answers are those of a moment, in milliseconds since the epoch. */
-  holdsAt(momentMs: number): boolean {
-    return this.sinceMs <= momentMs && momentMs < this.untilMs;
+  /** Whether its answers are those of a time, in milliseconds since the epoch. */
+  holdsAt(timeMs: number): boolean {
+    return this.sinceMs <= timeMs && timeMs < this.untilMs;
   }
 
   supportedValues(area: Area): Answer {
@@ -60,7 +108,7 @@ export class CodesSnapshot {
 
   private makeSupportedValues(area: Area): Answer {
     const { properties, values } = this.index.rows;
-    const inForce = values.filter((value) => isInForce(value, this.momentMs));
+    const inForce = values.filter((value) => isInForce(value, this.timeMs));
     const valuesByList = groupBy(inForce, ({ codeList }) => codeList);
     const members = properties
       .filter((property) => property.area === area)
@@ -75,9 +123,31 @@ export class CodesSnapshot {
   private makeCommunicationCodes(filters: Filters): Answer {
     const communicationRecords = this.index
       .find(filters)
-      .filter((record) => isInForce(record, this.momentMs))
+      .filter((record) => isInForce(record, this.timeMs))
       .map(({ codeType, code, description }) => ({ codeType, code, description }));
     const body = Buffer.from(JSON.stringify({ communicationRecords }));
     return new Answer(body);
+  }
+}
+
+/** The codes of all validity periods, and the snapshot of the last time that was asked for. */
+export class Codes {
+  private held: CodesSnapshot | undefined;
+
+  constructor(readonly index: CodeIndex) {}
+
+  /** The snapshot that was made last; undefined before the first one. */
+  get snapshot(): CodesSnapshot | undefined {
+    return this.held;
+  }
+
+  /**
+   * The snapshot of a time, which may be earlier than the one before. It is made of the rows that are in memory, so the
+   * database may be away.
+   * @param timeMs in milliseconds since the epoch
+   */
+  snapshotAt(timeMs: number): CodesSnapshot {
+    if (!this.held?.holdsAt(timeMs)) this.held = new CodesSnapshot(this.index, timeMs);
+    return this.held;
   }
 }

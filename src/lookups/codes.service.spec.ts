@@ -3,16 +3,14 @@ import { Test } from '@nestjs/testing';
 import * as fc from 'fast-check';
 import { usedHeap } from '../../test/support/heap.js';
 import { silentLogger } from '../../test/support/silent-logger.js';
-import { DatabaseClock } from '../database/database-clock.js';
 import type { CommunicationCode, Validity } from '../database/entities.js';
+import { DatabaseClock } from '../following/database-clock.js';
+import { FollowingService } from '../following/following.service.js';
 import { Answer } from '../http/answer.js';
-import { PolledSnapshot } from '../snapshots/polled-snapshot.js';
-import { SnapshotsService } from '../snapshots/snapshots.service.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
-import { CodeIndex } from './code-index.js';
 import { ALWAYS, AREAS, type CodeRows } from './code-rows.js';
-import { Codes } from './codes.js';
+import { CodeIndex, Codes } from './codes-snapshot.js';
 import { CodesService } from './codes.service.js';
 import type { Filters } from './filters.js';
 
@@ -26,21 +24,18 @@ const FILTERS: Filters[] = [undefined, 'T', 'none'].flatMap((codeType) =>
 /** The service with rows and a clock of the database that the test sets. */
 async function start() {
   const clock = { nowMs: START_MS, now: () => clock.nowMs };
-  const polled = new PolledSnapshot<Codes>();
-  const add = (): PolledSnapshot<Codes> => polled;
+  const topic: { value: Codes | undefined; refusal: undefined } = { value: undefined, refusal: undefined };
   const module = await Test.createTestingModule({
     providers: [
       CodesService,
       Metrics,
       { provide: DatabaseClock, useValue: clock },
-      { provide: SnapshotsService, useValue: { add } },
+      { provide: FollowingService, useValue: { follow: () => topic } },
       { provide: ServiceLogger, useValue: silentLogger },
     ],
   }).compile();
   const read = (rows: CodeRows): void => {
-    const named = { stamp: 'A', askedAtMonotonicMs: performance.now() };
-    polled.stampNamed(named);
-    polled.contentRead(new Codes(new CodeIndex(rows)), named);
+    topic.value = new Codes(new CodeIndex(rows));
   };
   const metric = async (name: string): Promise<string | undefined> => {
     const text = await module.get(Metrics).registry.metrics();
@@ -49,7 +44,7 @@ async function start() {
   return { clock, service: module.get(CodesService), read, metric };
 }
 
-const textOf = ({ body }: Answer): string => String(body);
+const textOf = (answer: Answer | undefined): string => String(answer?.body);
 
 /** The validity of each code of each type, and of the value with the same name. */
 type Validities = ReadonlyMap<string, Validity>;
@@ -121,7 +116,7 @@ describe('the codes that are served', () => {
         const expected = textsOf(validities, clock.nowMs);
         expect(answers.map(textOf)).toEqual(expected);
         const etags = expected.map((text) => new Answer(Buffer.from(text)).etag);
-        expect(answers.map(({ etag }) => etag)).toEqual(etags);
+        expect(answers.map((answer) => answer?.etag)).toEqual(etags);
       }
     });
     await fc.assert(property, { numRuns: 100 });
@@ -206,8 +201,8 @@ describe('answers', () => {
     expect(usedHeap() - before).toBeLessThan(8_000_000); // all of them are forty million
     const { arrayBuffers } = process.memoryUsage();
     for (let type = 0; type < 100; type++) {
-      const { body } = service.communicationCodes({ codeType: `T${type}` });
-      expect(body.length).toBeGreaterThan(1_000_000);
+      const answer = service.communicationCodes({ codeType: `T${type}` });
+      expect(answer?.body.length).toBeGreaterThan(1_000_000);
     }
     usedHeap();
     // All of them are a hundred million

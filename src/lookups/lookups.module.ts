@@ -1,10 +1,9 @@
 import { Module } from '@nestjs/common';
-import { DatabaseModule } from '../database/database.module.js';
-import { SnapshotsModule } from '../snapshots/snapshots.module.js';
+import { FollowingModule } from '../following/following.module.js';
 import { CodesService } from './codes.service.js';
 
 @Module({
-  imports: [DatabaseModule, SnapshotsModule],
+  imports: [FollowingModule],
   providers: [CodesService],
   exports: [CodesService],
 })

@@ -38,8 +38,8 @@ export class HealthService {
 
   /** Sentences about what the database holds and cannot be served. The service may be ready nevertheless. */
   get refusedContent(): readonly string[] {
-    const { unservableReason } = this.codes;
-    return unservableReason === undefined ? [] : [unservableReason];
+    const { refusal } = this.codes;
+    return refusal === undefined ? [] : [refusal];
   }
 
   private addGauges(metrics: Metrics): void {
@@ -53,7 +53,7 @@ export class HealthService {
       help: 'How long keys, or signing-keys of an issuer, can be used without another answer; 0 if none can be now',
       labelNames: ['what', 'issuer'],
       collect: (gauge) => {
-        if (this.apiKeys.polled.value) gauge.set({ what: 'keys' }, this.apiKeys.secondsUntilRefusal);
+        if (this.apiKeys.topic.value) gauge.set({ what: 'keys' }, this.apiKeys.secondsUntilRefusal);
         for (const { name: issuer, secondsUntilRefusal } of this.issuers.all) {
           gauge.set({ what: 'signing-keys', issuer }, secondsUntilRefusal);
         }

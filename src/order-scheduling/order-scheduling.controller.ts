@@ -1,6 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import type { Answer } from '../http/answer.js';
 import { CodesService } from '../lookups/codes.service.js';
+import { notReady } from '../problems/problem.js';
 import { CommunicationCodesQuery, CommunicationCodesQueryPipe } from './communication-codes.query.js';
 
 /** The path is part of the contract, documentation/openapi.yaml. */
@@ -10,6 +11,8 @@ export class OrderSchedulingController {
 
   @Get()
   listCommunicationCodes(@Query(CommunicationCodesQueryPipe) query: CommunicationCodesQuery): Answer {
-    return this.codes.communicationCodes(query);
+    const answer = this.codes.communicationCodes(query);
+    if (!answer) throw notReady(this.codes.absenceReason);
+    return answer;
   }
 }

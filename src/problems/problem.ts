@@ -90,3 +90,8 @@ function describeType(slug: ProblemSlug | 'about:blank', status: number | undefi
 export function retryAfter(seconds: number): string {
   return String(seconds + randomInt(0, 3));
 }
+
+/** 503 where nothing can be answered yet. */
+export function notReady(detail: string): Problem {
+  return new Problem('not-ready', { detail, headers: { 'Retry-After': retryAfter(2) } });
+}

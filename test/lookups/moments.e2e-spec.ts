@@ -100,7 +100,9 @@ describe('a moment', () => {
     expect(await metric('moments_switched_total')).toBe(switched + 1);
     await world.service.waitForLog(
       ({ level, msg, next }) =>
-        level === 'info' && msg === 'codes: a moment has come' && next === new Date(moment + 86_400_000).toISOString(),
+        level === 'info' &&
+        msg === 'codes: an effective time has come' &&
+        next === new Date(moment + 86_400_000).toISOString(),
     );
     await world.database.query(`delete from code_list_value where value = 'Test'`);
     await nextMoment(0);

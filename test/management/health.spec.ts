@@ -8,9 +8,9 @@ import { Issuer } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
 
 const HOUR_MS = 3_600_000;
-const POLLED = { state: { name: 'current' }, value: new Map() };
-const CODES = { polled: POLLED } as unknown as CodesService;
-const API_KEYS = { polled: POLLED, secondsUntilRefusal: 900 } as unknown as ApiKeysService;
+const TOPIC = { value: new Map() };
+const CODES = { topic: TOPIC } as unknown as CodesService;
+const API_KEYS = { topic: TOPIC, secondsUntilRefusal: 900 } as unknown as ApiKeysService;
 
 let source: Issuer;
 let other: Issuer;

@@ -1,8 +1,8 @@
-import { expect, it, jest } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { Configuration } from '../../configuration/configuration.js';
-import type { DatabaseClock } from '../../database/database-clock.js';
-import { PolledSnapshot } from '../../snapshots/polled-snapshot.js';
-import type { SnapshotsService } from '../../snapshots/snapshots.service.js';
+import type { DatabaseClock } from '../../following/database-clock.js';
+import type { FollowedTopic } from '../../following/followed-topic.js';
+import type { FollowingService } from '../../following/following.service.js';
 import { Metrics } from '../../telemetry/metrics.js';
 import { hashApiKey } from './api-key.js';
 import { ApiKeysService, type KeyList, type ListedKey } from './api-keys.service.js';
@@ -17,7 +17,7 @@ interface Times {
 }
 
 /** The service with a list of the keys `key 0`, `key 1` and so on. */
-function start(times: readonly Times[]) {
+function start(times: readonly Times[], ageSeconds = 0) {
   const keys = new Map<string, ListedKey>();
   for (const [index, { expiresInMs = Infinity, revokedInMs = Infinity }] of times.entries()) {
     keys.set(hashApiKey(`key ${index}`), {
@@ -27,16 +27,13 @@ function start(times: readonly Times[]) {
       revokedAtMs: NOW_MS + revokedInMs,
     });
   }
-  const polled = new PolledSnapshot<KeyList>();
-  const named = { stamp: 'A', askedAtMonotonicMs: performance.now() };
-  polled.stampNamed(named);
-  polled.contentRead(keys, named);
+  const topic = { value: keys, ageSeconds } as unknown as FollowedTopic<KeyList>;
   const metrics = new Metrics();
   const service = new ApiKeysService(
     new Configuration(),
     { now: () => NOW_MS } as DatabaseClock,
     { note: () => undefined } as unknown as KeyUse,
-    { add: () => polled } as unknown as SnapshotsService,
+    { follow: () => topic } as unknown as FollowingService,
     metrics,
   );
   return { service, metrics };
@@ -46,8 +43,7 @@ it.each([
   { ageSeconds: 80_000, secondsLeft: 6_400, reason: undefined },
   { ageSeconds: 90_000, secondsLeft: 0, reason: 'no-key-list' },
 ])('a list that the database confirmed $ageSeconds s ago, of a day at most', (row) => {
-  const { service } = start([{}]);
-  jest.spyOn(service.polled, 'ageSeconds', 'get').mockReturnValue(row.ageSeconds);
+  const { service } = start([{}], row.ageSeconds);
   expect(service.secondsUntilRefusal).toBe(row.secondsLeft);
   const verdict = service.verify('key 0');
   expect(verdict.outcome === 'accepted' ? undefined : verdict.reason).toBe(row.reason);

@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { Configuration } from '../../configuration/configuration.js';
-import { DatabaseClock } from '../../database/database-clock.js';
 import { ApiKey } from '../../database/entities.js';
-import type { PolledSnapshot } from '../../snapshots/polled-snapshot.js';
-import { SnapshotsService } from '../../snapshots/snapshots.service.js';
-import type { ReadResult } from '../../snapshots/topic.js';
+import { API_KEY } from '../../database/tables.js';
+import { DatabaseClock } from '../../following/database-clock.js';
+import type { FollowedTopic } from '../../following/followed-topic.js';
+import { FollowingService } from '../../following/following.service.js';
 import { Metrics } from '../../telemetry/metrics.js';
 import { type Caller, type Verdict, accepted, refused, undecided } from '../verdict.js';
 import { hasValidChecksum, hashApiKey } from './api-key.js';
@@ -23,22 +22,23 @@ export type KeyList = ReadonlyMap<string, ListedKey>;
 /** Verifies API keys in memory. So every key works while the database is away, and a revocation counts at once. */
 @Injectable()
 export class ApiKeysService {
-  readonly polled: PolledSnapshot<KeyList>;
+  readonly topic: FollowedTopic<KeyList>;
   private readonly maxAgeSeconds: number;
 
   constructor(
     configuration: Configuration,
     private readonly clock: DatabaseClock,
     private readonly keyUse: KeyUse,
-    snapshots: SnapshotsService,
+    following: FollowingService,
     metrics: Metrics,
   ) {
     this.maxAgeSeconds = configuration.API_KEY_MAX_AGE_SECONDS;
-    this.polled = snapshots.add<KeyList>({
+    this.topic = following.follow<ApiKey[], KeyList>({
       name: 'keys',
+      tables: [API_KEY],
+      read: (manager) => manager.getRepository(ApiKey).find(),
+      prepare: indexKeys,
       maxAgeSeconds: this.maxAgeSeconds,
-      lock: lockKeys,
-      read: readKeys,
     });
     // It tells administrators in time that a key will not be accepted any more
     metrics.addGauge({
@@ -51,7 +51,7 @@ export class ApiKeysService {
   /** @param key as it was sent, or undefined if none was */
   verify(key: string | undefined): Verdict<Caller> {
     if (key === undefined || key === '') return refused('missing');
-    const listed = this.polled.value?.get(hashApiKey(key));
+    const listed = this.topic.value?.get(hashApiKey(key));
     if (!listed && !hasValidChecksum(key)) return refused('malformed');
     const { unavailableReason } = this;
     if (unavailableReason !== undefined) return undecided('no-key-list', unavailableReason, listed);
@@ -65,21 +65,21 @@ export class ApiKeysService {
 
   /** The sentence that says why keys cannot be checked now, or undefined. */
   get unavailableReason(): string | undefined {
-    if (!this.polled.value) return 'The list of API keys has not been read yet.';
+    if (!this.topic.value) return 'The list of API keys has not been read yet.';
     if (this.secondsUntilRefusal === 0) return 'The list of API keys is too old.';
     return undefined;
   }
 
   /** How long keys can still be accepted if the database does not answer; 0 while none can be. */
   get secondsUntilRefusal(): number {
-    return Math.max(0, this.maxAgeSeconds - this.polled.ageSeconds);
+    return Math.max(0, this.maxAgeSeconds - this.topic.ageSeconds);
   }
 
   /** The time until the first key in force expires or is revoked; Infinity if none will be. */
   private get secondsUntilNextExpiry(): number {
     const nowMs = this.clock.now();
     let nextMs = Infinity;
-    for (const { expiresAtMs, revokedAtMs } of this.polled.value?.values() ?? []) {
+    for (const { expiresAtMs, revokedAtMs } of this.topic.value?.values() ?? []) {
       const endsAtMs = Math.min(expiresAtMs, revokedAtMs);
       if (endsAtMs > nowMs) nextMs = Math.min(nextMs, endsAtMs);
     }
@@ -87,17 +87,11 @@ export class ApiKeysService {
   }
 }
 
-/** Called first in the transaction of a reading. */
-function lockKeys(manager: EntityManager): Promise<unknown> {
-  return manager.query('lock table public.api_key in access share mode');
-}
-
 /** Every list of keys can be served, also an empty one. */
-async function readKeys(manager: EntityManager): Promise<ReadResult<KeyList>> {
-  const rows = await manager.getRepository(ApiKey).find();
+function indexKeys(rows: readonly ApiKey[]): KeyList {
   const keys = new Map<string, ListedKey>();
   for (const { id: keyId, client, keyHash, expiresAtMs, revokedAtMs } of rows) {
     keys.set(keyHash.toString('hex'), { keyId, client, expiresAtMs, revokedAtMs });
   }
-  return { isServable: true, value: keys };
+  return keys;
 }

@@ -1,8 +1,12 @@
+// The revision of a topic: the column `stamp` of the table `revision`, a random UUID. A transaction that changes the
+// topic gives it another one, by triggers. So two contents never have the same, whatever is restored or lost.
 import type { QueryResult } from 'pg';
 import type { Session } from '../database/session.js';
-import type { TopicName } from './topic.js';
 
-interface StampRow {
+/** What changes independently: codes (lists, properties, records) and API keys. */
+export type TopicName = 'codes' | 'keys';
+
+interface RevisionRow {
   readonly topic: string;
   readonly stamp: string;
   /** The database's clock, in seconds since the epoch, as a text. */
@@ -13,7 +17,7 @@ interface StampRow {
  * It reads the rows of both topics: with `where topic = …` PostgreSQL would look for the operator in the search_path
  * that role or database set, where somebody may have made another one. Nothing else in it depends on such settings.
  */
-const SELECT_STAMPS = `select topic, stamp, extract(epoch from pg_catalog.clock_timestamp()) as time
+const SELECT_REVISIONS = `select topic, stamp, extract(epoch from pg_catalog.clock_timestamp()) as time
   from public.revision`;
 /**
  * One text, so that it takes one round trip, and one session behind a pooler. The level is named, and it is that of a
@@ -24,35 +28,35 @@ const SELECT_STAMPS = `select topic, stamp, extract(epoch from pg_catalog.clock_
 const POLL = `begin isolation level repeatable read, read only, not deferrable;
   set local statement_timeout = '2s';
   set local row_security = off;
-  ${SELECT_STAMPS};
+  ${SELECT_REVISIONS};
   commit`;
 
-export interface Stamp {
-  readonly stamp: string;
+export interface DatabaseAnswer {
+  readonly revision: string;
   /** The database's clock when it answered, in milliseconds since the epoch. */
   readonly databaseEpochMs: number;
 }
 
-/** The present stamp of a topic, outside of a transaction. */
-export async function pollStamp(session: Session, topic: TopicName): Promise<Stamp> {
+/** The present revision of a topic, outside of a transaction. */
+export async function pollRevision(session: Session, topic: TopicName): Promise<DatabaseAnswer> {
   const answer: unknown = await session.query(POLL);
   // pg gives a list with a result for each statement, which its types do not say
-  const results: readonly QueryResult<StampRow>[] = Array.isArray(answer) ? answer : [];
+  const results: readonly QueryResult<RevisionRow>[] = Array.isArray(answer) ? answer : [];
   const selected = results.find(({ command }) => command === 'SELECT');
-  return stampOf(topic, selected?.rows ?? []);
+  return findRevision(topic, selected?.rows ?? []);
 }
 
-/** The stamp that belongs to everything that the transaction of the session sees. */
-export async function readStamp(session: Session, topic: TopicName): Promise<Stamp> {
-  const { rows } = await session.query<StampRow>(SELECT_STAMPS);
-  return stampOf(topic, rows);
+/** The revision that belongs to everything that the transaction of the session sees. */
+export async function readRevision(session: Session, topic: TopicName): Promise<string> {
+  const { rows } = await session.query<RevisionRow>(SELECT_REVISIONS);
+  return findRevision(topic, rows).revision;
 }
 
-function stampOf(topic: TopicName, rows: readonly StampRow[]): Stamp {
+function findRevision(topic: TopicName, rows: readonly RevisionRow[]): DatabaseAnswer {
   const row = rows.find((each) => each.topic === topic);
   if (!row) {
     const remedy = `insert into public.revision (topic) values ('${topic}');`;
     throw new Error(`the table revision has no row for ${topic}. As the owner: ${remedy}`);
   }
-  return { stamp: row.stamp, databaseEpochMs: Number(row.time) * 1000 };
+  return { revision: row.stamp, databaseEpochMs: Number(row.time) * 1000 };
 }

@@ -1,27 +1,22 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { DatabaseClock } from '../database/database-clock.js';
 import { DatabaseSessions } from '../database/database-sessions.js';
-import { DatabaseStatus } from '../database/database-status.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
-import { PolledSnapshot } from './polled-snapshot.js';
-import { SnapshotFollower } from './snapshot-follower.js';
-import type { Topic, TopicName } from './topic.js';
+import { DatabaseClock } from './database-clock.js';
+import { FollowedTopic, type Topic } from './followed-topic.js';
 
 /**
  * Follows the database, each topic in a session of its own, so that a revoked key never waits for codes. The start does
  * not wait for it, since the database may be away.
  */
 @Injectable()
-export class SnapshotsService implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly snapshots = new Map<TopicName, PolledSnapshot<unknown>>();
-  private readonly followers: Pick<SnapshotFollower<unknown>, 'run'>[] = [];
+export class FollowingService implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly topics: FollowedTopic<unknown>[] = [];
   private running: readonly Promise<void>[] = [];
   private readonly stopping = new AbortController();
 
   constructor(
     private readonly sessions: DatabaseSessions,
-    private readonly status: DatabaseStatus,
     private readonly clock: DatabaseClock,
     private readonly metrics: Metrics,
     private readonly logger: ServiceLogger,
@@ -31,36 +26,41 @@ export class SnapshotsService implements OnApplicationBootstrap, OnApplicationSh
       help: 'Since it was confirmed',
       labelNames: ['topic'],
       collect: (gauge) => {
-        for (const [topic, { content, ageSeconds }] of this.snapshots) {
-          if (content) gauge.set({ topic }, ageSeconds);
+        for (const { name: topic, value, ageSeconds } of this.topics) {
+          if (value !== undefined) gauge.set({ topic }, ageSeconds);
         }
       },
     });
     metrics.addGauge({
       name: 'served_since_timestamp_seconds',
-      help: 'Since when content with the stamp of what is served is served',
+      help: 'Since when content with the revision of what is served is served',
       labelNames: ['topic'],
       collect: (gauge) => {
-        for (const [topic, { servedSinceEpochMs }] of this.snapshots) {
+        for (const { name: topic, servedSinceEpochMs } of this.topics) {
           if (servedSinceEpochMs !== undefined) gauge.set({ topic }, servedSinceEpochMs / 1000);
         }
+      },
+    });
+    metrics.addGauge({
+      name: 'database_up',
+      help: '1 while the database answers',
+      collect: (gauge) => {
+        const isUp = this.topics.some(({ isDatabaseAnswering }) => isDatabaseAnswering);
+        gauge.set(isUp ? 1 : 0);
       },
     });
   }
 
   /** Registers a topic, whose value is read whenever it changes. Called while the application is created. */
-  add<T>(topic: Topic<T>): PolledSnapshot<T> {
-    const { sessions, status, clock, metrics, logger } = this;
-    const snapshot = new PolledSnapshot<T>();
-    const follower = new SnapshotFollower({ topic, snapshot, sessions, status, clock, metrics, logger });
-    this.snapshots.set(topic.name, snapshot);
-    this.followers.push(follower);
-    return snapshot;
+  follow<Rows, T>(topic: Topic<Rows, T>): FollowedTopic<T> {
+    const { sessions, clock, metrics, logger } = this;
+    const followed = new FollowedTopic({ topic, sessions, clock, metrics, logger });
+    this.topics.push(followed);
+    return followed;
   }
 
   onApplicationBootstrap(): void {
-    const { signal } = this.stopping;
-    this.running = this.followers.map((follower) => follower.run(signal));
+    this.running = this.topics.map((topic) => topic.run(this.stopping.signal));
   }
 
   /** While it drains, a replica still serves committed changes. So they are followed until Nest has closed the port. */

@@ -65,8 +65,8 @@ it('a reading waits for the locks of its tables, and sees no truncated one as em
     and relation = any (array['area_property', 'communication_code']::regclass[])`;
   await until(async () => (await sql(waiting)).length > 0);
   await holder.query('commit');
-  const { stamp } = await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'codes');
-  expect(await sql(`select stamp from revision where topic = 'codes'`)).toEqual([{ stamp }]);
+  const { revision } = await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'codes');
+  expect(await sql(`select stamp as revision from revision where topic = 'codes'`)).toEqual([{ revision }]);
   await service.kill();
 });
 

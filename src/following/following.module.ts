@@ -1,0 +1,11 @@
+import { Module } from '@nestjs/common';
+import { DatabaseModule } from '../database/database.module.js';
+import { DatabaseClock } from './database-clock.js';
+import { FollowingService } from './following.service.js';
+
+@Module({
+  imports: [DatabaseModule],
+  providers: [DatabaseClock, FollowingService],
+  exports: [DatabaseClock, FollowingService],
+})
+export class FollowingModule {}
