@@ -47,8 +47,9 @@ function removeCutRuns(parent: string): void {
   for (const name of readdirSync(parent)) {
     const processId = Number(NAME.exec(name)?.groups?.['processId']);
     const folder = join(parent, name);
-    if (processId > 0 && !isRunning(processId) && statSync(folder).uid === process.geteuid?.())
-      spawnSync(process.execPath, [REMOVE_RUN, folder], { stdio: 'ignore' });
+    if (!processId || isRunning(processId)) continue;
+    const isOurs = statSync(folder, { throwIfNoEntry: false })?.uid === process.geteuid?.(); // or it has just been removed
+    if (isOurs) spawnSync(process.execPath, [REMOVE_RUN, folder], { stdio: 'ignore' });
   }
 }
 
