@@ -9,8 +9,6 @@ export interface Clone {
   readonly folder: string;
   /** Where its demo keeps PostgreSQL. */
   readonly databaseFolder: string;
-  /** Path of a built file, for `import`: its constants are those of this clone. */
-  built(path: string): string;
 }
 
 /** A copy of the project, with nothing to install and nothing to build. */
@@ -29,5 +27,5 @@ export function cloneOfProject(): Clone {
   afterAll(() => {
     for (const path of [folder, databaseFolder]) rmSync(path, { recursive: true, force: true });
   });
-  return { folder, databaseFolder, built: (path) => join(folder, 'dist', path) };
+  return { folder, databaseFolder };
 }
