@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { expect, it } from '@jest/globals';
+import { PASSWORD } from '../support/database.js';
 import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
@@ -63,4 +64,25 @@ it('a failed request has its line under the id of its problem document', async (
     problem: 'invalid-query',
     msg: 'request',
   });
+});
+
+it.each([
+  { place: 'the path', ask: () => ({ path: `/${world.key.key}/${world.token}` }) },
+  { place: 'the query', ask: () => ({ path: `${PATHS.communicationCodes}?${world.key.key}=${world.token}` }) },
+  {
+    place: 'the other credential header',
+    ask: () => ({ headers: { 'Api-Key': world.token, Authorization: world.key.key } }),
+  },
+  { place: 'X-Request-Id', ask: () => ({ headers: { 'X-Request-Id': world.key.key } }) },
+  { place: 'X-Forwarded-For', ask: () => ({ headers: { 'X-Forwarded-For': world.key.key } }) },
+  { place: 'traceparent', ask: () => ({ headers: { traceparent: world.token, 'User-Agent': world.key.key } }) },
+])('no line at any level holds a credential that a caller sends in $place, or a part of one', async ({ ask }) => {
+  const service = await world.replica({ LOG_LEVEL: 'trace', TRUSTED_PROXY_HOPS: '1' });
+  const { path = PATHS.orderUpdate, headers } = ask() as { path?: string; headers?: Record<string, string> };
+  const reply = await world.get(path, { service, ...(headers && { headers }) });
+  const requestId = reply.headers.get('x-request-id');
+  await service.waitForLog((line) => line['requestId'] === requestId);
+  const parts = [world.key.key, ...world.token.split('.'), PASSWORD];
+  for (const part of parts) expect(service.output).not.toContain(part);
+  await service.kill();
 });
