@@ -4,18 +4,17 @@ import type { Pool } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { explainError } from './explain-error.js';
-import { type Session, settingsFor } from './session.js';
+import { STATEMENT_TIMEOUT_MS, type Session, settingsFor } from './session.js';
 import type { Table } from './tables.js';
 
 /**
- * The limit of a statement, 2 s, has to be less than QUERY_TIMEOUT_MS of the sessions.
  * - A reading sees one state of the database, and waits for no lock longer than a second.
  * - Row level security makes it fail, and not see less.
  * - Without scans and sorts of whole tables its plans are good also for a table that was never analyzed.
  */
 function beginReading(session: Session): string {
   return `begin isolation level repeatable read, read only, not deferrable;
-    ${settingsFor(session, { statement: '2s', lock: '1s', idle: '10s', rowSecurity: 'off' })};
+    ${settingsFor(session, { statement: `${STATEMENT_TIMEOUT_MS}ms`, lock: '1s', idle: '10s', rowSecurity: 'off' })};
     set local jit = off;
     set local enable_seqscan = off;
     set local enable_sort = off`;

@@ -1,16 +1,16 @@
 import { expect, it } from '@jest/globals';
-import { momentOrAlways, momentOrNever } from './entities.js';
+import { fromAlways, untilNever } from './entities.js';
 
-const MOMENT = '2026-11-27T12:00:00.123Z';
+const TIME = '2026-11-27T12:00:00.123Z';
 
 it.each([
-  { what: 'a Date', value: new Date(MOMENT), momentMs: Date.parse(MOMENT) },
-  { what: 'infinity', value: Infinity, momentMs: Infinity },
-  { what: 'null', value: null, momentMs: -Infinity },
-])('$what is read as milliseconds', ({ value, momentMs }) => {
-  expect(momentOrAlways.from(value)).toBe(momentMs);
+  { what: 'a Date', value: new Date(TIME), timeMs: Date.parse(TIME) },
+  { what: 'infinity', value: Infinity, timeMs: Infinity },
+  { what: 'null', value: null, timeMs: -Infinity },
+])('$what is read as milliseconds', ({ value, timeMs }) => {
+  expect(fromAlways.from(value)).toBe(timeMs);
 });
 
-it('a moment that JavaScript does not know fails, since no comparison with it is true', () => {
-  expect(() => momentOrNever.from(new Date(NaN))).toThrow('not in the years 1 to 9999');
+it('a time that JavaScript does not know fails, since no comparison with it is true', () => {
+  expect(() => untilNever.from(new Date(NaN))).toThrow('not in the years 1 to 9999');
 });

@@ -7,22 +7,22 @@ import { Column, Entity, PrimaryColumn, type ValueTransformer } from 'typeorm';
  * A timestamptz as milliseconds since the epoch.
  * @param absentMs stands for null
  */
-function momentOr(absentMs: number): ValueTransformer {
+function toMilliseconds(absentMs: number): ValueTransformer {
   return {
     from(value: Date | number | null): number {
       if (value === null) return absentMs;
       // pg gives a number for `infinity` alone, which the constraints of the tables prevent
       if (typeof value === 'number') return value;
-      const momentMs = value.getTime();
-      if (Number.isNaN(momentMs)) throw new RangeError('a moment is not in the years 1 to 9999');
-      return momentMs;
+      const timeMs = value.getTime();
+      if (Number.isNaN(timeMs)) throw new RangeError('a time is not in the years 1 to 9999');
+      return timeMs;
     },
     to: (value: unknown) => value,
   };
 }
 
-export const momentOrAlways = momentOr(-Infinity);
-export const momentOrNever = momentOr(Infinity);
+export const fromAlways = toMilliseconds(-Infinity);
+export const untilNever = toMilliseconds(Infinity);
 
 /**
  * When a code is in force: from `validFromMs` until just before `validUntilMs`, in milliseconds since the epoch. Where
@@ -34,10 +34,10 @@ export interface Validity {
 }
 
 abstract class ValidityColumns implements Validity {
-  @Column('timestamptz', { name: 'valid_from', transformer: momentOrAlways })
+  @Column('timestamptz', { name: 'valid_from', transformer: fromAlways })
   validFromMs: number;
 
-  @Column('timestamptz', { name: 'valid_until', transformer: momentOrNever })
+  @Column('timestamptz', { name: 'valid_until', transformer: untilNever })
   validUntilMs: number;
 }
 
@@ -81,10 +81,10 @@ export class ApiKey {
   keyHash: Buffer;
 
   /** In milliseconds since the epoch, like `revokedAtMs`; Infinity if there is no such time. */
-  @Column('timestamptz', { name: 'expires_at', transformer: momentOrNever })
+  @Column('timestamptz', { name: 'expires_at', transformer: untilNever })
   expiresAtMs: number;
 
-  @Column('timestamptz', { name: 'revoked_at', transformer: momentOrNever })
+  @Column('timestamptz', { name: 'revoked_at', transformer: untilNever })
   revokedAtMs: number;
 }
 

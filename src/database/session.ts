@@ -9,11 +9,10 @@ import { ENTITIES } from './entities.js';
  */
 const SESSIONS = 3;
 const CONNECT_TIMEOUT_MS = 2_000;
-/**
- * A little longer than the `statement_timeout` of polls and readings, which is 2 s, since the server's message is more
- * precise. Whoever raises one has to raise the other. An outage is noticed that much later.
- */
-const QUERY_TIMEOUT_MS = 2_500;
+/** The limit of a statement of polls and readings. An outage is noticed that much later. */
+export const STATEMENT_TIMEOUT_MS = 2_000;
+/** A little longer, since the server's message is more precise. */
+const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 500;
 /** A session that nobody uses is closed. Those of polls are used all the time. */
 const IDLE_TIMEOUT_MS = 30_000;
 /** An older session ends when it is free. So another password or DNS entry counts within five minutes. */

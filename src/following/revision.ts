@@ -1,7 +1,7 @@
 // The revision of a topic: the column `stamp` of the table `revision`, a random UUID. A transaction that changes the
 // topic gives it another one, by triggers. So two contents never have the same, whatever is restored or lost.
 import type { QueryResult } from 'pg';
-import type { Session } from '../database/session.js';
+import { STATEMENT_TIMEOUT_MS, type Session } from '../database/session.js';
 
 /** What changes independently: codes (lists, properties, records) and API keys. */
 export type TopicName = 'codes' | 'keys';
@@ -22,11 +22,10 @@ const SELECT_REVISIONS = `select topic, stamp, extract(epoch from pg_catalog.clo
 /**
  * One text, so that it takes one round trip, and one session behind a pooler. The level is named, and it is that of a
  * reading: role or database may have set SERIALIZABLE, which a hot standby refuses, or DEFERRABLE, which waits. Row
- * level security makes it fail, and not see no rows. The limit of 2 s has to be less than QUERY_TIMEOUT_MS of the
- * sessions.
+ * level security makes it fail, and not see no rows.
  */
 const POLL = `begin isolation level repeatable read, read only, not deferrable;
-  set local statement_timeout = '2s';
+  set local statement_timeout = ${STATEMENT_TIMEOUT_MS};
   set local row_security = off;
   ${SELECT_REVISIONS};
   commit`;

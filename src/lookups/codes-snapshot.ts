@@ -4,16 +4,21 @@ import { groupBy } from '../collections/group-by.js';
 import type { CommunicationCode } from '../database/entities.js';
 import { Answer } from '../http/answer.js';
 import { AREAS, type Area, type CodeRows, isInForce } from './code-rows.js';
-import type { Filters } from './filters.js';
 
 /** How many answers to filters are kept, since each takes about a kilobyte beside its body. */
 const MAX_FILTER_ANSWERS = 1_000;
 /** Of their bodies together. */
 const MAX_FILTER_BYTES = 20 * 1024 ** 2;
 
-/** The rows of all validity periods, with maps by which the records of an answer are found without looking at all of them. */
+/** A filter that is left out restricts nothing. Both together mean AND. */
+export interface Filters {
+  readonly codeType?: string | undefined;
+  readonly code?: string | undefined;
+}
+
+/** The rows of all validity periods, and maps by which the records of an answer are found without looking at all. */
 export class CodeIndex {
-  /** The effective times, at which a code begins or ends, in milliseconds since the epoch, the earliest first, each once. */
+  /** When a code begins or ends, in milliseconds since the epoch, the earliest first, each once. */
   readonly effectiveTimesMs: readonly number[];
   private readonly recordsByType: ReadonlyMap<string, readonly CommunicationCode[]>;
   private readonly recordsByCode: ReadonlyMap<string, readonly CommunicationCode[]>;
@@ -30,8 +35,7 @@ export class CodeIndex {
   }
 
   /**
-   * The records of all validity periods that match, in the order of the answers. A match is exact and case-sensitive, and both
-   * filters together mean AND.
+   * The records of all validity periods that match, in the order of the answers. A match is exact and case-sensitive.
    */
   find({ codeType, code }: Filters): readonly CommunicationCode[] {
     if (code !== undefined) return this.findByCode(code, codeType);
@@ -59,8 +63,8 @@ function findEffectiveTimes({ values, records }: CodeRows): number[] {
 }
 
 /**
- * What the three operations answer at one time, and until the next effective time. The answers
- * that most callers ask for are made with it, those to filters when they are first asked for.
+ * What the three operations answer at one time, and until the next effective time. The answers that most callers ask
+ * for are made with it, those to filters when they are first asked for.
  */
 export class CodesSnapshot {
   /** From when on it holds, in milliseconds since the epoch; infinite if no code has begun or ended before. */

@@ -10,9 +10,8 @@ import { Answer } from '../http/answer.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { ALWAYS, AREAS, type CodeRows } from './code-rows.js';
-import { CodeIndex, Codes } from './codes-snapshot.js';
+import { CodeIndex, Codes, type Filters } from './codes-snapshot.js';
 import { CodesService } from './codes.service.js';
-import type { Filters } from './filters.js';
 
 const START_MS = 1_000_000;
 const TYPES = ['T', 'T ', 'U'];

@@ -7,8 +7,7 @@ import type { Answer } from '../http/answer.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { type Area, CODE_TABLES, type CodeRows, assertServable, isInForce, readRows } from './code-rows.js';
-import { CodeIndex, Codes, type CodesSnapshot } from './codes-snapshot.js';
-import type { Filters } from './filters.js';
+import { CodeIndex, Codes, type CodesSnapshot, type Filters } from './codes-snapshot.js';
 
 /** Answers the lookups. Each call uses one snapshot, so its answer is of one time and one state of the database. */
 @Injectable()

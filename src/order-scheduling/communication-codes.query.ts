@@ -3,7 +3,7 @@ import { Injectable, type PipeTransform, applyDecorators } from '@nestjs/common'
 import { plainToInstance } from 'class-transformer';
 import { IsOptional, IsString, ValidateBy, type ValidationError, validate } from 'class-validator';
 import { API_KEY_PREFIX } from '../auth/api-keys/api-key.js';
-import type { Filters } from '../lookups/filters.js';
+import type { Filters } from '../lookups/codes-snapshot.js';
 import { LIMITS, MAX_CODE_CHARACTERS, MAX_ISSUES, MAX_SHOWN_CHARACTERS } from '../problems/limits.js';
 import { type Issue, Problem } from '../problems/problem.js';
 
