@@ -7,7 +7,7 @@ import { type Outcome, PROJECT, type Running, begin } from './program.js';
 /** The migrations of the project, without .sql. */
 export const NAMES = readdirSync(join(PROJECT, 'migrations')).map((file) => file.replace('.sql', ''));
 
-const DRY_RUN = 'dist/administration/migrate/dry-run.js';
+export const DRY_RUN = 'dist/administration/migrate/dry-run.js';
 
 /** Changes a file of a copy. */
 export function edit(path: string, found: RegExp, replacement: string): void {

@@ -51,7 +51,7 @@ it('reads 40 rows of Excel, which leaves out empty last cells after its first bl
   expect(new Set(rows)).toEqual(new Set(lines.map((_line, index) => row(`C${index}`))));
 });
 
-it('takes a last moment that is left out for none, also where the row had one', async () => {
+it('takes a last time that is left out for none, also where the row had one', async () => {
   await database.query(`insert into communication_code values ('T', 'C', 'D', null, '2030-01-01Z')`);
   expect(await rowsOf('code_type,code,description,valid_from,valid_until\nT,C,D')).toEqual([row('C')]);
 });
@@ -85,11 +85,11 @@ it('reads semicolons, quotes and commas by the header, whatever the cells hold',
   expect(await rowsOf('code_type,code,description\r\nT,1;2,D\r\n')).toEqual([row('1;2')]);
 });
 
-it('leaves moments whose column was cleared with its name', async () => {
+it('leaves times whose column was cleared with its name', async () => {
   await database.query(`insert into communication_code values ('T', 'C', 'D', '2027-01-01Z', '2030-01-01Z')`);
   const text = 'code_type,code,description,,\r\nT,C,New,,\r\n';
-  const moments = { valid_from: '2027-01-01T00:00:00Z', valid_until: '2030-01-01T00:00:00Z' };
-  expect(await rowsOf(text)).toEqual([row('C', { description: 'New', ...moments })]);
+  const times = { valid_from: '2027-01-01T00:00:00Z', valid_until: '2030-01-01T00:00:00Z' };
+  expect(await rowsOf(text)).toEqual([row('C', { description: 'New', ...times })]);
 });
 
 it('leaves a text as a spreadsheet wrote it: the plan marks it', async () => {

@@ -1,7 +1,10 @@
 // What happens to a plan, and to others, while it looks at what migrations would do.
-import { describe, expect, it } from '@jest/globals';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import type * as DryRun from '../../../src/administration/migrate/dry-run.js';
 import { issueKey } from '../../support/keys.js';
 import type { Outcome } from '../../support/program.js';
+import { DRY_RUN, ProgramCopy, edit } from '../../support/program-copy.js';
 import { Proxy } from '../../support/proxy.js';
 import { testCopy } from '../../support/test-copy.js';
 import { until } from '../../support/until.js';
@@ -22,6 +25,10 @@ function plan(): Promise<Outcome> {
 async function asleep(): Promise<void> {
   const sleeping = `select ${SESSIONS} and wait_event = 'PgSleep'`;
   await until(async () => (await database.query(sleeping)).length > 0);
+}
+
+function sessionsClosed(): Promise<void> {
+  return until(async () => (await database.query(`select ${SESSIONS}`)).length === 0);
 }
 
 function addSlowFile(): void {
@@ -83,6 +90,29 @@ describe('a plan beside others', () => {
   });
 });
 
+describe('a dry run that takes too long', () => {
+  const hasty = new ProgramCopy();
+  afterAll(() => hasty.remove());
+
+  it('is ended by the timer of the command, and leaves no lock, though each of its statements is short', async () => {
+    const file = join(hasty.folder, DRY_RUN);
+    edit(file, /LIMIT_SECONDS = 3_600/g, 'LIMIT_SECONDS = 1');
+    edit(file, /statement_timeout = '[^']*'/g, 'statement_timeout = 0');
+    const { dryRun } = (await import(file)) as typeof DryRun;
+    const running = dryRun(
+      async (session) => {
+        await session.query('lock table communication_code');
+        for (;;) await session.query('select pg_sleep(0.1)');
+      },
+      { DATABASE_URL: database.urlOf('order_lookup_owner') },
+    );
+    await expect(running).rejects.toThrow(
+      'The dry run came to no end, and nothing was changed: it took longer than 1 s.',
+    );
+    await sessionsClosed();
+  });
+});
+
 describe('a plan leaves no lock, and ends,', () => {
   it('where it is killed', async () => {
     addSlowFile();
@@ -90,7 +120,7 @@ describe('a plan leaves no lock, and ends,', () => {
     await asleep();
     child.kill('SIGKILL');
     expect(await ended).toMatchObject({ stderr: '' });
-    await sessionsEnded();
+    await sessionsClosed();
   });
 
   interface End {
@@ -112,11 +142,7 @@ describe('a plan leaves no lock, and ends,', () => {
     await asleep();
     await end(proxy);
     expect(await planning).toMatchObject({ status: 1, stderr: expect.stringMatching(NO_END) });
-    await sessionsEnded();
+    await sessionsClosed();
     proxy.close();
   });
-
-  function sessionsEnded(): Promise<void> {
-    return until(async () => (await database.query(`select ${SESSIONS}`)).length === 0);
-  }
 });

@@ -109,7 +109,7 @@ order-scheduling
     expect(await contents()).toEqual(before);
   });
 
-  it('moments; what ends within 30 days of the clock of the database counts as a break', async () => {
+  it('effective times; what ends within 30 days of the clock of the database counts as a break', async () => {
     copy.add(
       '0100_schedule',
       `update code_list_value set valid_until = ${inDays(5)} where value = 'Best';
