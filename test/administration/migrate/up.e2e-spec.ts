@@ -28,13 +28,13 @@ const LOOK = `do $$ begin
   if current_setting('search_path') <> 'public, pg_temp' or current_setting('TimeZone') <> 'UTC'
     or current_user <> session_user
     or current_setting('DateStyle') <> 'ISO, MDY' or current_setting('standard_conforming_strings') <> 'on'
-    or current_setting('statement_timeout') = '2h' then
+    or current_setting('statement_timeout') = '2h' or current_setting('default_statistics_target') = '7' then
     raise exception 'settings of others are left';
   end if;
 end $$;`;
 const SPOIL = `set search_path = nowhere; set timezone = 'Asia/Tokyo'; set datestyle = 'German';
   set standard_conforming_strings = off;
-  set lock_timeout = 1; set role order_lookup_service; set default_transaction_read_only = on;`;
+  set lock_timeout = 1; set default_statistics_target = 7; set role order_lookup_service; set default_transaction_read_only = on;`;
 
 describe('migrate up', () => {
   it('applies each migration once, though three run at once, whatever the database is set to', async () => {
@@ -63,7 +63,7 @@ describe('migrate up', () => {
     const running = Promise.all([1, 2, 3].map(() => applyPending()));
     const waiting = `select from pg_locks join pg_database d on d.oid = database
       where datname = current_database() and locktype = 'advisory' and not granted`;
-    await until(async () => (await empty.query(waiting)).length === 3);
+    await Promise.race([running, until(async () => (await empty.query(waiting)).length === 3)]);
     await holder.query('commit');
     const appliedByEach = await running;
     expect(appliedByEach.filter(({ length }) => length > 0)).toEqual([names]);
