@@ -1,5 +1,4 @@
 import { type RequestListener, type ServerOptions } from 'node:http';
-import { type ParsedUrlQuery, parse } from 'node:querystring';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, {
@@ -52,7 +51,7 @@ function createExpress({ TRUSTED_PROXY_HOPS }: Configuration): Express {
   const app = express();
   // Express reads both settings when it makes its router, with the first middleware, which is one of Nest's
   app.enable('case sensitive routing').enable('strict routing');
-  app.disable('x-powered-by').set('query parser', parseQuery).set('trust proxy', TRUSTED_PROXY_HOPS);
+  app.disable('x-powered-by').set('trust proxy', TRUSTED_PROXY_HOPS);
   return app;
 }
 
@@ -86,32 +85,6 @@ function passToFilter(error: Error, response: object): void {
   const { req: request, destroyed, writableEnded } = response as Response;
   if (destroyed || writableEnded) return; // the client left, or has all bytes
   request.next?.(error);
-}
-
-/**
- * Parses the query, as Express's setting `query parser`. A `+` is a space. Express calls it when `request.query` is
- * read, so the Problem is thrown behind the credentials, and only on routes that read the query.
- * @throws Problem 400 if the percent-encoding is broken or is not UTF-8, which node:querystring would replace silently
- */
-function parseQuery(text: string | null): ParsedUrlQuery {
-  const query = text ?? '';
-  if (!isDecodable(query)) {
-    const description = 'The percent-encoding of the query is broken or is not UTF-8.';
-    throw new Problem('invalid-query', {
-      detail: description,
-      issues: [{ description, field: '', location: 'query' }],
-    });
-  }
-  return parse(query, '&', '=', { maxKeys: 0 }); // by default all parameters behind the first thousand are dropped
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A route in Express's router: its pattern, and its methods in lower case. */

@@ -1,7 +1,14 @@
-import type { ParsedUrlQuery } from 'node:querystring';
-import { Injectable, type PipeTransform, applyDecorators } from '@nestjs/common';
+import { parse } from 'node:querystring';
+import {
+  type ExecutionContext,
+  Injectable,
+  type PipeTransform,
+  applyDecorators,
+  createParamDecorator,
+} from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { IsOptional, IsString, ValidateBy, type ValidationError, validate } from 'class-validator';
+import type { Request } from 'express';
 import { API_KEY_PREFIX } from '../auth/api-keys/api-key.js';
 import type { Filters } from '../lookups/codes-snapshot.js';
 import { LIMITS, MAX_CODE_CHARACTERS, MAX_ISSUES, MAX_SHOWN_CHARACTERS } from '../problems/limits.js';
@@ -19,11 +26,19 @@ export class CommunicationCodesQuery implements Filters {
 const PARAMETERS: readonly string[] = ['codeType', 'code'] satisfies (keyof CommunicationCodesQuery)[];
 /** The first characters of a JSON web token: `{"` in base64url. */
 const JSON_WEB_TOKEN_PREFIX = 'eyJ';
+/** Stands before a text that cannot be decoded: half of a surrogate pair, which no text in UTF-8 holds. */
+const UNDECODABLE = '\ud800';
+const HALF_PAIR = /\p{Surrogate}/gu;
 
 function IsFilter(): PropertyDecorator {
   return applyDecorators(
     IsOptional(),
     IsString({ message: '$property is given more than once.' }), // the query parser makes a list of such values
+    TextRule({
+      name: 'isDecodable',
+      holds: (text) => text.search(HALF_PAIR) < 0,
+      message: 'The percent-encoding of $property is broken or is not UTF-8.',
+    }),
     TextRule({
       name: 'isNotEmpty',
       holds: (text) => text !== '',
@@ -57,13 +72,23 @@ function TextRule({ name, holds, message }: TextRuleOptions): PropertyDecorator 
 }
 
 /**
+ * The query as it was sent, for the pipe below. Express's own parser silently replaces what cannot be decoded, and
+ * drops all parameters behind the first thousand.
+ */
+export const QueryText = createParamDecorator((_data: unknown, context: ExecutionContext) => {
+  const { url } = context.switchToHttp().getRequest<Request>();
+  return /^[^?#]*\?([^#]*)/.exec(url)?.[1] ?? '';
+});
+
+/**
  * Checks the query, and names all faults at once. An unknown parameter is a fault, because to ignore a filter would
  * return more records than were asked for. Nest's own ValidationPipe drops `?constructor=a` unseen (docs/decisions.md).
  */
 @Injectable()
-export class CommunicationCodesQueryPipe implements PipeTransform<ParsedUrlQuery, Promise<CommunicationCodesQuery>> {
+export class CommunicationCodesQueryPipe implements PipeTransform<string, Promise<CommunicationCodesQuery>> {
   /** @throws Problem 400 with an issue for each fault */
-  async transform(query: ParsedUrlQuery): Promise<CommunicationCodesQuery> {
+  async transform(text: string): Promise<CommunicationCodesQuery> {
+    const query = parse(text, '&', '=', { maxKeys: 0, decodeURIComponent: decode });
     const names = Object.keys(query);
     const knownNames = names.filter((name) => PARAMETERS.includes(name));
     const unknownNames = names.filter((name) => !PARAMETERS.includes(name));
@@ -73,6 +98,15 @@ export class CommunicationCodesQueryPipe implements PipeTransform<ParsedUrlQuery
     const errors = await validate(checkedQuery);
     if (unknownNames.length === 0 && errors.length === 0) return checkedQuery;
     throw invalidQuery([...unknownNames.map(describeUnknownParameter), ...errors.flatMap(describeError)]);
+  }
+}
+
+/** A `+` has become a space before. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return UNDECODABLE + text;
   }
 }
 
@@ -93,7 +127,7 @@ function describeError({ property, value, constraints = {} }: ValidationError): 
     description,
     field: property,
     location: 'query',
-    value: isCredential(text) ? undefined : cutText(text),
+    value: isShowable(text) ? cutText(text) : undefined,
   }));
 }
 
@@ -117,12 +151,13 @@ function simplify(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, '');
 }
 
-/** Whether a value looks like an API key or an access token in the wrong place. */
-function isCredential(text: string): boolean {
-  return text.includes(API_KEY_PREFIX) || text.includes(JSON_WEB_TOKEN_PREFIX);
+/** Whether a value could be decoded, and does not look like an API key or an access token in the wrong place. */
+function isShowable(text: string): boolean {
+  const isCredential = text.includes(API_KEY_PREFIX) || text.includes(JSON_WEB_TOKEN_PREFIX);
+  return !isCredential && text.search(HALF_PAIR) < 0;
 }
 
-/** The part of a text that an issue shows. Half of a surrogate pair at its end is not valid Unicode, and is cut off. */
+/** The part of a text that an issue shows, without a half of a surrogate pair, which is not valid Unicode. */
 function cutText(text: string): string {
-  return text.slice(0, MAX_SHOWN_CHARACTERS).replace(/[\ud800-\udbff]$/, '');
+  return text.replaceAll(HALF_PAIR, '').slice(0, MAX_SHOWN_CHARACTERS).replace(HALF_PAIR, '');
 }

@@ -6,7 +6,7 @@ import { type ProblemSlug, problemTypes } from './problem-types.js';
 /** A fault in one field of the request (Issue object of the interface document). */
 export interface Issue {
   readonly description: string;
-  /** The name of a header or parameter; `""` for the whole body or the whole query. */
+  /** The name of a header or parameter. */
   readonly field: string;
   readonly location: 'body' | 'header' | 'path' | 'query';
   /** The value that was sent. Left out for headers and unknown parameters, whose values may be credentials. */

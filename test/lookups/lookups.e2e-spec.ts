@@ -30,6 +30,7 @@ describe(`GET ${CODES}`, () => {
     { query: '?codeType=SAMPLE', indexes: [] },
     { query: '?codeType=+SAMPLE-STATUS', indexes: [] },
     { query: '?codeType=zzz&code=S1', indexes: [] },
+    { query: `?code=${encodeURIComponent('\u{10000}')}`, indexes: [] },
     { query: '?code=0', indexes: [] },
   ])('answers $query with the records that match exactly, in order', async ({ query, indexes }) => {
     const text = JSON.stringify({ communicationRecords: indexes.map((index) => RECORDS[index]) });
@@ -42,9 +43,11 @@ describe(`GET ${CODES}`, () => {
     { query: '?codeType=a&codeType=a', fields: ['codeType'] },
     { query: `?code=${'x'.repeat(257)}`, fields: ['code'] },
     { query: '?code=a%00b', fields: ['code'] },
-    { query: '?code=%zz', fields: [''] },
-    { query: '?codeType=&code=%C3%28&other=1', fields: [''] },
-    { query: '?code=%ED%A0%80', fields: [''] },
+    { query: '?code=%zz', fields: ['code'] },
+    { query: '?codeType=&code=%C3%28&other=%', fields: ['codeType', 'code', 'other'] },
+    { query: '?code=%ED%A0%80', fields: ['code'] },
+    { query: '?%zz=1', fields: ['%zz'] },
+    { query: `?${'a=1&'.repeat(1_500)}code=`, fields: ['a', 'code'] },
     { query: '?codetype=a', fields: ['codetype'] },
     { query: '?codeType[]=a', fields: ['codeType[]'] },
     { query: '?__proto__=a&constructor=b', fields: ['__proto__', 'constructor'] },
@@ -119,7 +122,8 @@ describe('an issue', () => {
     { query: 'code=a&code=b+c', field: 'code', value: 'a, b c' },
     { query: 'codeType=', field: 'codeType', value: '' },
     { query: 'code=a%01', field: 'code', value: 'a\u0001' },
-    { query: 'code=%zz', field: '', value: undefined },
+    { query: 'code=%zz', field: 'code', value: undefined },
+    { query: 'code=a&code=%zz', field: 'code', value: undefined },
     { query: 'code=ols_a%01', field: 'code', value: undefined },
     { query: `codeType=eyJ${'a'.repeat(300)}`, field: 'codeType', value: undefined },
   ])('of $query shows what was sent for a filter', async ({ query, field, value }) => {
