@@ -1,15 +1,27 @@
+import 'reflect-metadata';
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import type { NestApplicationContext } from '@nestjs/core';
 import type { Configuration } from '../configuration/configuration.js';
 import { transportWarning } from '../configuration/database-url.js';
-import { StartError } from '../configuration/start-error.js';
+import { readConfiguration } from '../configuration/read-configuration.js';
+import { StartError, describeStartFailure } from '../configuration/start-error.js';
 import { ManagementServer } from '../management/management.server.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { Tracing } from '../telemetry/tracing.js';
 import { createApplication } from './create-application.js';
 
 export type Service = Awaited<ReturnType<typeof startService>>;
+
+/** Starts the service with the variables of the environment. A start that fails ends the process with status 1. */
+export async function run(processEnd: { watch: (service: Service) => void }): Promise<void> {
+  try {
+    processEnd.watch(await startService(readConfiguration(process.env)));
+  } catch (error) {
+    process.stderr.write(`${describeStartFailure(error)}\n`);
+    process.exit(1);
+  }
+}
 
 /**
  * Starts the service on both of its ports.
