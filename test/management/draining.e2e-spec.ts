@@ -130,7 +130,7 @@ it('an answer that is being read is not cut before the closing time is over', as
   const ending = await end(service);
   looks = 0;
   balancer.emit('drained');
-  await until(async () => looks > 1);
+  await Promise.race([until(async () => looks > 1), ending.ended]);
   const { byteLength } = await response.arrayBuffer();
   expect(byteLength).toBe(Number(response.headers.get('content-length')));
   await ending.ended;
