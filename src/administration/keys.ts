@@ -2,7 +2,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
-import { KEYS_APPLICATION } from './applications.js';
 import { CliError, commandLine, print, printJson } from './cli/program.js';
 import { withReading, withWriting } from './cli/transaction.js';
 
@@ -16,6 +15,9 @@ export const KEY_STATE = `case
     when revoked_at is not null then 'rotated'
     else 'in force'
   end`;
+
+/** What these commands call themselves in the change history. Nothing is decided by it: any session may take the name. */
+const APPLICATION = 'order-lookup-keys';
 
 /** The latest time at which a row may expire. */
 const LAST_TIME = '9999-12-31Z';
@@ -192,7 +194,7 @@ export const revoke = new Command('revoke')
 /** In one transaction, under the name by which the change history shows these commands. */
 function changeKeys<T>(work: (session: Client) => Promise<T>): Promise<T> {
   return withWriting(async (session) => {
-    await session.query(`set local application_name = '${KEYS_APPLICATION}'`);
+    await session.query(`set local application_name = '${APPLICATION}'`);
     return work(session);
   });
 }

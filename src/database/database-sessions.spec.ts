@@ -8,9 +8,10 @@ import { until } from '../../test/support/until.js';
 import { Configuration } from '../configuration/configuration.js';
 import { parseDatabaseAddress } from '../configuration/database-url.js';
 import { TelemetryModule } from '../telemetry/telemetry.module.js';
-import { DatabaseSessions } from './database-sessions.js';
+import { DatabaseSessions, inReadTransaction } from './database-sessions.js';
 import { DatabaseModule } from './database.module.js';
 import { poolOptions } from './session.js';
+import { API_KEY } from './tables.js';
 
 describe('the sessions of one process', () => {
   const QUERY_TIMEOUT_MS = 100;
@@ -76,4 +77,20 @@ describe('the sessions of one process', () => {
     await expect(sessions.withSession(() => Promise.resolve())).rejects.toThrow('shutting down');
     await end();
   });
+});
+
+it('no limit that role or database sets ends a reading', async () => {
+  const database = await createDatabase();
+  const limits = await database.query<{ name: string }>(`select name from pg_settings where name in
+    ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')`);
+  for (const { name } of limits) await database.query(`alter database ${database.name} set ${name} = '300ms'`);
+  const fields = parseDatabaseAddress({ DATABASE_URL: database.urlOf('order_lookup_service') });
+  const dataSource = new DataSource(poolOptions(fields));
+  const sessions = new DatabaseSessions(dataSource);
+  const reading = sessions.withSession((_manager, session) =>
+    inReadTransaction(session, [API_KEY], () => session.query('select pg_sleep(0.5)')),
+  );
+  await expect(reading).resolves.toMatchObject({ rowCount: 1 });
+  await dataSource.destroy();
+  await database.drop();
 });

@@ -5,13 +5,15 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
-import { DEMO_APPLICATION } from '../administration/applications.js';
 import { applyPending } from '../administration/migrate/run-migrations.js';
 import { hashApiKey } from '../auth/api-keys/api-key.js';
 import { StartError } from '../configuration/start-error.js';
 import { findFreePort } from './ports.js';
 import { findPrograms, isRoot } from './postgres-programs.js';
 import { PostgresServer } from './postgres-server.js';
+
+/** What sessions of the demo call themselves; the id of its process stands behind it. */
+const APPLICATION = 'order-lookup-demo';
 
 /** The interface document names no communication codes, so the demo loads samples that say so. */
 const SAMPLES = `
@@ -118,7 +120,7 @@ export class DemoDatabase {
     this.port = lockFile.port;
     const client = new Client({
       connectionString: this.url,
-      application_name: `${DEMO_APPLICATION} ${process.pid}`,
+      application_name: `${APPLICATION} ${process.pid}`,
       connectionTimeoutMillis: ANSWER_MS,
     });
     client.on('error', () => undefined); // the service says that its database is away
@@ -177,11 +179,11 @@ export class DemoDatabase {
 async function describeRunningDemo(session: Client, cause: unknown): Promise<unknown> {
   if (!(cause instanceof DatabaseError) || cause.code !== LOCK_NOT_AVAILABLE) return cause;
   const { rows } = await session.query<{ name: string }>(
-    `select application_name as name from pg_stat_activity where application_name like '${DEMO_APPLICATION} %'
+    `select application_name as name from pg_stat_activity where application_name like '${APPLICATION} %'
      and pid in (select pid from pg_locks where locktype = 'advisory' and objid = ${LOCK_ID} and granted)`,
   );
   await session.end();
-  const processId = rows[0]?.name.slice(DEMO_APPLICATION.length + 1) ?? 'PID';
+  const processId = rows[0]?.name.slice(APPLICATION.length + 1) ?? 'PID';
   return new StartError(
     `The demo runs already, as process ${processId}. Use it, or stop it with Ctrl-C in its terminal, ` +
       `or with: kill ${processId}; kill -CONT ${processId}`,
