@@ -13,7 +13,7 @@ const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 
 const EVENT_LOOP_PRECISION_MS = 20;
 
 /** A request whose response has ended. */
-export interface ObservedRequest {
+interface ObservedRequest {
   /** The pattern of the route, never a path, since each value takes a series; undefined where no route was found. */
   readonly operation: string | undefined;
   readonly status: number;
