@@ -4,8 +4,9 @@ import { Logger } from '@nestjs/common';
 import { Client } from 'pg';
 import { type ConnectionOptions, parse, toClientConfig } from 'pg-connection-string';
 import { QUOTED, isQuoted } from './configuration.js';
+import { isLoopback } from './loopback.js';
 
-/** Exactly one of the two is set. */
+/** One is needed; parseDatabaseAddress refuses both. */
 export type DatabaseAddress = Partial<Record<'DATABASE_URL' | 'DATABASE_URL_FILE', string>>;
 
 /** What counts of a connection string, as options of pg. */
@@ -80,7 +81,7 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
     throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
   const { host, port, user, database, ssl } = attempt(() => toClientConfig(parsed), describe);
   const { password, options, application_name } = parsed;
-  return { host, port, user, password, database, ssl: verifyServer(ssl, parsed), options, application_name };
+  return { host, port, user, password, database, ssl: toTlsOptions(ssl, parsed), options, application_name };
 }
 
 /** Whether a sign in the password ended it, so that its rest counts as a host, a database or an option. */
@@ -91,9 +92,10 @@ function hasLooseSign(text: string, { host, database, ...options }: ConnectionOp
 
 /**
  * `require` and `prefer` verify certificate and name, as `verify-full` does, and pg warns of none. `verify-ca` verifies
- * the certificate alone, as in libpq.
+ * the certificate alone, as in libpq. For `require` pg-connection-string sets a `checkServerIdentity` that accepts every
+ * name, so that field is left out.
  */
-function verifyServer(ssl: boolean | TlsFields | undefined, parsed: ConnectionOptions): ConnectionFields['ssl'] {
+function toTlsOptions(ssl: boolean | TlsFields | undefined, parsed: ConnectionOptions): ConnectionFields['ssl'] {
   const { sslmode } = parsed;
   if (typeof parsed.ssl === 'string') return parsed.ssl !== 'false'; // such as JDBC's ssl=require
   if (typeof ssl !== 'object' || sslmode === 'verify-ca') return ssl;
@@ -134,6 +136,5 @@ export function transportWarning(address: DatabaseAddress): string | undefined {
 
 /** A folder is that of PostgreSQL's socket. */
 function isOnThisMachine(host: string): boolean {
-  if (host === '' || host === 'localhost' || host === '::1') return true;
-  return host.startsWith('127.') || host.startsWith('/');
+  return host === '' || host.startsWith('/') || isLoopback(host);
 }

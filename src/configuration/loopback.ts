@@ -1,6 +1,6 @@
-/** Whether a host, as it stands in an address, is this machine. */
+/** Whether a host is this machine. An address has IPv6 in brackets, a variable such as PGHOST has it without. */
 export function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+  return ['localhost', '::1', '[::1]'].includes(hostname) || /^127(\.\d+){3}$/.test(hostname);
 }
 
 /**

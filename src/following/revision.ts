@@ -42,7 +42,8 @@ export async function pollRevision(session: Session, topic: TopicName): Promise<
   // pg gives a list with a result for each statement, which its types do not say
   const results: readonly QueryResult<RevisionRow>[] = Array.isArray(answer) ? answer : [];
   const selected = results.find(({ command }) => command === 'SELECT');
-  return findRevision(topic, selected?.rows ?? []);
+  if (!selected) throw new Error('the answer to the poll has no result of its SELECT');
+  return findRevision(topic, selected.rows);
 }
 
 /** The revision that belongs to everything that the transaction of the session sees. */

@@ -4,6 +4,7 @@ import { AreaProperty, CodeListValue, CommunicationCode, type Validity } from '.
 import { AREA_PROPERTY, CODE_LIST_VALUE, COMMUNICATION_CODE, describeTable } from '../database/tables.js';
 import { RefusedContent } from '../following/followed-topic.js';
 
+/** The areas that answer with lists of values. */
 export const AREAS = ['order-update', 'order-capture-v2'] as const;
 export type Area = (typeof AREAS)[number];
 

@@ -36,7 +36,7 @@ const world = localWorld({
 });
 
 /** Asks one of the three operations, each in its turn. */
-const ask = (headers: Headers) => world.get(ALL_PATHS[asked++ % 3] as string, { headers });
+const ask = (headers: Headers) => world.get(ALL_PATHS[asked++ % ALL_PATHS.length] as string, { headers });
 const statusOf = async (headers: Headers): Promise<number> => (await ask(headers)).status;
 /** A token that looks like one of the issuer, with a signature of random bytes. */
 function forged(kid: string, claims = world.token.split('.')[1]): string {
@@ -100,6 +100,7 @@ describe('an API key', () => {
         'select (select count(*) from history) as history, (select array_agg(r) from revision r) as revision',
       );
     const before = await records();
+    expect(await statusOf({})).toBe(200);
     await until(async () => (await uses()).length > 0);
     const [first] = await uses();
     await world.database.query('select note_key_use(array(select key_id from api_key_use))');

@@ -31,6 +31,7 @@ it.each([
 });
 
 it('the demo says that its data is of another version of PostgreSQL, and how to go on', async () => {
+  await startAndStop();
   const version = readFileSync(inData('PG_VERSION'), 'utf8');
   writeFileSync(inData('PG_VERSION'), '9\n');
   await expect(startAndStop()).rejects.toThrow(

@@ -18,7 +18,7 @@ const PAGE = requestTo('/docs/swagger-ui-bundle.js', {});
 const NEVER = requestTo(PATHS.orderUpdate, { 'Transfer-Encoding': 'chunked' });
 
 /**
- * The attacks of hardening.md ("Strangers"), each for so many seconds, and what a caller that was connected before,
+ * The attacks of strangers, each for so many seconds, and what a caller that was connected before,
  * newcomers, the health check and memory notice. Nothing limits the strangers: a gateway would.
  * @param only a part of the names of the attacks that are tried
  */
