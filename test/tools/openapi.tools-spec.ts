@@ -17,9 +17,10 @@ it.each([
   {
     name: '/openapi-3.0.json',
     source: async () => (await fetch(`${world.service.url}/openapi-3.0.json`)).text(),
+    rules: { 'info-license-strict': 'off' as const }, // 3.0 knows addresses of licences alone, and ours has none
   },
-])("$name passes Redocly's recommended rules", async ({ source }) => {
-  const config = await createConfig({ extends: ['recommended'] });
+])("$name passes Redocly's recommended rules", async ({ source, rules }) => {
+  const config = await createConfig({ extends: ['recommended'], rules: rules ?? {} });
   const problems = await lintFromString({ source: await source(), config });
   expect(problems.map(({ message, location }) => [message, location[0]?.pointer])).toEqual([]);
 });
