@@ -110,7 +110,7 @@ function listIssuerChecks(configuration: Configuration, { tokens }: GivenCredent
 
 const STATE_WIDTH = 7;
 const SUBJECT_WIDTH = 13;
-/** Of the arrow below the text. */
+/** The blanks before the arrow below the text. */
 const REMEDY_INDENT = STATE_WIDTH + SUBJECT_WIDTH + 4;
 
 function describe(checked: readonly CheckedSubject[]): string {

@@ -22,7 +22,7 @@ const APPLICATION = 'order-lookup-keys';
 /** The latest time at which a row may expire. */
 const LAST_TIME = '9999-12-31Z';
 
-/** By the letter of the command line; the words are those of PostgreSQL's intervals. */
+/** The units of a duration by their letter on the command line; the words are those of PostgreSQL's intervals. */
 const UNITS: Readonly<Record<string, string>> = {
   m: 'minutes',
   h: 'hours',
@@ -60,19 +60,19 @@ interface ListOptions {
   readonly json?: true;
 }
 
-interface ListedKey {
+interface KeyRow {
   readonly id: string;
   readonly client: string;
   readonly state: string;
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
-  /** The earlier one of the two. */
+  /** The earlier one of `expiresAt` and `revokedAt`. */
   readonly endsAt: Date | null;
   readonly lastUsedAt: Date | null;
 }
 
-/** $1 is a client or null, $2 a time within which a key has to expire or null. */
+/** $1 is a client or null, $2 a time within which the end of a key has to come, or null. */
 const LIST = `
   select id, client, ${KEY_STATE} as state, created_at as "createdAt", expires_at as "expiresAt",
     revoked_at as "revokedAt", least(expires_at, revoked_at) as "endsAt", last_used_at as "lastUsedAt"
@@ -89,12 +89,12 @@ export const list = new Command('list')
   .option('--json', 'print them for programs')
   .action(async ({ client, expiring, json }: ListOptions) => {
     const values = [client ?? null, expiring ?? null];
-    const { rows } = await withReading((session) => session.query<ListedKey>(LIST, values));
+    const { rows } = await withReading((session) => session.query<KeyRow>(LIST, values));
     if (json) printJson(rows);
     else print(describeKeys(rows));
   });
 
-function describeKeys(keys: readonly ListedKey[]): string {
+function describeKeys(keys: readonly KeyRow[]): string {
   if (keys.length === 0) return 'There are none.';
   const header = describeKey({
     id: 'id',

@@ -85,25 +85,29 @@ export class AccessTokensService {
     const read = readToken(text);
     if (read.outcome !== 'accepted') return read;
     const issuer = this.issuers.get(read.value.claims.iss);
-    return issuer ? this.verifySignature(read.value, issuer) : refused('issuer');
+    return issuer ? this.verifyWithRefresh(read.value, issuer) : refused('issuer');
   }
 
   /** Only a token whose key id its issuer has not published waits for a fetch. */
-  private async verifySignature(token: ReadToken, issuer: Issuer): Promise<Verdict<RememberedToken>> {
+  private async verifyWithRefresh(token: ReadToken, issuer: Issuer): Promise<Verdict<RememberedToken>> {
     const { keys } = issuer;
     if (!keys) return undecided('no-signing-keys', 'No signing keys of the issuer are available.');
     this.metrics.tokensVerified.inc();
-    const verdict = await this.verifyWith(keys, token, issuer);
+    const verdict = await this.verifyAndRemember(keys, token, issuer);
     const isOfUnknownKey = verdict.outcome === 'refused' && verdict.reason === 'unknown-key';
     if (!isOfUnknownKey || typeof token.header.kid !== 'string') return verdict;
     const newKeys = await issuer.findNewKeys();
     if (!newKeys) {
       return undecided('signing-keys-not-fetched', 'The signing keys of the issuer could not be fetched.');
     }
-    return newKeys === keys ? verdict : this.verifyWith(newKeys, token, issuer);
+    return newKeys === keys ? verdict : this.verifyAndRemember(newKeys, token, issuer);
   }
 
-  private async verifyWith(keys: SigningKeys, token: ReadToken, issuer: Issuer): Promise<Verdict<RememberedToken>> {
+  private async verifyAndRemember(
+    keys: SigningKeys,
+    token: ReadToken,
+    issuer: Issuer,
+  ): Promise<Verdict<RememberedToken>> {
     const verdict = await verifyToken(token, keys, issuer.name, this.configuration);
     if (verdict.outcome !== 'accepted') return verdict;
     const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
@@ -142,7 +146,7 @@ export async function verifyToken(
 ): Promise<Verdict<VerifiedClaims>> {
   const { OAUTH_AUDIENCE: audiences, OAUTH_TOKEN_TYPE: type } = configuration;
   try {
-    const { payload } = await verifyJwt(text, keys.find, {
+    const { payload } = await verifyWithAnyKey(text, keys.find, {
       algorithms: [...ALGORITHMS],
       issuer,
       audience: audiences.length > 0 ? [...audiences] : undefined,
@@ -171,16 +175,20 @@ function judgeClaims(
 }
 
 /** Where several keys fit the header, as for a token without a key id, jose throws an error that gives them. */
-async function verifyJwt(text: string, findKey: JWTVerifyGetKey, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
+async function verifyWithAnyKey(
+  text: string,
+  findKey: JWTVerifyGetKey,
+  options: JWTVerifyOptions,
+): Promise<JWTVerifyResult> {
   try {
     return await jwtVerify(text, findKey, options);
   } catch (error) {
-    if (error instanceof errors.JWKSMultipleMatchingKeys) return verifyWithEachKey(text, error, options);
+    if (error instanceof errors.JWKSMultipleMatchingKeys) return tryEachKey(text, error, options);
     throw error;
   }
 }
 
-async function verifyWithEachKey(
+async function tryEachKey(
   text: string,
   keys: errors.JWKSMultipleMatchingKeys,
   options: JWTVerifyOptions,
@@ -217,7 +225,7 @@ function isBearer(scheme: string): boolean {
   return scheme.toLowerCase() === 'bearer';
 }
 
-/** V8 keeps the whole header, which may be mostly blanks, as long as a text that was cut out of it. A copy is alone. */
+/** V8 keeps the whole header, which may be mostly blanks, as long as a text that was cut out of it. A copy keeps nothing else. */
 function copyText(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }

@@ -27,7 +27,7 @@ const ACCESS_TOKEN: Credential = {
 };
 
 /** A credential that is not accepted, with its verdict. */
-interface RefusedCredential {
+interface UnacceptedCredential {
   readonly credential: Credential;
   readonly verdict: NotAccepted;
 }
@@ -69,7 +69,7 @@ export class Refusals {
     return this.toProblem(refused);
   }
 
-  private toProblem(refused: readonly RefusedCredential[]): Problem {
+  private toProblem(refused: readonly UnacceptedCredential[]): Problem {
     const verdicts = refused.map(({ verdict }) => verdict);
     const undecided = verdicts.find((verdict) => verdict.outcome === 'undecided');
     if (undecided) {
@@ -119,8 +119,8 @@ export class Refusals {
  * - Otherwise, if a credential cannot be decided, that one alone: the answer is 503.
  * - Otherwise all that are refused: the answer is 401 or 403.
  */
-function credentialsToName({ key, token }: Verdicts): readonly RefusedCredential[] {
-  const refused: RefusedCredential[] = [];
+function credentialsToName({ key, token }: Verdicts): readonly UnacceptedCredential[] {
+  const refused: UnacceptedCredential[] = [];
   if (key) refused.push({ credential: API_KEY, verdict: key });
   if (token) refused.push({ credential: ACCESS_TOKEN, verdict: token });
   const undecided = refused.filter(({ verdict }) => verdict.outcome === 'undecided');
@@ -130,13 +130,13 @@ function credentialsToName({ key, token }: Verdicts): readonly RefusedCredential
 }
 
 /** The challenge for the token. It has `error` only where a token was sent (RFC 6750 section 3.1). */
-function bearerChallenge(refused: readonly RefusedCredential[]): string {
+function bearerChallenge(refused: readonly UnacceptedCredential[]): string {
   const token = refused.find(({ credential }) => credential === ACCESS_TOKEN);
   const isSent = token !== undefined && !['missing', 'scheme'].includes(token.verdict.reason);
   return isSent ? `${BEARER_CHALLENGE}, error="invalid_token"` : BEARER_CHALLENGE;
 }
 
-function toIssue({ credential, verdict }: RefusedCredential): Issue {
+function toIssue({ credential, verdict }: UnacceptedCredential): Issue {
   const { header, remedy, invalid } = credential;
   const descriptions: Partial<Record<string, string>> = {
     missing: `${header} is missing: ${remedy}.`,

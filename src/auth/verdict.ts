@@ -1,8 +1,4 @@
-/** The client that an API key belongs to. */
-export interface Caller {
-  readonly keyId: string;
-  readonly client: string;
-}
+import type { Caller } from '../http/request-log.js';
 
 /** Why a credential is refused: the words of the metric and the log. A caller is never told them. */
 export type RefusalReason =

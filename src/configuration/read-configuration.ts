@@ -70,7 +70,7 @@ function brokenRules(configuration: Configuration, quoted: readonly string[]): r
   return others.flatMap(({ constraints }) => Object.values(constraints ?? {}));
 }
 
-/** To ignore OAUTH_REQUIRED_SCOPES would let in more callers than were meant. */
+/** A misspelt OAUTH_REQUIRED_SCOPE, if ignored, would let in more callers. */
 function unknownVariables(environment: NodeJS.ProcessEnv): readonly string[] {
   const knownNames = variableNames.filter((name) => name.startsWith('OAUTH_'));
   return Object.entries(environment)

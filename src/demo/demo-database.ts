@@ -26,7 +26,7 @@ const SAMPLES = `
     ('SAMPLE-USAGE', 'EMAIL', 'Sample: the code is used in messages by email')`;
 
 const USUAL_PORT = 3003;
-/** Of an advisory lock that the running demo has. */
+/** The id of an advisory lock that the running demo has. */
 const LOCK_ID = 20_265;
 /** The session of a demo that was killed a moment ago may have the lock still. */
 const LOCK_LIMIT_MS = 1_000;

@@ -27,7 +27,7 @@ const REMEDY = 'correct the rows by a migration; if the last migration caused it
 export class RefusedContent extends Error {}
 
 /** How a value is made of what the database holds. */
-export interface Topic<Rows, T> {
+export interface Topic<T, Rows> {
   readonly name: TopicName;
   /** They are locked before the first query. */
   readonly tables: readonly Table[];
@@ -42,8 +42,8 @@ export interface Topic<Rows, T> {
   readonly maxAgeSeconds: number;
 }
 
-export interface FollowedTopicOptions<Rows, T> {
-  readonly topic: Topic<Rows, T>;
+export interface FollowedTopicOptions<T, Rows> {
+  readonly topic: Topic<T, Rows>;
   readonly sessions: Pick<DatabaseSessions, 'withSession'>;
   readonly clock: DatabaseClock;
   readonly metrics: Metrics;
@@ -86,7 +86,7 @@ export class FollowedTopic<T, Rows = unknown> {
   private readDueAtMonotonicMs = -Infinity;
   private readonly failure: RepeatedFailure;
 
-  constructor(private readonly options: FollowedTopicOptions<Rows, T>) {
+  constructor(private readonly options: FollowedTopicOptions<T, Rows>) {
     this.failure = new RepeatedFailure(options.logger, `database (${options.topic.name})`);
   }
 
@@ -119,7 +119,7 @@ export class FollowedTopic<T, Rows = unknown> {
     return this.isAnswered;
   }
 
-  /** Follows the database until `signal` is aborted. */
+  /** Follows the database until `signal` is aborted. FollowingService starts it. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const startedAtMs = performance.now();

@@ -52,7 +52,7 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
   }
 
   /** Registers a topic, whose value is read whenever it changes. Called while the application is created. */
-  follow<Rows, T>(topic: Topic<Rows, T>): FollowedTopic<T> {
+  follow<T, Rows>(topic: Topic<T, Rows>): FollowedTopic<T> {
     const { sessions, clock, metrics, logger } = this;
     const followed = new FollowedTopic({ topic, sessions, clock, metrics, logger });
     this.topics.push(followed);

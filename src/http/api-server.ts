@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 export class Connection {
   /** How many requests have no whole answer yet. */
   waitingCount = 0;
-  /** Whose body may still arrive. Undefined where nothing needs to be known of it. */
+  /** The request whose body may still arrive. Undefined where nothing needs to be known of it. */
   private latestRequest: IncomingMessage | undefined;
 
   add(response: ServerResponse): void {

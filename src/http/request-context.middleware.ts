@@ -53,7 +53,7 @@ export function requestContext(options: RequestContextOptions): RequestHandler {
   };
 }
 
-/** A handler may set other values. */
+/** Sets the headers of every answer. A handler may set other values. */
 function setDefaultHeaders(response: Response, requestId: string): void {
   response.setHeader('X-Request-Id', requestId);
   response.setHeader('X-Content-Type-Options', 'nosniff');

@@ -6,7 +6,7 @@ import type { RequestSpan } from '../telemetry/tracing.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 
 /** The client that an API key belongs to. */
-interface KeyOwner {
+export interface Caller {
   readonly keyId: string;
   readonly client: string;
 }
@@ -16,7 +16,7 @@ interface Refusal {
   readonly credential: string;
   readonly reason: string;
   /** The caller whose API key was sent, if the key is one of ours: a key in force, or a revoked or expired one. */
-  readonly owner?: KeyOwner | undefined;
+  readonly owner?: Caller | undefined;
 }
 
 /** What the service knows of a request: for its answer, its log line and its metrics. */
@@ -27,7 +27,7 @@ export interface RequestContext {
   /** When the request began, by the monotonic clock; undefined for bytes that never became a request. */
   readonly startedAtMs?: number;
   readonly span?: RequestSpan | undefined;
-  caller?: KeyOwner;
+  caller?: Caller;
   refusal?: Refusal;
   /** The problem type of the answer. */
   problem?: string;

@@ -26,7 +26,7 @@ export class ServerAdapter extends ExpressAdapter {
   }
 
   override initHttpServer(): void {
-    const server = new ApiServer(serverOptions(this.configuration), listen(this.getInstance<Express>()));
+    const server = new ApiServer(serverOptions(this.configuration), toRequestListener(this.getInstance<Express>()));
     server.maxHeadersCount = 0; // Node.js would drop further headers silently
     server.maxConnections = MAX_CONNECTIONS;
     server.setTimeout(STALLED_MS);
@@ -69,7 +69,7 @@ function serverOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptions {
 }
 
 /** Runs Express for each request. Express calls back where it cannot parse a target, instead of sending its HTML page. */
-function listen(app: Express): RequestListener {
+function toRequestListener(app: Express): RequestListener {
   return (request, response) => {
     // The connection was closed, but Node.js runs all requests of a packet, of which there may be thousands
     if (!request.socket.writable) return;

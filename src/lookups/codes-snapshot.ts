@@ -7,7 +7,7 @@ import { AREAS, type Area, type CodeRows, isInForce } from './code-rows.js';
 
 /** How many answers to filters are kept, since each takes about a kilobyte beside its body. */
 const MAX_FILTER_ANSWERS = 1_000;
-/** Of their bodies together. */
+/** The most bytes that the bodies of these answers take together. */
 const MAX_FILTER_BYTES = 20 * 1024 ** 2;
 
 /** A filter that is left out restricts nothing. Both together mean AND. */

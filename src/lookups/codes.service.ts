@@ -20,7 +20,7 @@ export class CodesService {
     private readonly logger: ServiceLogger,
     following: FollowingService,
   ) {
-    this.topic = following.follow<CodeRows, Codes>({
+    this.topic = following.follow<Codes, CodeRows>({
       name: 'codes',
       tables: CODE_TABLES,
       read: readRows,

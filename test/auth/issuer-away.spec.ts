@@ -74,7 +74,7 @@ describe('with keys', () => {
     expect(verifier.issuers.unavailableReason).toBe(NO_KEYS);
   });
 
-  it('the issuer is asked each minute, and its return has a line in the log', async () => {
+  it('the issuer is asked each 55 s, and its return has a line in the log', async () => {
     await verifier.start();
     source.fault = 'status 500';
     expect(await verifier.pass(200)).toEqual([55, 110, 165]);

@@ -12,7 +12,7 @@ import { CliError } from './program.js';
 import { LostConnection, hasEndedSession, isRefusal } from './session-end.js';
 import { beginReading, beginWriting } from './settings.js';
 
-/** For an answer of the server. A new pod's first connections may be refused until its node has applied the policies. */
+/** How long a connection waits for an answer of the server. A new pod's first connections may be refused until its node has applied the policies. */
 export const CONNECTION_LIMIT_MS = 10_000;
 const RETRY_INTERVAL_MS = 200;
 /** COMMIT gets no answer where packets are swallowed or a synchronous standby is gone. */
@@ -22,7 +22,7 @@ export const APPLICATION = 'order-lookup-administration';
 
 /** The oldest version that is tested. */
 const OLDEST_VERSION = 14;
-/** In which lengths and order are those of characters. */
+/** The encoding in which lengths and order are those of characters. */
 const ENCODING = 'UTF8';
 const VERSION_AND_ENCODING = `select current_setting('server_version_num')::int / 10000 as version,
   current_setting('server_encoding') as encoding`;

@@ -5,7 +5,7 @@ import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Column, type Table } from '..
 /** The fields of a row by their columns. An empty text is null, and a time is in UTC, as short as RFC 3339 permits. */
 export type Row = Readonly<Record<string, string>>;
 
-/** By the words of the command line. */
+/** The tables by the words of the command line. */
 export const LISTS = { 'communication-codes': COMMUNICATION_CODE, 'code-lists': CODE_LIST_VALUE } as const;
 
 /** A file has no positions: the order of its lines is the order of the values. */

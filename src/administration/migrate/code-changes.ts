@@ -185,7 +185,7 @@ function selectUnknown(changes: readonly ScheduledChange[], known: readonly Sche
   });
 }
 
-/** Of the names that both have: a value that only one of them has is announced by itself. */
+/** Whether the names that both have are in the same order: a value that only one of them has is announced by itself. */
 function isSameOrder(one: readonly string[], other: readonly string[]): boolean {
   const shared = selectShared(other, one);
   return selectShared(one, other).every((name, index) => name === shared[index]);

@@ -1,4 +1,4 @@
-// A plan as people read it: totals first, then what is refused, then the first lines of each list.
+// A plan as people read it: what is pending, then totals, then what is refused, then the first lines of each list.
 import { groupBy } from '../../collections/group-by.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { type Change, formatPlace } from './code-changes.js';
@@ -10,7 +10,7 @@ export interface Extent {
   readonly isFull: boolean;
 }
 
-/** Of each list, and of what is refused or marked. */
+/** The most lines that are shown of each list, and of what is refused or marked. */
 const MAX_LINES = 20;
 const MAX_LINE_CHARACTERS = 200;
 
@@ -18,7 +18,7 @@ const SIGNS = { added: '+', removed: '-', changed: '~', 'order changed': '↕' }
 
 export function describePlan(plan: Plan, extent: Extent): string[] {
   const pending = shorten(`Pending: ${plan.migrations.join(', ')}`, extent);
-  const verdict = plan.canBreakClients
+  const conclusion = plan.canBreakClients
     ? 'WARNING: this can break clients (lines with "!").'
     : 'Nothing here breaks clients.';
   return [
@@ -26,7 +26,7 @@ export function describePlan(plan: Plan, extent: Extent): string[] {
     ...describeMissing(plan),
     ...describeEffects(plan, extent),
     '',
-    verdict,
+    conclusion,
     'Nothing was changed: this was a plan.',
   ];
 }
@@ -77,7 +77,7 @@ function describeChange(change: Change): string {
   return showInvisible(`${mark}${words.join(' ')}${end}`);
 }
 
-/** Of a record that changed, the fields that differ. */
+/** The name of what changed; of a record that changed, also the fields that differ. */
 function describeSubject({ name = '', fields = {}, former }: Change): string {
   const parts = [name];
   for (const [field, text] of Object.entries(fields)) {

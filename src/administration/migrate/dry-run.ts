@@ -48,7 +48,7 @@ const KEYS_IN_FORCE = `
   where coalesce(least(expires_at, revoked_at) > now() + make_interval(days => days), true)`;
 
 interface KeyInForce {
-  /** Of the key at one of the two times. */
+  /** What tells the key at one of the two times from all others. */
   readonly identity: string;
   readonly client: string;
 }
@@ -152,10 +152,11 @@ async function readContent(session: Client, manager: EntityManager): Promise<Con
   const refusals: string[] = [];
   if ('fault' in codes) refusals.push(`the service would not serve the codes: ${codes.fault}`);
   if ('fault' in keys) refusals.push(`callers will be refused: the service could not read its keys: ${keys.fault}`);
+  // So `changes` lists every code as removed where the codes cannot be read
   return { codes: 'fault' in codes ? NO_CODES : codes.value, keys: 'fault' in keys ? [] : keys.value, refusals };
 }
 
-/** A read that fails leaves the transaction as it was. */
+/** Reads. A read that fails leaves the transaction as it was; a write would vanish in any case. */
 async function attempt<T>(session: Client, read: () => Promise<T>): Promise<{ value: T } | { fault: string }> {
   await session.query('savepoint attempt');
   try {

@@ -5,8 +5,9 @@ import { API_KEY } from '../../database/tables.js';
 import { DatabaseClock } from '../../following/database-clock.js';
 import type { FollowedTopic } from '../../following/followed-topic.js';
 import { FollowingService } from '../../following/following.service.js';
+import type { Caller } from '../../http/request-log.js';
 import { Metrics } from '../../telemetry/metrics.js';
-import { type Caller, type Verdict, accepted, refused, undecided } from '../verdict.js';
+import { type Verdict, accepted, refused, undecided } from '../verdict.js';
 import { hasValidChecksum, hashApiKey } from './api-key.js';
 import { KeyUse } from './key-use.js';
 
@@ -33,7 +34,7 @@ export class ApiKeysService {
     metrics: Metrics,
   ) {
     this.maxAgeSeconds = configuration.API_KEY_MAX_AGE_SECONDS;
-    this.topic = following.follow<ApiKey[], KeyList>({
+    this.topic = following.follow<KeyList, ApiKey[]>({
       name: 'keys',
       tables: [API_KEY],
       read: (manager) => manager.getRepository(ApiKey).find(),
