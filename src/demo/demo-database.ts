@@ -5,7 +5,6 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
-import { applyPending } from '../administration/migrate/run-migrations.js';
 import { hashApiKey } from '../auth/api-keys/api-key.js';
 import { StartError } from '../configuration/start-error.js';
 import { findFreePort } from './ports.js';
@@ -95,6 +94,7 @@ export class DemoDatabase {
 
   /** Applies the migrations, loads the samples where there are no codes, and puts the key in force. */
   async prepare(key: string): Promise<void> {
+    const { applyPending } = await import('../administration/migrate/run-migrations.js'); // after PostgreSQL has started
     try {
       await applyPending({ DATABASE_URL: this.url });
     } catch (error) {

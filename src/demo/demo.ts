@@ -14,7 +14,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { generateApiKey } from '../auth/api-keys/api-key.js';
-import { type Service, startService } from '../bootstrap/start-service.js';
+import type { Service } from '../bootstrap/start-service.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { exemptFromProxy } from '../configuration/loopback.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
@@ -54,7 +54,8 @@ export async function startDemo(toEnd: (end: () => Promise<unknown>) => void): P
     await starting.catch(() => undefined); // a server whose start is under way would be left behind
     await database.stop();
   });
-  await waitFor('PostgreSQL', starting);
+  const loading = import('../bootstrap/start-service.js'); // beside the start of PostgreSQL: each takes half a second
+  await Promise.all([waitFor('PostgreSQL', starting), loading]);
   const key = await keep('api-key', /^[\w-]+$/, generateApiKey);
   await waitFor('the migrations of the database', database.prepare(key));
 
@@ -171,6 +172,7 @@ async function waitFor<T>(what: string, work: Promise<T>): Promise<T> {
 
 /** Another program, or the demo of another clone, may take a port after it was found. */
 async function startOnFreePorts(environment: NodeJS.ProcessEnv): Promise<Service> {
+  const { startService } = await import('../bootstrap/start-service.js');
   try {
     return await startService(readConfiguration({ ...environment, ...(await findPorts(environment)) }));
   } catch (error) {

@@ -138,8 +138,8 @@ it('npm start in two clones at once, beside variables of other projects and take
     '',
     '',
     expect.stringMatching(/created \S+_add_my_code\.sql/),
-    expect.stringContaining('+ codeType "MY-TYPE", code "MY-CODE": "My first code" added'),
-    expect.stringMatching(/applied {2}\d+_add_my_code\nThere is drift \(6\): .*\n$/), // no migration made the samples
+    expect.stringContaining('+ codeType "MY-TYPE", code "MY-CODE", description "My first code" added'),
+    expect.stringMatching(/applied {2}\d+_add_my_code\n$/),
     expect.stringMatching(/^\{"communicationRecords":\[/),
   ]);
   const lastLine = lines.at(-1) ?? '';
