@@ -131,14 +131,17 @@ function describeError({ property, value, constraints = {} }: ValidationError): 
   }));
 }
 
-/** The issue of a parameter that does not exist. Its value is left out: it may be a credential in the wrong place. */
+/**
+ * The issue of a parameter that does not exist. Its value is left out: it may be a credential in the wrong place. So may
+ * its name, where a credential is the whole query.
+ */
 function describeUnknownParameter(name: string): Issue {
   const known = `only ${PARAMETERS.join(' and ')} are known.`;
   if (name === '') {
     return { description: `A parameter has no name: ${known}`, field: name, location: 'query' };
   }
   const description = `There is no such parameter: ${known}${suggestParameter(name)}`;
-  return { description, field: cutText(name), location: 'query' };
+  return { description, field: isCredential(name) ? '' : cutText(name), location: 'query' };
 }
 
 /** A question where the name differs from a parameter only in what is most often confused: letter case, `-` and `_`. */
@@ -151,10 +154,13 @@ function simplify(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, '');
 }
 
-/** Whether a value could be decoded, and does not look like an API key or an access token in the wrong place. */
+/** Whether a text could be decoded, and does not look like an API key or an access token in the wrong place. */
 function isShowable(text: string): boolean {
-  const isCredential = text.includes(API_KEY_PREFIX) || text.includes(JSON_WEB_TOKEN_PREFIX);
-  return !isCredential && text.search(HALF_PAIR) < 0;
+  return !isCredential(text) && text.search(HALF_PAIR) < 0;
+}
+
+function isCredential(text: string): boolean {
+  return text.includes(API_KEY_PREFIX) || text.includes(JSON_WEB_TOKEN_PREFIX);
 }
 
 /** The part of a text that an issue shows, without a half of a surrogate pair, which is not valid Unicode. */
