@@ -203,7 +203,7 @@ it('npm start says that its data may be that of another branch where a migration
   writeFileSync(join(clone.folder, 'migrations/0100_of_this_branch.sql'), '-- Up Migration\nselect nope;\n');
   const { status, stderr } = await launch({}).ended;
   expect(status).toBe(1);
-  expect(stderr).toMatch(/^0100_of_this_branch\.sql, line 2: column "nope" does not exist\n[^]* of another branch/);
+  expect(stderr).toMatch(/^0100_of_this_branch\.sql, line 2: column "nope" does not exist\n[^]* of another branch/m);
 });
 
 it.each([
