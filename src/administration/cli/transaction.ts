@@ -109,7 +109,7 @@ export async function untilReachable<T>(fields: ConnectionFields, connect: () =>
       return await connect();
     } catch (error) {
       const isLate = performance.now() >= endAtMs;
-      if (isLate || !MAY_COME.test(codeOf(error))) throw unusableDatabase(fields, error);
+      if (isLate || !MAY_COME.test(findCode(error))) throw unusableDatabase(fields, error);
     }
     await pause(RETRY_INTERVAL_MS);
   }
@@ -163,10 +163,10 @@ export async function assertSupported(session: Client): Promise<void> {
 /** The error of a database with which no work could begin. */
 function unusableDatabase(fields: ConnectionFields, error: unknown): CliError {
   const subject = describeDatabase(fields).replace('the', 'The');
-  return new CliError(`${subject} cannot be used: ${messageOf(error)}. ${adviceAgainst(codeOf(error))}`);
+  return new CliError(`${subject} cannot be used: ${messageOf(error)}. ${adviceAgainst(findCode(error))}`);
 }
 
-function codeOf(error: unknown): string {
+function findCode(error: unknown): string {
   const { code = '' } = error as { readonly code?: string };
   return code;
 }
