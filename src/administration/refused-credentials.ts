@@ -124,17 +124,17 @@ const MAX_SHOWN_CHARACTERS = 500;
 
 export async function checkAccessToken(text: string, configuration: Configuration): Promise<CheckResult> {
   const read = readToken(text);
-  if (read.outcome !== 'accepted') return faultOfForm(text, read.reason);
+  if (read.outcome !== 'accepted') return describeFaultOfForm(text, read.reason);
   const token = read.value;
   const issuer = configuration.OAUTH_ISSUER.find((name) => name === token.claims.iss);
-  if (issuer === undefined) return faultOfClaims(token, 'issuer');
+  if (issuer === undefined) return describeFaultOfClaims(token, 'issuer');
   const keys = await tryToFetchKeys(issuer, configuration);
   if (!keys) {
     const remedy = 'Correct the issuer first, then check the token again.';
     return warning('it was not checked: there are no keys of its issuer', remedy);
   }
   const verdict = await verifyToken(token, keys, issuer, configuration);
-  if (verdict.outcome !== 'accepted') return faultOfClaims(token, verdict.reason);
+  if (verdict.outcome !== 'accepted') return describeFaultOfClaims(token, verdict.reason);
   const { OAUTH_REQUIRED_SCOPE: scope } = configuration;
   if (scope && !hasScope(verdict.value, scope)) {
     const remedy = `Have the issuer grant ${scope} to this client, and ask for it with the token.`;
@@ -160,7 +160,7 @@ async function tryToFetchKeys(issuer: string, configuration: Configuration): Pro
   }
 }
 
-function faultOfForm(text: string, reason: RefusalReason): CheckResult {
+function describeFaultOfForm(text: string, reason: RefusalReason): CheckResult {
   const partCount = text.split('.').length;
   if (reason === 'too-long') {
     const sentence = `it has ${text.length} bytes; a token of at most ${MAX_TOKEN_BYTES} bytes is needed`;
@@ -177,7 +177,7 @@ function faultOfForm(text: string, reason: RefusalReason): CheckResult {
 }
 
 /** The text is cut: an issuer may write a list of any length into a claim. */
-function faultOfClaims({ header, claims }: ReadToken, reason: RefusalReason): CheckResult {
+function describeFaultOfClaims({ header, claims }: ReadToken, reason: RefusalReason): CheckResult {
   const isOfSignature = reason === 'signature' || reason === 'unknown-key';
   const sentence = isOfSignature ? 'no key of its issuer verifies its signature' : `refused for the reason "${reason}"`;
   const shown = { header: pick(header, SHOWN_OF_HEADER), claims: pick(claims, SHOWN_OF_CLAIMS) };

@@ -36,7 +36,7 @@ it('row level security that others switch on is named by log and doctor, with th
   const environment = { DATABASE_URL: database.urlOf('order_lookup_service'), ...issuer.environment };
   const service = await RunningService.start(environment);
   try {
-    const line = await service.waitForLog(({ msg }) => /^database \(codes\): failed/.test(String(msg)));
+    const line = await service.waitForLog(({ msg }) => /^database \(codes\): failed/.test(msg));
     expect(line['reason']).toMatch(
       /"revision"\. As the owner: alter table public\.revision disable row level security;$/,
     );
