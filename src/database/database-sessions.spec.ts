@@ -11,7 +11,7 @@ import { TelemetryModule } from '../telemetry/telemetry.module.js';
 import { DatabaseSessions, inReadTransaction } from './database-sessions.js';
 import { DatabaseModule } from './database.module.js';
 import { poolOptions } from './session.js';
-import { API_KEY } from './tables.js';
+import { API_KEY, COMMUNICATION_CODE } from './tables.js';
 
 describe('the sessions of one process', () => {
   const QUERY_TIMEOUT_MS = 100;
@@ -91,6 +91,22 @@ it('no limit that role or database sets ends a reading', async () => {
     inReadTransaction(session, [API_KEY], () => session.query('select pg_sleep(0.5)')),
   );
   await expect(reading).resolves.toMatchObject({ rowCount: 1 });
+  await dataSource.destroy();
+  await database.drop();
+});
+
+it('all queries of a reading see one state of the database, whatever is committed between them', async () => {
+  const database = await createDatabase();
+  const dataSource = new DataSource(poolOptions(parseDatabaseAddress({ DATABASE_URL: database.url })));
+  const sessions = new DatabaseSessions(dataSource);
+  const seen = await sessions.withSession((_manager, session) =>
+    inReadTransaction(session, [COMMUNICATION_CODE], async () => {
+      const before = await session.query('table communication_code');
+      await database.addCodes(1);
+      return [before.rows, (await session.query('table communication_code')).rows];
+    }),
+  );
+  expect(seen).toEqual([[], []]);
   await dataSource.destroy();
   await database.drop();
 });
