@@ -33,7 +33,8 @@ export async function serveIssuer(server: Server, options: IssuerOptions): Promi
     if (!request.url?.startsWith('/interaction/')) void answer(request, response);
     else
       provider
-        .interactionFinished(request, response, { login: { accountId: ACCOUNT } })
+        // Without a consent oidc-provider would ask a native client again and again
+        .interactionFinished(request, response, { login: { accountId: ACCOUNT }, consent: {} })
         .catch(() => response.writeHead(400).end('This sign-in is over. Sign in again.'));
   });
 }
