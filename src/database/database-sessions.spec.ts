@@ -10,7 +10,7 @@ import { parseDatabaseAddress } from '../configuration/database-url.js';
 import { TelemetryModule } from '../telemetry/telemetry.module.js';
 import { DatabaseSessions, inReadTransaction } from './database-sessions.js';
 import { DatabaseModule } from './database.module.js';
-import { poolOptions } from './session.js';
+import { Session, poolOptions } from './session.js';
 import { API_KEY, COMMUNICATION_CODE } from './tables.js';
 
 describe('the sessions of one process', () => {
@@ -109,4 +109,9 @@ it('all queries of a reading see one state of the database, whatever is committe
   expect(seen).toEqual([[], []]);
   await dataSource.destroy();
   await database.drop();
+});
+
+it('the loss of a session to which nobody listens ends no process', () => {
+  const session = new Session({});
+  expect(() => session.emit('error', new Error('Connection terminated unexpectedly'))).not.toThrow();
 });
