@@ -63,7 +63,7 @@ describe('a password of DATABASE_URL_FILE', () => {
     expect(read()).toBe('first');
     expect(warn).toHaveBeenCalledWith({
       message: 'the password of the database cannot be read anew',
-      reason: expect.stringMatching(/^DATABASE_URL_FILE is .* cannot be parsed: /),
+      reason: expect.stringMatching(/^DATABASE_URL_FILE is .* has a sign in user or password that ends it: /),
     });
   });
 });

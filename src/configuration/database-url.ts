@@ -27,6 +27,9 @@ const FORM =
   'a connection string such as postgres://user:password@host:5432/database is needed, ' +
   'with %40 for @, %2F for /, %3F for ?, %23 for # and %25 for % in user and password';
 
+/** Parameters whose value may hold an unescaped @, such as user=name@tenant. In any other it ends a password. */
+const MAY_HOLD_AT = /^(application_name|options|password|user)=/;
+
 /**
  * The fields of the connection string, which is parsed once. Where a file holds it, the password is read anew for each
  * connection, so that a rotated one counts.
@@ -73,10 +76,10 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
   if (text === '') throw new Error(`${subject} is not set: ${FORM}`);
   if (isQuoted(text)) throw new Error(`${subject} ${QUOTED}`);
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`${subject} is not one of PostgreSQL: ${FORM}`);
+  if (hasLooseSign(text)) throw new Error(`${subject} has a sign in user or password that ends it: ${FORM}`);
   const describe = (error: NodeJS.ErrnoException) => `${subject} ${describeFault(error)}`;
   const useLibpqCompat = !text.includes('uselibpqcompat='); // pg-connection-string takes one of the two
   const parsed = attempt(() => parse(text, { useLibpqCompat }), describe);
-  if (hasLooseSign(text, parsed)) throw new Error(`${subject} has a sign in user or password that ends it: ${FORM}`);
   if (parsed.host?.includes(','))
     throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
   const { host, port, user, database, ssl } = attempt(() => toClientConfig(parsed), describe);
@@ -84,10 +87,16 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
   return { host, port, user, password, database, ssl: toTlsOptions(ssl, parsed), options, application_name };
 }
 
-/** Whether a sign in the password ended it, so that its rest counts as a host, a database or an option. */
-function hasLooseSign(text: string, { host, database, ...options }: ConnectionOptions): boolean {
-  const parts = [host, database, ...Object.keys(options)];
-  return text.includes('#') || parts.some((part) => part?.includes('@'));
+/**
+ * Whether an unescaped sign in user or password ended it, so that its rest counts as a path, a parameter or a fragment:
+ * of `postgres://u:12?a=secret@db.example/x` the host would be `u`, and messages name the host.
+ */
+function hasLooseSign(text: string): boolean {
+  const [, ...queries] = text.split('?');
+  const parameters = queries.join('?').split('&');
+  const hasAtInPath = /^\w+:\/\/[^/?]*\/[^?]*@/.test(text);
+  const hasAtInParameter = parameters.some((parameter) => parameter.includes('@') && !MAY_HOLD_AT.test(parameter));
+  return text.includes('#') || hasAtInPath || hasAtInParameter;
 }
 
 /**

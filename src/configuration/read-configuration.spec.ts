@@ -108,6 +108,8 @@ it.each([
   { DATABASE_URL: 'postgres://u:p%2C%40@db/x?channel_binding=require' },
   { DATABASE_URL: 'postgres://u:p,ss@[::1]:5432/x?application_name=a@b' },
   { DATABASE_URL: 'postgres://[::1]:5432/x?application_name=a@b' },
+  { DATABASE_URL: 'postgres://db/a%40b?options=-csearch_path%3Dx&user=name@tenant' },
+  { DATABASE_URL: 'postgres://u:p&ss@db/x' },
 ])('accepts %j', (environment: NodeJS.ProcessEnv) => expect(faults({ ...complete, ...environment })).toEqual([]));
 
 it.each([
@@ -121,7 +123,10 @@ it.each([
   ]);
 });
 
-const LOOSE_SIGNS = ['p/ss', 'p?ss', 'p#ss', 'p@ss/w', 'p,ss@/w,rd', '12/ss', '12?ss', '12#ss', 'p@12/ss'];
+const LOOSE_SIGNS = [
+  ...['p/ss', 'p?ss', 'p#ss', 'p@ss/w', 'p,ss@/w,rd', '12/ss', '12?ss', '12#ss', 'p@12/ss'],
+  ...['12?x=ss', '12/w?x=ss', 'p@12?x=ss', '12?user=p&x=ss'],
+];
 const HOSTS = /^DATABASE_URL names several hosts: name one that leads to the primary/;
 it.each<[NodeJS.ProcessEnv, RegExp]>([
   [{ DATABASE_URL: 'mysql://u:secret@db/x' }, /^DATABASE_URL is not one of PostgreSQL: a connection string such as/],
@@ -151,7 +156,7 @@ it.each<[NodeJS.ProcessEnv, RegExp]>([
 it.each(LOOSE_SIGNS)('says how to write the password %s, and quotes no part of it', (password) => {
   const found = faults({ ...complete, DATABASE_URL: `postgres://u:${password}@host/db` });
   expect(found).toEqual([expect.stringMatching(/^DATABASE_URL .*with %40 for @, %2F for \/, %3F for \?, %23 for #/)]);
-  for (const part of password.split(/[@/?#,]+/)) expect(found[0]).not.toMatch(new RegExp(`\\b${part}\\b`));
+  for (const part of password.split(/[@/?#,&]+/)) expect(found[0]).not.toMatch(new RegExp(`\\b${part}\\b`));
 });
 
 const SECRETS = [
