@@ -176,6 +176,11 @@ describeWithNginx('replicas behind deploy/nginx, one of them never ready', () =>
     for (let replica = 0; replica < 3; replica++) expect((await ask(path, { 'If-None-Match': etag })).status).toBe(304);
   });
 
+  it.each(['swagger-ui.css', 'swagger-ui-bundle.js'])('/docs/%s is compressed', async (name) => {
+    const { headers } = await ask(`/docs/${name}`, { 'Accept-Encoding': 'gzip' });
+    expect(headers.get('content-encoding')).toBe('gzip');
+  });
+
   it('no request fails while a replica is killed, started, and stopped in order', async () => {
     const traffic = new Traffic(() => nginx.url, world.credentials, { perSecond: 50 });
     await until(async () => traffic.asked > 10);
