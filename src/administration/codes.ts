@@ -3,13 +3,14 @@ import { Argument, Command, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import type { EntityManager } from 'typeorm';
 import { lockTables } from '../database/database-sessions.js';
+import type { Session } from '../database/session.js';
 import { RefusedContent } from '../following/followed-topic.js';
 import { AREAS, CODE_TABLES, type CodeRows, readCodes } from '../lookups/code-rows.js';
 import { CodeIndex, CodesSnapshot } from '../lookups/codes-snapshot.js';
 import { CliError } from './cli/program.js';
 import { parseMoment } from './cli/time.js';
-import { withReading } from './cli/transaction.js';
-import { LISTS, listFileColumns, readRows } from './csv/csv-lists.js';
+import { readClock, withReading } from './cli/transaction.js';
+import { LISTS, listFileColumns, readList } from './csv/csv-lists.js';
 
 const OPERATIONS = [...AREAS, 'order-scheduling'] as const;
 type Operation = (typeof OPERATIONS)[number];
@@ -25,14 +26,18 @@ export const show = new Command('show')
   .addOption(new Option('--area <AREA>', 'the answer of one area, as it is').choices(OPERATIONS))
   .action(async ({ at, area }: ShowOptions) => {
     const timeMs = at === undefined ? undefined : Date.parse(at);
-    const snapshot = await withReading((_session, manager) => makeSnapshot(manager, timeMs));
+    const snapshot = await withReading((session, manager) => makeSnapshot(session, manager, timeMs));
     process.stdout.write(area ? formatAnswer(snapshot, area) : formatAnswers(snapshot));
   });
 
 /** The answers of now, or of a later time, from what is committed now. */
-async function makeSnapshot(manager: EntityManager, timeMs: number | undefined): Promise<CodesSnapshot> {
-  await lockTables(manager, CODE_TABLES);
-  const nowMs = await readClock(manager);
+async function makeSnapshot(
+  session: Session,
+  manager: EntityManager,
+  timeMs: number | undefined,
+): Promise<CodesSnapshot> {
+  await lockTables(session, CODE_TABLES);
+  const nowMs = await readClock(session);
   if (timeMs !== undefined && timeMs < nowMs) {
     throw new CliError(
       `--at is past: by the clock of the database it is ${new Date(nowMs).toISOString()}. ` +
@@ -41,12 +46,6 @@ async function makeSnapshot(manager: EntityManager, timeMs: number | undefined):
   }
   const rows = await readServableCodes(manager);
   return new CodesSnapshot(new CodeIndex(rows), timeMs ?? nowMs);
-}
-
-async function readClock(manager: EntityManager): Promise<number> {
-  const [row] = await manager.query<{ now: Date }[]>('select now()');
-  if (!row) throw new Error('the database does not tell the time');
-  return row.now.getTime();
 }
 
 async function readServableCodes(manager: EntityManager): Promise<CodeRows> {
@@ -77,7 +76,7 @@ export const exportList = new Command('export')
   .addArgument(new Argument('<LIST>').choices(Object.keys(LISTS)))
   .action(async (name: keyof typeof LISTS) => {
     const list = LISTS[name];
-    const rows = await withReading((session) => readRows(session, list));
+    const rows = await withReading((session) => readList(session, list));
     const text = stringify(rows, {
       columns: listFileColumns(list).map((column) => column.name),
       header: true,

@@ -6,9 +6,9 @@ import type { Configuration } from '../configuration/configuration.js';
 import { transportWarning } from '../configuration/database-url.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
 import { readCodes } from '../lookups/code-rows.js';
-import { messageOf } from '../telemetry/error-message.js';
+import { toMessage } from '../telemetry/error-message.js';
 import { commandLine, print } from './cli/program.js';
-import { columnOf, withReading } from './cli/transaction.js';
+import { readColumn, withReading } from './cli/transaction.js';
 import { KEY_STATE } from './keys.js';
 import { describeMissing, readState } from './migrate/migration-state.js';
 import {
@@ -73,7 +73,7 @@ async function runCheck(check: Check, checked: CheckedSubject[]): Promise<void> 
   try {
     checked.push({ ...check, result: await check.run() });
   } catch (error) {
-    const inOneLine = messageOf(error).replaceAll(/\n[ -]*/g, ' ');
+    const inOneLine = toMessage(error).replaceAll(/\n[ -]*/g, ' ');
     checked.push({ ...check, result: fault(inOneLine, check.remedy ?? CORRECT_FIRST) });
   }
 }
@@ -142,7 +142,7 @@ const SERVER = `select format('PostgreSQL %s, database %s, role %s',
 
 /** That it can be reached has been found before: otherwise there is no session. */
 async function checkDatabase(session: Client): Promise<CheckResult> {
-  const [text = ''] = await columnOf(session, SERVER);
+  const [text = ''] = await readColumn(session, SERVER);
   return ok(text);
 }
 
@@ -161,7 +161,7 @@ const ROW_SECURITY = `
 
 /** Nothing of ours switches it on: an event trigger of others may, for each new table. */
 async function checkRowSecurity(session: Client): Promise<CheckResult> {
-  const tables = await columnOf(session, ROW_SECURITY, [[...READ_TABLES, 'pgmigrations']]);
+  const tables = await readColumn(session, ROW_SECURITY, [[...READ_TABLES, 'pgmigrations']]);
   if (tables.length === 0) return ok('off, as the service needs it');
   const statements = tables.map((table) => `alter table public.${table} disable row level security;`);
   const text = `row level security hides the rows of ${tables.join(', ')}`;
@@ -218,12 +218,12 @@ async function checkRole(session: Client): Promise<CheckResult> {
   return canWrite ? warning(`${text}, and may write too`, 'Right for migrations alone.') : ok(text);
 }
 
-const KEYS_IN_FORCE = `select count(*)::int from public.api_key where ${KEY_STATE} in ('in force', 'rotated')`;
+const COUNT_KEYS = `select count(*)::int from public.api_key where ${KEY_STATE} in ('in force', 'rotated')`;
 
 /** @throws RefusedContent if the service would refuse the codes */
 async function checkContent(session: Client, manager: EntityManager): Promise<CheckResult> {
   const { values, records } = await readCodes(manager);
-  const [keyCount = 0] = await columnOf<number>(session, KEYS_IN_FORCE);
+  const [keyCount = 0] = await readColumn<number>(session, COUNT_KEYS);
   const text = `${values.length} values, ${records.length} communication codes, ${keyCount} API keys in force`;
   return keyCount > 0 ? ok(text) : warning(text, `Issue a key: ${commandLine('keys', 'issue --client NAME')}`);
 }

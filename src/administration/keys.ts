@@ -239,7 +239,10 @@ function unknownId(otherReasons = ''): CliError {
 
 /** An interval of PostgreSQL from a text such as 90d. */
 function parseDuration(text: string): string {
-  const [, amount, letter = ''] = /^([1-9]\d{0,3})([mhdwy])$/.exec(text) ?? [];
-  if (amount === undefined) throw new InvalidArgumentError(`It has to be such as 90d (${UNITS_HELP}).`);
-  return `${amount} ${UNITS[letter]}`;
+  const amount = text.slice(0, -1);
+  const unit = UNITS[text.slice(-1)];
+  if (unit === undefined || !/^[1-9]\d{0,3}$/.test(amount)) {
+    throw new InvalidArgumentError(`It has to be such as 90d (${UNITS_HELP}).`);
+  }
+  return `${amount} ${unit}`;
 }

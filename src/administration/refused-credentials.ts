@@ -98,7 +98,7 @@ const ENCRYPTED_REMEDY =
   'Auth0: switch JSON Web Encryption of the API off. Okta: switch Access Token Encryption of the authorization server ' +
   'off. Keycloak encrypts ID tokens alone: send the access_token of its token endpoint.';
 const USUAL_REMEDY = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
-/** By the reason of the refusal, where to ask for another token would not help, or not be enough. */
+/** What to do, by the reason of the refusal, where to ask for another token would not help, or not be enough. */
 const REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
   'too-long': 'Have the issuer put less into it, such as fewer groups.',
   algorithm: `Have the issuer sign access tokens by one of ${ALGORITHMS.join(', ')}.`,

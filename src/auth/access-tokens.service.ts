@@ -28,7 +28,7 @@ import { type RefusalReason, type Verdict, accepted, refused, undecided } from '
 const CLOCK_SKEW_SECONDS = 30;
 /** The limit counts the text of remembered tokens, which is ASCII. */
 const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
-/** By the claim that jose refuses, or the header parameter `typ`. */
+/** The reason by the claim that jose refuses, or the header parameter `typ`. */
 const REASONS_BY_CLAIM: Readonly<Partial<Record<string, RefusalReason>>> = {
   iss: 'issuer',
   aud: 'audience',
@@ -36,7 +36,7 @@ const REASONS_BY_CLAIM: Readonly<Partial<Record<string, RefusalReason>>> = {
   nbf: 'not-before',
   typ: 'type',
 };
-/** By the code of jose's error. Every other error says that no key verifies the signature, or a key cannot be used. */
+/** The reason by the code of jose's error. Every other one says that no key verifies the signature, or can be used. */
 const REASONS_BY_CODE: Readonly<Partial<Record<string, RefusalReason>>> = {
   ERR_JWS_INVALID: 'malformed',
   ERR_JWT_INVALID: 'malformed',
@@ -103,6 +103,7 @@ export class AccessTokensService {
     return newKeys === keys ? verdict : this.verifyAndRemember(newKeys, token, issuer);
   }
 
+  /** What was verified is remembered, also where the scope is missing: the next request with the token costs less. */
   private async verifyAndRemember(
     keys: SigningKeys,
     token: ReadToken,

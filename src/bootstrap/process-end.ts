@@ -4,9 +4,9 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const UNCAUGHT_ERRORS = ['uncaughtException', 'unhandledRejection'] as const;
 
 /** The process gets Ctrl-C twice, from the terminal and from npm: a signal within this time counts as the same. */
-const SAME_SIGNAL_MS = 1_000;
+export const SAME_SIGNAL_MS = 1_000;
 /** The status that a shell reports after Ctrl-C, whichever signal came. */
-const INTERRUPTED = 130;
+export const INTERRUPTED = 130;
 
 type RunningService = Pick<Service, 'logger' | 'stop'>;
 

@@ -74,7 +74,7 @@ async function listen(server: Server, { variable, host, port }: Address): Promis
   } catch (error) {
     const where = host === '' ? '' : ` on ${host}`;
     throw new StartError(
-      `${variable}=${port}: the port ${reasonOf(error as NodeJS.ErrnoException)}${where}. ` +
+      `${variable}=${port}: the port ${describePortFault(error as NodeJS.ErrnoException)}${where}. ` +
         `Stop that program or set ${variable} to another port.`,
     );
   }
@@ -82,7 +82,7 @@ async function listen(server: Server, { variable, host, port }: Address): Promis
   return `http://${hostInUrl(host)}:${listening}`;
 }
 
-function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+function describePortFault({ code, message }: NodeJS.ErrnoException): string {
   if (code === 'EADDRINUSE') return 'is taken by another program';
   return `cannot be had (${code ?? message})`;
 }

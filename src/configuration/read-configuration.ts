@@ -4,7 +4,7 @@ import { Configuration, QUOTED, isQuoted } from './configuration.js';
 import { parseDatabaseAddress } from './database-url.js';
 import { StartError } from './start-error.js';
 
-/** Everything that is missing or wrong in the environment: one sentence for each variable, in their order. */
+/** Everything that is missing or wrong in the environment: one sentence for each fault. */
 export class ConfigurationError extends StartError {
   constructor(readonly faults: readonly string[]) {
     const lines = faults.map((fault) => `  - ${fault}`);
@@ -19,7 +19,7 @@ export const variableNames: readonly string[] = Object.keys(new Configuration())
  * @throws ConfigurationError with all faults at once
  */
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
-  const configuration = plainToInstance(Configuration, variablesOf(environment));
+  const configuration = plainToInstance(Configuration, readVariables(environment));
   const faults = [
     ...databaseFaults(configuration),
     ...quotedNames(environment).map((name) => `${name} ${QUOTED}`),
@@ -30,8 +30,8 @@ export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration
   return Object.freeze(configuration);
 }
 
-/** Those of ours that are set. */
-function variablesOf(environment: NodeJS.ProcessEnv): Record<string, unknown> {
+/** The variables of ours that are set, in the types of their defaults. */
+function readVariables(environment: NodeJS.ProcessEnv): Record<string, unknown> {
   const variables: Record<string, unknown> = {};
   for (const [name, defaultValue] of Object.entries(new Configuration())) {
     const text = environment[name];
@@ -61,13 +61,19 @@ function databaseFaults(configuration: Configuration): readonly string[] {
 /** Variables whose value is in quotes. Those of OpenTelemetry are for its packages, and may not stop the start. */
 function quotedNames(environment: NodeJS.ProcessEnv): readonly string[] {
   const ours = variableNames.filter((name) => !/^(OTEL_|DATABASE_URL)/.test(name));
-  return ours.filter((name) => isQuoted(environment[name] ?? ''));
+  return ours.filter((name) => {
+    const text = environment[name];
+    return text !== undefined && isQuoted(text);
+  });
 }
 
 function brokenRules(configuration: Configuration, quoted: readonly string[]): readonly string[] {
   const errors = validateSync(configuration, { stopAtFirstError: true });
   const others = errors.filter(({ property }) => !quoted.includes(property));
-  return others.flatMap(({ constraints }) => Object.values(constraints ?? {}));
+  return others.flatMap(({ property, constraints }) => {
+    if (!constraints) throw new Error(`the broken rule of ${property} has no message`);
+    return Object.values(constraints);
+  });
 }
 
 /** A misspelt OAUTH_REQUIRED_SCOPE, if ignored, would let in more callers. */

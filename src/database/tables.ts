@@ -4,9 +4,9 @@ import { getMetadataArgsStorage } from 'typeorm';
 import { ApiKey, AreaProperty, CodeList, CodeListValue, CommunicationCode } from './entities.js';
 
 export interface Column {
-  /** Of the column: `code_type`. */
+  /** The name in the table: `code_type`. */
   readonly name: string;
-  /** Of the entity and of the answers: `codeType`. */
+  /** The name in the entity and the answers: `codeType`. */
   readonly property: string;
   /** PostgreSQL's type, such as `text`, `int` or `timestamptz`. */
   readonly type: string;
@@ -19,7 +19,7 @@ export interface Table {
   readonly columns: readonly Column[];
   /** The names of the columns of the primary key, in its order. */
   readonly key: readonly string[];
-  /** By what the answers are ordered, in SQL. Texts by code points, whatever collation a column has: `code collate "C"`. */
+  /** How the answers are ordered, in SQL. Texts by code points, whatever collation a column has: `code collate "C"`. */
   readonly order: readonly string[];
 }
 

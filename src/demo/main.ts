@@ -1,12 +1,8 @@
 // `npm start`: without configuration the demo with its own database and issuer, otherwise the service as in production,
 // which reports missing variables.
 import 'reflect-metadata';
+import { INTERRUPTED, SAME_SIGNAL_MS } from '../bootstrap/process-end.js';
 import { describeStartFailure } from '../configuration/start-error.js';
-
-/** The demo gets Ctrl-C twice, from the terminal and from npm: a signal within this time counts as the same. */
-const SAME_SIGNAL_MS = 1_000;
-/** The status that a shell reports for a process that a signal interrupted. */
-const INTERRUPTED = 130;
 
 const isInProduction = process.env['NODE_ENV'] === 'production';
 const ofTheService = Object.keys(process.env).filter(

@@ -29,7 +29,7 @@ export class RefusedContent extends Error {}
 /** How a value is made of what the database holds. */
 export interface Topic<T, Rows> {
   readonly name: TopicName;
-  /** They are locked before the first query. */
+  /** What is read: these tables are locked before the first query. */
   readonly tables: readonly Table[];
   /** Reads everything, in the transaction of the manager. */
   read(manager: EntityManager): Promise<Rows>;

@@ -29,7 +29,7 @@ export class ParserErrors {
     const isBehindEnd = error.code === 'HPE_CLOSED_CONNECTION';
     if (hasAnswer || isBehindEnd) return;
 
-    const problem = describeError(error);
+    const problem = toProblem(error);
     // A client that sent nothing has asked for nothing. If it began now, it would take a 408 for the answer
     const isSilent = socket.bytesRead === 0;
     const isAnswerDue = !isSilent && server.openConnections.get(socket)?.isAnswerDue;
@@ -62,7 +62,7 @@ function formatMessage({ status, headers, body }: ProblemResponse, requestId: st
 }
 
 /** The problem that an error of Node.js's server means, or undefined if nobody can read an answer, as after a reset. */
-function describeError({ code = '' }: NodeJS.ErrnoException): Problem | undefined {
+function toProblem({ code = '' }: NodeJS.ErrnoException): Problem | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
     const detail = `The request target and the headers together have more than ${LIMITS.headers}.`;
     return new Problem('headers-too-large', { detail });

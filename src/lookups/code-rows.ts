@@ -15,7 +15,7 @@ export interface CodeRows {
   readonly records: readonly CommunicationCode[];
 }
 
-/** They are locked before the rows are read: to an older snapshot a truncated table would look empty. */
+/** The tables of these rows. They are locked first: to an older snapshot a truncated table would look empty. */
 export const CODE_TABLES = [AREA_PROPERTY, CODE_LIST_VALUE, COMMUNICATION_CODE];
 
 export const ALWAYS: Validity = { validFromMs: -Infinity, validUntilMs: Infinity };
@@ -34,7 +34,7 @@ export async function readCodes(manager: EntityManager): Promise<CodeRows> {
   return rows;
 }
 
-/** In the order of the answers. */
+/** All rows, in the order of the answers, whether or not they can be served. */
 export async function readRows(manager: EntityManager): Promise<CodeRows> {
   return {
     properties: await readTable(manager, AreaProperty),
@@ -88,13 +88,13 @@ class UniqueNames {
 
   /** @throws RefusedContent if the name is empty, or stands in this place already */
   add(place: string, name: string): void {
-    const names = this.namesOf(place);
+    const names = this.findNames(place);
     if (name.trim() === '') this.refuse(place, `the empty name ${JSON.stringify(name)}`);
     if (names.has(name)) this.refuse(place, `${JSON.stringify(name)} twice`);
     names.add(name);
   }
 
-  private namesOf(place: string): Set<string> {
+  private findNames(place: string): Set<string> {
     const known = this.namesByPlace.get(place);
     if (known) return known;
     const names = new Set<string>();

@@ -71,7 +71,7 @@ export class CodesSnapshot {
   readonly sinceMs: number;
   /** Until just before when it holds; Infinity if no code begins or ends later. */
   readonly untilMs: number;
-  private readonly supportedValuesByArea = new Map<Area, Answer>();
+  private readonly supportedValuesByArea: Readonly<Record<Area, Answer>>;
   private readonly allCodes: Answer;
   private readonly filterAnswers = new LRUCache<string, Answer>({
     max: MAX_FILTER_ANSWERS,
@@ -86,7 +86,8 @@ export class CodesSnapshot {
   ) {
     this.sinceMs = index.effectiveTimesMs.findLast((each) => each <= timeMs) ?? -Infinity;
     this.untilMs = index.nextEffectiveTimeMs(timeMs);
-    for (const area of AREAS) this.supportedValuesByArea.set(area, this.makeSupportedValues(area));
+    const answers = AREAS.map((area) => [area, this.makeSupportedValues(area)]);
+    this.supportedValuesByArea = Object.fromEntries(answers) as Record<Area, Answer>;
     this.allCodes = this.makeCommunicationCodes({});
   }
 
@@ -96,7 +97,7 @@ export class CodesSnapshot {
   }
 
   supportedValues(area: Area): Answer {
-    return this.supportedValuesByArea.get(area) ?? this.makeSupportedValues(area);
+    return this.supportedValuesByArea[area];
   }
 
   communicationCodes(filters: Filters): Answer {
@@ -134,8 +135,8 @@ export class CodesSnapshot {
   }
 }
 
-/** The codes of all validity periods, and the snapshot of the last time that was asked for. */
-export class Codes {
+/** The codes of all validity periods. The snapshot of a time is made when it is asked for, and the last one is kept. */
+export class CodesOverTime {
   private held: CodesSnapshot | undefined;
 
   constructor(readonly index: CodeIndex) {}

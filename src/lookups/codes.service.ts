@@ -7,12 +7,12 @@ import type { Answer } from '../http/answer.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { type Area, CODE_TABLES, type CodeRows, assertServable, isInForce, readRows } from './code-rows.js';
-import { CodeIndex, Codes, type CodesSnapshot, type Filters } from './codes-snapshot.js';
+import { CodeIndex, CodesOverTime, type CodesSnapshot, type Filters } from './codes-snapshot.js';
 
 /** Answers the lookups. Each call uses one snapshot, so its answer is of one time and one state of the database. */
 @Injectable()
 export class CodesService {
-  readonly topic: FollowedTopic<Codes>;
+  readonly topic: FollowedTopic<CodesOverTime>;
 
   constructor(
     private readonly clock: DatabaseClock,
@@ -20,7 +20,7 @@ export class CodesService {
     private readonly logger: ServiceLogger,
     following: FollowingService,
   ) {
-    this.topic = following.follow<Codes, CodeRows>({
+    this.topic = following.follow<CodesOverTime, CodeRows>({
       name: 'codes',
       tables: CODE_TABLES,
       read: readRows,
@@ -97,12 +97,12 @@ export class CodesService {
    * Requests have their turn between the steps, each of which takes long where codes are many.
    * @throws RefusedContent if the rows cannot be served
    */
-  private async prepare(rows: CodeRows): Promise<Codes> {
+  private async prepare(rows: CodeRows): Promise<CodesOverTime> {
     assertServable(rows);
     await nextTurn();
     const index = new CodeIndex(rows);
     await nextTurn();
-    const codes = new Codes(index);
+    const codes = new CodesOverTime(index);
     codes.snapshotAt(this.clock.now());
     return codes;
   }

@@ -97,7 +97,7 @@ export class CommunicationCodesQueryPipe implements PipeTransform<string, Promis
     const checkedQuery = plainToInstance(CommunicationCodesQuery, knownParameters);
     const errors = await validate(checkedQuery);
     if (unknownNames.length === 0 && errors.length === 0) return checkedQuery;
-    throw invalidQuery([...unknownNames.map(describeUnknownParameter), ...errors.flatMap(describeError)]);
+    throw invalidQuery([...unknownNames.map(describeUnknownParameter), ...errors.flatMap(describeFaultyParameter)]);
   }
 }
 
@@ -121,7 +121,7 @@ function invalidQuery(issues: readonly Issue[]): Problem {
 }
 
 /** The issues of a parameter that exists: one for each rule that its value breaks. */
-function describeError({ property, value, constraints = {} }: ValidationError): Issue[] {
+function describeFaultyParameter({ property, value, constraints = {} }: ValidationError): Issue[] {
   const text = Array.isArray(value) ? value.join(', ') : String(value);
   return Object.values(constraints).map((description) => ({
     description,

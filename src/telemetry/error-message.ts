@@ -5,14 +5,14 @@ const UNKNOWN_CA_REMEDY =
   'Name the file of the CA in NODE_EXTRA_CA_CERTS, for PostgreSQL in sslrootcert of the connection string';
 
 /** Describes a thrown value in one line, with its causes. */
-export function messageOf(error: unknown): string {
+export function toMessage(error: unknown): string {
   // Node.js throws an AggregateError if every address of a host refused the connection
   if (error instanceof AggregateError && error.errors.length > 0) {
-    return error.errors.map(messageOf).join('; ');
+    return error.errors.map(toMessage).join('; ');
   }
   if (!(error instanceof Error)) return String(error);
   const message = error.message || error.name;
-  const cause = error.cause === undefined ? '' : ` (${messageOf(error.cause)})`;
+  const cause = error.cause === undefined ? '' : ` (${toMessage(error.cause)})`;
   const isUnknownCa = 'code' in error && UNKNOWN_CA.test(String(error.code));
   return isUnknownCa ? `${message}${UNKNOWN_CA_REMEDY}${cause}` : `${message}${cause}`;
 }

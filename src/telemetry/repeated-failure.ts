@@ -1,4 +1,4 @@
-import { messageOf } from './error-message.js';
+import { toMessage } from './error-message.js';
 import type { ServiceLogger } from './service-logger.js';
 
 const SUMMARY_INTERVAL_MS = 60_000;
@@ -51,7 +51,7 @@ export class RepeatedFailure {
 
   failed(error: unknown, impact: CallerImpact): void {
     this.failures += 1;
-    const failure = { impact: impact.name, reason: messageOf(error), atMs: performance.now() };
+    const failure = { impact: impact.name, reason: toMessage(error), atMs: performance.now() };
     if (!this.isWorthALine(failure)) return;
     this.logged = failure;
     this.writeLine(failure.reason, impact);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { messageOf } from '../../src/telemetry/error-message.js';
+import { toMessage } from '../../src/telemetry/error-message.js';
 import { ALL_PATHS, PATHS } from './paths.js';
 
 /** A request of the mix, and what makes its answer the right one. */
@@ -134,7 +134,7 @@ export class Traffic {
     try {
       return await faultOf(call, await fetch(url, { method: call.method ?? 'GET', headers, signal }));
     } catch (error) {
-      return messageOf(error);
+      return toMessage(error);
     }
   }
 }

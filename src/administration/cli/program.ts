@@ -9,7 +9,7 @@
 // Pipelines decide by the status, so a command never changes what it means by one.
 import { Command, CommanderError } from 'commander';
 import { DatabaseError } from 'pg';
-import { messageOf } from '../../telemetry/error-message.js';
+import { toMessage } from '../../telemetry/error-message.js';
 
 /** A fault in the operator's environment or input. Its message says what was found and how to correct it. */
 export class CliError extends Error {}
@@ -75,11 +75,11 @@ export function commandLine(program: string, words = ''): string {
 /** What people read of an error that ends a command. */
 export function describeError(error: unknown, program?: Command): string {
   if (error instanceof CommanderError && program) return describeUsage(error, program);
-  if (error instanceof CliError) return messageOf(error);
+  if (error instanceof CliError) return toMessage(error);
   const origin = error instanceof DatabaseError ? 'PostgreSQL refused this: ' : '';
   const { code = '' } = error as { readonly code?: string }; // TypeORM's errors have it, too
   const remedy = REMEDIES[code];
-  return `${origin}${messageOf(error)}${remedy ? remedy() : ''}`;
+  return `${origin}${toMessage(error)}${remedy ? remedy() : ''}`;
 }
 
 function describeUsage({ code, message }: CommanderError, program: Command): string {

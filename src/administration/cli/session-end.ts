@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg';
 import { explainError, findDatabaseError } from '../../database/explain-error.js';
-import { messageOf } from '../../telemetry/error-message.js';
+import { toMessage } from '../../telemetry/error-message.js';
 import { CliError } from './program.js';
 
 /**
@@ -24,7 +24,7 @@ export class LostConnection extends CliError {
   readonly reason: string;
 
   constructor(error: unknown) {
-    const reason = messageOf(explainError(error));
+    const reason = toMessage(explainError(error));
     super(
       `The connection to the database was lost: ${reason}. Nothing was changed. ` +
         'Run the command again once the database answers.',

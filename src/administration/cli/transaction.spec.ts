@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createDatabase } from '../../../test/support/database.js';
 import { freePort } from '../../../test/support/postgres-server.js';
-import { columnOf, withReading, withRollback, withWriting } from './transaction.js';
+import { readColumn, withReading, withRollback, withWriting } from './transaction.js';
 
 const database = await createDatabase();
 const address = { DATABASE_URL: database.url };
@@ -20,7 +20,7 @@ describe.each([
 ])('$kind', ({ transaction }) => {
   it('has its result where the connection is lost before it ends', async () => {
     const result = await transaction(async (session) => {
-      const [processId] = await columnOf<number>(session, 'select pg_backend_pid()');
+      const [processId] = await readColumn<number>(session, 'select pg_backend_pid()');
       await database.query('select pg_terminate_backend($1, 600000)', [processId]);
       return 'read';
     }, address);
@@ -70,7 +70,7 @@ it('tries again where the first connections are refused, as those of a new pod',
     pod.pipe(server).pipe(pod);
   });
   const url = Object.assign(new URL(database.url), { port, hostname: '127.0.0.1' }).href;
-  const reading = withReading((session) => columnOf(session, `select 'read'`), { DATABASE_URL: url });
+  const reading = withReading((session) => readColumn(session, `select 'read'`), { DATABASE_URL: url });
   await pause(400); // as long as a node takes to apply the policies to a new pod
   node.listen(port, '127.0.0.1');
   expect(await reading).toEqual(['read']);
@@ -100,7 +100,7 @@ describe('limits that the database sets for its sessions', () => {
       async (session) => {
         await session.query('select pg_sleep(0.4)');
         await pause(400);
-        return columnOf(session, `select 'whole'`);
+        return readColumn(session, `select 'whole'`);
       },
       { DATABASE_URL: url },
     );

@@ -7,7 +7,7 @@ import { type ConnectionFields, type DatabaseAddress, parseDatabaseAddress } fro
 import { DatabaseSessions } from '../../database/database-sessions.js';
 import { explainError } from '../../database/explain-error.js';
 import { type Session, poolOptions } from '../../database/session.js';
-import { messageOf } from '../../telemetry/error-message.js';
+import { toMessage } from '../../telemetry/error-message.js';
 import { CliError } from './program.js';
 import { LostConnection, hasEndedSession, isRefusal } from './session-end.js';
 import { beginReading, beginWriting } from './settings.js';
@@ -20,18 +20,21 @@ const COMMIT_LIMIT_MS = 20_000;
 /** What the sessions of commands call themselves in `pg_stat_activity` and in the change history. */
 export const APPLICATION = 'order-lookup-administration';
 
-/** The oldest version that is tested. */
+/** The oldest version of PostgreSQL that is tested. */
 const OLDEST_VERSION = 14;
 /** The encoding in which lengths and order are those of characters. */
 const ENCODING = 'UTF8';
 const VERSION_AND_ENCODING = `select current_setting('server_version_num')::int / 10000 as version,
   current_setting('server_encoding') as encoding`;
 
-/** Node.js's codes, and PostgreSQL's for a server that starts. A name that nobody knows is not among them. */
+/**
+ * After these errors the server may still come: Node.js's codes, and PostgreSQL's for a server that starts. A name that
+ * nobody knows is not among them.
+ */
 const MAY_COME = /^(ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|57P03)$/;
 const UNREACHABLE = /^E(CONN|HOST|NET|TIMEDOUT|NOTFOUND|AI_AGAIN)/;
 
-/** By SQLSTATE, or by the code of Node.js. */
+/** What to do about an error, by its SQLSTATE or its code of Node.js. */
 const ADVICE: Readonly<Record<string, string>> = {
   '28P01': 'Correct role and password in DATABASE_URL, or set the password.',
   28000:
@@ -121,7 +124,7 @@ async function commit(session: Session): Promise<void> {
   const answer = await session.query(query).catch((error: unknown) => {
     if (isRefusal(error)) throw error; // PostgreSQL has rolled back
     throw new CliError(
-      `COMMIT got no answer (${messageOf(explainError(error))}): it is not known whether the change was made. ` +
+      `COMMIT got no answer (${toMessage(explainError(error))}): it is not known whether the change was made. ` +
         'Look at the database before you repeat the command.',
     );
   });
@@ -134,7 +137,7 @@ export function parseAddress(address: DatabaseAddress): ConnectionFields {
   try {
     return parseDatabaseAddress(address);
   } catch (error) {
-    throw new CliError(messageOf(error));
+    throw new CliError(toMessage(error));
   }
 }
 
@@ -145,14 +148,23 @@ export function describeDatabase(fields: ConnectionFields): string {
 }
 
 /** The first column of the rows. */
-export async function columnOf<T = string>(client: Client, text: string, values?: unknown[]): Promise<T[]> {
+export async function readColumn<T = string>(client: Client, text: string, values?: unknown[]): Promise<T[]> {
   const { rows } = await client.query<[T]>({ text, values, rowMode: 'array' });
   return rows.map(([first]) => first);
 }
 
+/** In milliseconds since the epoch, by the clock of the database, by which the service goes, too. */
+export async function readClock(session: Client): Promise<number> {
+  const [now] = await readColumn<Date>(session, 'select now()');
+  if (now === undefined) throw new Error('the database does not tell the time');
+  return now.getTime();
+}
+
 export async function assertSupported(session: Client): Promise<void> {
   const { rows } = await session.query<{ version: number; encoding: string }>(VERSION_AND_ENCODING);
-  const { version = 0, encoding = '' } = rows[0] ?? {};
+  const [server] = rows;
+  if (!server) throw new Error('the database does not name its version');
+  const { version, encoding } = server;
   if (version >= OLDEST_VERSION && encoding === ENCODING) return;
   throw new Error(
     `it is PostgreSQL ${version} with the encoding ${encoding}, ` +
@@ -163,7 +175,7 @@ export async function assertSupported(session: Client): Promise<void> {
 /** The error of a database with which no work could begin. */
 function unusableDatabase(fields: ConnectionFields, error: unknown): CliError {
   const subject = describeDatabase(fields).replace('the', 'The');
-  return new CliError(`${subject} cannot be used: ${messageOf(error)}. ${adviceAgainst(findCode(error))}`);
+  return new CliError(`${subject} cannot be used: ${toMessage(error)}. ${adviceAgainst(findCode(error))}`);
 }
 
 function findCode(error: unknown): string {

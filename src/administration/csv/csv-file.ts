@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { type CsvError, type InfoRecord, parse } from 'csv-parse/sync';
 import type { Column, Table } from '../../database/tables.js';
-import { messageOf } from '../../telemetry/error-message.js';
+import { toMessage } from '../../telemetry/error-message.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { CliError, commandLine } from '../cli/program.js';
 import { parseTime } from '../cli/time.js';
@@ -13,7 +13,7 @@ import { LISTS, POSITION, type Row, isTime, joinFields, listFileColumns } from '
 
 export interface CsvFile {
   readonly list: Table;
-  /** Those that the file has. */
+  /** The names of the columns that the file has. */
   readonly columns: readonly string[];
   readonly rows: readonly Row[];
 }
@@ -25,9 +25,9 @@ interface Fault {
 
 interface CsvRecord {
   readonly cells: Readonly<Record<string, string>>;
-  /** Also those for which the header has no name. */
+  /** All cells, also those for which the header has no name. */
   readonly all: readonly string[];
-  /** On which the record begins. */
+  /** The line on which the record begins. */
   readonly line: number;
 }
 
@@ -74,7 +74,7 @@ async function readBytes(path: string): Promise<Uint8Array> {
   try {
     return await readFile(path);
   } catch (error) {
-    throw new CliError(`${path} cannot be read: ${messageOf(error)}. Nothing was written.`);
+    throw new CliError(`${path} cannot be read: ${toMessage(error)}. Nothing was written.`);
   }
 }
 
@@ -183,9 +183,9 @@ function toRow(columns: readonly Column[], { cells }: CsvRecord): Row {
 function findSurplus(header: readonly string[], { all }: CsvRecord): string[] {
   const messages: string[] = [];
   for (const [index, cell] of all.entries()) {
-    const isNamed = (header[index] ?? '') !== '';
+    const isNamed = Boolean(header[index]);
     if (isNamed || cell === '') continue;
-    messages.push(`its ${nameField(index)} is ${show(cell)}, and that column has no name. Are quotes missing?`);
+    messages.push(`its ${nameField(index)} is ${quoteStart(cell)}, and that column has no name. Are quotes missing?`);
   }
   return messages;
 }
@@ -194,14 +194,14 @@ function findSurplus(header: readonly string[], { all }: CsvRecord): string[] {
 function findWrongTimes(columns: readonly Column[], row: Row): string[] {
   const messages: string[] = [];
   for (const column of columns) {
-    const text = row[column.name] ?? '';
-    if (!isTime(column) || text === '' || parseTime(text) !== undefined) continue;
-    messages.push(`${column.name} is ${show(text)}. A time such as 2027-01-01T00:00:00Z is needed, or nothing.`);
+    const text = row[column.name];
+    if (!isTime(column) || !text || parseTime(text) !== undefined) continue;
+    messages.push(`${column.name} is ${quoteStart(text)}. A time such as 2027-01-01T00:00:00Z is needed, or nothing.`);
   }
   return messages;
 }
 
-function show(text: string): string {
+function quoteStart(text: string): string {
   const start = Array.from(text).slice(0, SHOWN_CHARACTERS).join('');
   return showInvisible(JSON.stringify(start));
 }

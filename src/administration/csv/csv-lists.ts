@@ -25,7 +25,7 @@ export function joinFields(row: Row, columns: readonly string[]): string {
 }
 
 /** All rows, in the order of the answers. */
-export async function readRows(client: Client, { name, columns, order }: Table): Promise<Row[]> {
+export async function readList(client: Client, { name, columns, order }: Table): Promise<Row[]> {
   const fields = columns.map((column) => `${toText(column)} as ${column.name}`);
   // Behind a name alone PostgreSQL would look for the text of the result
   const sorting = order.map((column) => `${name}.${column}`);
@@ -34,6 +34,7 @@ export async function readRows(client: Client, { name, columns, order }: Table):
   return rows;
 }
 
+/** Whatever `datestyle` says, JSON holds a time as ISO 8601 has it; `#>> '{}'` takes its quotes off. */
 function toText(column: Column): string {
   if (!isTime(column)) return `${column.name}::text`;
   return `coalesce(to_jsonb(${column.name} at time zone 'UTC') #>> '{}' || 'Z', '')`;

@@ -3,7 +3,7 @@ import { type Client, escapeLiteral } from 'pg';
 import { groupBy } from '../../collections/group-by.js';
 import { CODE_LIST_VALUE, type Table } from '../../database/tables.js';
 import type { CsvFile } from './csv-file.js';
-import { POSITION, type Row, joinFields, readRows } from './csv-lists.js';
+import { POSITION, type Row, joinFields, readList } from './csv-lists.js';
 
 /** What brings a table from one content to another. */
 interface RowChanges {
@@ -22,7 +22,7 @@ export interface Statements {
 /** @param isComplete whether rows that the file lacks go; otherwise they stay */
 export async function compareWithTable(client: Client, file: CsvFile, isComplete: boolean): Promise<Statements> {
   const { list } = file;
-  const present = await readRows(client, list);
+  const present = await readList(client, list);
   const former = new Map(present.map((row) => [joinFields(row, list.key), row]));
   // Times for which the file has no column stay as they are
   const wanted = new Map(
@@ -45,7 +45,7 @@ function keyed({ key }: Table, rows: readonly Row[]): [string, Row][] {
   return rows.map((row) => [joinFields(row, key), row]);
 }
 
-/** By code list. Lists that the file does not name stay as they are. */
+/** The values of each code list. Lists that the file does not name stay as they are. */
 function arrangeLists(staying: readonly Row[], wanted: readonly Row[]): Row[] {
   const wantedByList = groupBy(wanted, (row) => row['code_list']);
   const formerByList = groupBy(staying, (row) => row['code_list']);
@@ -117,10 +117,11 @@ function formatDelete({ name, key }: Table, rows: readonly Row[]): string {
 }
 
 function formatTuples(rows: readonly Row[], columns: readonly string[]): string {
-  const lines = rows.map((row) => `  (${columns.map((column) => formatConstant(row[column] ?? '')).join(', ')})`);
+  const lines = rows.map((row) => `  (${columns.map((column) => formatConstant(row[column])).join(', ')})`);
   return lines.join(',\n');
 }
 
-function formatConstant(text: string): string {
-  return text === '' ? 'null' : escapeLiteral(text);
+/** A time for which the file has no column is null in a new row. */
+function formatConstant(text: string | undefined): string {
+  return text ? escapeLiteral(text) : 'null';
 }

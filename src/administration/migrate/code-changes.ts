@@ -8,22 +8,22 @@ import { ALWAYS, AREAS, type CodeRows, isInForce } from '../../lookups/code-rows
 interface Place {
   readonly area: string;
   readonly what: 'property' | 'value' | 'record';
-  /** Of values: the property that returns them. */
+  /** The property that returns the values; properties and records have none. */
   readonly property?: string;
 }
 
 /** One difference that callers see, now or later. The members are those of `plan --json`. */
 export interface Change extends Place {
   readonly kind: 'added' | 'removed' | 'changed' | 'order changed';
-  /** Of the property, value or record. An order that changed has none. */
+  /** The name of the property, value or record. An order that changed has none. */
   readonly name?: string;
-  /** Of a record: what is answered beside its key. */
+  /** What is answered of a record beside its key. */
   readonly fields?: Fields;
-  /** Of a record whose fields change: those before. */
+  /** The fields of a record before they change. */
   readonly former?: Fields;
   /** The whole list, where its order changes. */
   readonly order?: readonly string[];
-  /** RFC 3339. Absent: at once. */
+  /** When it happens (RFC 3339). A change that happens at once has none. */
   readonly at?: string;
   /** The change was planned for this time, and will not happen. */
   readonly withdrawn?: true;

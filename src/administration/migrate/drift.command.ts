@@ -5,7 +5,7 @@ import { TABLES } from '../../database/tables.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { print } from '../cli/program.js';
 import { parseMoment } from '../cli/time.js';
-import { columnOf, withReading } from '../cli/transaction.js';
+import { readColumn, withReading } from '../cli/transaction.js';
 
 /** Nobody reads more, and the command has to stay within the memory of a small container. */
 const MAX_SHOWN_CHANGES = 1_000;
@@ -88,10 +88,10 @@ async function showDrift(client: Client, sinceTime: string | undefined): Promise
 /** In the order in which they were made. PostgreSQL counts those that are left out, however many there are. */
 async function listChanges(client: Client, subject: Subject, sinceTime: string | undefined): Promise<string[]> {
   const parameters = [subject, sinceTime ?? null];
-  const lines = await columnOf(client, SHOW_DRIFT, [...parameters, MAX_SHOWN_CHANGES]);
+  const lines = await readColumn(client, SHOW_DRIFT, [...parameters, MAX_SHOWN_CHANGES]);
   const shown = lines.map(showInvisible);
   if (lines.length < MAX_SHOWN_CHANGES) return shown;
-  const [count = MAX_SHOWN_CHANGES] = await columnOf<number>(client, COUNT_DRIFT, parameters);
+  const [count = MAX_SHOWN_CHANGES] = await readColumn<number>(client, COUNT_DRIFT, parameters);
   const others = count - lines.length;
   return others > 0 ? [...shown, `… and ${others} later changes. To see them: --since`] : shown;
 }

@@ -6,10 +6,10 @@ import type { EntityManager } from 'typeorm';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
 import type { Session } from '../../database/session.js';
 import { type CodeRows, readCodes } from '../../lookups/code-rows.js';
-import { messageOf } from '../../telemetry/error-message.js';
+import { toMessage } from '../../telemetry/error-message.js';
 import { CliError } from '../cli/program.js';
 import { LostConnection } from '../cli/session-end.js';
-import { type Work, columnOf, withReading, withRollback } from '../cli/transaction.js';
+import { type Work, readClock, readColumn, withReading, withRollback } from '../cli/transaction.js';
 import { type Change, findChanges } from './code-changes.js';
 import { InterruptedMigration, MigrationFault, type Script, explainFault } from './migration-fault.js';
 import { type Direction, assertMigrations, readMigration } from './migration-files.js';
@@ -75,7 +75,7 @@ async function plan(direction: Direction, choose: (state: MigrationState) => rea
   await assertMigrations();
   const start = await withReading(async (session) => ({
     state: await readState(session),
-    revision: await attempt(session, () => columnOf(session, REVISION)),
+    revision: await readInSavepoint(session, () => readColumn(session, REVISION)),
   }));
   const { missing } = start.state;
   const migrations = choose(start.state);
@@ -89,7 +89,7 @@ async function plan(direction: Direction, choose: (state: MigrationState) => rea
   });
   const lostKeys = selectLost(before.keys, after.keys);
   const end = await withReading(async (session) => ({
-    revision: await attempt(session, () => columnOf(session, REVISION)),
+    revision: await readInSavepoint(session, () => readColumn(session, REVISION)),
     keys: lostKeys.length === 0 ? [] : (await session.query<KeyInForce>(KEYS_IN_FORCE)).rows,
   }));
   if (JSON.stringify(end.revision) !== JSON.stringify(start.revision)) {
@@ -147,8 +147,8 @@ export async function runScript(session: Session, script: Script): Promise<void>
 
 /** By the service's own readers. So content that it would refuse, or a table that is gone, shows here as it would there. */
 async function readContent(session: Client, manager: EntityManager): Promise<Content> {
-  const codes = await attempt(session, () => readCodes(manager));
-  const keys = await attempt(session, async () => (await session.query<KeyInForce>(KEYS_IN_FORCE)).rows);
+  const codes = await readInSavepoint(session, () => readCodes(manager));
+  const keys = await readInSavepoint(session, async () => (await session.query<KeyInForce>(KEYS_IN_FORCE)).rows);
   const refusals: string[] = [];
   if ('fault' in codes) refusals.push(`the service would not serve the codes: ${codes.fault}`);
   if ('fault' in keys) refusals.push(`callers will be refused: the service could not read its keys: ${keys.fault}`);
@@ -157,22 +157,15 @@ async function readContent(session: Client, manager: EntityManager): Promise<Con
 }
 
 /** Reads. A read that fails leaves the transaction as it was; a write would vanish in any case. */
-async function attempt<T>(session: Client, read: () => Promise<T>): Promise<{ value: T } | { fault: string }> {
+async function readInSavepoint<T>(session: Client, read: () => Promise<T>): Promise<{ value: T } | { fault: string }> {
   await session.query('savepoint attempt');
   try {
     return { value: await read() };
   } catch (error) {
-    return { fault: messageOf(error) };
+    return { fault: toMessage(error) };
   } finally {
     await session.query('rollback to savepoint attempt'); // fails where the connection was lost, which then is no fault
   }
-}
-
-/** In milliseconds since the epoch, by the database's clock, by which the service goes, too. */
-async function readClock(session: Client): Promise<number> {
-  const [now] = await columnOf<Date>(session, 'select now()');
-  if (now === undefined) throw new Error('the database does not tell the time');
-  return now.getTime();
 }
 
 /** Keys that are revoked, deleted or have another hash, and those whose end was brought forward to within 30 days. */
@@ -195,7 +188,7 @@ function explain(error: unknown): unknown {
   if (error instanceof InterruptedMigration || error instanceof LostConnection) return describeNoEnd(error.reason);
   const isOfPostgres = error instanceof MigrationFault || error instanceof DatabaseError;
   const hasGivenUp = isOfPostgres && GAVE_UP.includes(error.code ?? '');
-  return hasGivenUp ? describeNoEnd(messageOf(error)) : error;
+  return hasGivenUp ? describeNoEnd(toMessage(error)) : error;
 }
 
 function describeNoEnd(reason: string): CliError {

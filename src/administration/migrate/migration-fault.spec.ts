@@ -4,7 +4,7 @@ import { explainFault, toExecutable } from './migration-fault.js';
 
 const TRANSACTION = /\n {2}A migration is one transaction\./;
 
-function messageOf(fields: Partial<DatabaseError>): string {
+function toMessage(fields: Partial<DatabaseError>): string {
   const error = Object.assign(new DatabaseError('refused', 1, 'error'), fields);
   return explainFault(error, { title: '0100_x.sql', sql: '\n\nselect 1;\nselect nope;\n' }).message;
 }
@@ -13,7 +13,7 @@ describe('the hint about transactions', () => {
   const routine = 'exec_stmt_dynexecute';
 
   it.each([{ code: '2D000' }, { code: '0A000', routine }])('is given for %j', (fields) => {
-    expect(messageOf(fields)).toMatch(TRANSACTION);
+    expect(toMessage(fields)).toMatch(TRANSACTION);
   });
 
   it.each([
@@ -21,12 +21,12 @@ describe('the hint about transactions', () => {
     { code: '0A000', routine: 'other' },
     { code: '0A000', routine, hint: 'Use CREATE TABLE … AS instead.' },
   ])('is not given for %j', (fields) => {
-    expect(messageOf(fields)).not.toMatch(TRANSACTION);
+    expect(toMessage(fields)).not.toMatch(TRANSACTION);
   });
 
   it('gives way to that of PostgreSQL', () => {
     const hint = 'Use CREATE TABLE … AS instead.';
-    expect(messageOf({ code: '0A000', routine, hint })).toBe(`0100_x.sql: refused\n  ${hint}`);
+    expect(toMessage({ code: '0A000', routine, hint })).toBe(`0100_x.sql: refused\n  ${hint}`);
   });
 });
 

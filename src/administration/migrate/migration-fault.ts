@@ -1,7 +1,7 @@
 // What stopped a migration, as people read it.
 import type { DatabaseError } from 'pg';
 import { explainError } from '../../database/explain-error.js';
-import { messageOf } from '../../telemetry/error-message.js';
+import { toMessage } from '../../telemetry/error-message.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { CliError, commandLine } from '../cli/program.js';
 import { isRefusal } from '../cli/session-end.js';
@@ -41,14 +41,14 @@ export class InterruptedMigration extends CliError {
   readonly reason: string;
 
   constructor(title: string, error: unknown) {
-    const [message] = messageOf(explainError(error)).split('\n'); // node-pg-migrate adds a stack to some errors
+    const [message] = toMessage(explainError(error)).split('\n'); // node-pg-migrate adds a stack to some errors
     const reason = `${title}: ${message}`;
     super(`${reason}. The connection was lost. What is applied: ${commandLine('migrate', 'status')}`);
     this.reason = reason;
   }
 }
 
-/** With the line of the file where PostgreSQL names one. */
+/** The error as people read it, with the line of the file where PostgreSQL names one. */
 export function explainFault(error: unknown, script: Script): CliError {
   if (error instanceof CliError) return error;
   if (!isRefusal(error)) return new InterruptedMigration(script.title, error);
@@ -73,10 +73,10 @@ export function toExecutable({ sql }: Script): string {
   return `${sql}\n;select`;
 }
 
-/** Empty where the error is in the body of a function: its position counts from there, and is no line of the file. */
+/** Empty also where the error is in the body of a function: its position counts from there, not in the file. */
 function describePlace({ internalQuery, internalPosition }: DatabaseError, script: Script): string {
-  const { sql } = script;
-  return internalQuery === toExecutable(script) ? `, line ${countLines(Number(internalPosition), sql)}` : '';
+  if (internalPosition === undefined || internalQuery !== toExecutable(script)) return '';
+  return `, line ${countLines(Number(internalPosition), script.sql)}`;
 }
 
 /**

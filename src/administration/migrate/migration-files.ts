@@ -75,7 +75,7 @@ export async function createMigration(subject: string, text = EMPTY): Promise<st
   const { names } = await readNames();
   const lastTime = TIMED.exec(names.at(-1) ?? '')?.groups?.['time'];
   const afterLastMs = lastTime === undefined ? 0 : parseNameTime(lastTime) + SECOND_MS;
-  const path = pathOf(`${formatNameTime(Math.max(Date.now(), afterLastMs))}_${subject}`);
+  const path = toPath(`${formatNameTime(Math.max(Date.now(), afterLastMs))}_${subject}`);
   await writeFile(path, text, { flag: 'wx' });
   return path;
 }
@@ -101,7 +101,7 @@ export function formatMigration(title: string, up: readonly string[], down: read
 }
 
 export async function readMigration(name: string, folder = MIGRATIONS): Promise<Migration> {
-  return parseMigration(name, await readFile(pathOf(name, folder)));
+  return parseMigration(name, await readFile(toPath(name, folder)));
 }
 
 export function parseMigration(name: string, bytes: Uint8Array): Migration {
@@ -131,7 +131,7 @@ export async function findFaults(folder = MIGRATIONS): Promise<string[]> {
   const { names, faults } = await readNames(folder);
   const found = [...faults];
   for (const name of names) {
-    const fault = findFault(await readFile(pathOf(name, folder)));
+    const fault = findFault(await readFile(toPath(name, folder)));
     if (fault !== undefined) found.push(`${name}.sql${fault}`);
   }
   return found;
@@ -162,7 +162,7 @@ function findWrongMarker(lines: readonly string[]): number | undefined {
   return hasUp ? undefined : 1;
 }
 
-function pathOf(name: string, folder = MIGRATIONS): string {
+function toPath(name: string, folder = MIGRATIONS): string {
   return join(folder, `${name}.sql`);
 }
 

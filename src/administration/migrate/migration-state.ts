@@ -1,6 +1,6 @@
 // The migrations of the tree compared with the table of node-pg-migrate: one counts as applied if the table has its name.
 import type { Client } from 'pg';
-import { columnOf } from '../cli/transaction.js';
+import { readColumn } from '../cli/transaction.js';
 import { readNames } from './migration-files.js';
 
 export interface MigrationState {
@@ -19,7 +19,7 @@ const APPLIED = 'select name from public.pgmigrations order by run_on, id';
 export async function readState(session: Client): Promise<MigrationState> {
   const { names } = await readNames();
   const { rowCount } = await session.query(TABLE);
-  const applied = rowCount === 0 ? [] : await columnOf(session, APPLIED);
+  const applied = rowCount === 0 ? [] : await readColumn(session, APPLIED);
   return {
     applied,
     pending: names.filter((name) => !applied.includes(name)),

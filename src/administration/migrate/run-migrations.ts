@@ -10,7 +10,7 @@ import { type MigrationBuilder, type RunnerOption, runner } from 'node-pg-migrat
 import { escapeLiteral } from 'pg';
 import type { ConnectionFields, DatabaseAddress } from '../../configuration/database-url.js';
 import { KEEP_ALIVE, Session } from '../../database/session.js';
-import { messageOf } from '../../telemetry/error-message.js';
+import { toMessage } from '../../telemetry/error-message.js';
 import { CliError } from '../cli/program.js';
 import { isRefusal } from '../cli/session-end.js';
 import { writingSettings } from '../cli/settings.js';
@@ -154,7 +154,7 @@ async function readAgain(name: string): Promise<Migration> {
   try {
     return await readMigration(name);
   } catch (error) {
-    throw new MigrationFault(`${name}.sql cannot be read: ${messageOf(error)}.`);
+    throw new MigrationFault(`${name}.sql cannot be read: ${toMessage(error)}.`);
   }
 }
 

@@ -63,13 +63,13 @@ export function markUnusual(before: CodeRows, after: CodeRows): string[] {
     if (known.has(identify(added))) continue;
     known.add(identify(added)); // once, however often it stands there
     const { place, text } = added;
-    const subject = `${place}: ${show(text)}`;
+    const subject = `${place}: ${quote(text)}`;
     for (const { look, form } of SPREADSHEET_LOOKS) {
       if (form.test(text)) marks.push(`${subject} looks like ${look} that a spreadsheet made`);
     }
     if (!added.isName) continue;
     const others = (alike.get(simplify(added)) ?? []).filter((other) => other.text !== text);
-    if (others.length > 0) marks.push(`${subject} resembles ${others.map((other) => show(other.text)).join(', ')}`);
+    if (others.length > 0) marks.push(`${subject} resembles ${others.map((other) => quote(other.text)).join(', ')}`);
   }
   return marks;
 }
@@ -79,7 +79,7 @@ function findTexts({ values, records }: CodeRows): Text[] {
   for (const record of records) {
     const { name, fields } = describeRecord(record);
     texts.push({ place: 'code types', text: record.codeType, isName: false });
-    texts.push({ place: `code type ${show(record.codeType)}`, text: record.code, isName: true });
+    texts.push({ place: `code type ${quote(record.codeType)}`, text: record.code, isName: true });
     for (const [field, text] of Object.entries(fields)) {
       texts.push({ place: `${showInvisible(name)}, ${field}`, text, isName: false });
     }
@@ -96,7 +96,7 @@ function simplify({ place, text }: Text): string {
   return JSON.stringify([place, RESEMBLANCES.reduce((name, simplifyName) => simplifyName(name), text)]);
 }
 
-function show(text: string): string {
+function quote(text: string): string {
   return showInvisible(JSON.stringify(text));
 }
 

@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
 import { readCsvFile } from '../../../src/administration/csv/csv-file.js';
-import { listFileColumns, readRows } from '../../../src/administration/csv/csv-lists.js';
+import { listFileColumns, readList } from '../../../src/administration/csv/csv-lists.js';
 import { compareWithTable } from '../../../src/administration/csv/csv-migration.js';
 import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Table } from '../../../src/database/tables.js';
 import type { Outcome } from '../../support/program.js';
@@ -231,7 +231,7 @@ describe('migrate new --from', () => {
     { what: 'old line ends', text: `${CODES}\rT,A,"a ""b""; c",,\r` },
   ])('reads a file with $what', async ({ text }) => {
     await client.query((await compare(text)).up);
-    expect(await readRows(client, COMMUNICATION_CODE)).toEqual([
+    expect(await readList(client, COMMUNICATION_CODE)).toEqual([
       { code_type: 'T', code: 'A', description: 'a "b"; c', valid_from: '', valid_until: '' },
     ]);
   });
@@ -245,7 +245,7 @@ describe('migrate new --from', () => {
     await client.query((await compare(text)).up);
     const row = (code: string, description: string, valid_from: string) =>
       expect.objectContaining({ code, description, valid_from, valid_until: '' });
-    expect(await readRows(client, COMMUNICATION_CODE)).toEqual([
+    expect(await readList(client, COMMUNICATION_CODE)).toEqual([
       row('A', 'y', '2027-01-01T00:00:00Z'),
       row('B', 'y', ''),
       row('C', 'z', ''),
@@ -337,7 +337,7 @@ it.each(CASES)(
 
 /** As a file has it. */
 async function table(list: Table): Promise<string> {
-  const rows = await readRows(client, list);
+  const rows = await readList(client, list);
   return stringify(rows, { ...WINDOWS, columns: columnsOf(list), header: true });
 }
 

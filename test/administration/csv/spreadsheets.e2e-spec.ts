@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, it } from '@jest/globals';
 import { readCsvFile } from '../../../src/administration/csv/csv-file.js';
-import { type Row, readRows } from '../../../src/administration/csv/csv-lists.js';
+import { type Row, readList } from '../../../src/administration/csv/csv-lists.js';
 import { compareWithTable } from '../../../src/administration/csv/csv-migration.js';
 import { COMMUNICATION_CODE } from '../../../src/database/tables.js';
 import { createDatabase } from '../../support/database.js';
@@ -22,7 +22,7 @@ async function rowsOf(text: string): Promise<readonly Row[]> {
   writeFileSync(path, text);
   const { up } = await compareWithTable(client, await readCsvFile(path), false);
   await client.query(up.join('\n'));
-  return readRows(client, COMMUNICATION_CODE);
+  return readList(client, COMMUNICATION_CODE);
 }
 
 /** The message without the name of the file. */
