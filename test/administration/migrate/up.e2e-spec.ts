@@ -145,11 +145,6 @@ describe('migrate up', () => {
   it.each([
     { what: 'no address', url: '', line: /^DATABASE_URL is not set: .*\n$/ },
     {
-      what: 'the address of a server that is down',
-      url: 'postgres://nobody:secret@127.0.0.1:1/x',
-      line: /^The database x at 127\.0\.0\.1:1 cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\. Start .*\n$/,
-    },
-    {
       what: 'the name of no database',
       url: `${process.env['TEST_POSTGRES_URL']?.replace(/postgres$/, 'absent')}`,
       line: /^The database absent at .* cannot be used: database "absent" does not exist\. .*\n$/,
@@ -158,7 +153,7 @@ describe('migrate up', () => {
     copy.environment = url === '' ? {} : { DATABASE_URL: url };
     const { status, stderr } = await migrate('up');
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(line) });
-    expect(stderr).not.toMatch(/secret|tests-only/);
+    expect(stderr).not.toContain('tests-only');
     expect(await migrate('plan')).toMatchObject({ stderr });
   });
 });
