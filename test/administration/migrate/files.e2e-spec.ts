@@ -177,10 +177,7 @@ describe('a file that looks alike is applied, as its plan says', () => {
       kind: 'a part that is undone',
       up: 'do $$ begin select 1 / 0; exception when others then null; end $$;',
     },
-    {
-      kind: '20,000 statements',
-      up: `update code_list set name = name where name = 'x';\n`.repeat(20_000),
-    },
+    { kind: '20,000 statements', up: 'select 1;\n'.repeat(20_000) },
   ])('$kind', async ({ up, down = 'select 1;' }) => {
     copy.add('0100_x', up, down);
     const before = await contents();
