@@ -1,21 +1,27 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, expect, it } from '@jest/globals';
+import { preload } from '../support/clocks.js';
 import { Collector } from '../support/collector.js';
 import { PATHS } from '../support/paths.js';
 import type { RunningService } from '../support/service.js';
-import { testFolder } from '../support/test-folder.js';
 import { processWorld } from '../support/test-world.js';
+import { until } from '../support/until.js';
 
 const collector = await Collector.start();
-const coverageFolder = testFolder();
+/** At its end the process says whether it had loaded the SDK; prom-client loads the API alone. */
+const SAYS_WHETHER_LOADED = preload(`
+  import Module from 'node:module';
+  import { writeSync } from 'node:fs';
+  process.once('exit', () => {
+    const isLoaded = Object.keys(Module._cache).some((file) => file.includes('/@opentelemetry/sdk-trace-node/'));
+    writeSync(2, 'SDK loaded: ' + isLoaded + '\\n');
+  });`);
 const world = processWorld({
   environment: {
     ...collector.environment,
     LOG_LEVEL: 'debug',
     DRAIN_SECONDS: '0',
-    NODE_V8_COVERAGE: coverageFolder,
+    ...SAYS_WHETHER_LOADED,
   },
 });
 afterAll(() => collector.close());
@@ -86,13 +92,13 @@ it('a trace begins at the service where the caller names none, or one that is no
   expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(3);
 });
 
-/** Ends a service. V8's record of coverage names the files that it had loaded; prom-client loads the API alone. */
+/** Ends a service. */
 async function hadLoadedTracing(service: RunningService): Promise<boolean> {
   service.signal('SIGTERM');
   expect(await service.exited()).toBe(0);
-  const files = readdirSync(coverageFolder);
-  const name = files.find((each) => each.includes(`-${service.pid}-`)) ?? '';
-  return readFileSync(join(coverageFolder, name), 'utf8').includes('/@opentelemetry/sdk-trace/');
+  const isSaid = /SDK loaded: (true|false)\n/;
+  await until(async () => isSaid.test(service.output));
+  return isSaid.exec(service.output)?.[1] === 'true';
 }
 
 it("OpenTelemetry's SDK is not loaded where traces are off", async () => {
