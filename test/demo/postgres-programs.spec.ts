@@ -50,11 +50,11 @@ it('a platform without programs is one sentence with a remedy', async () => {
   );
 });
 
-if (!isRoot)
-  it.each(['$HOME', 'a"b', '`id`', 'back\\slash'])(
-    'programs in a folder %s are one sentence with a remedy',
-    async (name) => {
-      const found = findPrograms(packageOf(name, '#!/bin/sh\n', 0o700));
-      await expect(found).rejects.toThrow(/^PostgreSQL does not run in .*: move the project into a folder without /);
-    },
-  );
+// Root's programs are in a folder of their own, whatever the clone is called
+(isRoot ? it.skip : it).each(['$HOME', 'a"b', '`id`', 'back\\slash'])(
+  'programs in a folder %s are one sentence with a remedy',
+  async (name) => {
+    const found = findPrograms(packageOf(name, '#!/bin/sh\n', 0o700));
+    await expect(found).rejects.toThrow(/^PostgreSQL does not run in .*: move the project into a folder without /);
+  },
+);
