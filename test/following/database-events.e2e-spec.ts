@@ -1,5 +1,6 @@
 // Whatever happened to the database, a few seconds after the last commit the service answers exactly what a query says.
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { AREAS } from '../../src/lookups/code-rows.js';
 import { queryAt } from '../support/database.js';
 import { issueKey } from '../support/keys.js';
 import { changeTimers, letPass } from '../support/local-clock.js';
@@ -58,8 +59,7 @@ async function answersByQuery(): Promise<string[]> {
     const ofArea = properties.filter((row) => row.area === area);
     return Object.fromEntries(ofArea.map((row) => [row.property, row.values]));
   };
-  const areas = [supportedValues('order-update'), supportedValues('order-capture-v2')];
-  return [...areas, { communicationRecords }].map((answer) => JSON.stringify(answer));
+  return [...AREAS.map(supportedValues), { communicationRecords }].map((answer) => JSON.stringify(answer));
 }
 const answers = (): Promise<string[]> => Promise.all(ALL_PATHS.map(async (path) => (await world.get(path)).text));
 
