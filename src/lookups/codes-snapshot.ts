@@ -10,6 +10,8 @@ const MAX_FILTER_ANSWERS = 1_000;
 /** The most bytes that the bodies of these answers take together. */
 const MAX_FILTER_BYTES = 20 * 1024 ** 2;
 
+const RECORDS_OF_A_PIECE = 1_000;
+
 /** A filter that is left out restricts nothing. Both together mean AND. */
 export interface Filters {
   readonly codeType?: string | undefined;
@@ -126,13 +128,22 @@ export class CodesSnapshot {
   }
 
   private makeCommunicationCodes(filters: Filters): Answer {
-    const communicationRecords = this.index
-      .find(filters)
-      .filter((record) => isInForce(record, this.timeMs))
-      .map(({ codeType, code, description }) => ({ codeType, code, description }));
-    const body = Buffer.from(JSON.stringify({ communicationRecords }));
-    return new Answer(body);
+    const records = this.index.find(filters).filter((record) => isInForce(record, this.timeMs));
+    return new Answer(formatCommunicationCodes(records));
   }
+}
+
+/** In pieces: the JSON of 100,000 records as one text would take 16 MiB more than the answer needs. */
+function formatCommunicationCodes(records: readonly CommunicationCode[]): Buffer {
+  const parts = [Buffer.from('{"communicationRecords":[')];
+  for (let start = 0; start < records.length; start += RECORDS_OF_A_PIECE) {
+    const piece = records.slice(start, start + RECORDS_OF_A_PIECE);
+    const answered = piece.map(({ codeType, code, description }) => ({ codeType, code, description }));
+    const members = JSON.stringify(answered).slice(1, -1); // without its brackets
+    parts.push(Buffer.from(start === 0 ? members : `,${members}`));
+  }
+  parts.push(Buffer.from(']}'));
+  return Buffer.concat(parts);
 }
 
 /** The codes of all validity periods. The snapshot of a time is made when it is asked for, and the last one is kept. */

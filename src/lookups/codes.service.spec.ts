@@ -177,6 +177,17 @@ function manyRecords({ types = 1, perType = 1, bytes = 1 }): CommunicationCode[]
 }
 
 describe('answers', () => {
+  it.each([{ count: 0 }, { count: 1_000 }, { count: 1_001 }, { count: 2_500 }])(
+    'hold all of $count records, in their order',
+    async ({ count }) => {
+      const { service, read } = await start();
+      const records = manyRecords({ perType: count });
+      read({ ...rowsOf(new Map()), records });
+      const communicationRecords = records.map(({ codeType, code, description }) => ({ codeType, code, description }));
+      expect(textOf(service.communicationCodes({}))).toBe(JSON.stringify({ communicationRecords }));
+    },
+  );
+
   it('are made once for the same filter', async () => {
     const { service, read } = await start();
     read(rowsOf(new Map([['A', ALWAYS]])));
