@@ -26,6 +26,8 @@ const LINES = [
   ...['If-None-Match: *', 'X-Request-Id: \x80', 'Origin: null', 'nonsense'],
   `A: ${'x'.repeat(9_000)}`,
 ];
+/** The parser of Node.js 20.19.0 would take `Host : x`, and Node.js itself answers that the Host is missing. */
+const FAULTY_LINE = process.versions['llhttp']?.startsWith('8.') ? 'Host: x\r\nA/B: c\r\n' : 'Host : x\r\n';
 const text = fc.string({ maxLength: 30, unit: 'binary' });
 const request = fc
   .record({
@@ -40,7 +42,7 @@ const request = fc
     ),
     version: oneOf('HTTP/1.1', 'HTTP/1.0', 'HTTP/2.0', 'HTTP/1.9', ''),
     end: oneOf('\r\n', '\r\n', '\r\n', '\n'),
-    host: oneOf('Host: x\r\n', 'Host : x\r\n'),
+    host: fc.constantFrom('Host: x\r\n', FAULTY_LINE),
     isCaller: fc.boolean(),
     lines: fc.array(fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...LINES) }, text), {
       maxLength: 4,
