@@ -1,6 +1,6 @@
 // `npm start` as a whole. Programs and database of PostgreSQL have tests of their own beside this file.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -152,37 +152,23 @@ it('npm start says that the demo of this clone runs already, and as which proces
   expect(stderr).toMatch(
     /^The demo runs already, as process \d+\. Use it, or stop it with Ctrl-C in its terminal, .*\n$/,
   );
-  expect(await paste(readVariables(demo.out), 'node dist/doctor.js')).toContain('\nCalls are answered.\n');
+  const { API = '' } = parseEnv(readVariables(demo.out)) as Record<string, string>;
+  expect((await fetch(API)).status).toBe(200); // as if nothing had been
 });
 
-it('npm start goes on with what a killed demo left: its database, its variables, its codes', async () => {
-  await demo.end('SIGKILL');
+it('npm start goes on with what a killed demo left, and leaves nothing behind on Ctrl-C', async () => {
+  await demo.end('SIGKILL'); // its database runs on
+  writeFileSync(migrationOfBranch, '-- Up Migration\nselect 1;\n');
   const again = await start();
   expect(again.err).toBe('');
   expect(readKept(again.out)).toEqual(readKept(demo.out));
-  const doctor = 'printf "%s\\n" "$KEY" "$TOKEN" | node dist/doctor.js';
-  expect(await paste(readVariables(again.out), doctor)).toMatch(/\nCalls are answered\.\n$/);
-  demo = again;
-});
-
-it('npm start starts a killed database again, and leaves nothing behind on Ctrl-C', async () => {
-  await demo.end('SIGKILL');
-  const [postmaster = '', ...lines] = readFileSync(lockFile(clone), 'utf8').split('\n');
-  process.kill(Number(postmaster), 'SIGKILL');
-  // Its number belongs to another program by now, which goes on
-  const program = spawn('sleep', ['600']);
-  children.push(program);
-  const hourAgo = new Date(Date.now() - 3_600_000);
-  writeFileSync(lockFile(clone), [program.pid, ...lines].join('\n'));
-  utimesSync(lockFile(clone), hourAgo, hourAgo);
-  writeFileSync(migrationOfBranch, '-- Up Migration\nselect 1;\n');
-
-  const again = await start();
-  expect(again.err).toBe('');
-  expect({ status: program.exitCode, signal: program.signalCode }).toEqual({ status: null, signal: null });
-  expect(await paste(readVariables(again.out), 'npm run --silent codes -- export communication-codes')).toContain(
-    'MY-TYPE,MY-CODE,',
-  );
+  const lines = [
+    'printf "%s\\n" "$KEY" "$TOKEN" | node dist/doctor.js',
+    'npm run --silent codes -- export communication-codes',
+  ];
+  const said = await paste(readVariables(again.out), lines.join('\n'));
+  expect(said).toContain('\nCalls are answered.\n');
+  expect(said).toContain('MY-TYPE,MY-CODE,');
   expect(await again.end('SIGINT')).toBe(0);
   expect(existsSync(lockFile(clone))).toBe(false);
   for (const port of new Set(readPorts(again.out))) expect(await isFree(port)).toBe(true);
