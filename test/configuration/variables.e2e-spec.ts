@@ -10,7 +10,7 @@ import type { RunningService } from '../support/service.js';
 import { processWorld } from '../support/test-world.js';
 
 const COVERED: Record<string, readonly string[]> = {
-  'test/following/cold-start.e2e-spec.ts': ['DATABASE_URL'],
+  'test/following/following.e2e-spec.ts': ['DATABASE_URL'],
   'test/administration/migrate/up.e2e-spec.ts': ['ORDER_LOOKUP_PERSON'],
   'test/database/password.e2e-spec.ts': ['DATABASE_URL_FILE'],
   'test/auth/settings.e2e-spec.ts': [

@@ -5,6 +5,7 @@ import { issueKey } from '../support/keys.js';
 import type { LocalService } from '../support/local-service.js';
 import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
+import { expectProblem } from '../support/problem.js';
 import { Proxy } from '../support/proxy.js';
 import { Traffic } from '../support/traffic.js';
 import { until } from '../support/until.js';
@@ -26,6 +27,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   proxy.mode = 'pass';
+  world.issuer.fault = 'none';
   await holder.query('rollback');
 });
 afterAll(() => proxy?.close());
@@ -83,7 +85,7 @@ describe('a committed change', () => {
 
   // In equal bytes with equal entity tags, by eight readers of three replicas
   it('is seen wholly or not at all while a writer flips every code', async () => {
-    const options = { count: 400, wanted: 1_000 };
+    const options = { count: 200, wanted: 500 };
     const found = await flipCodes(world.database, services, world.credentials, options);
     expect(found.faults).toEqual([]);
   });
@@ -160,15 +162,23 @@ it('a revoked key is refused while other sessions hold locks on the tables of us
 });
 
 describe('the database', () => {
-  it('away at the start: the port is open, 503 until it comes, then ready', async () => {
+  it('or the issuer away at the start: the port is open, not ready, 503 until both have answered once', async () => {
     proxy.mode = 'refuse';
+    world.issuer.fault = 'down';
     const service = await world.start({ DATABASE_URL: proxy.url });
-    await until(async () => (await service.metric('order_lookup_jwks_keys')) > 0);
-    expect((await world.get(UPDATE, { service })).status).toBe(503);
+    await service.waitForLog(({ msg }) => msg === 'database (codes): failed, callers are refused');
+    await service.waitForLog(({ msg }) => msg === 'database (keys): failed, callers are refused');
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
-    expect(await service.readiness()).toMatchObject({ status: 503 });
+    const { status, text } = await service.readiness();
+    expect(status).toBe(503);
+    expect(text).toContain('The codes have not been read from the database yet.');
+    expect(text).toContain('The list of API keys has not been read yet.');
+    expect(text).toContain('No signing keys of the issuer are available.');
+    expectProblem(await world.get(UPDATE, { service }), 'cannot-verify-credentials');
     proxy.mode = 'pass';
-    await until(async () => (await world.get(UPDATE, { service })).status === 200);
+    world.issuer.fault = 'none';
+    await service.ready();
+    expect((await world.get(UPDATE, { service })).status).toBe(200);
     await service.kill();
   });
 
