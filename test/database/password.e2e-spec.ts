@@ -31,10 +31,12 @@ it('a rotated password in DATABASE_URL_FILE counts at the next connection', asyn
   writeFile('second');
   await endSessions();
   await world.database.addValue('Rotated');
-  await until(async () => {
+  const served = until(async () => {
     const { text } = await world.get(PATHS.orderUpdate, { service });
     return text.includes('Rotated');
   });
+  const refused = service.waitForLog(({ reason }) => String(reason).includes('password authentication failed'));
+  expect(await Promise.race([served, refused])).toBeUndefined();
 });
 
 it('a file that cannot be used is a warning, and the former password is tried', async () => {
