@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
-import { acceptErrorsOfNode } from './errors-of-node.js';
+import { types } from 'node:util';
 import { type Outcome, PROJECT, cleanEnvironment } from './program.js';
 import { replaceProperties } from './replace-properties.js';
+
+const { [Symbol.hasInstance]: isInstance } = Function.prototype;
 
 acceptErrorsOfNode();
 
@@ -77,4 +79,18 @@ function writableTo(take: (text: string) => void): Writable {
       done();
     },
   });
+}
+
+function hasInstance(this: typeof Error, value: unknown): boolean {
+  if ((this as unknown) === AggregateError) return types.isNativeError(value) && 'errors' in value;
+  if (this !== Error) return isInstance.call(this, value);
+  return types.isNativeError(value) || value instanceof DOMException;
+}
+
+/**
+ * Within Jest, errors that Node.js itself makes (of TLS, of parseArgs, …) are no instances of the Error that modules see.
+ * For what is run in the process of the test they are, as they are everywhere else. Classes that extend Error inherit it.
+ */
+function acceptErrorsOfNode(): void {
+  Object.defineProperty(Error, Symbol.hasInstance, { value: hasInstance, configurable: true });
 }
