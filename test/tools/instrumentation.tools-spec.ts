@@ -1,0 +1,33 @@
+import { createRequire } from 'node:module';
+import { afterAll, expect, it } from '@jest/globals';
+import { Collector } from '../support/collector.js';
+import { PATHS } from '../support/paths.js';
+import { textOf } from '../support/program.js';
+import { processWorld } from '../support/test-world.js';
+
+const [, disabled = 'nothing'] = /`OTEL_NODE_DISABLED_INSTRUMENTATIONS=(.*)`/.exec(textOf('docs/operators.md')) ?? [];
+const collector = await Collector.start();
+const world = processWorld({
+  environment: {
+    ...collector.environment,
+    // What a platform's operator injects
+    NODE_OPTIONS: `--require ${createRequire(import.meta.url).resolve('@opentelemetry/auto-instrumentations-node/register')}`,
+    OTEL_NODE_DISABLED_INSTRUMENTATIONS: disabled,
+    OTEL_METRICS_EXPORTER: 'none',
+    OTEL_LOGS_EXPORTER: 'none',
+  },
+});
+afterAll(() => collector.close());
+
+it("beside a platform's auto-instrumentation, with the line of docs/operators.md, all spans are the service's", async () => {
+  // One after the other, each with its span received: meanwhile the service asks its database, as it does at idle
+  for (let count = 1; count <= 30; count += 1) {
+    await world.get(PATHS.orderUpdate);
+    await fetch(`${world.service.managementUrl}/health/ready`);
+    await collector.received(count, ({ name }) => name === `GET ${PATHS.orderUpdate}`);
+  }
+  const ofContract = 1; // which the world reads once
+  const names = new Set(collector.spans.map(({ name }) => name));
+  expect([...names]).toEqual(['GET /openapi.json', `GET ${PATHS.orderUpdate}`]);
+  expect(collector.spans).toHaveLength(ofContract + 30);
+});
