@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn, type ValueTransformer } from 'typeorm';
 
 // The one definition of the tables in TypeScript: `tables.ts` reads names, keys, columns and orders from the decorators.
-// The service only reads the tables, `code_list` aside, which is for the commands.
+// The service reads all of them but `code_list`, which is for the commands, and writes none.
 
 /**
  * A timestamptz as milliseconds since the epoch.
@@ -14,7 +14,8 @@ function toMilliseconds(absentMs: number): ValueTransformer {
       // pg gives a number for `infinity` alone, which the constraints of the tables prevent
       if (typeof value === 'number') return value;
       const timeMs = value.getTime();
-      if (Number.isNaN(timeMs)) throw new RangeError('a time is not in the years 1 to 9999');
+      // No comparison with NaN is true: a revoked key would pass, and a code would never be in force
+      if (Number.isNaN(timeMs)) throw new RangeError('a time is beyond what a Date holds');
       return timeMs;
     },
     to: (value: unknown) => value,

@@ -9,8 +9,8 @@ const LIMITS: Readonly<Record<string, string>> = {
 };
 /** The function of PostgreSQL that refuses a query whose rows a policy would hide, since `row_security` is off. */
 const ROW_SECURITY_ROUTINE = 'check_enable_rls';
-/** The message quotes the table, in whatever language. */
-const QUOTED = /["„“«]\s?(?<table>\w+)\s?["“”»]/;
+/** The message quotes the table, in whatever language: French has « », German » «. */
+const QUOTED = /["„“«»]\s?(?<table>\w+)\s?["“”»«]/;
 
 /** What PostgreSQL reported, also where TypeORM has wrapped it. */
 export function findDatabaseError(error: unknown): DatabaseError | undefined {
@@ -18,7 +18,10 @@ export function findDatabaseError(error: unknown): DatabaseError | undefined {
   return reported instanceof DatabaseError ? reported : undefined;
 }
 
-/** The error, or one that says more: which limit closed the session, or how to mend row level security. */
+/**
+ * The error, or one that says more: which limit closed the session, or how to mend row level security. That one has no
+ * SQLSTATE: ask for it first.
+ */
 export function explainError(error: unknown): unknown {
   const reported = findDatabaseError(error);
   if (!reported) return error;
