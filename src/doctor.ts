@@ -1,5 +1,6 @@
 import './administration/cli/end-on-signals.js';
 import 'reflect-metadata';
+// Loaded behind the signals: Node.js loads all static imports before it runs the first one
 const { commandLine, createProgram, runProgram } = await import('./administration/cli/program.js');
 const { runDoctor } = await import('./administration/doctor.js');
 

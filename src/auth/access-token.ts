@@ -84,7 +84,10 @@ export function isOfClient(claims: JWTPayload, clients: readonly string[]): bool
   return typeof client === 'string' && clients.includes(client);
 }
 
-/** jose takes every number for a time. One that no calendar has would be a token without an end. */
+/**
+ * jose takes every number for a time. One that no calendar has would be a token without an end.
+ * @param claims that jose has verified, so their exp is a number if there is one
+ */
 export function hasExpiry(claims: JWTPayload): claims is JWTPayload & { readonly exp: number } {
   return claims.exp !== undefined && claims.exp <= END_OF_YEAR_9999_SECONDS;
 }

@@ -29,7 +29,10 @@ export class EntranceController implements OnModuleInit {
     this.page = plainPage('Order Lookup Services', DOCUMENTATION === 'on' ? `${about}\n      ${links}` : about);
   }
 
-  /** Nest puts BASE_PATH before every route of a controller, so that `/` itself is a route of Express. */
+  /**
+   * Nest puts BASE_PATH before every route of a controller, so `/` is given to Express itself: here, since middleware is
+   * registered before this hook and the 404 behind it.
+   */
   onModuleInit(): void {
     if (this.configuration.BASE_PATH === '') return;
     this.adapterHost.httpAdapter.get('/', (request: Request, response: Response) => {

@@ -20,7 +20,10 @@ export interface ListedKey extends Caller {
 /** All API keys, by their hash in hex, the expired and revoked ones among them. */
 export type KeyList = ReadonlyMap<string, ListedKey>;
 
-/** Verifies API keys in memory. So every key works while the database is away, and a revocation counts at once. */
+/**
+ * Verifies API keys in memory. So keys work while the database is away, for API_KEY_MAX_AGE_SECONDS; a revocation counts
+ * within a second.
+ */
 @Injectable()
 export class ApiKeysService {
   readonly topic: FollowedTopic<KeyList>;
@@ -53,7 +56,7 @@ export class ApiKeysService {
   verify(key: string | undefined): Verdict<Caller> {
     if (key === undefined || key === '') return refused('missing');
     const listed = this.topic.value?.get(hashApiKey(key));
-    if (!listed && !hasValidChecksum(key)) return refused('malformed');
+    if (!listed && !hasValidChecksum(key)) return refused('malformed'); // a listed key passes whatever its form
     const { unavailableReason } = this;
     if (unavailableReason !== undefined) return undecided('no-key-list', unavailableReason, listed);
     if (!listed) return refused('unknown');
