@@ -4,7 +4,7 @@ const UNKNOWN_CA_REMEDY =
   ": the CA of the server's certificate is not known here. " +
   'Name the file of the CA in NODE_EXTRA_CA_CERTS, for PostgreSQL in sslrootcert of the connection string';
 
-/** Describes a thrown value in one line, with its causes. */
+/** Describes a thrown value, with its causes. A message may have several lines. */
 export function toMessage(error: unknown): string {
   // Node.js throws an AggregateError if every address of a host refused the connection
   if (error instanceof AggregateError && error.errors.length > 0) {

@@ -6,7 +6,8 @@ const KNOWN_TO_UNICODE = /[\p{White_Space}\p{Cf}\p{Default_Ignorable_Code_Point}
 
 it('shows every character that Unicode calls invisible, but not the blank', () => {
   const forgotten: string[] = [];
-  for (let codePoint = 0x21; codePoint <= 0x10ffff; codePoint++) {
+  for (let codePoint = 0; codePoint <= 0x10ffff; codePoint++) {
+    if (codePoint === 0x20) continue;
     const character = String.fromCodePoint(codePoint);
     if (KNOWN_TO_UNICODE.test(character) && showInvisible(character) === character)
       forgotten.push(codePoint.toString(16));

@@ -2,7 +2,8 @@
  * Characters that people cannot see or type in a name, a code or a client: white space but the blank, format characters
  * (category Cf), and what is drawn as nothing (property Default_Ignorable_Code_Point, and the empty Braille pattern).
  * They are written out, since each version of Node.js knows another version of Unicode. The function `is_visible` of
- * the database has the same; a test compares them.
+ * the database has the same: test/database/constraints.e2e-spec.ts compares them. Other control characters are refused by
+ * its function `is_clean`.
  */
 const INVISIBLE_CHARACTERS = new RegExp(
   [
@@ -16,10 +17,10 @@ const INVISIBLE_CHARACTERS = new RegExp(
 
 /** The text with its invisible characters as `\u200b`, for people. */
 export function showInvisible(text: string): string {
-  return text.replace(INVISIBLE_CHARACTERS, escape);
+  return text.replace(INVISIBLE_CHARACTERS, escapeCharacter);
 }
 
-function escape(character: string): string {
+function escapeCharacter(character: string): string {
   const hex = Number(character.codePointAt(0)).toString(16);
   return hex.length <= 4 ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
 }

@@ -3,7 +3,7 @@
 // Here is looked at its form; what its cells may hold is for the constraints of the table.
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
-import { type CsvError, type InfoRecord, parse } from 'csv-parse/sync';
+import { CsvError, type InfoRecord, parse } from 'csv-parse/sync';
 import type { Column, Table } from '../../database/tables.js';
 import { toMessage } from '../../telemetry/error-message.js';
 import { showInvisible } from '../cli/invisible-characters.js';
@@ -13,8 +13,6 @@ import { LISTS, POSITION, type Row, isTime, joinFields, listFileColumns } from '
 
 export interface CsvFile {
   readonly list: Table;
-  /** The names of the columns that the file has. */
-  readonly columns: readonly string[];
   readonly rows: readonly Row[];
 }
 
@@ -26,7 +24,7 @@ interface Fault {
 interface CsvRecord {
   readonly cells: Readonly<Record<string, string>>;
   /** All cells, also those for which the header has no name. */
-  readonly all: readonly string[];
+  readonly allCells: readonly string[];
   /** The line on which the record begins. */
   readonly line: number;
 }
@@ -47,8 +45,8 @@ export async function readCsvFile(path: string): Promise<CsvFile> {
   const named = header.filter((name) => name !== '');
   const list = findList(named);
   if (!list) {
-    const found = faults.length > 0 ? faults : [{ line: headerLine, message: describeHeader(named) }];
-    throw describeFaults(path, found);
+    const headerFaults = faults.length > 0 ? faults : [{ line: headerLine, message: describeHeader(named) }];
+    throw describeFaults(path, headerFaults);
   }
   const columns = listFileColumns(list).filter(({ name }) => named.includes(name));
   const found = [...faults];
@@ -67,7 +65,7 @@ export async function readCsvFile(path: string): Promise<CsvFile> {
     found.push(...messages.map((message) => ({ line: record.line, message })));
   }
   if (found.length > 0) throw describeFaults(path, found);
-  return { list, columns: columns.map(({ name }) => name), rows };
+  return { list, rows };
 }
 
 async function readBytes(path: string): Promise<Uint8Array> {
@@ -103,12 +101,13 @@ function parseCsv(bytes: Uint8Array): CsvText {
       skip_records_with_empty_values: true,
       // The records before a fault count, too, and the result of `parse` would not have them
       on_record: (cells: Record<string, string>, { lines, error }: InfoRecord) => {
-        const all = readInconsistent(error) ?? Object.values(cells);
-        records.push({ cells, all, line: lines - countLineBreaks(all) });
+        const allCells = readInconsistent(error) ?? Object.values(cells);
+        records.push({ cells, allCells, line: lines - countLineBreaks(allCells) });
         lastLine = lines;
       },
     });
-  } catch {
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
     const message = 'its quotes are wrong. Between quotes, write "" for each quote.';
     faults.push({ line: findNextLine(text, lastLine), message });
   }
@@ -169,7 +168,7 @@ function describeHeader(names: readonly string[]): string {
   return `the columns are "${names.join(',')}". Needed are ${forms.join(', or ')}, as this writes them: ${example}`;
 }
 
-/** Spreadsheets leave out the last cells of a line where they are empty. */
+/** Spreadsheets leave out the last cells of a line where they are empty. A wrong time stays as it was written. */
 function toRow(columns: readonly Column[], { cells }: CsvRecord): Row {
   const fields = columns.map((column) => {
     const text = cells[column.name] ?? '';
@@ -180,9 +179,9 @@ function toRow(columns: readonly Column[], { cells }: CsvRecord): Row {
 }
 
 /** Spreadsheets also add empty cells. One with text, of which nobody knows what it is, is a fault. */
-function findSurplus(header: readonly string[], { all }: CsvRecord): string[] {
+function findSurplus(header: readonly string[], { allCells }: CsvRecord): string[] {
   const messages: string[] = [];
-  for (const [index, cell] of all.entries()) {
+  for (const [index, cell] of allCells.entries()) {
     const isNamed = Boolean(header[index]);
     if (isNamed || cell === '') continue;
     messages.push(`its ${nameField(index)} is ${quoteStart(cell)}, and that column has no name. Are quotes missing?`);

@@ -23,14 +23,9 @@ export interface Statements {
 export async function compareWithTable(client: Client, file: CsvFile, isComplete: boolean): Promise<Statements> {
   const { list } = file;
   const present = await readList(client, list);
-  const former = new Map(present.map((row) => [joinFields(row, list.key), row]));
+  const former = new Map(keyed(list, present));
   // Times for which the file has no column stay as they are
-  const wanted = new Map(
-    file.rows.map((row) => {
-      const key = joinFields(row, list.key);
-      return [key, { ...former.get(key), ...row }];
-    }),
-  );
+  const wanted = new Map(keyed(list, file.rows).map(([key, row]) => [key, { ...former.get(key), ...row }]));
   const staying = isComplete ? present.filter((row) => wanted.has(joinFields(row, list.key))) : present;
   const after =
     list === CODE_LIST_VALUE
@@ -96,7 +91,7 @@ function selectUnknown(rows: readonly Row[], others: readonly Row[], { columns }
 function toStatements({ table, before, after }: RowChanges): string[] {
   const remaining = new Set(after.map((row) => joinFields(row, table.key)));
   const removed = before.filter((row) => !remaining.has(joinFields(row, table.key)));
-  const statements: string[] = [];
+  const statements: string[] = []; // either order would do: positions are compared when the migration ends
   if (after.length > 0) statements.push(formatInsert(table, after));
   if (removed.length > 0) statements.push(formatDelete(table, removed));
   return statements;
@@ -121,7 +116,7 @@ function formatTuples(rows: readonly Row[], columns: readonly string[]): string 
   return lines.join(',\n');
 }
 
-/** A time for which the file has no column is null in a new row. */
+/** An empty text is null, as in `Row`; so is a time for which the file has no column, in a new row. */
 function formatConstant(text: string | undefined): string {
   return text ? escapeLiteral(text) : 'null';
 }

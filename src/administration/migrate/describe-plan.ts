@@ -36,7 +36,7 @@ export function describeEffects(plan: Plan, extent: Extent): string[] {
   const { changes, refusals, marks } = plan;
   const lines = ['', countChanges(plan)];
   if (refusals.length > 0) {
-    const refused = refusals.map((refusal) => `! ${refusal}`);
+    const refused = refusals.map((refusal) => showInvisible(`! ${refusal}`));
     lines.push('', ...selectFirst(refused, extent, ''));
   }
   for (const [title, ofList] of groupBy(changes, formatPlace)) {

@@ -20,9 +20,16 @@ const ONE_TRANSACTION =
 
 /** What PostgreSQL runs of a migration. */
 export interface Script {
-  /** The name of the file that it comes from. */
+  /** How messages name it: the file of a migration, or where else its SQL comes from. */
   readonly title: string;
   readonly sql: string;
+}
+
+/**
+ * EXECUTE refuses `select … into` where it is the last statement; the line break, since the last line may be a comment.
+ */
+export function toExecutable({ sql }: Script): string {
+  return `${sql}\n;select`;
 }
 
 /** PostgreSQL refused a migration, or the file is not one that can run. */
@@ -58,7 +65,7 @@ export function explainFault(error: unknown, script: Script): CliError {
   return new MigrationFault(lines.join('\n  '), error.code);
 }
 
-/** PostgreSQL's own hint is about this error, whatever else it may mean. */
+/** PostgreSQL's own hint is about this very error, where ours goes by its code. */
 function findHint(error: DatabaseError): string | undefined {
   return error.hint ?? (isAboutTransactions(error) ? ONE_TRANSACTION : undefined);
 }
@@ -66,11 +73,6 @@ function findHint(error: DatabaseError): string | undefined {
 function isAboutTransactions({ routine, code }: DatabaseError): boolean {
   if (code === TERMINATION) return true;
   return code === NOT_SUPPORTED && routine === REFUSING_ROUTINE;
-}
-
-/** EXECUTE refuses `select … into` where it is the last statement. */
-export function toExecutable({ sql }: Script): string {
-  return `${sql}\n;select`;
 }
 
 /** Empty also where the error is in the body of a function: its position counts from there, not in the file. */

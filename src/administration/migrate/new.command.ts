@@ -20,18 +20,21 @@ export const create = new Command('new')
   .option('--complete', 'rows that the file lacks are deleted')
   .action(async (subject: string, { from, complete = false }: NewOptions) => {
     if (from === undefined && complete) throw new CliError('--complete needs --from FILE.csv.');
-    const text = from === undefined ? undefined : await writeFrom(from, subject, complete);
-    const isSame = from !== undefined && text === undefined;
-    if (isSame) print(`The database already holds what ${from} says. Nothing was written.`);
-    else print(`created ${await createMigration(subject, text)}`);
+    const text = from === undefined ? undefined : await composeFrom(from, subject, complete);
+    if (from !== undefined && text === undefined) {
+      print(`The database already holds what ${from} says. Nothing was written.`);
+      return;
+    }
+    print(`created ${await createMigration(subject, text)}`);
   });
 
 /**
  * The pending migrations count, so that the same command does not write the same rows twice. Then the new one is tried in
  * the same transaction, which is rolled back: PostgreSQL's constraints judge what it holds.
+ * @returns undefined where the table holds it already
  */
-async function writeFrom(path: string, subject: string, isComplete: boolean): Promise<string | undefined> {
-  assertSubject(subject);
+async function composeFrom(path: string, subject: string, isComplete: boolean): Promise<string | undefined> {
+  assertSubject(subject); // `createMigration` would do it behind the dry run, which may take long
   await assertMigrations();
   const file = await readCsvFile(path);
   return dryRunPending(async (session) => {
@@ -44,7 +47,7 @@ async function writeFrom(path: string, subject: string, isComplete: boolean): Pr
 
 async function tryStatements(session: Session, path: string, statements: readonly string[]): Promise<void> {
   try {
-    await runScript(session, { title: path, sql: statements.join('\n') });
+    await runScript(session, { title: `SQL of ${path}`, sql: statements.join('\n') });
   } catch (error) {
     if (!(error instanceof MigrationFault)) throw error;
     throw new CliError(`${error.message}\nNothing was written.`);

@@ -296,6 +296,17 @@ describe('migrate plan sees what the service would see:', () => {
     expect(await contents()).toEqual(before);
   });
 
+  it('a client whose name has a character that nobody sees, which is shown', async () => {
+    await database.query(
+      `insert into api_key (client, key_hash, revoked_at)
+         values (E'In\\u200bvisible', sha256('invisible'), now() + interval '60 days')`,
+    );
+    copy.add('0100_x', `delete from api_key where client like 'In%';`);
+    const { stdout } = await plan();
+    await database.query(`delete from api_key where client like 'In%'`);
+    expect(stdout).toContain(String.raw`keys of In\u200bvisible` + '\n');
+  });
+
   it('a key that ends after 30 days is no refusal', async () => {
     copy.add('0100_x', `update api_key set expires_at = now() + interval '31 days';`);
     expect(await plan()).toMatchObject({ status: 0 });
