@@ -2,10 +2,12 @@ import { expect, it } from '@jest/globals';
 import { ALWAYS, AREAS, type CodeRows, assertServable } from './code-rows.js';
 
 const VALUE = { codeList: 'l', value: '10', position: 1, ...ALWAYS };
+const PROPERTIES = AREAS.map((area) => ({ area, property: 'p', position: 1, codeList: 'l' }));
+const RECORD = { codeType: 'T', code: 'C', description: 'D', ...ALWAYS };
 const ROWS: CodeRows = {
-  properties: AREAS.map((area) => ({ area, property: 'p', position: 1, codeList: 'l' })),
+  properties: PROPERTIES,
   values: [VALUE, { ...VALUE, value: '9' }],
-  records: [{ codeType: 'T', code: 'C', description: 'D', ...ALWAYS }],
+  records: [RECORD],
 };
 
 it('rows of a database with its constraints are served', () => {
@@ -14,6 +16,17 @@ it('rows of a database with its constraints are served', () => {
 
 it('rows without a property of an area are refused', () => {
   expect(() => assertServable({ ...ROWS, properties: [] })).toThrow('the area order-update has no property');
+});
+
+it.each([
+  {
+    place: 'area',
+    twice: { properties: [...PROPERTIES, ...PROPERTIES] },
+    fault: 'the area "order-update" holds "p" twice',
+  },
+  { place: 'code type', twice: { records: [RECORD, RECORD] }, fault: 'the code type "T" holds "C" twice' },
+])('rows are refused with a name twice in its $place', ({ twice, fault }) => {
+  expect(() => assertServable({ ...ROWS, ...twice })).toThrow(fault);
 });
 
 it('a name is found twice in its list wherever it stands', () => {
@@ -25,7 +38,6 @@ it('a name is found twice in its list wherever it stands', () => {
 it.each([
   { value: '', fault: 'holds the empty name ""' },
   { value: ' ', fault: 'holds the empty name " "' },
-  { value: '10', fault: 'the list "l" holds "10" twice' },
-])('rows are refused with the value "$value" beside "10"', ({ value, fault }) => {
+])('rows are refused with the value "$value"', ({ value, fault }) => {
   expect(() => assertServable({ ...ROWS, values: [VALUE, { ...VALUE, value }] })).toThrow(fault);
 });

@@ -9,7 +9,7 @@ const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 let logger: ServiceLogger;
 let written: string[];
 beforeEach(() => {
-  const configuration = Object.assign(new Configuration(), { LOG_LEVEL: 'Info' });
+  const configuration = Object.assign(new Configuration(), { LOG_LEVEL: 'Info' }); // any case
   logger = new ServiceLogger(configuration, new Metrics());
   written = [];
   jest.spyOn(logger['output'], 'write').mockImplementation((line) => written.push(line) > 0);

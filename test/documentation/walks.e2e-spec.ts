@@ -9,7 +9,10 @@ import { until } from '../support/until.js';
 
 const walk = new PageWalk();
 
-/** In an order in which no page leaves behind what the next one does not expect. */
+/**
+ * In an order in which no page leaves behind what the next one does not expect: at-night.md comes last, since it revokes
+ * all keys. In a page each block needs those before it, so none can be run alone.
+ */
 const PAGES: Readonly<Record<string, () => void>> = {
   'docs/administrators.md': () => {
     it('leaves the lists as they were after everything is undone, and who deleted a value on record', async () => {

@@ -70,8 +70,8 @@ async function newFile({ subject, writtenAt }: NewFile): Promise<string> {
   return name;
 }
 
-async function newAt(subject: string, time: string): Promise<Outcome> {
-  const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.parse(time));
+async function newAt(subject: string, writtenAt: string): Promise<Outcome> {
+  const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.parse(writtenAt));
   try {
     return await copy.run('migrate', 'new', subject);
   } finally {
@@ -146,7 +146,7 @@ it('a branch that was applied to the shared database and never merged stops nobo
   git('checkout -q main');
   const ours = await addList('ours', SECOND_DAY);
   const found = git(`log --all --format=%s -- migrations/${experiment}.sql`);
-  expect(found).toBe('Add theirs'); // what the sentence tells to do
+  expect(found).toBe('Add theirs'); // what `describeMissing` tells to do
   expect(await migrate(database, 'plan')).toMatchObject({
     status: 0,
     stdout: expect.stringContaining(`Applied, but not among the files: ${experiment}. `),

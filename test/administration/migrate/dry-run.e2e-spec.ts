@@ -31,14 +31,14 @@ function sessionsClosed(): Promise<void> {
   return until(async () => (await database.query(`select ${SESSIONS}`)).length === 0);
 }
 
-function addSlowFile(): void {
-  copy.add('0100_slow', 'lock table communication_code; select pg_sleep(3600);');
+function addSlowFile(sql: string): void {
+  copy.add('0100_slow', `${sql}; select pg_sleep(3600);`);
 }
 
 describe('a plan beside others', () => {
   it('lets a key be revoked and a code be changed meanwhile, where no migration touches them', async () => {
     const keys = await Promise.all(['Acme', 'Other'].map((client) => issueKey(database, { client })));
-    copy.add('0100_slow', `create table slow (); select pg_sleep(3600);`);
+    addSlowFile('create table slow ()');
     const planning = plan();
     await asleep();
     await copy.start('keys', 'revoke', keys[0]?.id ?? '').ended;
@@ -51,14 +51,14 @@ describe('a plan beside others', () => {
 
   it('takes a key that is revoked meanwhile for no effect of its migrations', async () => {
     const { id } = await issueKey(database, { client: 'Acme' });
-    const planning = planBesides(`select pg_advisory_xact_lock(${LOCK})`, async () => {
+    const planning = planBesides(async () => {
       await database.query('update api_key set revoked_at = now() where id = $1', [id]);
     });
     expect(await planning).toMatchObject({ status: 0, stdout: expect.stringContaining('Callers see no difference.') });
   });
 
   it('says that it has to be repeated where codes were changed meanwhile', async () => {
-    const planning = planBesides(`select pg_advisory_xact_lock(${LOCK})`, () => database.addValue('Between'));
+    const planning = planBesides(() => database.addValue('Between'));
     expect(await planning).toEqual({
       status: 1,
       stdout: '',
@@ -67,11 +67,11 @@ describe('a plan beside others', () => {
   });
 
   /** A plan whose migration waits for a lock until something was done. */
-  async function planBesides(sql: string, act: () => Promise<unknown>): Promise<Outcome> {
+  async function planBesides(act: () => Promise<unknown>): Promise<Outcome> {
     const holder = await database.session();
     await holder.query(`select pg_advisory_lock(${LOCK})`);
     // The limit for locks is lifted: a slow machine would reach it
-    copy.add('0100_wait', `set local lock_timeout = 0; ${sql};`);
+    copy.add('0100_wait', `set local lock_timeout = 0; select pg_advisory_xact_lock(${LOCK});`);
     const planning = plan();
     const waiting = `select ${SESSIONS} and wait_event = 'advisory'`;
     await until(async () => (await database.query(waiting)).length > 0);
@@ -80,7 +80,7 @@ describe('a plan beside others', () => {
     return planning;
   }
 
-  it('ends with one sentence while the writer holds a lock', async () => {
+  it('ends with one sentence while another session holds a lock', async () => {
     copy.add('0100_add', `insert into code_list (name) values ('added');`);
     const holder = await database.session();
     await holder.query('begin; lock table code_list in exclusive mode');
@@ -115,7 +115,7 @@ describe('a dry run that takes too long', () => {
 
 describe('a plan leaves no lock, and ends,', () => {
   it('where it is killed', async () => {
-    addSlowFile();
+    addSlowFile('lock table communication_code');
     const { child, ended } = copy.start('migrate', 'plan');
     await asleep();
     child.kill('SIGKILL');
@@ -137,7 +137,7 @@ describe('a plan leaves no lock, and ends,', () => {
   ])('where $what', async ({ end }) => {
     const proxy = await Proxy.before(database.urlOf('order_lookup_owner'));
     copy.environment = { DATABASE_URL: proxy.url };
-    addSlowFile();
+    addSlowFile('lock table communication_code');
     const planning = plan();
     await asleep();
     await end(proxy);

@@ -13,9 +13,11 @@ const { applyPending, undo } = (await import(join(folder, 'run-migrations.js')))
 await database.query(`create procedure commits() language plpgsql as $$ begin commit; end $$;
   create function fails() returns int language plpgsql as $$ begin\n\n\n\n\n return nothing; end $$`);
 
+/** All that the files below try to change: the rows of three tables, and which tables there are. */
 const contents = () =>
   database.query(
-    `select value from code_list_value union all select name from pgmigrations
+    `select t::text from code_list t union all select t::text from code_list_value t
+     union all select t::text from communication_code t union all select name from pgmigrations
      union all select relname from pg_class where relnamespace = 'public'::regnamespace order by 1`,
   );
 const DELETE = 'delete from code_list_value;';
@@ -102,7 +104,7 @@ describe('a file that PostgreSQL refuses changes nothing, in plan and in up', ()
       message: /^0100_x\.sql: .*"code_list_value_position_is_unique_in_its_list"\n {2}Key .*$/,
     },
     {
-      kind: 'an unknown table',
+      kind: 'an unknown column',
       up: `select 1;\nselect 1;\nselect nope;`,
       message: /, line 4: column "nope"/,
     },
