@@ -5,25 +5,25 @@ import type { EntityManager } from 'typeorm';
 import { lockTables } from '../database/database-sessions.js';
 import type { Session } from '../database/session.js';
 import { RefusedContent } from '../following/followed-topic.js';
-import { AREAS, CODE_TABLES, type CodeRows, readCodes } from '../lookups/code-rows.js';
+import { AREAS, CODE_TABLES, type CodeRows, ORDER_SCHEDULING, readCodes } from '../lookups/code-rows.js';
 import { CodeIndex, CodesSnapshot } from '../lookups/codes-snapshot.js';
 import { CliError } from './cli/program.js';
 import { parseMoment } from './cli/time.js';
 import { readClock, withReading } from './cli/transaction.js';
 import { LISTS, listFileColumns, readList } from './csv/csv-lists.js';
 
-const OPERATIONS = [...AREAS, 'order-scheduling'] as const;
-type Operation = (typeof OPERATIONS)[number];
+const ALL_AREAS = [...AREAS, ORDER_SCHEDULING] as const;
+type AnyArea = (typeof ALL_AREAS)[number];
 
 interface ShowOptions {
   readonly at?: string;
-  readonly area?: Operation;
+  readonly area?: AnyArea;
 }
 
 export const show = new Command('show')
   .description('prints the answer of now, or of a later time')
   .option('--at <TIME>', 'such as 2027-01-01T00:00:00Z or 2027-01-01', parseMoment)
-  .addOption(new Option('--area <AREA>', 'the answer of one area, as it is').choices(OPERATIONS))
+  .addOption(new Option('--area <AREA>', 'the answer of one area, as it is').choices(ALL_AREAS))
   .action(async ({ at, area }: ShowOptions) => {
     const timeMs = at === undefined ? undefined : Date.parse(at);
     const snapshot = await withReading((session, manager) => makeSnapshot(session, manager, timeMs));
@@ -36,7 +36,7 @@ async function makeSnapshot(
   manager: EntityManager,
   timeMs: number | undefined,
 ): Promise<CodesSnapshot> {
-  await lockTables(session, CODE_TABLES);
+  await lockTables(session, CODE_TABLES); // before the first query, which takes the snapshot
   const nowMs = await readClock(session);
   if (timeMs !== undefined && timeMs < nowMs) {
     throw new CliError(
@@ -61,13 +61,13 @@ async function readServableCodes(manager: EntityManager): Promise<CodeRows> {
 }
 
 function formatAnswers(snapshot: CodesSnapshot): string {
-  const parts = OPERATIONS.map((operation) => `${operation}\n${formatAnswer(snapshot, operation)}\n`);
+  const parts = ALL_AREAS.map((area) => `${area}\n${formatAnswer(snapshot, area)}\n`);
   return parts.join('\n');
 }
 
-function formatAnswer(snapshot: CodesSnapshot, operation: Operation): string {
-  const isScheduling = operation === 'order-scheduling';
-  const answer = isScheduling ? snapshot.communicationCodes({}) : snapshot.supportedValues(operation);
+function formatAnswer(snapshot: CodesSnapshot, area: AnyArea): string {
+  const isScheduling = area === ORDER_SCHEDULING;
+  const answer = isScheduling ? snapshot.communicationCodes({}) : snapshot.supportedValues(area);
   return String(answer.body);
 }
 

@@ -39,14 +39,14 @@ describe('the sessions of one process', () => {
     const extra = { ...options.extra, query_timeout: QUERY_TIMEOUT_MS };
     const dataSource = new DataSource({ ...options, extra });
     const sessions = new DatabaseSessions(dataSource);
-    const use = (): Promise<unknown> => sessions.withSession((manager) => manager.query('select'));
+    const use = (): Promise<unknown> => sessions.withSession((_session, manager) => manager.query('select'));
     proxy.mode = 'swallow-queries';
     for (let attempt = 0; attempt < 5; attempt++) {
       await expect(use()).rejects.toThrow('Query read timeout');
     }
     await until(async () => (await count()) === 0);
     proxy.mode = 'pass';
-    expect(await sessions.withSession((manager) => manager.query('select 1 as one'))).toEqual([{ one: 1 }]);
+    expect(await sessions.withSession((_session, manager) => manager.query('select 1 as one'))).toEqual([{ one: 1 }]);
     expect(await count()).toBe(1);
     await dataSource.destroy();
     await end();
@@ -87,7 +87,7 @@ it('no limit that role or database sets ends a reading', async () => {
   const fields = parseDatabaseAddress({ DATABASE_URL: database.urlOf('order_lookup_service') });
   const dataSource = new DataSource(poolOptions(fields));
   const sessions = new DatabaseSessions(dataSource);
-  const reading = sessions.withSession((_manager, session) =>
+  const reading = sessions.withSession((session) =>
     inReadTransaction(session, [API_KEY], () => session.query('select pg_sleep(0.5)')),
   );
   await expect(reading).resolves.toMatchObject({ rowCount: 1 });
@@ -99,7 +99,7 @@ it('all queries of a reading see one state of the database, whatever is committe
   const database = await createDatabase();
   const dataSource = new DataSource(poolOptions(parseDatabaseAddress({ DATABASE_URL: database.url })));
   const sessions = new DatabaseSessions(dataSource);
-  const seen = await sessions.withSession((_manager, session) =>
+  const seen = await sessions.withSession((session) =>
     inReadTransaction(session, [COMMUNICATION_CODE], async () => {
       const before = await session.query('table communication_code');
       await database.addCodes(1);

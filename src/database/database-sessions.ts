@@ -41,13 +41,13 @@ export class DatabaseSessions implements OnApplicationShutdown {
    * Uses a session. After an error it is closed: a query that got no answer in time would block the next one. So nobody
    * has to roll back a transaction that failed.
    */
-  async withSession<T>(use: (manager: EntityManager, session: Session) => Promise<T>): Promise<T> {
+  async withSession<T>(use: (session: Session, manager: EntityManager) => Promise<T>): Promise<T> {
     if (this.isEnding) throw new Error('the service is shutting down');
     await this.initialize();
     const runner = this.dataSource.createQueryRunner();
     const session: Session = await runner.connect();
     try {
-      return await use(runner.manager, session);
+      return await use(session, runner.manager);
     } catch (error) {
       void session.end(); // closes the connection at once if an answer is awaited
       throw explainError(error);

@@ -32,10 +32,10 @@ function start({ content = 'a', isAway = false } = {}) {
     },
   } as unknown as Session;
   const sessions = {
-    async withSession<R>(use: (manager: EntityManager, session: Session) => Promise<R>): Promise<R> {
+    async withSession<R>(use: (session: Session, manager: EntityManager) => Promise<R>): Promise<R> {
       polls.count += 1;
       if (database.isAway) throw new Error('ECONNREFUSED');
-      const result = await use({} as EntityManager, session);
+      const result = await use(session, {} as EntityManager);
       if (result !== undefined) events.push('session given back');
       return result;
     },

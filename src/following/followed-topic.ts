@@ -132,12 +132,12 @@ export class FollowedTopic<T, Rows = unknown> {
   private async tryToFollow(signal: AbortSignal): Promise<boolean> {
     let isAnswered = false;
     try {
-      const reading = await this.options.sessions.withSession(async (manager, session) => {
+      const reading = await this.options.sessions.withSession(async (session, manager) => {
         const isKnown = await this.poll(session);
         isAnswered = true;
         this.isAnswered = true;
         const isDue = !isKnown || performance.now() >= this.readDueAtMonotonicMs;
-        return isDue ? this.read(manager, session) : undefined;
+        return isDue ? this.read(session, manager) : undefined;
       });
       if (reading) await this.serve(reading);
       this.failure.succeeded();
@@ -164,7 +164,7 @@ export class FollowedTopic<T, Rows = unknown> {
   }
 
   /** @throws Error if not everything could be read, such as for a lock or a right that is missing */
-  private async read(manager: EntityManager, session: Session): Promise<Reading<Rows>> {
+  private async read(session: Session, manager: EntityManager): Promise<Reading<Rows>> {
     const { topic, metrics } = this.options;
     try {
       return await inReadTransaction(session, topic.tables, async () => {

@@ -7,6 +7,8 @@ import { RefusedContent } from '../following/followed-topic.js';
 /** The areas that answer with lists of values. */
 export const AREAS = ['order-update', 'order-capture-v2'] as const;
 export type Area = (typeof AREAS)[number];
+/** The area that answers with communication codes. */
+export const ORDER_SCHEDULING = 'order-scheduling';
 
 /** Everything that the three operations are answered from, in the order of the answers. */
 export interface CodeRows {

@@ -2,7 +2,7 @@
 import { groupBy } from '../../collections/group-by.js';
 import type { Validity } from '../../database/entities.js';
 import { COMMUNICATION_CODE } from '../../database/tables.js';
-import { ALWAYS, AREAS, type CodeRows, isInForce } from '../../lookups/code-rows.js';
+import { ALWAYS, AREAS, type CodeRows, ORDER_SCHEDULING, isInForce } from '../../lookups/code-rows.js';
 
 /** The list that a change is of: properties of an area, values of a property, or communication codes. */
 interface Place {
@@ -93,7 +93,7 @@ function findLists({ properties, values, records }: CodeRows) {
       lists.push({ place: { area, what: 'value', property }, entries });
     }
   }
-  lists.push({ place: { area: 'order-scheduling', what: 'record' }, entries: records.map(toEntry) });
+  lists.push({ place: { area: ORDER_SCHEDULING, what: 'record' }, entries: records.map(toEntry) });
   return new Map(lists.map((list) => [formatPlace(list.place), list]));
 }
 

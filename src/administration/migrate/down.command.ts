@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { isAgreed } from '../cli/ask.js';
+import { describeDatabase, parseAddress } from '../cli/connection.js';
 import { CliError, print } from '../cli/program.js';
-import { describeDatabase, parseAddress } from '../cli/transaction.js';
 import { describeEffects } from './describe-plan.js';
 import { type Plan, planDown } from './dry-run.js';
 import { type MigrationState, describeMissing } from './migration-state.js';

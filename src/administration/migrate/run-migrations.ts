@@ -11,10 +11,10 @@ import { escapeLiteral } from 'pg';
 import type { ConnectionFields, DatabaseAddress } from '../../configuration/database-url.js';
 import { KEEP_ALIVE, Session } from '../../database/session.js';
 import { toMessage } from '../../telemetry/error-message.js';
+import { APPLICATION, CONNECTION_LIMIT_MS, assertSupported, parseAddress, untilReachable } from '../cli/connection.js';
 import { CliError } from '../cli/program.js';
 import { isRefusal } from '../cli/session-end.js';
 import { writingSettings } from '../cli/settings.js';
-import { APPLICATION, CONNECTION_LIMIT_MS, assertSupported, parseAddress, untilReachable } from '../cli/transaction.js';
 import { MigrationFault, type Script, explainFault, toExecutable } from './migration-fault.js';
 import {
   type Direction,
