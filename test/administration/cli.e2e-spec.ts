@@ -79,7 +79,6 @@ it('every command says and does the same whatever the database is set to', async
     'codes export communication-codes',
     'codes show --at 2027-06-01',
     'migrate plan',
-    'migrate up',
     'migrate drift',
     'keys issue --client Acme --expires-in 1d',
   ]) {

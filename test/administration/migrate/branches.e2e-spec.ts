@@ -138,27 +138,6 @@ it('a file that is reverted and written again under the same subject runs', asyn
   expect(await listsOf(database)).toEqual(['ours', 'theirs']);
 });
 
-it('a branch that was applied to the shared database and never merged stops nobody', async () => {
-  const database = await newDatabase();
-  checkoutNew('experiment');
-  const experiment = await addList('theirs');
-  await migrate(database, 'up');
-  git('checkout -q main');
-  const ours = await addList('ours', SECOND_DAY);
-  const found = git(`log --all --format=%s -- migrations/${experiment}.sql`);
-  expect(found).toBe('Add theirs'); // what `describeMissing` tells to do
-  expect(await migrate(database, 'plan')).toMatchObject({
-    status: 0,
-    stdout: expect.stringContaining(`Applied, but not among the files: ${experiment}. `),
-  });
-  expect(await migrate(database, 'up')).toMatchObject({ status: 0 });
-  expect(await migrate(database, 'status')).toMatchObject({ status: 1 });
-  expect(await migrate(database, 'down --yes')).toMatchObject({ status: 0 });
-  expect(await migrate(database, 'status')).toMatchObject({
-    stdout: expect.stringContaining(`pending  ${ours}\n`),
-  });
-});
-
 describe('migrate new', () => {
   it('names a file after all others, also after one whose writer has a fast clock', async () => {
     copy.add('29991231235959_far_ahead', 'select 1;', 'select 1;');
