@@ -31,9 +31,9 @@ it.each([
     fields: ['Authorization'],
   },
   {
-    name: 'both',
+    name: 'a missing token beside a wrong key',
     key: EXPIRED,
-    token: EXPIRED,
+    token: MISSING,
     slug: 'invalid-credentials',
     fields: ['Api-Key', 'Authorization'],
   },

@@ -84,7 +84,6 @@ describe('an API key', () => {
     expect(expectProblem(reply, 'missing-credentials').issues).toEqual([
       { description, field: 'Api-Key', location: 'header' },
     ]);
-    expect(world.service.output).not.toContain(world.key.key);
   });
 
   it('is accepted under a name in any case, and whatever its form', async () => {
@@ -113,10 +112,6 @@ describe('both credentials', () => {
   it.each<{ headers: Headers; missing: string[] }>([
     { headers: { Authorization: undefined }, missing: ['Authorization'] },
     { headers: { 'Api-Key': undefined }, missing: ['Api-Key'] },
-    {
-      headers: { 'Api-Key': undefined, Authorization: undefined },
-      missing: ['Api-Key', 'Authorization'],
-    },
     { headers: { 'Api-Key': '' }, missing: ['Api-Key'] },
     { headers: { 'Api-Key': '   ' }, missing: ['Api-Key'] },
     { headers: { Authorization: '' }, missing: ['Authorization'] },

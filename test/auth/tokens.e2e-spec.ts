@@ -92,6 +92,8 @@ describe('an access token is accepted', () => {
   const VARIANTS: Parts[] = [
     ...['JWT', 'application/at+jwt', undefined].map((typ) => ({ header: { typ } })),
     { header: { kid: undefined } },
+    { header: { jku: address } },
+    { header: { zip: 'NONE' } },
     { claims: { aud: ['https://other.example', AUDIENCE] } },
     { claims: { padding: 'x'.repeat(8_500) } },
     { claims: { iat: undefined, nbf: undefined } },
@@ -234,11 +236,8 @@ it('an issuer that is away at the start: nobody is refused, 503 until its keys a
   await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'keys');
   const reply = await world.get(PATHS.orderUpdate, { service });
   expectProblem(reply, 'cannot-verify-credentials');
-  expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
   const line = await service.waitForLog(({ statusCode }) => statusCode === 503);
   expect(line).toMatchObject({ level: 'warn', credential: 'access_token', reason: 'no-signing-keys' });
-  expect(await service.readiness()).toMatchObject({ status: 503 });
-  expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
   const left = `order_lookup_seconds_until_refusal{what="signing-keys",issuer="${issuer.url}"}`;
   expect(await service.metric('order_lookup_jwks_keys')).toBe(0);
   expect(await service.metric(left)).toBe(0);

@@ -341,9 +341,4 @@ it('what is beyond the rate limit is never executed', async () => {
   const replies = await Promise.all(Array.from({ length: LIMIT + 20 }, () => ask(asked)));
   const accepted = replies.filter(({ status }) => status === 201);
   expect([counted, accepted.length]).toEqual([LIMIT, LIMIT]);
-  const reply = await ask(asked);
-  expectProblem(reply, 'too-many-requests');
-  expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
-  expect(reply.headers.get('ratelimit-policy')).toBe(`"key";q=${LIMIT};w=60`);
-  expect(reply.headers.get('ratelimit')).toMatch(/^"key";r=0;t=\d+$/);
 });
