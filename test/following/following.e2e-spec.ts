@@ -169,12 +169,18 @@ describe('the database', () => {
     await service.waitForLog(({ msg }) => msg === 'database (codes): failed, callers are refused');
     await service.waitForLog(({ msg }) => msg === 'database (keys): failed, callers are refused');
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
-    const { status, text } = await service.readiness();
-    expect(status).toBe(503);
-    expect(text).toContain('The codes have not been read from the database yet.');
-    expect(text).toContain('The list of API keys has not been read yet.');
-    expect(text).toContain('No signing keys of the issuer are available.');
-    expectProblem(await world.get(UPDATE, { service }), 'cannot-verify-credentials');
+    const readiness = await fetch(`${service.managementUrl}/health/ready`);
+    expect(readiness.headers.get('content-type')).toBe('application/problem+json');
+    expect(await readiness.json()).toMatchObject({
+      type: '/problems/not-ready',
+      status: 503,
+      detail:
+        'The codes have not been read from the database yet. The list of API keys has not been read yet. ' +
+        'No signing keys of the issuer are available.',
+    });
+    const reply = await world.get(UPDATE, { service });
+    expectProblem(reply, 'cannot-verify-credentials');
+    expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
     proxy.mode = 'pass';
     world.issuer.fault = 'none';
     await service.ready();

@@ -7,7 +7,6 @@ import { HealthService } from '../../src/management/health.service.js';
 import { Issuer } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
 
-const HOUR_MS = 3_600_000;
 const TOPIC = { value: new Map() };
 const CODES = { topic: TOPIC } as unknown as CodesService;
 const API_KEYS = { topic: TOPIC, secondsUntilRefusal: 900 } as unknown as ApiKeysService;
@@ -47,15 +46,4 @@ it('an issuer that was never reached: its own callers are refused, and those of 
   expect(health.isReady).toBe(true);
   expect(text).toContain(`refusal{what="signing-keys",issuer="${source.url}"} 86400\n`);
   expect(text).toContain(`refusal{what="signing-keys",issuer="${other.url}"} 0\n`);
-});
-
-it('without the keys of an issuer: ready until they are a day old', async () => {
-  const verifier = new Verifier([source]);
-  const { health } = await observe(verifier);
-  source.fault = 'down';
-  jest.advanceTimersByTime(24 * HOUR_MS - 1);
-  await verifier.settled();
-  expect(health.isReady).toBe(true);
-  jest.advanceTimersByTime(1);
-  expect(health.unavailableReasons).toEqual(['No signing keys of the issuer are available.']);
 });

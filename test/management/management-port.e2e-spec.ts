@@ -19,20 +19,6 @@ it.each(['/', '/nothing', '/health', '/docs', PATHS.orderUpdate])('has nothing a
   expect((await fetch(world.service.managementUrl + path)).status).toBe(404);
 });
 
-it('says at /health/ready why it is not ready, without database and issuer', async () => {
-  const away = 'http://127.0.0.1:1';
-  const service = await world.start({ DATABASE_URL: 'postgres://127.0.0.1:1/none', OAUTH_ISSUER: away });
-  const response = await fetch(`${service.managementUrl}/health/ready`);
-  expect(response.headers.get('content-type')).toBe('application/problem+json');
-  expect(await response.json()).toMatchObject({
-    type: '/problems/not-ready',
-    status: 503,
-    detail:
-      'The codes have not been read from the database yet. The list of API keys has not been read yet. ' +
-      'No signing keys of the issuer are available.',
-  });
-});
-
 it('answers health and metrics until everything else has ended', async () => {
   const service = await world.replica();
   const { url, managementUrl } = service;
