@@ -279,11 +279,6 @@ describe.each(ALL_PATHS)('%s', (path) => {
     contract.check('GET', path, found);
   });
 
-  it('answers HEAD as described', async () => {
-    const reply = await world.get(path, { method: 'HEAD', headers: await goodHeaders() });
-    expect(reply.status).toBe(200);
-  });
-
   it('describes no status that no case shows', () => {
     const described = Object.keys(contract.operation(path)?.responses ?? {}).map(Number);
     expect(described).toEqual(STATUS_CASES.map(({ status }) => status));

@@ -79,7 +79,13 @@ it.each([
   },
   { place: 'X-Request-Id', ask: () => ({ headers: { 'X-Request-Id': world.key.key } }) },
   { place: 'X-Forwarded-For', ask: () => ({ headers: { 'X-Forwarded-For': world.key.key } }) },
-  { place: 'traceparent', ask: () => ({ headers: { traceparent: world.token, 'User-Agent': world.key.key } }) },
+  {
+    place: 'headers of other names',
+    ask: () => {
+      const { key } = world.key;
+      return { headers: { traceparent: world.token, 'User-Agent': key, 'X-Api-Key': key, Cookie: key } };
+    },
+  },
 ])('no line at any level holds a credential that a caller sends in $place, or a part of one', async ({ ask }) => {
   const service = await world.replica({ LOG_LEVEL: 'trace', TRUSTED_PROXY_HOPS: '1', DRAIN_SECONDS: '0' });
   const { path = PATHS.orderUpdate, headers } = ask() as { path?: string; headers?: Record<string, string> };
