@@ -76,7 +76,10 @@ export const exportList = new Command('export')
   .addArgument(new Argument('<LIST>').choices(Object.keys(LISTS)))
   .action(async (name: keyof typeof LISTS) => {
     const list = LISTS[name];
-    const rows = await withReading((session) => readList(session, list));
+    const rows = await withReading(async (session) => {
+      await lockTables(session, [list]); // before the first query, which takes the snapshot
+      return readList(session, list);
+    });
     const text = stringify(rows, {
       columns: listFileColumns(list).map((column) => column.name),
       header: true,

@@ -11,6 +11,7 @@ import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Table } from '../../../src/da
 import type { Outcome } from '../../support/program.js';
 import { NAMES } from '../../support/program-copy.js';
 import { testCopy } from '../../support/test-copy.js';
+import { until } from '../../support/until.js';
 
 const CODES = 'code_type,code,description,valid_from,valid_until';
 const VALUES = 'code_list,value,valid_from,valid_until';
@@ -83,6 +84,17 @@ describe('codes export', () => {
       /\r\ncommentType,General,,\r\ncommentType,BOL,,\r\n[^]*\r\nequipmentType,DryVan,,\r\n[^]*\r\n$/,
     );
     expect(await exported('keys')).toMatchObject({ status: 1, stdout: '' });
+  });
+
+  it('waits for a lock of its table, and sees no truncated one as empty', async () => {
+    await client.query(
+      `begin; truncate communication_code; insert into communication_code values ('T', 'loaded', 'D')`,
+    );
+    const exporting = exported('communication-codes');
+    const waiting = `select from pg_locks where not granted and relation = 'communication_code'::regclass`;
+    await until(async () => (await database.query(waiting)).length > 0);
+    await client.query('commit');
+    expect((await exporting).stdout).toBe(`${CODES}\r\nT,loaded,D,,\r\n`);
   });
 
   it('writes what is read as the same again', async () => {
