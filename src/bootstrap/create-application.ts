@@ -49,9 +49,9 @@ function watchConnections(app: Application): void {
 }
 
 /**
- * Adds the middleware, whose order matters: each request gets its context first, so that every answer has an id and is
- * logged; then the fields of CORS, so that a page in a browser can read errors, too; then the credential headers are
- * looked at.
+ * Adds the middleware before `init` adds the routes, behind which it would not run. Its order matters: each request gets
+ * its context first, so that every answer has an id and is logged; then the fields of CORS, so that a page in a browser
+ * can read errors, too; then the credential headers are looked at.
  */
 function addMiddleware(app: Application, configuration: Configuration): void {
   app.use(

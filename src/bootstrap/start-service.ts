@@ -38,7 +38,7 @@ export async function startService(configuration: Configuration) {
   const stop = async (signal?: string): Promise<void> => {
     try {
       await (app as unknown as NestApplicationContext).close(signal); // the interface lacks the parameter
-      await app.get(Tracing).stop();
+      await app.get(Tracing).stop(); // behind the last requests, whose spans it sends
     } finally {
       management.close(); // at the very end: health and metrics are there while the service ends
     }

@@ -49,7 +49,8 @@ export class DatabaseSessions implements OnApplicationShutdown {
     try {
       return await use(session, runner.manager);
     } catch (error) {
-      void session.end(); // closes the connection at once if an answer is awaited
+      // At once, if an answer is awaited; before the release, so that the pool does not take it back
+      void session.end();
       throw explainError(error);
     } finally {
       await runner.release();

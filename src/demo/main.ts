@@ -30,6 +30,7 @@ async function runDemo(): Promise<void> {
 
   async function end(status: number): Promise<void> {
     endingSinceMs = performance.now();
+    // What was started last needs the others
     for (const endOne of ends.toReversed()) {
       try {
         await endOne();

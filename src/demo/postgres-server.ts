@@ -98,7 +98,7 @@ export class PostgresServer {
   async start(port: number, settings: Readonly<Record<string, string | number>> = {}): Promise<void> {
     const all = { ...settings, port, listen_addresses: '127.0.0.1', unix_socket_directories: '' };
     const options = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`);
-    rmSync(this.log, { force: true });
+    rmSync(this.log, { force: true }); // so that `readLastFault` finds those of this start alone
     await this.control('start', ['-o', options.join(' '), '-l', this.log]);
     this.startedProcess = this.lockFile?.processId;
   }

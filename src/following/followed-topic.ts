@@ -180,6 +180,7 @@ export class FollowedTopic<T, Rows = unknown> {
 
   private async serve({ rows, revision, askedAtMonotonicMs }: Reading<Rows>): Promise<void> {
     const { topic, metrics, logger } = this.options;
+    // Before it is known whether it can be served: refused content would be read at each poll
     this.readDueAtMonotonicMs = performance.now() + READ_INTERVAL_MS * (1 - Math.random() * READ_JITTER);
     let value: T;
     try {

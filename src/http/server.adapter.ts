@@ -35,7 +35,7 @@ export class ServerAdapter extends ExpressAdapter {
 
   /** Registers the last handlers for every path. Nest itself would register them only below the global prefix. */
   override setNotFoundHandler(handler: RequestHandler): void {
-    this.use(otherMethods);
+    this.use(otherMethods); // first: behind the 404 nothing is called
     this.use(handler);
   }
 

@@ -101,7 +101,7 @@ export async function createTracing(configuration: Configuration, logger: Servic
   const isDisabled = configuration.OTEL_SDK_DISABLED.toLowerCase() === 'true';
   if (collector === '' || isDisabled) return new Tracing();
   try {
-    logDiagnostics(logger);
+    logDiagnostics(logger); // first: the packages warn of wrong variables while the provider is made
     const tracing = new Tracing(await createProvider());
     logger.log({ message: 'traces are on' });
     return tracing;

@@ -89,10 +89,10 @@ export function undo(names: readonly string[], address: DatabaseAddress = proces
 export function toStatements(script: Script, session: Session, limits: readonly string[] = []): string[] {
   const name = escapeLiteral(script.title.replace(/\.sql$/, ''));
   const settings = [
-    SESSION_SETTINGS,
+    SESSION_SETTINGS, // first: `reset all` would undo the others
     writingSettings(session),
     `set local order_lookup.migration = ${name}`,
-    ...limits,
+    ...limits, // last: they replace those of `writingSettings`
   ];
   return [
     settings.join('; '),
@@ -202,7 +202,7 @@ async function openSession(fields: ConnectionFields): Promise<Session> {
   try {
     await session.connect();
     await assertSupported(session);
-    await session.query(`${SESSION_SETTINGS}; ${LOCK_SETTINGS}`);
+    await session.query(`${SESSION_SETTINGS}; ${LOCK_SETTINGS}`); // in this order: `reset all` would undo the limit
     return session;
   } catch (error) {
     void session.end();

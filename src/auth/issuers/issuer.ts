@@ -137,7 +137,7 @@ export class Issuer {
       const address = this.settings.keySetAddress ?? this.readMetadata?.jwks_uri;
       if (address === undefined) throw new Error('the address of its keys is not known', { cause: this.metadataError });
       this.keysFetched(await fetchJson(address));
-      this.fetchedAtMs = beganAtMs;
+      this.fetchedAtMs = beganAtMs; // behind `keysFetched`: a document that is no key set makes no keys younger
       this.fetchFailure.succeeded();
     } catch (error) {
       this.fetchFailure.failed(error, this.callerImpact);
