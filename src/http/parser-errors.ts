@@ -72,5 +72,6 @@ function toProblem({ code = '' }: NodeJS.ErrnoException): Problem | undefined {
   }
   const isOfParser = code.startsWith('HPE_');
   if (!isOfParser) return undefined;
-  return new Problem('malformed-request', { detail: 'The request breaks the rules of HTTP (RFC 9112).' });
+  const detail = 'The request breaks the rules of HTTP (RFC 9112), or has a method that the service does not know.';
+  return new Problem('malformed-request', { detail });
 }

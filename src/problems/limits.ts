@@ -2,7 +2,7 @@
 
 /** The size of target and headers together, as Node.js's parser counts it. */
 export const MAX_HEADER_BYTES = 16 * 1024;
-/** The time until the header section must have arrived, and the time until the whole request must. */
+/** The time until the header section must have arrived, and the time until the whole request must, with its body. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 12_000;
 /** The length of a name, value, code or filter, in code points, as PostgreSQL counts characters. */

@@ -1,6 +1,6 @@
 // All problem types. Problem documents and the pages at /problems are made from this table; tests hold openapi.yaml
 // against it.
-import { HEADERS_TIMEOUT_MS, LIMITS, REQUEST_TIMEOUT_MS } from './limits.js';
+import { HEADERS_TIMEOUT_MS, LIMITS } from './limits.js';
 
 const WAIT = 'Wait for the number of seconds in Retry-After, then send the request again.';
 
@@ -19,10 +19,10 @@ export const problemTypes = {
     status: 400,
     title: 'The request is malformed',
     meaning:
-      'The service did not process the request. The HTTP message or a value in it is not valid, or a credential ' +
-      'header was sent more than once.',
+      'The service did not process the request. The HTTP message or a value in it is not valid, its method is ' +
+      'unknown, or a credential header was sent more than once or holds a comma.',
     remedy: [
-      'Send each of the headers Api-Key and Authorization once.',
+      'Send each of the headers Api-Key and Authorization once, and the method in capitals.',
       'Read the detail and the issues: they name the part that is wrong.',
     ],
   },
@@ -31,7 +31,7 @@ export const problemTypes = {
     title: 'A query parameter is not valid',
     meaning:
       'A query parameter is unknown, empty, given more than once, too long or wrongly ' +
-      'encoded. The service returns no records, because leaving out a filter would return ' +
+      'encoded, or holds control characters. The service returns no records, because leaving out a filter would return ' +
       'more records than were asked for.',
     remedy: [
       `Use only the parameters of the operation, each at most once, with 1 to ${LIMITS.filter}.`,
@@ -56,9 +56,10 @@ export const problemTypes = {
       'response does not say why, because the reason would help an attacker to guess ' +
       'credentials.',
     remedy: [
-      'Check that the key is complete. If it is, ask the administrator whether it has expired or was revoked.',
-      'Request a new access token: the present one may have expired, or may have been issued ' +
-        'for another audience.',
+      'If the issues name Api-Key: check that the key is complete. If it is, ask the administrator whether it has ' +
+        'expired or was revoked.',
+      'If they name Authorization: request a new access token. The present one may have expired, or may have been ' +
+        'issued for another audience.',
       'Send the access token, not the ID token or the refresh token.',
     ],
   },
@@ -83,10 +84,7 @@ export const problemTypes = {
   'request-timeout': {
     status: 408,
     title: 'The request took too long to arrive',
-    meaning:
-      'The service did not receive the complete request in time. The headers must arrive ' +
-      `within ${HEADERS_TIMEOUT_MS / 1000} seconds, the whole request within ` +
-      `${REQUEST_TIMEOUT_MS / 1000} seconds.`,
+    meaning: `The headers of the request did not arrive within ${HEADERS_TIMEOUT_MS / 1000} seconds.`,
     remedy: ['Send the request again on a new connection, without pauses.'],
   },
   'headers-too-large': {
@@ -108,7 +106,7 @@ export const problemTypes = {
       'The request was in order, but the service failed to answer it. The log of the service ' +
       'holds the cause under the id in instance.',
     remedy: [
-      'Send the request again later.',
+      'Send the request again after 1, 10 and 60 seconds.',
       'If the error remains, send the instance of the problem document to the support.',
     ],
   },

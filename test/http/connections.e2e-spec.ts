@@ -163,14 +163,21 @@ describe('connections that never finish a request', () => {
   /** They are closed after Node.js's limit of time, while the other tests run. */
   let silent: Promise<Exchange>;
   let begun: Promise<Exchange>[];
+  let withoutBody: Promise<Exchange>;
   beforeAll(() => {
     const { port } = world.service;
     silent = exchange(port, []);
     begun = cases.map(({ pieces, pauseMs }) => exchange(port, pieces, { pauseMs }));
+    withoutBody = exchange(port, requestTo(PATHS.orderUpdate, { ...world.headers, 'Content-Length': '100' }));
   });
 
   it('are closed without an answer where no request has begun', async () => {
     expect(await silent).toEqual({ closed: true, responses: [] });
+  });
+
+  it('are closed behind the answer where the ignored body does not come', async () => {
+    const { responses, closed } = await withoutBody;
+    expect({ statuses: statusesOf(responses), closed }).toEqual({ statuses: [200], closed: true });
   });
 
   it.each(cases.map(({ what }, index) => ({ what, index })))('get 408 for a request $what', async ({ index }) => {
