@@ -5,7 +5,8 @@ import { countSigningKeys } from '../auth/issuers/issuer.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { transportWarning } from '../configuration/database-url.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
-import { readCodes } from '../lookups/code-rows.js';
+import { lockTables } from '../database/database-sessions.js';
+import { CODE_TABLES, readCodes } from '../lookups/code-rows.js';
 import { toMessage } from '../telemetry/error-message.js';
 import { commandLine, print } from './cli/program.js';
 import { readColumn, withReading } from './cli/transaction.js';
@@ -222,6 +223,7 @@ const COUNT_KEYS = `select count(*)::int from public.api_key where ${KEY_STATE} 
 
 /** @throws RefusedContent if the service would refuse the codes */
 async function checkContent(session: Client, manager: EntityManager): Promise<CheckResult> {
+  await lockTables(session, CODE_TABLES); // before the first query, which takes the snapshot
   const { values, records } = await readCodes(manager);
   const [keyCount = 0] = await readColumn<number>(session, COUNT_KEYS);
   const text = `${values.length} values, ${records.length} communication codes, ${keyCount} API keys in force`;

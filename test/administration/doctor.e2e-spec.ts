@@ -5,6 +5,7 @@ import { Issuer, signingKey } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
 import { liftLimitsOfIssuers } from '../support/local-clock.js';
 import { runLocally } from '../support/local-program.js';
+import { until } from '../support/until.js';
 
 const [database, issuer] = await Promise.all([createDatabase(), Issuer.start()]);
 const key = await issueKey(database);
@@ -65,6 +66,19 @@ function statementsIn(stdout: string): string {
 function mend(other: TestDatabase, stdout: string): Promise<unknown> {
   return queryAt(other.urlOf('order_lookup_owner'), statementsIn(stdout));
 }
+
+it('waits for a lock of the codes, and sees no truncated table as empty', async () => {
+  const session = await database.session();
+  await session.query(
+    `begin; create temp table kept as table area_property; truncate area_property;
+     insert into area_property table kept; drop table kept`,
+  );
+  const examining = doctor();
+  const waiting = `select from pg_locks where not granted and relation = 'area_property'::regclass`;
+  await until(async () => (await database.query(waiting)).length > 0);
+  await session.query('commit');
+  expect(await examining).toContain('Calls are answered.');
+});
 
 it('finds no fault where there is none, and shows neither key nor token', async () => {
   const token = await issuer.token();
