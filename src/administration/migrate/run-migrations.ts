@@ -120,7 +120,7 @@ function quote(text: string): string {
 }
 
 async function run({ direction, count, check }: Run, address: DatabaseAddress): Promise<string[]> {
-  await assertMigrations();
+  await assertMigrations(); // all of them, before the first is applied
   return withSession(address, async (session) => {
     let script: Script | undefined;
     const load = async (name: string): Promise<string[]> => {
