@@ -1,8 +1,11 @@
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { blocksOf } from '../support/documentation.js';
+import { listen } from '../support/listen.js';
+import { PATHS } from '../support/paths.js';
 import { shell, textOf } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
 import { testWorld } from '../support/test-world.js';
@@ -25,20 +28,66 @@ it.each([
   expect(problems.map(({ message, location }) => [message, location[0]?.pointer])).toEqual([]);
 });
 
-it('the clients of docs/integrators.md, typed in an empty folder, print the codes and the faults', async () => {
+describe('the clients of docs/integrators.md, in an empty folder', () => {
   const blocks = blocksOf('docs/integrators.md').filter(({ heading }) => heading === 'A typed client');
   const [generate = '', program = '', compile = '', python = ''] = blocks.map(({ text }) => text);
-  const here = (text: string, KEY = world.key.key) =>
-    shell(text, folder, { API: world.service.url, KEY, TOKEN: world.token });
-  expect(await here(generate)).toMatchObject({ status: 0 });
-  writeFileSync(join(folder, 'codes.ts'), program);
-  writeFileSync(join(folder, 'codes.py'), python);
   const stdout = 'CONFIRMED Sample: confirmed\n';
-  expect(await here(compile)).toMatchObject({ status: 0, stdout });
-  expect((await here('node codes.js', 'wrong')).stderr).toContain('Api-Key is not valid.');
-  const older = generate.split('\n').at(-2)?.replace('openapi.json', 'openapi-3.0.json') ?? '';
-  expect(await here(`rm codes.js order-lookups.d.ts && ${older}`)).toMatchObject({ status: 0 });
-  expect(await here(compile)).toMatchObject({ status: 0, stdout });
-  expect(await here('python3 codes.py')).toMatchObject({ status: 0, stdout });
-  expect((await here('python3 codes.py', 'wrong')).stderr).toMatch(/^invalid-credentials: /);
+  const here = (command: string, environment: Record<string, string> = {}) =>
+    shell(command, folder, { API: world.service.url, KEY: world.key.key, TOKEN: world.token, ...environment });
+  /** A gateway without a service behind it, and an address at which nobody listens any more. */
+  const gateway = createServer((_request, response) => {
+    response.writeHead(502, { 'Content-Type': 'text/html' }).end('<html>502 Bad Gateway</html>');
+  });
+  const nobody = createServer();
+  const at = (port: number): Record<string, string> => ({ API: `http://127.0.0.1:${port}` });
+  const ports = { gateway: 0, nobody: 0 };
+
+  beforeAll(async () => {
+    ports.gateway = await listen(gateway);
+    ports.nobody = await listen(nobody);
+    nobody.close();
+    expect(await here(generate)).toMatchObject({ status: 0 });
+    writeFileSync(join(folder, 'codes.ts'), program);
+    writeFileSync(join(folder, 'codes.py'), python);
+    expect(await here(compile)).toMatchObject({ status: 0, stdout });
+  });
+  afterAll(() => void gateway.close());
+
+  it('print the codes in Python as well', async () => {
+    expect(await here('python3 codes.py')).toMatchObject({ status: 0, stdout });
+  });
+
+  it('take a 304 for no fault', async () => {
+    const { headers } = await world.get(`${PATHS.communicationCodes}?codeType=SAMPLE-DELIVERY`);
+    const ETAG = headers.get('etag') ?? '';
+    expect(await here('node codes.js', { ETAG })).toMatchObject({ status: 0, stdout: 'unchanged\n' });
+    expect(await here('node codes.js', { ETAG: '"of-before"' })).toMatchObject({ status: 0, stdout });
+  });
+
+  describe.each([
+    {
+      client: 'node codes.js',
+      sentences: [/^401 .*Api-Key is not valid\./s, /^502 Bad Gateway \n$/, /^No answer: ECONNREFUSED\n$/],
+    },
+    {
+      client: 'python3 codes.py',
+      sentences: [/^invalid-credentials: .+\n$/, /^502 Bad Gateway\n$/, /^No answer: .*refused.*\n$/],
+    },
+  ])('$client ends with 1 and a sentence', ({ client, sentences }) => {
+    it.each([
+      { where: 'a key is not valid', environment: () => ({ KEY: 'wrong' }), sentence: sentences[0] },
+      { where: 'a gateway answers', environment: () => at(ports.gateway), sentence: sentences[1] },
+      { where: 'nobody answers', environment: () => at(ports.nobody), sentence: sentences[2] },
+    ])('where $where', async ({ environment, sentence }) => {
+      const { stderr, ...rest } = await here(client, environment());
+      expect(stderr).toMatch(sentence as RegExp);
+      expect(rest).toEqual({ status: 1, stdout: '' });
+    });
+  });
+
+  it('are typed from the contract in OpenAPI 3.0 as well', async () => {
+    const older = generate.split('\n').at(-2)?.replace('openapi.json', 'openapi-3.0.json') ?? '';
+    expect(await here(`rm codes.js order-lookups.d.ts && ${older}`)).toMatchObject({ status: 0 });
+    expect(await here(compile)).toMatchObject({ status: 0, stdout });
+  });
 });
