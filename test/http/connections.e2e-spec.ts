@@ -101,15 +101,6 @@ describe('25 connections with 30 pipelined requests each', () => {
   });
 });
 
-it('a connection that sends garbage gets one answer, which is counted once', async () => {
-  const series = 'order_lookup_http_requests_total{operation="none",status="400"}';
-  const counted = await world.service.metric(series);
-  const garbage = Array.from({ length: 50 }, () => 'garbage\r\n\r\n');
-  const { responses, closed } = await exchange(world.service.port, garbage);
-  expect({ statuses: statusesOf(responses), closed }).toEqual({ statuses: [400], closed: true });
-  expect(await world.service.metric(series)).toBe(counted + 1);
-});
-
 describe('an error of the parser', () => {
   const CHUNKED = { 'Transfer-Encoding': 'chunked' };
   const BAD_CHUNK = 'zz\r\n';
