@@ -38,8 +38,11 @@ const [dump = '', restore = ''] =
     ?.text.split('\n') ?? [];
 const folder = testFolder();
 
-const isDumpable = versionOfPgDump() >= Number.parseInt(String(server?.['version']), 10);
-const describeWhereDumpable = isDumpable ? describe : describe.skip;
+const serverVersion = Number.parseInt(String(server?.['version']), 10);
+const isDumpable = versionOfPgDump() >= serverVersion;
+if (!isDumpable) {
+  process.stderr.write(`SKIPPED: dump and restore need pg_dump ${serverVersion}; found: ${versionOfPgDump()}.\n`);
+}
 
 function run(line: string, environment: Record<string, string>): Promise<Outcome> {
   const [program = '', ...words] = line.split(' ');
@@ -53,7 +56,7 @@ interface Case {
   readonly option?: readonly string[];
 }
 
-describeWhereDumpable('a database that its owner dumped and restored', () => {
+(isDumpable ? describe : describe.skip)('a database that its owner dumped and restored', () => {
   const OWNER = 'order_lookup_owner';
   const databases = new Set<TestDatabase>();
   let issuer: Issuer;

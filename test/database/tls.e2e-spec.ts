@@ -20,6 +20,7 @@ function address(parameters: Record<string, string>, hostname = '127.0.0.1'): st
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url.href;
 }
+if (!hasOpenSsl) process.stderr.write('SKIPPED: TLS to PostgreSQL needs openssl.\n');
 const describeWithOpenSsl = hasOpenSsl ? describe : describe.skip;
 
 describeWithOpenSsl('TLS to PostgreSQL', () => {

@@ -16,6 +16,7 @@ const REQUESTS = 100;
 const world = processWorld({ replicas: 0 });
 
 describe.each(BALANCERS)('%s', (name) => {
+  if (!isInstalled(name)) process.stderr.write(`SKIPPED: the test of ${name} as a balancer needs it.\n`);
   const test = isInstalled(name) ? it : it.skip;
 
   test('as docs/balancers.md has it loses no request while a replica ends and one is killed', async () => {

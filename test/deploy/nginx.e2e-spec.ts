@@ -136,6 +136,7 @@ describeWithNginx('strangers before deploy/nginx', () => {
   });
 });
 
+if (!hasOpenSsl) process.stderr.write('SKIPPED: TLS before deploy/nginx needs openssl.\n');
 const describeWithTls = hasNginx && hasOpenSsl ? describe : describe.skip;
 describeWithTls('callers before deploy/nginx', () => {
   it('speak TLS, which it terminates', async () => {

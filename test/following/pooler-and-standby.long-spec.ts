@@ -12,6 +12,7 @@ import { processWorld } from '../support/test-world.js';
 
 const world = processWorld({ replicas: 0, hasOwnPostgres: true });
 const hasPooler = spawnSync('pgbouncer', ['--version']).status === 0;
+if (!hasPooler) process.stderr.write('SKIPPED: the test behind a transaction pooler needs pgbouncer.\n');
 
 /**
  * Debian's PgBouncer, which gives its clients one session of the server, for one transaction at a time. All of them

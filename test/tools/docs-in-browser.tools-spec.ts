@@ -31,6 +31,7 @@ let browser: Browser;
 const issuer = createServer();
 let world: World;
 
+if (!existsSync(CHROMIUM)) process.stderr.write(`SKIPPED: the pages in a browser need ${CHROMIUM}.\n`);
 const itInBrowser = existsSync(CHROMIUM) ? it : it.skip;
 
 beforeAll(async () => {
