@@ -78,7 +78,7 @@ describe('keys issue', () => {
     expect(issued).toEqual({
       id: expect.any(String),
       client: 'Acme TMS',
-      key: expect.any(String),
+      key: expect.stringMatching(/^ols_/),
       expiresAt: null,
     });
     expect(hasValidChecksum(issued.key)).toBe(true);

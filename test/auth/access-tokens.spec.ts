@@ -1,6 +1,6 @@
 // What is remembered of access tokens, and tokens whose members have any JSON type.
 import { KeyObject, sign } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
 import { usedHeap } from '../support/heap.js';
 import { Issuer, type SigningKey } from '../support/issuer.js';
@@ -19,6 +19,7 @@ beforeAll(async () => {
   issuer = await Issuer.start();
   ecKey = issuer.keyOf('ES256');
 });
+afterEach(() => void jest.useRealTimers());
 afterAll(() => issuer.close());
 beforeEach(async () => {
   verifier = await new Verifier([issuer]).start();
@@ -29,6 +30,18 @@ async function verifiedCount(): Promise<number> {
   const { values } = await verifier.metrics.tokensVerified.get();
   return values[0]?.value ?? 0;
 }
+
+it('a token is refused until 30 s before its nbf', async () => {
+  const nbf = Math.floor(Date.now() / 1000) + 3_600;
+  const token = await issuer.token({ claims: { nbf, exp: nbf + 60 } });
+  jest.useFakeTimers({
+    now: (nbf - 30) * 1_000 - 1,
+    doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'],
+  });
+  expect(await verifier.verify(token)).toEqual({ outcome: 'refused', reason: 'not-before' });
+  jest.setSystemTime((nbf - 30) * 1_000);
+  expect(await verifier.verify(token)).toEqual(ACCEPTED);
+});
 
 describe('a verified token', () => {
   it('is not verified again', async () => {

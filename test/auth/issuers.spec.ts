@@ -364,6 +364,15 @@ describe('an issuer', () => {
     await expect(discover(name, { OAUTH_ALLOW_HTTP: false })).rejects.toThrow(fault);
   });
 
+  it('may be plain http with OAUTH_ALLOW_HTTP=true alone, and so may its key set', async () => {
+    const metadata = { issuer: 'http://a', jwks_uri: 'http://a/jwks' };
+    publish(metadata);
+    expect(await discover('http://a', { OAUTH_ALLOW_HTTP: true })).toMatchObject(metadata);
+    await expect(discover('http://a', { OAUTH_ALLOW_HTTP: false })).rejects.toThrow(
+      'http://a is no address with metadata',
+    );
+  });
+
   it('that is only a name is not asked for metadata', async () => {
     const ask = jest.spyOn(globalThis, 'fetch');
     const fault = 'accounts is no address with metadata: OAUTH_JWKS_URI has to hold its key set';

@@ -124,6 +124,17 @@ describe('both credentials', () => {
     expect(reply.headers.get('www-authenticate')).toBe(CHALLENGES);
   });
 
+  it('are both named by one 401 where the key is wrong and the token is missing', async () => {
+    const { issues } = expectProblem(
+      await ask({ 'Api-Key': 'wrong', Authorization: undefined }),
+      'invalid-credentials',
+    );
+    expect(issues?.map(({ description }) => description)).toEqual([
+      'Api-Key is not valid.',
+      'Authorization is missing: send Bearer and an access token.',
+    ]);
+  });
+
   it('may have spaces and tabs around them, and nothing else', async () => {
     const { key } = world.key;
     for (const space of [' ', '\t', ' \t '])
@@ -192,9 +203,10 @@ describe('a token beside a wrong key', () => {
   });
 });
 
-it('API_KEY_MAX_AGE_SECONDS is how long keys count without the database: then 503, never 401', async () => {
+it('API_KEY_MAX_AGE_SECONDS is how long keys count without the database, also revoked ones: then 503, never 401', async () => {
   const MAX_AGE_SECONDS = 600;
   proxy = await Proxy.before(world.database.urlOf('order_lookup_service'));
+  const { key, id } = await issueKey(world.database);
   const service = await world.replica({
     DATABASE_URL: proxy.url,
     API_KEY_MAX_AGE_SECONDS: String(MAX_AGE_SECONDS),
@@ -204,7 +216,9 @@ it('API_KEY_MAX_AGE_SECONDS is how long keys count without the database: then 50
   const first = await service.waitForLog(({ msg }) => msg === 'database (keys): failed, retrying');
   const leftMs = Date.parse(String(first['callersRefusedAt'])) - Date.parse(first.time);
   expect(leftMs).toBeLessThanOrEqual(MAX_AGE_SECONDS * 1_000);
-  expect((await world.get(PATH, { service })).status).toBe(200);
+  await world.database.query('update api_key set revoked_at = now() where id = $1', [id]);
+  const headers = { 'Api-Key': key };
+  expect((await world.get(PATH, { service, headers })).status).toBe(200); // nothing can be known of it
 
   letPass(MAX_AGE_SECONDS * 1_000);
   const reply = await world.get(PATH, { service });
@@ -212,10 +226,11 @@ it('API_KEY_MAX_AGE_SECONDS is how long keys count without the database: then 50
   expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
   const { status, text } = await service.readiness();
   expect(status).toBe(503);
-  expect(text).toContain('The list of API keys is too old.');
+  expect(JSON.parse(text)).toMatchObject({ detail: 'The list of API keys is too old.' }); // the codes are not
   const told = await service.waitForLog(({ msg }) => msg.endsWith('callers are refused'));
   expect(Date.parse(String(told['callersRefusedAt']))).toBeLessThan(Date.parse(told.time));
 
   proxy.mode = 'pass';
   await until(async () => (await world.get(PATH, { service })).status === 200);
+  expect((await world.get(PATH, { service, headers })).status).toBe(401);
 });

@@ -126,10 +126,14 @@ const REFUSED_KEYS: readonly Refusal[] = [
   },
 ];
 
+/** Five parts, as RFC 7516 has them. */
+const ENCRYPTED = `${Buffer.from('{"alg":"RSA-OAEP","enc":"A256GCM"}').toString('base64url')}.a.b.c.d`;
+
 const REFUSED_TOKENS: readonly Pick<Refusal, 'reason' | 'authorization'>[] = [
   { reason: 'missing', authorization: sends(undefined) },
   { reason: 'scheme', authorization: sends('Basic dXNlcjpwYXNz') },
   { reason: 'not-a-jwt', authorization: sends('an-opaque-token') },
+  { reason: 'not-a-jwt', authorization: sends(ENCRYPTED) },
   { reason: 'malformed', authorization: async () => `${await token()}=` },
   { reason: 'expired', authorization: () => token(EXPIRED) },
   { reason: 'too-long', authorization: () => token({ padding: 'x'.repeat(9_200) }) },

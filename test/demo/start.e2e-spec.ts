@@ -217,10 +217,13 @@ it('npm start with settings of the service is the service, and lists what is mis
   expect(named).toEqual(['OAUTH_ISSUER', 'OAUTH_AUDIENCE']);
 });
 
-it('npm start with any variable that begins with OAUTH_ is the service', async () => {
-  const { status, stderr } = await launch({ OAUTH_REQUIRED_SCOPE: 'orders.read' }).ended;
+it.each([
+  { variable: 'OAUTH_REQUIRED_SCOPE', value: 'orders.read' },
+  { variable: 'NODE_ENV', value: 'production' },
+])('npm start with $variable=$value alone is the service', async ({ variable, value }) => {
+  const { status, stderr } = await launch({ [variable]: value }).ended;
   expect({ status, stderr }).toEqual({
     status: 1,
-    stderr: expect.stringMatching(/^OAUTH_REQUIRED_SCOPE is set, .*\n[^]*- DATABASE_URL is not set: /),
+    stderr: expect.stringMatching(new RegExp(`^${variable} is set, .*\\n[^]*- DATABASE_URL is not set: `)),
   });
 });

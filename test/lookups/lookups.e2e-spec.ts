@@ -152,6 +152,12 @@ describe.each(ALL_PATHS)('%s', (path) => {
       expect(head.headers.get(name)).toBe(get.headers.get(name));
   });
 
+  it('answers OPTIONS with the methods that it allows, without credentials', async () => {
+    const headers = { 'Api-Key': undefined, Authorization: undefined };
+    const reply = await world.get(path, { method: 'OPTIONS', headers });
+    expect([reply.status, reply.headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);
+  });
+
   it('answers 304 to its entity tag, in a list, weak or as *', async () => {
     const etag = (await world.get(path)).headers.get('etag') ?? '';
     expect(etag).toMatch(/^"[\w-]{22}"$/);

@@ -46,28 +46,30 @@ it.each([
   expect(Number(output.stderr)).toBeGreaterThanOrEqual(90);
 });
 
-it('a failed request has its line under the id of its problem document', async () => {
+it('a failed request has one line under the id of its problem document', async () => {
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
   const service = await world.replica({ DRAIN_SECONDS: '0' });
   const reply = await world.get(`${PATHS.communicationCodes}?x=1`, { service, headers: { traceparent } });
   const { instance } = expectProblem(reply, 'invalid-query');
   await service.end(); // no line comes later
-  const line = service.lines.find(({ requestId }) => instance === `urn:uuid:${String(requestId)}`);
-  expect(line).toEqual({
-    level: 'info',
-    time: expect.stringMatching(/^\d{4}-.*Z$/),
-    requestId: instance.slice(9),
-    operation: PATHS.communicationCodes,
-    method: 'GET',
-    statusCode: 400,
-    durationMs: expect.any(Number),
-    address: '127.0.0.1',
-    keyId: world.key.id,
-    client: 'test',
-    trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
-    problem: 'invalid-query',
-    msg: 'request',
-  });
+  const lines = service.lines.filter(({ requestId }) => instance === `urn:uuid:${String(requestId)}`);
+  expect(lines).toEqual([
+    {
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      requestId: instance.slice(9),
+      operation: PATHS.communicationCodes,
+      method: 'GET',
+      statusCode: 400,
+      durationMs: expect.any(Number),
+      address: '127.0.0.1',
+      keyId: world.key.id,
+      client: 'test',
+      trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
+      problem: 'invalid-query',
+      msg: 'request',
+    },
+  ]);
 });
 
 it.each([
@@ -86,13 +88,17 @@ it.each([
       return { headers: { traceparent: world.token, 'User-Agent': key, 'X-Api-Key': key, Cookie: key } };
     },
   },
-])('no line at any level holds a credential that a caller sends in $place, or a part of one', async ({ ask }) => {
-  const service = await world.replica({ LOG_LEVEL: 'trace', TRUSTED_PROXY_HOPS: '1', DRAIN_SECONDS: '0' });
-  const { path = PATHS.orderUpdate, headers } = ask() as { path?: string; headers?: Record<string, string> };
-  const reply = await world.get(path, { service, ...(headers && { headers }) });
-  const requestId = reply.headers.get('x-request-id');
-  await service.end();
-  expect(service.lines.filter((line) => line['requestId'] === requestId).length).toBeGreaterThan(0);
-  const parts = [world.key.key, ...world.token.split('.'), PASSWORD];
-  for (const part of parts) expect(service.output).not.toContain(part);
-});
+])(
+  'no line at any level, and no answer, holds a credential that a caller sends in $place, or a part of one',
+  async ({ ask }) => {
+    const service = await world.replica({ LOG_LEVEL: 'trace', TRUSTED_PROXY_HOPS: '1', DRAIN_SECONDS: '0' });
+    const { path = PATHS.orderUpdate, headers } = ask() as { path?: string; headers?: Record<string, string> };
+    const reply = await world.get(path, { service, ...(headers && { headers }) });
+    const requestId = reply.headers.get('x-request-id');
+    await service.end();
+    expect(service.lines.filter((line) => line['requestId'] === requestId)).toHaveLength(1);
+    const parts = [world.key.key, ...world.token.split('.'), PASSWORD];
+    const said = `${service.output}${reply.text}${JSON.stringify([...reply.headers])}`;
+    for (const part of parts) expect(said).not.toContain(part);
+  },
+);
