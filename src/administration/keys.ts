@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
 import { CliError, commandLine, print, printJson } from './cli/program.js';
-import { withReading, withWriting } from './cli/transaction.js';
+import { readColumn, withReading, withWriting } from './cli/transaction.js';
 
 /**
  * The state of a row of `api_key` as SQL, by the clock of the database, as `ApiKeysService` judges the keys that it
@@ -35,7 +35,7 @@ const UNITS_HELP = Object.entries(UNITS)
   .join(', ');
 
 interface IssueOptions {
-  readonly client: string;
+  readonly client?: string;
   /** An interval of PostgreSQL. */
   readonly expiresIn?: string;
   readonly json?: true;
@@ -43,10 +43,14 @@ interface IssueOptions {
 
 export const issue = new Command('issue')
   .description('makes a key, stores its hash and prints the key once')
-  .requiredOption('--client <NAME>', 'whose key it is, such as "Acme TMS"')
+  // A required option would be named as missing where it is misspelt
+  .option('--client <NAME>', 'needed: whose key it is, such as "Acme TMS"')
   .option('--expires-in <TIME>', `such as 90d (${UNITS_HELP}); without it the key never expires`, parseDuration)
   .option('--json', 'print it for programs')
   .action(async ({ client, expiresIn, json }: IssueOptions) => {
+    if (client === undefined) {
+      throw new CliError(`Say whose key it is: ${commandLine('keys', 'issue --client "Acme TMS"')}`);
+    }
     const issued = await changeKeys((session) => insertKey(session, { client, lifetime: expiresIn ?? null }));
     const { id, key, expiresAt } = issued;
     if (json) printJson({ id, client, key, expiresAt });
@@ -163,9 +167,16 @@ export function rotateKey(id: string, overlap: string) {
   return changeKeys(async (session) => {
     const { rows } = await session.query<FormerKey>(REVOKE_LATER, [id, overlap]);
     const [former] = rows;
-    if (!former) throw unknownId(', or it was revoked, has expired, or is being rotated');
+    if (!former) throw await explainNoRotation(session, id);
     return { issued: await insertKey(session, former), former };
   });
+}
+
+async function explainNoRotation(session: Client, id: string): Promise<CliError> {
+  const [state] = await readColumn(session, `select ${KEY_STATE} from api_key where id::text = lower($1)`, [id]);
+  if (state === undefined) return unknownId();
+  const another = commandLine('keys', 'issue');
+  return new CliError(`The key is ${state}, and only one that is in force can be rotated. For another one: ${another}`);
 }
 
 interface RevokedKey {
@@ -233,8 +244,8 @@ function describeIssued(title: 'Key' | 'Second key', { id, client, key, expiresA
 }
 
 /** No message repeats the word of the command line: it could be a key. */
-function unknownId(otherReasons = ''): CliError {
-  return new CliError(`There is no key of this id${otherReasons}. To see the ids: ${commandLine('keys', 'list')}`);
+function unknownId(): CliError {
+  return new CliError(`There is no key of this id. To see the ids: ${commandLine('keys', 'list')}`);
 }
 
 /** An interval of PostgreSQL from a text such as 90d. */

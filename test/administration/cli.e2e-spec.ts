@@ -32,6 +32,10 @@ describe('is refused in one sentence, with status 1:', () => {
       line: 'migrate new',
       sentence: /^missing required argument 'NAME'\. Usage: node dist\/migrate\.js new .*\n$/,
     },
+    {
+      line: 'codes export foo',
+      sentence: /^value 'foo' is invalid for argument 'LIST'\. Allowed choices are .*\. Usage: .*\n$/,
+    },
     { line: 'doctor now', sentence: /^too many arguments\. .*\. Usage: node dist\/doctor\.js.*\n$/ },
   ])('$line', async ({ line, sentence }) => {
     const stderr = expect.stringMatching(sentence);
@@ -53,6 +57,7 @@ describe('is refused in one sentence, with status 1:', () => {
       sentence:
         /^too many .* Usage: npm run migrate -- new .*\. Without "--" npm takes options for its own and .*\.\n$/,
     },
+    { line: 'migrate plan --flag', sentence: /^unknown option '--flag'\. Usage: npm run migrate -- plan [^.]*\n$/ },
   ])('$line, through an npm with settings of its own', async ({ line, sentence }) => {
     const stderr = expect.stringMatching(sentence);
     expect(await run(line, environment)).toEqual({ status: 1, stdout: '', stderr });

@@ -111,10 +111,11 @@ describe('keys issue', () => {
 });
 
 it.each([
-  { line: ['issue'], reason: /^required option '--client <NAME>' not specified\. Usage: / },
+  { line: ['issue'], reason: /^Say whose key it is: node dist\/keys\.js issue --client "Acme TMS"\n$/ },
+  { line: ['issue', '--cleint', 'c'], reason: /^unknown option '--cleint' \(Did you mean --client\?\)\. Usage: / },
   {
     line: ['issue', '--client', ' padded'],
-    reason: /api_key_client_is_clean_text_of_128_characters/,
+    reason: /api_key_client_is_clean_text_of_128_characters"\. Shorten the text, or take out /,
   },
   {
     line: ['issue', '--client', 'Ac\u200bme'],
@@ -132,6 +133,7 @@ it.each([
     reason: /^There is no key of this id\. To see the ids: node dist\/keys\.js list\n$/,
   },
   { line: ['revoke', 'ols_x'], reason: /^(?!.*ols_x)There is no key/ },
+  { line: ['rotate', 'ols_x'], reason: /^(?!.*ols_x)There is no key/ },
 ])('keys refuses $line and says why, but not the word that could be a key', async (refusal) => {
   expect(await keys(...refusal.line)).toEqual(refusedFor(refusal.reason));
 });
@@ -231,7 +233,7 @@ describe('keys rotate', () => {
       revokedAt: null,
     });
     const again = await keys('rotate', first.id);
-    expect(again).toEqual(refusedFor(/or it was revoked, has expired, or is being rotated/));
+    expect(again).toEqual(refusedFor(/^The key is rotated, and only one that is in force can be/));
     expect((await stored(first.id))?.revokedAt).toEqual(end);
   });
 

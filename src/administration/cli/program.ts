@@ -28,6 +28,7 @@ const NPM_RULE = 'Without "--" npm takes options for its own and does not pass t
 /** Against refusals of PostgreSQL, by SQLSTATE. */
 const REMEDIES: Readonly<Record<string, () => string>> = {
   '42P01': () => `. Apply the migrations first: ${commandLine('migrate', 'up')}`,
+  23514: () => '. Shorten the text, or take out spaces around it and characters that nobody sees.',
   42501: () => '. DATABASE_URL has to name a role that may, such as order_lookup_owner.',
 };
 
@@ -88,12 +89,14 @@ function describeUsage({ code, message }: CommanderError, program: Command): str
   const names = program.commands.map((known) => known.name());
   const isNoCommand = code === 'commander.help';
   const fault = message
-    .replace(/^error: /, '')
+    .replace(/^error: (?:command-argument )?/, '')
     .replace('\n', ' ')
     .replace(/\.$/, '');
   const sentence = isNoCommand ? `a command is missing: ${names.join(', ')}` : fault;
   const usage = command === program ? program.name() : `${program.name()} ${command.name()}`;
-  return [`${sentence}. Usage: ${usage} ${command.usage()}`, ...npmRule()].join('. ');
+  // npm takes `--from` for its own and passes on `FILE.csv`: a word too many
+  const rule = code === 'commander.excessArguments' ? npmRule() : [];
+  return [`${sentence}. Usage: ${usage} ${command.usage()}`, ...rule].join('. ');
 }
 
 /** The reader of the output may close it early, as `head` does. */
