@@ -35,10 +35,10 @@ export interface Validity {
 }
 
 abstract class ValidityColumns implements Validity {
-  @Column('timestamptz', { name: 'valid_from', transformer: fromAlways })
+  @Column('timestamptz', { name: 'valid_from', nullable: true, transformer: fromAlways })
   validFromMs: number;
 
-  @Column('timestamptz', { name: 'valid_until', transformer: untilNever })
+  @Column('timestamptz', { name: 'valid_until', nullable: true, transformer: untilNever })
   validUntilMs: number;
 }
 
@@ -82,10 +82,10 @@ export class ApiKey {
   keyHash: Buffer;
 
   /** In milliseconds since the epoch, like `revokedAtMs`; Infinity if there is no such time. */
-  @Column('timestamptz', { name: 'expires_at', transformer: untilNever })
+  @Column('timestamptz', { name: 'expires_at', nullable: true, transformer: untilNever })
   expiresAtMs: number;
 
-  @Column('timestamptz', { name: 'revoked_at', transformer: untilNever })
+  @Column('timestamptz', { name: 'revoked_at', nullable: true, transformer: untilNever })
   revokedAtMs: number;
 }
 

@@ -9,7 +9,8 @@ afterAll(() => database.drop());
 const COLUMNS = `
   select attribute.attname as name,
     format_type(attribute.atttypid, attribute.atttypmod) as type,
-    coalesce(attribute.attnum = any(key.conkey), false) as "isKey"
+    coalesce(attribute.attnum = any(key.conkey), false) as "isKey",
+    not attribute.attnotnull as "isNullable"
   from pg_attribute attribute
   left join pg_constraint key on key.conrelid = attribute.attrelid and key.contype = 'p'
   where attribute.attrelid = $1::text::regclass and attribute.attnum > 0 and not attribute.attisdropped
@@ -19,6 +20,7 @@ interface CatalogueColumn {
   readonly name: string;
   readonly type: string;
   readonly isKey: boolean;
+  readonly isNullable: boolean;
 }
 
 const SHORT_TYPES: Record<string, string> = { 'timestamp with time zone': 'timestamptz', integer: 'int' };
@@ -28,13 +30,16 @@ function byName(one: { readonly name: string }, other: { readonly name: string }
 }
 
 describe.each(TABLES)('$name', (table) => {
-  it('has the columns, types and key in the database that its entity says', async () => {
+  it('has the columns, their types and nulls, and the key in the database that its entity says', async () => {
     const found = await database.query<CatalogueColumn>(COLUMNS, [table.name]);
     const known = found.filter(({ name }) => table !== API_KEY || name !== 'created_at'); // nobody reads it
-    const expected = known.map(({ name, type, isKey }) => ({ name, type: SHORT_TYPES[type] ?? type, isKey }));
-    const columns = table.columns.map(({ name, type, isKey }) => ({ name, type, isKey }));
+    const expected = known.map((column) => ({
+      ...column,
+      property: expect.any(String),
+      type: SHORT_TYPES[column.type] ?? column.type,
+    }));
     // A column that a migration adds stands last in the catalogue, and before the inherited ones in its entity
-    expect(columns.toSorted(byName)).toEqual(expected.toSorted(byName));
+    expect(table.columns.toSorted(byName)).toEqual(expected.toSorted(byName));
     expect(table.key).toEqual(known.filter(({ isKey }) => isKey).map(({ name }) => name));
   });
 });
@@ -43,11 +48,11 @@ it('a table is described with its key in order, inherited columns last', () => {
   expect(CODE_LIST_VALUE).toEqual({
     name: 'code_list_value',
     columns: [
-      { name: 'code_list', property: 'codeList', type: 'text', isKey: true },
-      { name: 'value', property: 'value', type: 'text', isKey: true },
-      { name: 'position', property: 'position', type: 'int', isKey: false },
-      { name: 'valid_from', property: 'validFromMs', type: 'timestamptz', isKey: false },
-      { name: 'valid_until', property: 'validUntilMs', type: 'timestamptz', isKey: false },
+      { name: 'code_list', property: 'codeList', type: 'text', isKey: true, isNullable: false },
+      { name: 'value', property: 'value', type: 'text', isKey: true, isNullable: false },
+      { name: 'position', property: 'position', type: 'int', isKey: false, isNullable: false },
+      { name: 'valid_from', property: 'validFromMs', type: 'timestamptz', isKey: false, isNullable: true },
+      { name: 'valid_until', property: 'validUntilMs', type: 'timestamptz', isKey: false, isNullable: true },
     ],
     key: ['code_list', 'value'],
     order: ['code_list collate "C"', 'position'],

@@ -11,6 +11,8 @@ export interface Column {
   /** PostgreSQL's type, such as `text`, `int` or `timestamptz`. */
   readonly type: string;
   readonly isKey: boolean;
+  /** Whether it may be null: a file in CSV may leave it out, and its empty cells are null. */
+  readonly isNullable: boolean;
 }
 
 export interface Table {
@@ -50,9 +52,9 @@ type ColumnArguments = ReturnType<ReturnType<typeof getMetadataArgsStorage>['fil
 
 function describeColumn({
   propertyName: property,
-  options: { name = property, type, primary },
+  options: { name = property, type, primary, nullable },
 }: ColumnArguments): Column {
-  return { name, property, type: String(type), isKey: primary === true };
+  return { name, property, type: String(type), isKey: primary === true, isNullable: nullable === true };
 }
 
 /** The class and those that it extends. */

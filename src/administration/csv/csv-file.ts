@@ -144,13 +144,13 @@ function hasText(line: string): boolean {
   return /[^\s,;]/.test(line);
 }
 
-/** The list with these columns, in any order. Times may be missing. */
+/** The list with these columns, in any order. Those that may be null may be missing: older files lack a newer one. */
 function findList(names: readonly string[]): Table | undefined {
   if (new Set(names).size < names.length) return undefined;
   return Object.values(LISTS).find((list) => {
     const columns = listFileColumns(list);
     const areKnown = names.every((name) => columns.some((column) => column.name === name));
-    return areKnown && columns.every((column) => isTime(column) || names.includes(column.name));
+    return areKnown && columns.every(({ name, isNullable }) => isNullable || names.includes(name));
   });
 }
 

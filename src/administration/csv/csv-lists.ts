@@ -36,6 +36,7 @@ export async function readList(client: Client, { name, columns, order }: Table):
 
 /** Whatever `datestyle` says, JSON holds a time as ISO 8601 has it; `#>> '{}'` takes its quotes off. */
 function toText(column: Column): string {
-  if (!isTime(column)) return `${column.name}::text`;
-  return `coalesce(to_jsonb(${column.name} at time zone 'UTC') #>> '{}' || 'Z', '')`;
+  const { name } = column;
+  const text = isTime(column) ? `to_jsonb(${name} at time zone 'UTC') #>> '{}' || 'Z'` : `${name}::text`;
+  return `coalesce(${text}, '')`;
 }

@@ -24,7 +24,7 @@ export async function compareWithTable(client: Client, file: CsvFile, isComplete
   const { list } = file;
   const present = await readList(client, list);
   const former = new Map(keyed(list, present));
-  // Times for which the file has no column stay as they are
+  // What the file has no column for stays as it is
   const wanted = new Map(keyed(list, file.rows).map(([key, row]) => [key, { ...former.get(key), ...row }]));
   const staying = isComplete ? present.filter((row) => wanted.has(joinFields(row, list.key))) : present;
   const after =
@@ -116,7 +116,7 @@ function formatTuples(rows: readonly Row[], columns: readonly string[]): string 
   return lines.join(',\n');
 }
 
-/** An empty text is null, as in `Row`; so is a time for which the file has no column, in a new row. */
+/** An empty text is null, as in `Row`; so is, in a new row, what the file has no column for. */
 function formatConstant(text: string | undefined): string {
   return text ? escapeLiteral(text) : 'null';
 }

@@ -101,13 +101,18 @@ function toEntry(record: CodeRows['records'][number]): Entry {
   return { ...describeRecord(record), validity: record };
 }
 
-/** Its key, and what is answered beside it: every column of the table, so that one that is added is compared as well. */
+/**
+ * Its key, and what is answered beside it: every column of the table, so that one that is added is compared as well. One
+ * that is null is left out.
+ */
 export function describeRecord(record: CodeRows['records'][number]): { name: string; fields: Fields } {
-  const values = new Map<string, unknown>(Object.entries(record));
+  const values = new Map<string, string | number | null | undefined>(Object.entries(record));
   const key: string[] = [];
   const fields: Record<string, string> = {};
   for (const { property, isKey, type } of COMMUNICATION_CODE.columns) {
-    const text = String(values.get(property));
+    const value = values.get(property);
+    if (value === null || value === undefined) continue;
+    const text = String(value);
     if (isKey) key.push(`${property} ${JSON.stringify(text)}`);
     else if (type !== 'timestamptz') fields[property] = text;
   }

@@ -80,13 +80,18 @@ function describeChange(change: Change): string {
 /** The name of what changed; of a record that changed, also the fields that differ. */
 function describeSubject({ name = '', fields = {}, former }: Change): string {
   const parts = [name];
-  for (const [field, text] of Object.entries(fields)) {
+  for (const field of Object.keys({ ...former, ...fields })) {
     const before = former?.[field];
-    const isSame = before === text;
-    const texts = before === undefined ? [text] : [before, text];
-    if (!isSame) parts.push(`${field} ${texts.map((each) => JSON.stringify(each)).join(' → ')}`);
+    const after = fields[field];
+    if (before === after) continue;
+    const texts = former ? [before, after] : [after];
+    parts.push(`${field} ${texts.map(formatField).join(' → ')}`);
   }
   return parts.join(', ');
+}
+
+function formatField(text: string | undefined): string {
+  return text === undefined ? 'nothing' : JSON.stringify(text);
 }
 
 /** The first of many lines, and how many more there are. */

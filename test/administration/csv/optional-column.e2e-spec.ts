@@ -1,0 +1,100 @@
+// One more optional column of a communication code, as the recipe in CONTRIBUTING.md adds one to its entity and table:
+// CSV and plan take it from there.
+import 'reflect-metadata';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeEach, expect, it } from '@jest/globals';
+import { Column } from 'typeorm';
+import type { Change } from '../../../src/administration/migrate/code-changes.js';
+import type { CodeRows } from '../../../src/lookups/code-rows.js';
+import { createDatabase } from '../../support/database.js';
+import { testFolder } from '../../support/test-folder.js';
+
+const database = await createDatabase();
+const client = await database.session();
+const path = join(testFolder(), 'codes.csv');
+await database.query(
+  `alter table communication_code
+     add owner_team text constraint communication_code_owner_team_is_clean check (is_clean(owner_team, 64))`,
+);
+// The decorator runs before the tables are described, as it would in the class
+const { CommunicationCode } = await import('../../../src/database/entities.js');
+Column('text', { name: 'owner_team', nullable: true })(CommunicationCode.prototype, 'ownerTeam');
+const { COMMUNICATION_CODE } = await import('../../../src/database/tables.js');
+const { readCsvFile } = await import('../../../src/administration/csv/csv-file.js');
+const { readList } = await import('../../../src/administration/csv/csv-lists.js');
+const { compareWithTable } = await import('../../../src/administration/csv/csv-migration.js');
+const { findChanges } = await import('../../../src/administration/migrate/code-changes.js');
+const { describeEffects } = await import('../../../src/administration/migrate/describe-plan.js');
+const { ALWAYS } = await import('../../../src/lookups/code-rows.js');
+afterAll(() => database.drop());
+
+beforeEach(async () => {
+  await database.query('truncate communication_code');
+  await database.query(
+    `insert into communication_code (code_type, code, description, owner_team)
+     values ('T', 'A', 'D', 'Billing'), ('T', 'B', 'D', null)`,
+  );
+});
+
+/** The migration that a file makes, and the team of each code after it. */
+async function apply(text: string) {
+  writeFileSync(path, text);
+  const { up, down } = await compareWithTable(client, await readCsvFile(path), false);
+  await client.query(up.join('\n'));
+  return { down: down.join('\n'), teams: await readTeams() };
+}
+
+async function readTeams() {
+  const rows = await readList(client, COMMUNICATION_CODE);
+  return rows.map(({ code, owner_team }) => [code, owner_team]);
+}
+
+it('a file from before the column is read, and changes no row of it', async () => {
+  const { teams } = await apply('code_type,code,description\nT,A,New\nT,B,New\nT,C,New\n');
+  expect(teams).toEqual([
+    ['A', 'Billing'],
+    ['B', ''],
+    ['C', ''],
+  ]);
+});
+
+it('an empty cell of it is null, which its constraint takes, and the way back brings the former content', async () => {
+  const before = await readTeams();
+  const { down, teams } = await apply('code_type,code,description,owner_team\nT,A,D,\nT,B,D,Returns\nT,C,D,\n');
+  expect(teams).toEqual([
+    ['A', ''],
+    ['B', 'Returns'],
+    ['C', ''],
+  ]);
+  expect(await database.query('select code from communication_code where owner_team is null order by code')).toEqual([
+    { code: 'A' },
+    { code: 'C' },
+  ]);
+  await client.query(down);
+  expect(await readTeams()).toEqual(before);
+});
+
+it.each([
+  { former: null, present: 'Billing', line: '~ codeType "T", code "A", ownerTeam nothing → "Billing" changed' },
+  { former: 'Billing', present: null, line: '~ codeType "T", code "A", ownerTeam "Billing" → nothing changed' },
+])('a plan shows what of it was $former and becomes $present', ({ former, present, line }) => {
+  const changes = findChanges(toRows(former), toRows(present), Date.now());
+  expect(describeChanges(changes)).toContain(`    ${line}`);
+});
+
+it('a plan leaves it out of a code that has none', () => {
+  const changes = findChanges(toRows(), toRows(null), Date.now());
+  expect(describeChanges(changes)).toContain('    + codeType "T", code "A", description "D" added');
+});
+
+/** A code with this team, or no code at all. */
+function toRows(...teams: (string | null)[]): CodeRows {
+  const records = teams.map((ownerTeam) => ({ codeType: 'T', code: 'A', description: 'D', ownerTeam, ...ALWAYS }));
+  return { properties: [], values: [], records };
+}
+
+function describeChanges(changes: Change[]): string[] {
+  const plan = { migrations: [], missing: [], changes, refusals: [], marks: [], canBreakClients: false };
+  return describeEffects(plan, { isFull: true });
+}
