@@ -22,7 +22,7 @@ interface ShowOptions {
 
 export const show = new Command('show')
   .description('prints the answer of now, or of a later time')
-  .option('--at <TIME>', 'such as 2027-01-01T00:00:00Z or 2027-01-01', parseMoment)
+  .option('--at <TIME>', 'such as 2027-01-01T00:00:00Z or 2027-01-01, which begins in UTC', parseMoment)
   .addOption(new Option('--area <AREA>', 'the answer of one area, as it is').choices(ALL_AREAS))
   .action(async ({ at, area }: ShowOptions) => {
     const timeMs = at === undefined ? undefined : Date.parse(at);

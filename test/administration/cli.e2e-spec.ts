@@ -49,7 +49,7 @@ describe('is refused in one sentence, with status 1:', () => {
     npm_config_json: 'true',
   };
   it.each([
-    { line: 'migrate plan', sentence: /^DATABASE_URL is not set: .*\n$/ },
+    { line: 'migrate plan', sentence: /^DATABASE_URL is not set: .* For that of the demo: \. \.data\/demo\.env\n$/ },
     { line: 'migrate plan --json', sentence: /^DATABASE_URL is not set: .*\n$/ },
     { line: 'migrate down 1 --yes', sentence: /^DATABASE_URL is not set: .*\n$/ },
     {

@@ -86,7 +86,7 @@ describe('codes show', () => {
   it.each([
     {
       words: ['--at', 'yesterday'],
-      sentence: "'yesterday' is invalid. It is neither a date nor a date-time such as",
+      sentence: "'yesterday' is invalid. It is neither a date (in UTC) nor a date-time such as",
     },
     { words: ['--at', '2000-01-01T00:00:00Z'], sentence: '--at is past: by the clock of the database it is 20' },
     {

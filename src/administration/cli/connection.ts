@@ -40,12 +40,15 @@ const ADVICE: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'Write the host in DATABASE_URL as its certificate names it.',
 };
 
+const DEMO_REMEDY = 'Export it, or write it to .env, which npm run reads. For that of the demo: . .data/demo.env';
+
 /** @throws CliError that names the variable, and no part of the connection string */
 export function parseAddress(address: DatabaseAddress): ConnectionFields {
   try {
     return parseDatabaseAddress(address);
   } catch (error) {
-    throw new CliError(toMessage(error));
+    const isSet = Boolean(address.DATABASE_URL || address.DATABASE_URL_FILE);
+    throw new CliError(isSet ? toMessage(error) : `${toMessage(error)}. ${DEMO_REMEDY}`);
   }
 }
 

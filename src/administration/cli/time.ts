@@ -40,5 +40,5 @@ function shortFraction(fraction = ''): string {
 export function parseMoment(text: string): string {
   const moment = parseTime(DATE.test(text) ? `${text}T00:00:00Z` : text);
   if (moment !== undefined) return moment;
-  throw new InvalidArgumentError('It is neither a date nor a date-time such as 2027-01-01T00:00:00Z.');
+  throw new InvalidArgumentError('It is neither a date (in UTC) nor a date-time such as 2027-01-01T00:00:00Z.');
 }

@@ -72,7 +72,8 @@ async function readBytes(path: string): Promise<Uint8Array> {
   try {
     return await readFile(path);
   } catch (error) {
-    throw new CliError(`${path} cannot be read: ${toMessage(error)}. Nothing was written.`);
+    const [reason] = toMessage(error).split(','); // behind it Node.js repeats the path
+    throw new CliError(`${path} cannot be read: ${reason}. Nothing was written.`);
   }
 }
 

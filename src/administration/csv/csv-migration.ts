@@ -17,6 +17,8 @@ interface RowChanges {
 export interface Statements {
   readonly up: readonly string[];
   readonly down: readonly string[];
+  /** How many rows of the table the file lacks. */
+  readonly lackingCount: number;
 }
 
 /** @param isComplete whether rows that the file lacks go; otherwise they stay */
@@ -26,14 +28,16 @@ export async function compareWithTable(client: Client, file: CsvFile, isComplete
   const former = new Map(keyed(list, present));
   // What the file has no column for stays as it is
   const wanted = new Map(keyed(list, file.rows).map(([key, row]) => [key, { ...former.get(key), ...row }]));
-  const staying = isComplete ? present.filter((row) => wanted.has(joinFields(row, list.key))) : present;
+  const named = present.filter((row) => wanted.has(joinFields(row, list.key)));
+  const staying = isComplete ? named : present;
   const after =
     list === CODE_LIST_VALUE
       ? arrangeLists(staying, [...wanted.values()])
       : [...new Map([...keyed(list, staying), ...wanted]).values()];
   const changes = compareRows(list, present, after);
   const reversed = { table: list, before: changes.after, after: changes.before };
-  return { up: toStatements(changes), down: toStatements(reversed) };
+  const lackingCount = present.length - named.length;
+  return { up: toStatements(changes), down: toStatements(reversed), lackingCount };
 }
 
 function keyed({ key }: Table, rows: readonly Row[]): [string, Row][] {

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { print } from '../cli/program.js';
+import { commandLine, print } from '../cli/program.js';
 import { assertMigrations, readNames } from './migration-files.js';
 
 export const check = new Command('check')
@@ -7,5 +7,7 @@ export const check = new Command('check')
   .action(async () => {
     await assertMigrations();
     const { names } = await readNames();
-    print(`${names.length} migrations are in order.`);
+    print(
+      `Names and markers of ${names.length} migrations are in order. To try the SQL: ${commandLine('migrate', 'plan')}`,
+    );
   });

@@ -81,7 +81,8 @@ export async function createMigration(subject: string, text = EMPTY): Promise<st
 }
 
 export function assertSubject(subject: string): void {
-  if (!SUBJECT.test(subject)) throw new CliError(`"${subject}" is not a name such as add_order_type.`);
+  if (SUBJECT.test(subject)) return;
+  throw new CliError(`"${subject}" is not a name such as add_order_type: write a to z, 0 to 9 and _ alone.`);
 }
 
 function formatNameTime(timeMs: number): string {
@@ -144,22 +145,25 @@ function findFault(bytes: Uint8Array): string | undefined {
   if (conflictAt >= 0) {
     return `, line ${conflictAt + 1}: a conflict of git is not resolved. Choose the lines that count.`;
   }
-  const line = findWrongMarker(lines);
-  if (line === undefined) return undefined;
-  return (
-    `, line ${line}: a file has one line "${UP}", and below what it does perhaps one line "${DOWN}", ` +
-    'both written like this.'
-  );
+  return findWrongMarker(lines);
 }
 
-/** Its line, from 1. The first marker has to be that of up, the second that of down, and there is no third. */
-function findWrongMarker(lines: readonly string[]): number | undefined {
+/** The first marker has to be that of up, the second that of down, and there is no third. */
+function findWrongMarker(lines: readonly string[]): string | undefined {
   const expected = [UP, DOWN];
   for (const [index, line] of lines.entries()) {
-    if (LIKE_A_MARKER.test(line) && line.trimEnd() !== expected.shift()) return index + 1;
+    const isRight = !LIKE_A_MARKER.test(line) || line.trimEnd() === expected.shift();
+    if (!isRight) return `, line ${index + 1}: ${describeMarker(line.trimEnd())}`;
   }
   const hasUp = expected[0] !== UP;
-  return hasUp ? undefined : 1;
+  return hasUp ? undefined : `: the line "${UP}" is missing. Write it above the SQL.`;
+}
+
+function describeMarker(marker: string): string {
+  const isMisspelt = marker !== UP && marker !== DOWN;
+  return isMisspelt
+    ? `a marker is misspelt. Write "${UP}" or "${DOWN}".`
+    : `"${marker}" is in the wrong place. One line "${UP}" comes first, and below its SQL perhaps one "${DOWN}".`;
 }
 
 function toPath(name: string, folder = MIGRATIONS): string {

@@ -20,28 +20,43 @@ export const create = new Command('new')
   .option('--complete', 'rows that the file lacks are deleted')
   .action(async (subject: string, { from, complete = false }: NewOptions) => {
     if (from === undefined && complete) throw new CliError('--complete needs --from FILE.csv.');
-    const text = from === undefined ? undefined : await composeFrom(from, subject, complete);
-    if (from !== undefined && text === undefined) {
+    if (from === undefined) {
+      print(`created ${await createMigration(subject)}`);
+      return;
+    }
+    const composed = await composeFrom(from, subject, complete);
+    if (composed === undefined) {
       print(`The database already holds what ${from} says. Nothing was written.`);
       return;
     }
-    print(`created ${await createMigration(subject, text)}`);
+    print(`created ${await createMigration(subject, composed.text)}`);
+    if (composed.lackingCount > 0) print(describeLacking(composed.lackingCount, complete));
   });
+
+function describeLacking(count: number, isComplete: boolean): string {
+  const outcome = isComplete ? 'The migration deletes them.' : 'They stay; --complete would delete them.';
+  return `Rows of the table that the file lacks: ${count}. ${outcome}`;
+}
+
+interface Composed {
+  readonly text: string;
+  readonly lackingCount: number;
+}
 
 /**
  * The pending migrations count, so that the same command does not write the same rows twice. Then the new one is tried in
  * the same transaction, which is rolled back: PostgreSQL's constraints judge what it holds.
  * @returns undefined where the table holds it already
  */
-async function composeFrom(path: string, subject: string, isComplete: boolean): Promise<string | undefined> {
+async function composeFrom(path: string, subject: string, isComplete: boolean): Promise<Composed | undefined> {
   assertSubject(subject); // `createMigration` would do it behind the dry run, which may take long
   await assertMigrations();
   const file = await readCsvFile(path);
   return dryRunPending(async (session) => {
-    const { up, down } = await compareWithTable(session, file, isComplete);
+    const { up, down, lackingCount } = await compareWithTable(session, file, isComplete);
     if (up.length === 0) return undefined;
     await tryStatements(session, path, up);
-    return formatMigration(`Written from ${JSON.stringify(basename(path))}`, up, down);
+    return { text: formatMigration(`Written from ${JSON.stringify(basename(path))}`, up, down), lackingCount };
   });
 }
 

@@ -51,6 +51,11 @@ exception when others then null; end $$`;
 /** SQLSTATE lock_not_available. */
 const LOCK_TIMEOUT = '55P03';
 
+const NO_STATEMENT_REMEDIES: Readonly<Record<Direction, string>> = {
+  up: 'Write one below "-- Up Migration".',
+  down: 'Take the migration back by a new one, or write a statement below "-- Down Migration".',
+};
+
 /** node-pg-migrate would print each statement that fails, which may have 50 MB. All that it says comes as an error. */
 const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
@@ -106,8 +111,8 @@ export function toStatements(script: Script, session: Session, limits: readonly 
 export function toScript(migration: Migration, direction: Direction): Script {
   const title = `${migration.name}.sql`;
   const sql = migration[direction];
-  if (!hasStatement(sql)) throw new MigrationFault(`${title} has no statement on the way ${direction}.`);
-  return { title, sql };
+  if (hasStatement(sql)) return { title, sql };
+  throw new MigrationFault(`${title} has no statement on the way ${direction}. ${NO_STATEMENT_REMEDIES[direction]}`);
 }
 
 /**

@@ -150,11 +150,17 @@ describe('migrate new --from', () => {
 
   it('inserts in the middle, leaves what the file lacks, and goes back', async () => {
     const before = (await exported('code-lists')).stdout;
+    const lackingCount = linesOf(before).length - 3; // the header, and two of the file
     const path = fileWith(
       `${VALUES}\norderType,Standard,,\r\norderType,Transfer,2027-01-01T00:00:00+01:00,\norderType,Return,,\r\n`,
     );
-    expect(await copy.run('migrate', 'new', 'insert_transfer', '--from', path)).toMatchObject({
+    expect(await copy.run('migrate', 'new', 'insert_transfer', '--from', path)).toEqual({
       status: 0,
+      stdout: expect.stringMatching(
+        new RegExp(
+          String.raw`^created .*\nRows of the table that the file lacks: ${lackingCount}\. They stay; --complete .*\.\n$`,
+        ),
+      ),
       stderr: '',
     });
     expect(await copy.run('migrate', 'up')).toMatchObject({ status: 0, stderr: '' });
@@ -167,6 +173,12 @@ describe('migrate new --from', () => {
     );
     expect(await copy.run('migrate', 'down', '--yes')).toMatchObject({ status: 0 });
     expect((await exported('code-lists')).stdout).toBe(before);
+  });
+
+  it('says how many rows a complete file without lines deletes', async () => {
+    await database.query(`insert into communication_code values ('T', 'A', 'x'), ('T', 'B', 'y')`);
+    const { stdout } = await copy.run('migrate', 'new', 'empty', '--from', fileWith(CODES), '--complete');
+    expect(stdout).toMatch(/^created .*\nRows of the table that the file lacks: 2\. The migration deletes them\.\n$/);
   });
 
   it('refuses a file whole, tells twenty faults at once, each with the line on which it begins', async () => {

@@ -202,7 +202,10 @@ describe('migrate down', () => {
   it('refuses a migration without one down', async () => {
     copy.add('0100_add', 'create table added ();');
     expect(await migrate('up')).toMatchObject(GOOD);
-    expect((await migrate('down --yes')).stderr).toBe('0100_add.sql has no statement on the way down.\n');
+    expect((await migrate('down --yes')).stderr).toBe(
+      '0100_add.sql has no statement on the way down. Take the migration back by a new one, ' +
+        'or write a statement below "-- Down Migration".\n',
+    );
     copy.add('0100_add', 'create table added ();', 'drop table added;');
     expect(await migrate('down --yes')).toMatchObject(GOOD);
   });
