@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import * as fc from 'fast-check';
 import { readCsvFile } from '../../../src/administration/csv/csv-file.js';
-import { listFileColumns, readList } from '../../../src/administration/csv/csv-lists.js';
+import { readList } from '../../../src/administration/csv/csv-lists.js';
 import { compareWithTable } from '../../../src/administration/csv/csv-migration.js';
 import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Table } from '../../../src/database/tables.js';
 import type { Outcome } from '../../support/program.js';
@@ -94,7 +94,7 @@ describe('codes export', () => {
     const waiting = `select from pg_locks where not granted and relation = 'communication_code'::regclass`;
     await until(async () => (await database.query(waiting)).length > 0);
     await client.query('commit');
-    expect((await exporting).stdout).toBe(`${CODES}\r\nT,loaded,D,,\r\n`);
+    expect((await exporting).stdout).toMatch(/^code_type,.*\r\nT,loaded,D,.*\r\n$/);
   });
 
   it('writes what is read as the same again', async () => {
@@ -257,6 +257,8 @@ const end = fc.constantFrom('', '9999-12-31T23:59:59.999999Z');
 interface ListCase {
   readonly name: string;
   readonly list: Table;
+  /** The columns that the files have; a further one that may be null may be missing. */
+  readonly columns: string[];
   /** Any line of a file, without the header. */
   readonly line: fc.Arbitrary<string[]>;
   /** A file that is always tried. */
@@ -269,6 +271,7 @@ const CASES: ListCase[] = [
   {
     name: 'communication-codes',
     list: COMMUNICATION_CODE,
+    columns: CODES.split(','),
     line: fc.tuple(fc.constantFrom('a', 'B'), textOf(2), textOf(8), beginning, end),
     example: [],
     ordered: [],
@@ -276,6 +279,7 @@ const CASES: ListCase[] = [
   {
     name: 'code-lists',
     list: CODE_LIST_VALUE,
+    columns: VALUES.split(','),
     line: fc.tuple(
       fc.constantFrom('orderType', 'equipmentType'),
       fc.oneof(textOf(2), fc.constantFrom('Standard', 'Return', 'FlatBed', 'Tanker', 'DryVan')),
@@ -290,7 +294,7 @@ const CASES: ListCase[] = [
 
 it.each(CASES)(
   'any file of $name brings the table and its order to what it says, and back',
-  async ({ list, line, example, ordered }) => {
+  async ({ list, columns, line, example, ordered }) => {
     await database.query(
       `insert into communication_code values ('a', 'a', 'x', null), ('a', 'B', 'y', '2027-01-01Z'),
          ('B', ',', 'z', null)`,
@@ -298,11 +302,11 @@ it.each(CASES)(
     const files = fc.uniqueArray(line, { selector: keyOf, maxLength: 12 });
     await fc.assert(
       fc.asyncProperty(files, fc.boolean(), async (rows, isComplete) => {
-        const csv = stringify([columnsOf(list), ...rows], WINDOWS);
-        const before = await table(list);
+        const csv = stringify([columns, ...rows], WINDOWS);
+        const before = await table(list, columns);
         const { up, down } = await compare(csv, isComplete);
         await client.query(up);
-        const after = await table(list);
+        const after = await table(list, columns);
         const kept = isComplete ? [] : rowsWithout(before, rows);
         const expected = [...linesOf(csv), ...linesOf(stringify(kept, WINDOWS))];
         expect(linesOf(after).toSorted()).toEqual(expected.toSorted());
@@ -312,7 +316,7 @@ it.each(CASES)(
         }
         expect(await compare(after, true)).toEqual({ up: '', down: '' });
         await client.query(down);
-        expect(await table(list)).toBe(before);
+        expect(await table(list, columns)).toBe(before);
       }),
       { numRuns: 15, seed: 42, examples: [[example, false]] },
     );
@@ -320,9 +324,9 @@ it.each(CASES)(
 );
 
 /** As a file has it. */
-async function table(list: Table): Promise<string> {
+async function table(list: Table, columns: string[]): Promise<string> {
   const rows = await readList(client, list);
-  return stringify(rows, { ...WINDOWS, columns: columnsOf(list), header: true });
+  return stringify(rows, { ...WINDOWS, columns, header: true });
 }
 
 /** Of a line: the first two columns of both lists. */
@@ -339,8 +343,4 @@ function rowsWithout(csv: string, lines: readonly string[][]): string[][] {
 
 function linesOf(csv: string): string[] {
   return csv.split('\r\n').filter((text) => text !== '');
-}
-
-function columnsOf(list: Table): string[] {
-  return listFileColumns(list).map(({ name }) => name);
 }

@@ -15,11 +15,11 @@ const client = await database.session();
 const path = join(testFolder(), 'codes.csv');
 await database.query(
   `alter table communication_code
-     add owner_team text constraint communication_code_owner_team_is_clean check (is_clean(owner_team, 64))`,
+     add sample_note text constraint communication_code_sample_note_is_clean check (is_clean(sample_note, 64))`,
 );
 // The decorator runs before the tables are described, as it would in the class
 const { CommunicationCode } = await import('../../../src/database/entities.js');
-Column('text', { name: 'owner_team', nullable: true })(CommunicationCode.prototype, 'ownerTeam');
+Column('text', { name: 'sample_note', nullable: true })(CommunicationCode.prototype, 'sampleNote');
 const { COMMUNICATION_CODE } = await import('../../../src/database/tables.js');
 const { readCsvFile } = await import('../../../src/administration/csv/csv-file.js');
 const { readList } = await import('../../../src/administration/csv/csv-lists.js');
@@ -32,52 +32,52 @@ afterAll(() => database.drop());
 beforeEach(async () => {
   await database.query('truncate communication_code');
   await database.query(
-    `insert into communication_code (code_type, code, description, owner_team)
+    `insert into communication_code (code_type, code, description, sample_note)
      values ('T', 'A', 'D', 'Billing'), ('T', 'B', 'D', null)`,
   );
 });
 
-/** The migration that a file makes, and the team of each code after it. */
+/** The migration that a file makes, and the note of each code after it. */
 async function apply(text: string) {
   writeFileSync(path, text);
   const { up, down } = await compareWithTable(client, await readCsvFile(path), false);
   await client.query(up.join('\n'));
-  return { down: down.join('\n'), teams: await readTeams() };
+  return { down: down.join('\n'), notes: await readNotes() };
 }
 
-async function readTeams() {
+async function readNotes() {
   const rows = await readList(client, COMMUNICATION_CODE);
-  return rows.map(({ code, owner_team }) => [code, owner_team]);
+  return rows.map(({ code, sample_note }) => [code, sample_note]);
 }
 
 it('a file from before the column is read, and changes no row of it', async () => {
-  const { teams } = await apply('code_type,code,description\nT,A,New\nT,B,New\nT,C,New\n');
-  expect(teams).toEqual([
+  const { notes } = await apply('code_type,code,description\nT,A,New\nT,B,New\nT,C,New\n');
+  expect(notes).toEqual([
     ['A', 'Billing'],
     ['B', ''],
     ['C', ''],
   ]);
 });
 
-it('an empty cell of it is null, which its constraint takes, and the way back brings the former content', async () => {
-  const before = await readTeams();
-  const { down, teams } = await apply('code_type,code,description,owner_team\nT,A,D,\nT,B,D,Returns\nT,C,D,\n');
-  expect(teams).toEqual([
+it('an empty cell of it is null, which its constraint takes, and the down migration brings the former content', async () => {
+  const before = await readNotes();
+  const { down, notes } = await apply('code_type,code,description,sample_note\nT,A,D,\nT,B,D,Returns\nT,C,D,\n');
+  expect(notes).toEqual([
     ['A', ''],
     ['B', 'Returns'],
     ['C', ''],
   ]);
-  expect(await database.query('select code from communication_code where owner_team is null order by code')).toEqual([
+  expect(await database.query('select code from communication_code where sample_note is null order by code')).toEqual([
     { code: 'A' },
     { code: 'C' },
   ]);
   await client.query(down);
-  expect(await readTeams()).toEqual(before);
+  expect(await readNotes()).toEqual(before);
 });
 
 it.each([
-  { former: null, present: 'Billing', line: '~ codeType "T", code "A", ownerTeam nothing → "Billing" changed' },
-  { former: 'Billing', present: null, line: '~ codeType "T", code "A", ownerTeam "Billing" → nothing changed' },
+  { former: null, present: 'Billing', line: '~ codeType "T", code "A", sampleNote nothing → "Billing" changed' },
+  { former: 'Billing', present: null, line: '~ codeType "T", code "A", sampleNote "Billing" → nothing changed' },
 ])('a plan shows what of it was $former and becomes $present', ({ former, present, line }) => {
   const changes = findChanges(toRows(former), toRows(present), Date.now());
   expect(describeChanges(changes)).toContain(`    ${line}`);
@@ -88,9 +88,9 @@ it('a plan leaves it out of a code that has none', () => {
   expect(describeChanges(changes)).toContain('    + codeType "T", code "A", description "D" added');
 });
 
-/** A code with this team, or no code at all. */
-function toRows(...teams: (string | null)[]): CodeRows {
-  const records = teams.map((ownerTeam) => ({ codeType: 'T', code: 'A', description: 'D', ownerTeam, ...ALWAYS }));
+/** A code with this note, or no code at all. */
+function toRows(...notes: (string | null)[]): CodeRows {
+  const records = notes.map((sampleNote) => ({ codeType: 'T', code: 'A', description: 'D', sampleNote, ...ALWAYS }));
   return { properties: [], values: [], records };
 }
 

@@ -35,14 +35,9 @@ async function refusalOf(text: string): Promise<string> {
   throw new Error('The file was accepted');
 }
 
-const row = (code: string, more: Row = {}): Row => ({
-  code_type: 'T',
-  code,
-  description: 'D',
-  valid_from: '',
-  valid_until: '',
-  ...more,
-});
+/** A row, whatever further columns the table has. */
+const row = (code: string, more: Row = {}): unknown =>
+  expect.objectContaining({ code_type: 'T', code, description: 'D', valid_from: '', valid_until: '', ...more });
 
 it('reads 40 rows of Excel, which leaves out empty last cells after its first block of 16 rows', async () => {
   const lines = Array.from({ length: 40 }, (_, index) => (index < 16 ? `T;C${index};D;;` : `T;C${index};D`));
