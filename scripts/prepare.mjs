@@ -2,8 +2,9 @@
 // that is new enough, the dependencies of package-lock.json, and a build of src/. Does nothing where all are up to
 // date.
 //
-// `prepare.mjs FILE WORD…` runs a program afterwards, in this process, so that a signal that npm passes on reaches it,
-// with the variables of .env, which win over none that is exported. `npm test` does not read .env.
+// `prepare.mjs FILE WORD…` runs a program afterwards, in this process, so that a signal that npm passes on reaches it
+// (for that the script `start` has `exec`: npm's shell would end alone), with the variables of .env, which win over none
+// that is exported. `npm test` does not read .env.
 // Scripts such as `prestart` are not used: npm skips them if ignore-scripts is set.
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync, readdirSync, statSync } from 'node:fs';

@@ -1,5 +1,6 @@
 // `npm start` as a whole. Programs and database of PostgreSQL have tests of their own beside this file.
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -181,6 +182,15 @@ it('npm start ends on a signal that comes during its start, with its database', 
   starting.child.kill('SIGINT'); // npm passes on what the terminal has sent already
   const { status } = await starting.ended;
   expect(status).toBe(0);
+  expect(existsSync(lockFile(clone))).toBe(false);
+});
+
+it('npm start ends with its database where npm gets SIGTERM, as from a supervisor', async () => {
+  const { child } = begin(['npm', 'start'], clone.folder, {});
+  children.push(child);
+  await until(async () => existsSync(lockFile(clone)));
+  child.kill('SIGTERM');
+  await once(child, 'exit'); // the demo itself would keep the output open
   expect(existsSync(lockFile(clone))).toBe(false);
 });
 
