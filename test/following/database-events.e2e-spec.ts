@@ -214,38 +214,52 @@ it('a migration changes content by DDL: it is served', async () => {
   await expectServed();
 });
 
-it('the role has other settings: all the same', async () => {
-  const SETTINGS = {
-    DateStyle: 'German',
-    TimeZone: 'Asia/Kathmandu',
-    search_path: 'pg_temp',
-    bytea_output: 'escape',
-    default_transaction_isolation: 'serializable',
-    extra_float_digits: '-15',
-    IntervalStyle: 'sql_standard',
-    standard_conforming_strings: 'off',
-    row_security: 'off',
-    default_transaction_deferrable: 'on',
-    default_transaction_read_only: 'on',
-    idle_session_timeout: '1000',
-  };
-  const role = `alter role order_lookup_service in database ${world.database.name}`;
-  const expiring = await issueKey(world.database, { expiresAt: '2090-01-31T00:00:00Z' });
-  const expired = await issueKey(world.database, { revokedAt: new Date().toISOString() });
-  ends.push(endSessions, () => sql(`${role} reset all`));
-  for (const [name, value] of Object.entries(SETTINGS)) await sql(`${role} set ${name} = '${value}'`);
-  await endSessions();
-  await sql(
-    `begin;
+/** Functions that are called like those of PostgreSQL. */
+const FOREIGN = ['clock_timestamp', 'now', 'version', 'current_schema', 'current_database'].map(
+  (name) => `function public.${name}()`,
+);
+
+it.each(['pg_temp', 'public, pg_catalog'])(
+  'other settings of the role, the path %s too: all the same',
+  async (path) => {
+    const SETTINGS = {
+      DateStyle: 'German',
+      TimeZone: 'Asia/Kathmandu',
+      bytea_output: 'escape',
+      default_transaction_isolation: 'serializable',
+      extra_float_digits: '-15',
+      IntervalStyle: 'sql_standard',
+      standard_conforming_strings: 'off',
+      row_security: 'off',
+      default_transaction_deferrable: 'on',
+      default_transaction_read_only: 'on',
+      idle_session_timeout: '1000',
+    };
+    const role = `alter role order_lookup_service in database ${world.database.name}`;
+    const expiring = await issueKey(world.database, { expiresAt: '2090-01-31T00:00:00Z' });
+    const expired = await issueKey(world.database, { revokedAt: new Date().toISOString() });
+    ends.push(endSessions, () => sql(`${role} reset all`));
+    for (const [name, value] of Object.entries(SETTINGS)) await sql(`${role} set ${name} = '${value}'`);
+    await sql(`${role} set search_path = ${path}`);
+    ends.push(() =>
+      sql(`drop ${FOREIGN.join('; drop ')}; delete from communication_code where code in ('s', 'ended', 'soon')`),
+    );
+    for (const each of FOREIGN) {
+      await sql(`create ${each} returns text language plpgsql as $$ begin raise exception 'foreign'; end $$`);
+    }
+    await endSessions();
+    await sql(
+      `begin;
      insert into communication_code values
        ('T', 's', '\\ "Ä"', now() - interval '1 day', now() + interval '1 day'),
        ('T', 'ended', 'E', null, now() - interval '1 s');
-     ${setCode('C1', 'Set')}; commit`,
-  );
-  await expectServed();
-  await expectStatus(expiring.key, 200);
-  await expectStatus(expired.key, 401);
-  await sql(`insert into communication_code values ('T', 'soon', 'S', now() + interval '300 ms')`);
-  await until(async () => (await world.get(`${CODES}?code=soon`)).text.includes('"S"'));
-  await expectServed();
-});
+     ${setCode('C1', `Set ${path}`)}; commit`,
+    );
+    await expectServed();
+    await expectStatus(expiring.key, 200);
+    await expectStatus(expired.key, 401);
+    await sql(`insert into communication_code values ('T', 'soon', 'S', now() + interval '300 ms')`);
+    await until(async () => (await world.get(`${CODES}?code=soon`)).text.includes('"S"'));
+    await expectServed();
+  },
+);
