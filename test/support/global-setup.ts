@@ -1,4 +1,5 @@
 import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { exemptFromProxy } from '../../src/configuration/loopback.ts';
 import { startMigratedPostgres } from './migrated-postgres.ts';
 import { TestRun } from './test-run.ts';
@@ -7,7 +8,7 @@ import { TestRun } from './test-run.ts';
 export default async function globalSetup(): Promise<void> {
   avoidProxies();
   if (process.env['E2E_BASE_URL']) return;
-  if (newest('dist', '.js') < newest('src', '.ts'))
+  if (findNewest('dist') < findNewest('src'))
     throw new Error('dist/ is older than src/, and the tests start dist/: npm run build');
   const run = TestRun.start();
   Object.assign(globalThis, { testRun: run });
@@ -21,9 +22,9 @@ function avoidProxies(): void {
   for (const host of ['127.0.0.1', 'localhost', '[::1]']) exemptFromProxy(host);
 }
 
-/** When the newest file of a kind was written; unit tests are not built. */
-function newest(folder: string, kind: string): number {
-  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  const ofKind = files.filter((name) => name.endsWith(kind) && !name.endsWith(`.spec${kind}`));
-  return Math.max(...ofKind.map((name) => statSync(`${folder}/${name}`).mtimeMs));
+/** When the newest file below a folder was written, be it a source or an asset; unit tests are not built. */
+function findNewest(folder: string): number {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && !entry.name.includes('.spec.'));
+  return Math.max(...files.map(({ parentPath, name }) => statSync(join(parentPath, name)).mtimeMs));
 }
