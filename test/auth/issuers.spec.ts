@@ -368,6 +368,8 @@ describe('an issuer', () => {
     const metadata = { issuer: 'http://a', jwks_uri: 'http://a/jwks' };
     publish(metadata);
     expect(await discover('http://a', { OAUTH_ALLOW_HTTP: true })).toMatchObject(metadata);
+    publish({ issuer: 'https://a', jwks_uri: 'http://a/jwks' });
+    await expect(discover('https://a', { OAUTH_ALLOW_HTTP: true })).rejects.toThrow('without https');
     await expect(discover('http://a', { OAUTH_ALLOW_HTTP: false })).rejects.toThrow(
       'http://a is no address with metadata',
     );
