@@ -64,7 +64,7 @@ describe('is refused in one sentence, with status 1:', () => {
   });
 });
 
-it('every command says and does the same whatever the database is set to', async () => {
+it('every command says and does the same whatever the database is set to, and whatever others put into public', async () => {
   copy.add('0100_list', `insert into code_list (name) values ('harmless');`);
   const other = await createDatabase();
   for (const database of [plain, other]) await fill(database);
@@ -78,6 +78,20 @@ it('every command says and does the same whatever the database is set to', async
     `intervalstyle = 'sql_standard'`,
   ])
     await other.query(`alter database ${other.name} set ${setting}`);
+  // For these types they would be preferred to PostgreSQL's own, which take any
+  for (const foreign of [
+    'format(text, text, text, text, text, text, text) returns text',
+    'concat_ws(text, text, text, text) returns text',
+    'concat_ws(text, uuid, text, int) returns text',
+    'concat_ws(text, jsonb, jsonb) returns text',
+    'to_jsonb(timestamp) returns jsonb',
+    'unnest(text[]) returns setof text',
+    'unnest(int[]) returns setof int',
+    'unnest(jsonb[]) returns setof jsonb',
+  ])
+    await other.query(
+      `create function public.${foreign} language plpgsql as $$ begin raise exception 'foreign'; end $$`,
+    );
 
   for (const line of [
     'keys list',

@@ -37,6 +37,6 @@ export async function readList(client: Client, { name, columns, order }: Table):
 /** Whatever `datestyle` says, JSON holds a time as ISO 8601 has it; `#>> '{}'` takes its quotes off. */
 function toText(column: Column): string {
   const { name } = column;
-  const text = isTime(column) ? `to_jsonb(${name} at time zone 'UTC') #>> '{}' || 'Z'` : `${name}::text`;
+  const text = isTime(column) ? `pg_catalog.to_jsonb(${name} at time zone 'UTC') #>> '{}' || 'Z'` : `${name}::text`;
   return `coalesce(${text}, '')`;
 }

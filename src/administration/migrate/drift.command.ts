@@ -31,10 +31,10 @@ const DRIFT = `
       history.id,
       (transaction_id, begun_at) in (select transaction_id, begun_at from migration) as is_migration,
       table_name,
-      array(select row_there ->> column_name from unnest(columns) as column_name) as key
+      array(select row_there ->> column_name from pg_catalog.unnest(columns) as column_name) as key
     from public.history
     join key_of using (table_name),
-    unnest(array[old_row, new_row]) as row_there
+    pg_catalog.unnest(array[old_row, new_row]) as row_there
     where row_there is not null
   ),
   with_last_migration as (
@@ -54,13 +54,13 @@ const DRIFT = `
 
 const SHOW_DRIFT = `${DRIFT}
   select
-    format('%s  %s (%s)  %s %s %s',
+    pg_catalog.format('%s  %s (%s)  %s %s %s',
       to_char(changed_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
       database_user, -- the login is certain; what follows is what the session said about itself
-      concat_ws(', ', nullif(application, ''), 'says to be ' || person, 'claims the migration ' || migration),
+      pg_catalog.concat_ws(', ', nullif(application, ''), 'says to be ' || person, 'claims the migration ' || migration),
       operation,
       table_name,
-      concat_ws(' → ', jsonb_strip_nulls(old_row), jsonb_strip_nulls(new_row))
+      pg_catalog.concat_ws(' → ', jsonb_strip_nulls(old_row), jsonb_strip_nulls(new_row))
     ) as line
   from drift
   order by id

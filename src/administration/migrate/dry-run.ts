@@ -43,8 +43,8 @@ const REVISION = `select stamp::text from public.revision where topic = 'codes'`
 
 /** The keys that are in force now, and those that are in 30 days: a key may stand here twice. */
 const KEYS_IN_FORCE = `
-  select concat_ws(' ', id, encode(key_hash, 'hex'), days) as identity, client
-  from public.api_key, unnest(array[0, 30]) as days
+  select pg_catalog.concat_ws(' ', id, encode(key_hash, 'hex'), days) as identity, client
+  from public.api_key, pg_catalog.unnest(array[0, 30]) as days
   where coalesce(least(expires_at, revoked_at) > now() + make_interval(days => days), true)`;
 
 interface KeyInForce {
