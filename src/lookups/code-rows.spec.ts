@@ -36,8 +36,28 @@ it('a name is found twice in its list wherever it stands', () => {
 });
 
 it.each([
-  { value: '', fault: 'holds the empty name ""' },
-  { value: ' ', fault: 'holds the empty name " "' },
+  {
+    value: '',
+    fault: 'code_list_value.value is blank or has a control character: "", where code_list is "l", value is ""',
+  },
+  { value: ' ', fault: 'code_list_value.value is blank or has a control character: " "' },
 ])('rows are refused with the value "$value"', ({ value, fault }) => {
   expect(() => assertServable({ ...ROWS, values: [VALUE, { ...VALUE, value }] })).toThrow(fault);
+});
+
+const BLANK = 'is blank or has a control character';
+it.each([
+  { column: 'code_type', broken: { codeType: null }, fault: 'is no text: null, where code_type is null, code is "C"' },
+  { column: 'code_type', broken: { codeType: 'T\u0001' }, fault: `${BLANK}: "T\\u0001", where ` },
+  { column: 'code', broken: { code: 1 }, fault: 'is no text: 1, where code_type is "T", code is 1' },
+  {
+    column: 'description',
+    broken: { description: null },
+    fault: 'is no text: null, where code_type is "T", code is "C"',
+  },
+  { column: 'description', broken: { description: '' }, fault: `${BLANK}: ""` },
+  { column: 'description', broken: { description: 'D\u0085' }, fault: `${BLANK}: "D\u0085"` },
+])('rows are refused with what the contract forbids in $column: $broken', ({ column, broken, fault }) => {
+  const records = [RECORD, { ...RECORD, ...broken }] as CodeRows['records'];
+  expect(() => assertServable({ ...ROWS, records })).toThrow(`communication_code.${column} ${fault}`);
 });

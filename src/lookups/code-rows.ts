@@ -1,7 +1,7 @@
 // The rows that the answers are made of, those of all validity periods.
 import type { EntityManager } from 'typeorm';
 import { AreaProperty, CodeListValue, CommunicationCode, type Validity } from '../database/entities.js';
-import { AREA_PROPERTY, CODE_LIST_VALUE, COMMUNICATION_CODE, describeTable } from '../database/tables.js';
+import { AREA_PROPERTY, CODE_LIST_VALUE, COMMUNICATION_CODE, type Table, describeTable } from '../database/tables.js';
 import { RefusedContent } from '../following/followed-topic.js';
 
 /** The areas that answer with lists of values. */
@@ -19,6 +19,9 @@ export interface CodeRows {
 
 /** The tables of these rows. They are locked first: to an older snapshot a truncated table would look empty. */
 export const CODE_TABLES = [AREA_PROPERTY, CODE_LIST_VALUE, COMMUNICATION_CODE];
+
+/** What no text of an answer is: blank, or with a control character, by which no filter may ask. */
+const FAULTY_TEXT = /^\s*$|\p{Cc}/u;
 
 export const ALWAYS: Validity = { validFromMs: -Infinity, validUntilMs: Infinity };
 
@@ -66,9 +69,13 @@ async function readTable<Row extends object>(manager: EntityManager, entity: new
 
 /**
  * The constraints of the database prevent these faults. If one was dropped, callers must not get broken answers.
- * @throws RefusedContent if an area has no property, or a name is empty or occurs twice in its place
+ * @throws RefusedContent if an area has no property, a text is null, blank or has a control character, or a name occurs
+ *   twice in its place
  */
 export function assertServable({ properties, values, records }: CodeRows): void {
+  assertTexts(AREA_PROPERTY, properties);
+  assertTexts(CODE_LIST_VALUE, values);
+  assertTexts(COMMUNICATION_CODE, records);
   for (const area of AREAS) {
     const hasProperty = properties.some((property) => property.area === area);
     if (hasProperty) continue;
@@ -82,17 +89,33 @@ export function assertServable({ properties, values, records }: CodeRows): void 
   for (const { codeType, code } of records) ofCodeTypes.add(codeType, code);
 }
 
+/** @throws RefusedContent that names the column, and the row by its key */
+function assertTexts(table: Table, rows: readonly object[]): void {
+  const columns = table.columns.filter(({ type, isNullable }) => type === 'text' && !isNullable);
+  for (const row of rows as readonly Readonly<Record<string, unknown>>[]) {
+    for (const { name, property } of columns) {
+      const text = row[property];
+      if (typeof text === 'string' && !FAULTY_TEXT.test(text)) continue;
+      const key = table.columns.filter(({ isKey }) => isKey);
+      const where = key.map((column) => `${column.name} is ${JSON.stringify(row[column.property])}`).join(', ');
+      const fault = typeof text === 'string' ? 'is blank or has a control character' : 'is no text';
+      throw new RefusedContent(`${table.name}.${name} ${fault}: ${JSON.stringify(text)}, where ${where}`);
+    }
+  }
+}
+
 /** The names in all places of one kind. */
 class UniqueNames {
   private readonly namesByPlace = new Map<string, Set<string>>();
 
   constructor(private readonly kind: string) {}
 
-  /** @throws RefusedContent if the name is empty, or stands in this place already */
+  /** @throws RefusedContent if the name stands in this place already */
   add(place: string, name: string): void {
     const names = this.findNames(place);
-    if (name.trim() === '') this.refuse(place, `the empty name ${JSON.stringify(name)}`);
-    if (names.has(name)) this.refuse(place, `${JSON.stringify(name)} twice`);
+    if (names.has(name)) {
+      throw new RefusedContent(`the ${this.kind} ${JSON.stringify(place)} holds ${JSON.stringify(name)} twice`);
+    }
     names.add(name);
   }
 
@@ -102,9 +125,5 @@ class UniqueNames {
     const names = new Set<string>();
     this.namesByPlace.set(place, names);
     return names;
-  }
-
-  private refuse(place: string, fault: string): never {
-    throw new RefusedContent(`the ${this.kind} ${JSON.stringify(place)} holds ${fault}`);
   }
 }

@@ -116,6 +116,12 @@ describe('a committed change', () => {
         insert into communication_code select 'T', 'twice', 'D' from generate_series(1, 2)`,
       good: `delete from communication_code`,
     },
+    {
+      what: 'a code without a description',
+      bad: `alter table communication_code alter description drop not null;
+        insert into communication_code values ('T', 'C', null)`,
+      good: `delete from communication_code`,
+    },
   ])('that cannot be served, $what, is refused, and the former one stays', async (row) => {
     const value = await commitValue();
     await until(() => serves(world.service, value));
