@@ -4,7 +4,7 @@ import type { EntityManager } from 'typeorm';
 import { countSigningKeys } from '../auth/issuers/issuer.js';
 import type { Configuration } from '../configuration/configuration.js';
 import { transportWarning } from '../configuration/database-url.js';
-import { readConfiguration } from '../configuration/read-configuration.js';
+import { ConfigurationError, readConfiguration } from '../configuration/read-configuration.js';
 import { lockTables } from '../database/database-sessions.js';
 import { CODE_TABLES, readCodes } from '../lookups/code-rows.js';
 import { toMessage } from '../telemetry/error-message.js';
@@ -28,8 +28,11 @@ interface Check {
   readonly subject: string;
   /** The subjects of checks further up that have to be passed: otherwise there is nothing to look at here. */
   readonly needs: readonly string[];
-  /** `all`: a fault keeps every call from its answer. `credential`: it refuses the calls with this one. */
-  readonly concerns?: 'all' | 'credential';
+  /**
+   * `all`: a fault keeps every call from its answer. `cause`: it may be why others do. `credential`: it refuses the calls
+   * with this one.
+   */
+  readonly concerns?: 'all' | 'cause' | 'credential';
   /** An error that it throws is a fault, against which this helps. */
   readonly remedy?: string;
   readonly run: () => Promise<CheckResult>;
@@ -39,20 +42,31 @@ interface CheckedSubject extends Check {
   readonly result: CheckResult;
 }
 
-const CORRECT_FIRST = 'Correct this first: others may follow from it.';
+const USUAL_REMEDY = 'Correct this, and run the doctor again.';
+const CONTENT_REMEDY =
+  'Correct the rows by a migration, and have it add the constraint again that was dropped. A missing table or right is ' +
+  'a matter of migrations or role.';
+const CONFIGURATION_REMEDY = 'Every variable is explained in .env.example.';
 const ROLE_REMEDY = 'Use the role order_lookup_service, or as the owner: grant usage on schema public to ROLE;';
 const ISSUER_REMEDY =
-  'OAUTH_ISSUER has to be exactly its iss; if its metadata is elsewhere, set OAUTH_JWKS_URI. ' +
-  'Check the way to it: Node.js ignores HTTPS_PROXY without NODE_USE_ENV_PROXY=1.';
+  'Without an answer: it does not run, or cannot be reached from here; Node.js ignores HTTPS_PROXY without ' +
+  'NODE_USE_ENV_PROXY=1. With one: OAUTH_ISSUER has to be exactly its iss; if its metadata is elsewhere, set ' +
+  'OAUTH_JWKS_URI.';
 
 /** In an order in which no fault hides behind one that follows from it. Each reads in a transaction of its own. */
 const CHECKS: readonly Check[] = [
   { subject: 'configuration', needs: [], concerns: 'all', run: checkConfiguration },
   { subject: 'database', needs: [], concerns: 'all', run: () => withReading(checkDatabase) },
   { subject: 'row security', needs: ['database'], concerns: 'all', run: () => withReading(checkRowSecurity) },
-  { subject: 'migrations', needs: ['row security'], run: () => withReading(checkMigrations) },
+  { subject: 'migrations', needs: ['row security'], concerns: 'cause', run: () => withReading(checkMigrations) },
   { subject: 'role', needs: ['database'], concerns: 'all', remedy: ROLE_REMEDY, run: () => withReading(checkRole) },
-  { subject: 'content', needs: ['row security'], concerns: 'all', run: () => withReading(checkContent) },
+  {
+    subject: 'content',
+    needs: ['row security'],
+    concerns: 'all',
+    remedy: CONTENT_REMEDY,
+    run: () => withReading(checkContent),
+  },
   { subject: 'triggers', needs: ['migrations'], run: () => withReading(checkTriggers) },
 ];
 
@@ -75,7 +89,7 @@ async function runCheck(check: Check, checked: CheckedSubject[]): Promise<void> 
     checked.push({ ...check, result: await check.run() });
   } catch (error) {
     const inOneLine = toMessage(error).replaceAll(/\n[ -]*/g, ' ');
-    checked.push({ ...check, result: fault(inOneLine, check.remedy ?? CORRECT_FIRST) });
+    checked.push({ ...check, result: fault(inOneLine, check.remedy ?? USUAL_REMEDY) });
   }
 }
 
@@ -84,8 +98,8 @@ function isPassed(subject: string, checked: readonly CheckedSubject[]): boolean 
 }
 
 function listKeyChecks({ keys }: GivenCredentials): Check[] {
-  return keys.map((key) => ({
-    subject: 'API key',
+  return keys.map((key, index) => ({
+    subject: nameGiven('API key', index, keys),
     needs: ['role', 'row security'],
     concerns: 'credential',
     run: () => withReading((session) => checkApiKey(session, key)),
@@ -100,8 +114,8 @@ function listIssuerChecks(configuration: Configuration, { tokens }: GivenCredent
     remedy: ISSUER_REMEDY,
     run: () => checkIssuer(issuer, configuration),
   }));
-  const ofTokens = tokens.map((token): Check => ({
-    subject: 'access token',
+  const ofTokens = tokens.map((token, index): Check => ({
+    subject: nameGiven('access token', index, tokens),
     needs: [],
     concerns: 'credential',
     run: () => checkAccessToken(token, configuration),
@@ -109,10 +123,17 @@ function listIssuerChecks(configuration: Configuration, { tokens }: GivenCredent
   return [...ofIssuers, ...ofTokens];
 }
 
+/** With its number, in the order in which they were given, where there are several. */
+function nameGiven(kind: string, index: number, given: readonly string[]): string {
+  return given.length > 1 ? `${kind} ${index + 1}` : kind;
+}
+
 const STATE_WIDTH = 7;
 const SUBJECT_WIDTH = 13;
 /** The blanks before the arrow below the text. */
 const REMEDY_INDENT = STATE_WIDTH + SUBJECT_WIDTH + 4;
+
+const NOT_ANSWERED = 'A new replica would not answer calls; running ones may, from memory.';
 
 function describe(checked: readonly CheckedSubject[]): string {
   const lines: string[] = [];
@@ -120,22 +141,27 @@ function describe(checked: readonly CheckedSubject[]): string {
     lines.push(`${result.state.padEnd(STATE_WIDTH)}  ${subject.padEnd(SUBJECT_WIDTH)}  ${result.text}`);
     if (result.state !== 'ok') lines.push(`${' '.repeat(REMEDY_INDENT)}→ ${result.remedy}`);
   }
-  const causes = listFaulty(checked, 'all');
-  const refused = listFaulty(checked, 'credential');
-  const answered = causes === '' ? 'Calls are answered.' : `Calls are not answered. Correct ${causes}.`;
+  const isAnswered = listFaulty(checked, ['all']) === '';
+  const causes = listFaulty(checked, ['all', 'cause']);
+  const refused = listFaulty(checked, ['credential']);
+  const answered = isAnswered ? 'Calls are answered.' : `${NOT_ANSWERED} Correct ${causes}.`;
   lines.push('', refused === '' ? answered : `${answered} Refused: ${refused}.`);
   return lines.join('\n');
 }
 
-function listFaulty(checked: readonly CheckedSubject[], concerns: Check['concerns']): string {
-  const faulty = checked.filter((one) => one.result.state === 'fault' && one.concerns === concerns);
+function listFaulty(checked: readonly CheckedSubject[], concerns: readonly Check['concerns'][]): string {
+  const faulty = checked.filter((one) => one.result.state === 'fault' && concerns.includes(one.concerns));
   return [...new Set(faulty.map(({ subject }) => subject))].join(', ');
 }
 
-/** @throws StartError with everything that is missing or wrong */
 async function checkConfiguration(): Promise<CheckResult> {
-  const ofTransport = transportWarning(readConfiguration(process.env));
-  return ofTransport === undefined ? ok('complete') : warning('complete', ofTransport);
+  try {
+    const ofTransport = transportWarning(readConfiguration(process.env));
+    return ofTransport === undefined ? ok('complete') : warning('complete', ofTransport);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return fault(error.faults.join('; '), CONFIGURATION_REMEDY);
+  }
 }
 
 const SERVER = `select format('PostgreSQL %s, database %s, role %s',
@@ -208,8 +234,8 @@ async function checkRole(session: Client): Promise<CheckResult> {
   if (!rights) throw new Error('PostgreSQL does not tell what the role may');
   const { role, missing, unread, canWrite } = rights;
   if (missing.length > 0) {
-    const remedy = `It is no matter of the role. As the owner: ${commandLine('migrate', 'up')}`;
-    return fault(`there is nothing to read yet: ${missing.join(', ')} is missing`, remedy);
+    const text = `there is nothing that ${role} could read: ${missing.join(', ')} is missing`;
+    return fault(text, `As the owner: ${commandLine('migrate', 'up')}`);
   }
   if (unread.length > 0) {
     const tables = unread.map((name) => `public.${name}`).join(', ');
@@ -251,13 +277,24 @@ const TRIGGER_FAULTS = `
       ('record_truncate', 'create trigger record_truncate before truncate on public.%I
         for each statement execute function public.record_change();')
     ) as recording (trigger_name, creation)
+    union all
+    select table_name, 'lock_stamp', format('create trigger lock_stamp before insert or update or delete on public.%I
+        for each statement execute function public.lock_stamp(%L);', table_name, topic)
+    from (values
+      ('code_list', 'codes'), ('code_list_value', 'codes'), ('area_property', 'codes'),
+      ('communication_code', 'codes'), ('api_key', 'keys')
+    ) as locking (table_name, topic)
     union all values
       ('pgmigrations', 'set_stamps', 'create trigger set_stamps before insert or delete on public.pgmigrations
         for each statement execute function public.set_stamps();')
   )
   select
     format('%s of %s %s', trigger_name, table_name,
-      case when trigger.oid is null then 'is missing' else 'is switched off' end) as fault,
+      case
+        when trigger.oid is null then 'is missing'
+        when tgenabled = 'D' then 'is switched off'
+        else 'is not enabled always: some tools load data past it'
+      end) as fault,
     concat(
       case when trigger.oid is null then regexp_replace(creation, '\\s+', ' ', 'g') || E'\\n' end,
       format('alter table public.%I enable always trigger %I;', table_name, trigger_name)

@@ -21,7 +21,8 @@ const READ_INTERVAL_MS = 10 * 60_000;
 /** The interval is shorter by a random part, up to this share: replicas that start together do not read together. */
 const READ_JITTER = 0.25;
 /** For operators, about content that cannot be served. */
-const REMEDY = 'correct the rows by a migration; if the last migration caused it: npm run migrate -- down';
+const REMEDY =
+  'as the owner: correct the rows by a migration; if the last migration caused it: node dist/migrate.js down 1 --yes';
 
 /** What the database holds would make broken answers. The message says why, for operators. */
 export class RefusedContent extends Error {}

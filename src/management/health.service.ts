@@ -50,7 +50,9 @@ export class HealthService {
     });
     metrics.addGauge({
       name: 'seconds_until_refusal',
-      help: 'How long keys, or signing-keys of an issuer, can be used without another answer; 0 if none can be now',
+      help:
+        'How long keys, or signing-keys of an issuer, can be used without another answer; 0 if none can be now. ' +
+        'No keys before they were read once',
       labelNames: ['what', 'issuer'],
       collect: (gauge) => {
         if (this.apiKeys.topic.value) gauge.set({ what: 'keys' }, this.apiKeys.secondsUntilRefusal);

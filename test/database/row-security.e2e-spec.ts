@@ -43,7 +43,7 @@ it('row level security that others switch on is named by log and doctor, with th
 
     const doctor = await runLocally({ program: 'dist/doctor.js', words: [], environment });
     expect(doctor.stdout).toMatch(/^fault {4}row security .* api_key, area_property, .*, pgmigrations, revision$/m);
-    expect(doctor.stdout).toMatch(/\nCalls are not answered\. Correct row security\.\n$/);
+    expect(doctor.stdout).toMatch(/from memory\. Correct row security\.\n$/);
     const [, statements = ''] = /As the owner:\n((?:.*;\n)+)/.exec(doctor.stdout) ?? [];
     await queryAt(OWNER, statements);
     await service.ready();

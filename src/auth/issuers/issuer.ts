@@ -151,10 +151,15 @@ export class Issuer {
    */
   private keysFetched(document: unknown): void {
     const fetched = toSigningKeys(document);
-    if (isDeepStrictEqual(fetched.document, this.fetchedKeys?.document)) return;
+    const former = this.fetchedKeys;
+    if (isDeepStrictEqual(fetched.document, former?.document)) return;
     this.fetchedKeys = fetched;
-    const keyIds = fetched.document.keys.map(({ kid }) => kid);
-    this.logger.log({ message: 'issuer: other signing keys', issuer: this.name, keyIds });
+    const fields = { issuer: this.name, keyIds: fetched.document.keys.map(({ kid }) => kid) };
+    if (countSigningKeys(fetched.document) === 0) {
+      this.logger.warn({ message: 'issuer: no key that can verify a token, callers are refused', ...fields });
+    } else {
+      this.logger.log({ message: former ? 'issuer: other signing keys' : 'issuer: signing keys', ...fields });
+    }
   }
 
   /**
