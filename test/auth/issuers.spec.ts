@@ -85,6 +85,9 @@ describe('a key set', () => {
     for (const token of [known, await issuer.token(), known]) {
       expect(await statusOf(token)).toBe(401);
     }
+    expect(verifier.warnings.map(({ message }) => message)).toContain(
+      'issuer: no key that can verify a token, callers are refused',
+    );
   });
 
   it('may bring a withdrawn key back: its tokens are accepted with the next fetch', async () => {
