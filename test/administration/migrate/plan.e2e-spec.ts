@@ -287,6 +287,11 @@ describe('migrate plan sees what the service would see:', () => {
       sql: `delete from area_property where area = 'order-update';`,
       said: `${CODES}the area order-update has`,
     },
+    {
+      sql: `alter table communication_code alter description drop not null;
+        insert into communication_code values ('T', 'C', null);`,
+      said: `${CODES}communication_code.description is no text: null, where code_type is "T", code is "C"`,
+    },
   ])('$sql', async ({ sql, said }) => {
     copy.add('0100_x', sql);
     const before = await contents();
