@@ -158,6 +158,7 @@ export async function verifyToken(
     return judgeClaims(header, payload, configuration);
   } catch (error) {
     const reason = findReason(error);
+    // jose also finds no key where the id is known and another member does not fit: a fetch would not help
     const isKeyKnown = keys.document.keys.some(({ kid }) => kid === header.kid);
     return refused(reason === 'unknown-key' && isKeyKnown ? 'signature' : reason);
   }

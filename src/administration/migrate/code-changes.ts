@@ -49,7 +49,8 @@ interface Versions {
 type ScheduledChange = Change & { readonly at: string };
 
 /** What changes later than this is announced early enough to break nobody. */
-const NOTICE_MS = 30 * 86_400_000;
+export const NOTICE_DAYS = 30;
+const NOTICE_MS = NOTICE_DAYS * 86_400_000;
 const REMOVAL_BREAKS = 'orders and clients may still hold it';
 const ORDER_BREAKS = 'clients that go by position read another one';
 
@@ -75,10 +76,10 @@ export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): C
   return changes.map((change) => ({ ...change, ...describeBreak(change, nowMs) }));
 }
 
-/** A title for people. Two lists never have the same. */
+/** A title for people. Two lists never have the same: the name of a property holds no blank. */
 export function formatPlace({ area, what, property }: Place): string {
   if (what === 'value') return `${area}, ${property}`;
-  return what === 'property' ? `${area}, properties` : area;
+  return what === 'property' ? `${area}, its properties` : area;
 }
 
 function findLists({ properties, values, records }: CodeRows) {
@@ -102,8 +103,8 @@ function toEntry(record: CodeRows['records'][number]): Entry {
 }
 
 /**
- * Its key, and what is answered beside it: every column of the table, so that one that is added is compared as well. One
- * that is null is left out.
+ * Its key, and what is answered beside it: every column but the times, of which those of validity are changes of their
+ * own, so that a column that is added is compared as well. One that is null is left out.
  */
 export function describeRecord(record: CodeRows['records'][number]): { name: string; fields: Fields } {
   const values = new Map<string, string | number | null | undefined>(Object.entries(record));
@@ -146,7 +147,7 @@ function findChanged({ place, former, present }: Versions): Change[] {
   return changes;
 }
 
-/** Whether a list is more than what was there before, in the same order, with new entries behind it. */
+/** A change where a list is not what was there before, in the same order, with new entries behind it. */
 function findReordered({ place, former, present }: Versions): Change[] {
   if (place.what === 'record') return []; // by code type and code, whatever is added
   const order = present.map(({ name }) => name);

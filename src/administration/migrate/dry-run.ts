@@ -10,7 +10,7 @@ import { toMessage } from '../../telemetry/error-message.js';
 import { CliError } from '../cli/program.js';
 import { LostConnection } from '../cli/session-end.js';
 import { type Work, readClock, readColumn, withReading, withRollback } from '../cli/transaction.js';
-import { type Change, findChanges } from './code-changes.js';
+import { type Change, NOTICE_DAYS, findChanges } from './code-changes.js';
 import { InterruptedMigration, MigrationFault, type Script, explainFault } from './migration-fault.js';
 import { type Direction, assertMigrations, readMigration } from './migration-files.js';
 import { type MigrationState, readState } from './migration-state.js';
@@ -41,11 +41,13 @@ const GAVE_UP = ['55P03', '57014', '40P01'];
 const NO_CODES: CodeRows = { properties: [], values: [], records: [] };
 const REVISION = `select stamp::text from public.revision where topic = 'codes'`;
 
-/** The keys that are in force now, and those that are in 30 days: a key may stand here twice. */
+/** The keys that are in force now, and those that are after the notice that codes have: a key may stand here twice. */
 const KEYS_IN_FORCE = `
   select pg_catalog.concat_ws(' ', id, encode(key_hash, 'hex'), days) as identity, client
-  from public.api_key, pg_catalog.unnest(array[0, 30]) as days
+  from public.api_key, pg_catalog.unnest(array[0, ${NOTICE_DAYS}]) as days
   where coalesce(least(expires_at, revoked_at) > now() + make_interval(days => days), true)`;
+
+const UNREAD = 'what callers have now cannot be read, so what goes is not shown';
 
 interface KeyInForce {
   /** What tells the key at one of the two times from all others. */
@@ -98,7 +100,9 @@ async function plan(direction: Direction, choose: (state: MigrationState) => rea
   // A key that is not in force without the migrations either was revoked by somebody else meanwhile
   const refusedKeys = lostKeys.filter(({ identity }) => end.keys.some((key) => key.identity === identity));
   const changes = findChanges(before.codes, after.codes, nowMs);
-  const refusals = [...after.refusals, ...describeLostKeys(refusedKeys)];
+  // An empty database has nothing that could go
+  const unread = start.state.applied.length === 0 ? [] : before.refusals.map((refusal) => `${UNREAD} (${refusal})`);
+  const refusals = [...unread, ...after.refusals, ...describeLostKeys(refusedKeys)];
   const canBreakClients = refusals.length > 0 || changes.some(({ breaks }) => breaks !== undefined);
   return { migrations, missing, changes, refusals, marks: markUnusual(before.codes, after.codes), canBreakClients };
 }
@@ -152,7 +156,7 @@ async function readContent(session: Client, manager: EntityManager): Promise<Con
   const refusals: string[] = [];
   if ('fault' in codes) refusals.push(`the service would not serve the codes: ${codes.fault}`);
   if ('fault' in keys) refusals.push(`callers will be refused: the service could not read its keys: ${keys.fault}`);
-  // So `changes` lists every code as removed where the codes cannot be read
+  // So `changes` lists every code as removed where the codes cannot be read, or as added where the former cannot
   return { codes: 'fault' in codes ? NO_CODES : codes.value, keys: 'fault' in keys ? [] : keys.value, refusals };
 }
 

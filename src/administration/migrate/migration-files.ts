@@ -1,7 +1,7 @@
 // The migrations: one SQL file of `migrations/` each, from its name to its text.
 //
 // A name, without `.sql`, begins with the UTC time at which the migration was written, so those of two branches differ.
-// The migrations up to 2026-11 have numbers of four digits, and keep them. A text has one line "-- Up Migration" with the
+// The first five have numbers of four digits, and keep them. A text has one line "-- Up Migration" with the
 // SQL below it, and perhaps one line "-- Down Migration". Line ends of Windows, a byte order mark and a missing last line
 // end do not count.
 import { isUtf8 } from 'node:buffer';

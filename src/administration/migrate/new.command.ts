@@ -56,6 +56,7 @@ async function composeFrom(path: string, subject: string, isComplete: boolean): 
     const { up, down, lackingCount } = await compareWithTable(session, file, isComplete);
     if (up.length === 0) return undefined;
     await tryStatements(session, path, up);
+    // Quoted: a line break in the name would end the comment
     return { text: formatMigration(`Written from ${JSON.stringify(basename(path))}`, up, down), lackingCount };
   });
 }

@@ -77,7 +77,7 @@ ${area}, equipmentType
       shown: `
 Callers see 4 changes: 4 added.
 
-order-update, properties
+order-update, its properties
     + more added
 
 order-update, more
@@ -93,7 +93,7 @@ order-scheduling
       up: `update area_property set position = 99 where area = 'order-update' and property = 'commentType';`,
       down: `update area_property set position = 1 where area = 'order-update' and property = 'commentType';`,
       shown: expect.stringMatching(
-        /1 change: 1 order changed\.\n\norder-update, properties\n {4}↕ order changed: preferred.{100,}…\n$/,
+        /1 change: 1 order changed\.\n\norder-update, its properties\n {4}↕ order changed: preferred.{100,}…\n$/,
       ),
     },
   ])('$what, and changes nothing', async ({ up, down, shown, status = 0, verdict = SAFE }) => {
@@ -299,6 +299,19 @@ describe('migrate plan sees what the service would see:', () => {
     expect({ status, stdout }).toEqual({ status: 2, stdout: expect.stringContaining(said) });
     expect(stdout).toContain(UNSAFE);
     expect(await contents()).toEqual(before);
+  });
+
+  it('content that cannot be read before them either, where nobody can say what goes', async () => {
+    const ofArea = `from area_property where area = 'order-update'`;
+    await database.query(`create table kept as select * ${ofArea}; grant select on kept to public; delete ${ofArea}`);
+    copy.add('0100_x', 'insert into area_property select * from kept;');
+    const { status, stdout } = await plan();
+    await database.query('insert into area_property select * from kept; drop table kept');
+    expect(status).toBe(2);
+    expect(stdout).toContain(
+      '! what callers have now cannot be read, so what goes is not shown (the service would not',
+    );
+    expect(stdout).toContain(UNSAFE);
   });
 
   it('a client whose name has a character that nobody sees, which is shown', async () => {
