@@ -164,7 +164,7 @@ async function checkConfiguration(): Promise<CheckResult> {
   }
 }
 
-const SERVER = `select format('PostgreSQL %s, database %s, role %s',
+const SERVER = `select pg_catalog.format('PostgreSQL %s, database %s, role %s',
   current_setting('server_version'), current_database(), current_user)`;
 
 /** That it can be reached has been found before: otherwise there is no session. */
@@ -209,10 +209,10 @@ async function checkMigrations(session: Client): Promise<CheckResult> {
 const RIGHTS = `
   select
     current_user as role,
-    coalesce(array_agg(name) filter (where may_read is null), '{}') as missing,
-    coalesce(array_agg(name) filter (where not may_read), '{}') as unread,
+    coalesce(pg_catalog.array_agg(name) filter (where may_read is null), '{}') as missing,
+    coalesce(pg_catalog.array_agg(name) filter (where not may_read), '{}') as unread,
     coalesce(bool_or(may_write), false) as "canWrite"
-  from unnest($1::text[]) as name
+  from pg_catalog.unnest($1::text[]) as name
   cross join lateral (select to_regclass('public.' || name) as id) as found
   cross join lateral (
     select
@@ -262,8 +262,8 @@ async function checkContent(session: Client, manager: EntityManager): Promise<Ch
  */
 const TRIGGER_FAULTS = `
   with expected (table_name, trigger_name, creation) as (
-    select table_name, trigger_name, format(creation, table_name)
-    from unnest(array[
+    select table_name, trigger_name, pg_catalog.format(creation, table_name)
+    from pg_catalog.unnest(array[
       'code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key', 'pgmigrations'
     ]) as table_name
     cross join (values
@@ -278,7 +278,7 @@ const TRIGGER_FAULTS = `
         for each statement execute function public.record_change();')
     ) as recording (trigger_name, creation)
     union all
-    select table_name, 'lock_stamp', format('create trigger lock_stamp before insert or update or delete on public.%I
+    select table_name, 'lock_stamp', pg_catalog.format('create trigger lock_stamp before insert or update or delete on public.%I
         for each statement execute function public.lock_stamp(%L);', table_name, topic)
     from (values
       ('code_list', 'codes'), ('code_list_value', 'codes'), ('area_property', 'codes'),
@@ -289,15 +289,15 @@ const TRIGGER_FAULTS = `
         for each statement execute function public.set_stamps();')
   )
   select
-    format('%s of %s %s', trigger_name, table_name,
+    pg_catalog.format('%s of %s %s', trigger_name, table_name,
       case
         when trigger.oid is null then 'is missing'
         when tgenabled = 'D' then 'is switched off'
         else 'is not enabled always: some tools load data past it'
       end) as fault,
-    concat(
+    pg_catalog.concat(
       case when trigger.oid is null then regexp_replace(creation, '\\s+', ' ', 'g') || E'\\n' end,
-      format('alter table public.%I enable always trigger %I;', table_name, trigger_name)
+      pg_catalog.format('alter table public.%I enable always trigger %I;', table_name, trigger_name)
     ) as remedy
   from expected
   left join pg_trigger as trigger

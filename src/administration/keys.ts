@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
+import { showInvisible } from './cli/invisible-characters.js';
 import { CliError, commandLine, print, printJson } from './cli/program.js';
 import { readColumn, withReading, withWriting } from './cli/transaction.js';
 
@@ -115,7 +116,7 @@ function describeKeys(keys: readonly KeyRow[]): string {
       created: createdAt.toISOString(),
       until: formatTime(endsAt),
       used: formatTime(lastUsedAt),
-      client,
+      client: showInvisible(client),
     }),
   );
   return [header, ...lines].join('\n');

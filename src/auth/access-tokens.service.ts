@@ -227,7 +227,7 @@ function isBearer(scheme: string): boolean {
   return scheme.toLowerCase() === 'bearer';
 }
 
-/** V8 keeps the whole header, which may be mostly blanks, as long as a text that was cut out of it. A copy keeps nothing else. */
+/** A text that was cut out keeps the whole header, which may be mostly blanks, in V8's memory. A copy does not. */
 function copyText(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }

@@ -11,9 +11,9 @@ export const INTERRUPTED = 130;
 type RunningService = Pick<Service, 'logger' | 'stop'>;
 
 /**
- * Ends the process: with status 0 on a signal, with 1 after an error that nobody caught. A signal that comes a
- * second after the first one ends it at once. Process 1 of a container gets no signal at all before it listens, so `listen` is called before the service is
- * loaded.
+ * Ends the process: with status 0 on a signal, with 1 after an error that nobody caught. A signal that comes a second
+ * after the first one ends it at once. Process 1 of a container gets no signal at all before it listens, so `listen` is
+ * called before the service is loaded.
  */
 export class ProcessEnd {
   private service: RunningService | undefined;

@@ -22,7 +22,8 @@ export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 5_000 
 
 /**
  * What statements and results depend on, whatever role, database and connection string say. It holds for one
- * transaction: behind a pooler the session is another client's afterwards. Objects of pg_catalog are found first.
+ * transaction: behind a pooler the session is another client's afterwards. Objects of pg_catalog are found first, but a
+ * function of others in public is preferred to one that takes any type: those are called by their schema.
  */
 export const SETTINGS = `set local search_path = public, pg_temp;
   set local timezone = 'UTC';

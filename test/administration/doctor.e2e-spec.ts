@@ -206,6 +206,25 @@ describe('a database that is wrong', () => {
     expect(stdout).toMatch(/ Correct migrations, role, content\.\n$/);
   });
 
+  it('has functions of others, which are not called', async () => {
+    const other = await databaseToSpoil();
+    await other.query('drop trigger record_update on api_key');
+    const said = await examine(other);
+    for (const foreign of [
+      'function public.format(text, text) returns text',
+      'function public.format(text, text, text) returns text',
+      'function public.format(text, text, text, text) returns text',
+      'function public.format(text, text, name, name) returns text',
+      'function public.concat(text, text) returns text',
+      'function public.unnest(text[]) returns setof text',
+    ])
+      await other.query(`create ${foreign} language plpgsql as $$ begin raise exception 'foreign'; end $$`);
+    await other.query(
+      `create aggregate public.array_agg(text) (sfunc = array_append, stype = text[], initcond = '{foreign}')`,
+    );
+    expect(await examine(other)).toBe(said);
+  });
+
   it('keeps from the role what the service reads, until the remedy is pasted', async () => {
     const other = await databaseToSpoil();
     await other.query('revoke select on communication_code from order_lookup_service');

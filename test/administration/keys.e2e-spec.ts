@@ -154,10 +154,12 @@ describe('keys list', () => {
     await update(expired.id, `created_at = now() - interval '2 d', expires_at = now() - interval '1 d'`);
     await update(ending.id, `revoked_at = now() + interval '20 d'`);
     await database.query(`insert into api_key_use values ($1, '2026-11-21T08:00Z')`, [inForce.id]);
+    // As rows of before the constraint may be
+    await update(ended.id, `client = E'list-b\\u200b'`);
 
     expect(await listed()).toEqual([
       { client: 'list-a', state: 'in force', lastUsedAt: '2026-11-21T08:00:00.000Z' },
-      { client: 'list-b', state: 'revoked', lastUsedAt: null },
+      { client: 'list-b\u200b', state: 'revoked', lastUsedAt: null },
       { client: 'list-c', state: 'expired', lastUsedAt: null },
       { client: 'list-d', state: 'rotated', lastUsedAt: null },
       { client: 'list-e', state: 'in force', lastUsedAt: null },
@@ -174,7 +176,7 @@ describe('keys list', () => {
     const revokedAt = (await stored(ended.id))?.revokedAt?.toISOString();
     for (const line of [
       `${inForce.id}  in force  \\S+Z  never {19}  2026-11-21T08:00:00.000Z  list-a`,
-      `${ended.id}  revoked {3}\\S+Z  ${revokedAt}  never {19}  list-b`,
+      `${ended.id}  revoked {3}\\S+Z  ${revokedAt}  never {19}  list-b\\\\u200b`,
       `${ending.id}  rotated {3}\\S+Z  \\S+Z  never {19}  list-d`,
     ])
       expect(stdout).toMatch(new RegExp(`^${line}$`, 'm'));

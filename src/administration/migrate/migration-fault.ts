@@ -6,7 +6,7 @@ import { showInvisible } from '../cli/invisible-characters.js';
 import { CliError, commandLine } from '../cli/program.js';
 import { isRefusal } from '../cli/session-end.js';
 
-/** The most characters that are shown of the message, the detail and the hint, each. A detail may hold the whole row that was refused. */
+/** The most characters that are shown of each of message, detail and hint. A detail may hold the whole refused row. */
 const MAX_PART_CHARACTERS = 500;
 /** SQLSTATE invalid_transaction_termination: COMMIT or ROLLBACK in a block of PL/pgSQL, or in a procedure. */
 const TERMINATION = '2D000';
