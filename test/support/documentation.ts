@@ -2,7 +2,14 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROJECT, textOf } from './program.js';
 
-/** A code block of a page. CONTRIBUTING.md ("Documentation") says what the comments before a block mean. */
+/**
+ * A code block of a page. A comment `<!-- test: … -->` before it makes an exception:
+ * - `not run: REASON`: no test can run this block
+ * - `run by FILE`: this file runs it
+ * - `write to FILE`: the block is the content of this file in the reader's folder
+ * - `as ROLE`: DATABASE_URL is that of this role, SQL is run as this role, such as `superuser`
+ * - `ends with STATUS`: the exit status of the last command, if it is not 0
+ */
 export interface Block {
   readonly heading: string;
   /** Of its first line of text, from 1. */
