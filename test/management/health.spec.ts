@@ -4,7 +4,7 @@ import type { ApiKeysService } from '../../src/auth/api-keys/api-keys.service.js
 import type { Draining } from '../../src/http/draining.js';
 import type { CodesService } from '../../src/lookups/codes.service.js';
 import { HealthService } from '../../src/management/health.service.js';
-import { Issuer } from '../support/issuer.js';
+import { type Fault, Issuer } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
 
 const TOPIC = { value: new Map() };
@@ -32,13 +32,35 @@ async function observe(verifier: Verifier) {
   return { health, text: await metrics.registry.metrics() };
 }
 
-it('a key set without keys that verify: ready, and the metrics say that its callers are refused', async () => {
+const NO_KEY = 'No key that the issuer publishes can verify a token.';
+
+it('key sets without keys that verify: every caller is refused, so not ready, until one has keys again', async () => {
   source.fault = 'empty set';
-  const { health, text } = await observe(new Verifier([source]));
-  expect(health.isReady).toBe(true);
+  other.fault = 'empty set';
+  const verifier = new Verifier([source, other]);
+  const { health, text } = await observe(verifier);
+  expect(health.unavailableReasons).toEqual([NO_KEY]);
   expect(text).toContain(`refusal{what="signing-keys",issuer="${source.url}"} 0\n`);
   expect(text).toContain(`jwks_keys{issuer="${source.url}"} 0\n`);
+  expect(await verifier.statusOf(await source.token())).toBe(401);
+  source.fault = 'none';
+  await verifier.pass(55);
+  expect(health.isReady).toBe(true);
+  expect(await verifier.statusOf(await source.token())).toBe(200);
 });
+
+it.each<{ of: Fault; and: Fault; reasons: string[] }>([
+  { of: 'empty set', and: 'none', reasons: [] },
+  { of: 'empty set', and: 'down', reasons: [NO_KEY] },
+])(
+  'two issuers, of which one has an empty key set, and the fault of the other is $and: $reasons',
+  async ({ of: fault, and, reasons }) => {
+    source.fault = fault;
+    other.fault = and;
+    const { health } = await observe(new Verifier([source, other]));
+    expect(health.unavailableReasons).toEqual(reasons);
+  },
+);
 
 it('an issuer that was never reached: its own callers are refused, and those of others are not', async () => {
   other.fault = 'down';

@@ -23,13 +23,13 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     return this.all.find((issuer) => issuer.name === name);
   }
 
-  /**
-   * Why no token can be judged now, or undefined. A key set without keys counts: its tokens are refused, which is a
-   * judgement.
-   */
+  /** Why every token is refused now, or undefined. A token itself gets 401 where its issuer publishes no keys, else 503. */
   get unavailableReason(): string | undefined {
-    const canJudge = this.all.some(({ keys }) => keys !== undefined);
-    return canJudge ? undefined : 'No signing keys of the issuer are available.';
+    if (this.all.some(({ keyCount }) => keyCount > 0)) return undefined;
+    const isAnswered = this.all.some(({ keys }) => keys !== undefined);
+    return isAnswered
+      ? 'No key that the issuer publishes can verify a token.'
+      : 'No signing keys of the issuer are available.';
   }
 
   onApplicationBootstrap(): void {
