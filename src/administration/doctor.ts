@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { countSigningKeys } from '../auth/issuers/issuer.js';
 import type { Configuration } from '../configuration/configuration.js';
-import { transportWarning } from '../configuration/database-url.js';
+import { parseDatabaseAddress, transportWarning } from '../configuration/database-url.js';
 import { ConfigurationError, readConfiguration } from '../configuration/read-configuration.js';
 import { lockTables } from '../database/database-sessions.js';
 import { CODE_TABLES, readCodes } from '../lookups/code-rows.js';
@@ -46,16 +46,16 @@ const USUAL_REMEDY = 'Correct this, and run the doctor again.';
 const CONTENT_REMEDY =
   'Correct the rows by a migration, and have it add the constraint again that was dropped. A missing table or right is ' +
   'a matter of migrations or role.';
-const CONFIGURATION_REMEDY = 'Every variable is explained in .env.example.';
+const CONFIGURATION_REMEDY = 'Every variable is explained in .env.example. For those of the demo: . .data/demo.env';
 const ROLE_REMEDY = 'Use the role order_lookup_service, or as the owner: grant usage on schema public to ROLE;';
 const ISSUER_REMEDY =
   'Without an answer: it does not run, or cannot be reached from here; Node.js ignores HTTPS_PROXY without ' +
   'NODE_USE_ENV_PROXY=1. With one: OAUTH_ISSUER has to be exactly its iss; if its metadata is elsewhere, set ' +
   'OAUTH_JWKS_URI.';
 
+const CONFIGURATION: Check = { subject: 'configuration', needs: [], concerns: 'all', run: checkConfiguration };
 /** In an order in which no fault hides behind one that follows from it. Each reads in a transaction of its own. */
-const CHECKS: readonly Check[] = [
-  { subject: 'configuration', needs: [], concerns: 'all', run: checkConfiguration },
+const DATABASE_CHECKS: readonly Check[] = [
   { subject: 'database', needs: [], concerns: 'all', run: () => withReading(checkDatabase) },
   { subject: 'row security', needs: ['database'], concerns: 'all', run: () => withReading(checkRowSecurity) },
   { subject: 'migrations', needs: ['row security'], concerns: 'cause', run: () => withReading(checkMigrations) },
@@ -74,13 +74,26 @@ const CHECKS: readonly Check[] = [
 export async function runDoctor(): Promise<void> {
   const given = await readGivenCredentials();
   const checked: CheckedSubject[] = [];
-  for (const check of [...CHECKS, ...listKeyChecks(given)]) await runCheck(check, checked);
+  await runCheck(CONFIGURATION, checked);
+  if (hasDatabaseAddress()) {
+    for (const check of [...DATABASE_CHECKS, ...listKeyChecks(given)]) await runCheck(check, checked);
+  }
   if (isPassed('configuration', checked)) {
     const configuration = readConfiguration(process.env);
     for (const check of listIssuerChecks(configuration, given)) await runCheck(check, checked);
   }
   print(describe(checked));
   process.exitCode = checked.some(({ result }) => result.state === 'fault') ? 2 : 0;
+}
+
+/** Where other variables are at fault the database is checked all the same. A faulty address is in CONFIGURATION's result. */
+function hasDatabaseAddress(): boolean {
+  try {
+    parseDatabaseAddress(process.env);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function runCheck(check: Check, checked: CheckedSubject[]): Promise<void> {

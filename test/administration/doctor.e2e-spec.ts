@@ -117,10 +117,10 @@ describe('a surrounding that is wrong', () => {
       ],
     },
     {
-      what: 'a connection string that is none',
+      what: 'a connection string that is none, which is said once',
       environment: () => ({ DATABASE_URL: 'a' }),
       findings: [
-        /^fault {4}configuration {2}DATABASE_URL is not .*\n *→ Every variable is explained in \.env\.example\.$/m,
+        /^fault {4}configuration {2}DATABASE_URL is not .*\n *→ Every variable is explained in \.env\.example\. .*\n\n.* Correct configuration\.\n$/,
       ],
     },
     {
