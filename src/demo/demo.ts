@@ -19,6 +19,7 @@ import type { Configuration } from '../configuration/configuration.js';
 import { exemptFromProxy } from '../configuration/loopback.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
 import { StartError } from '../configuration/start-error.js';
+import { OPERATION_PATHS } from '../documentation/openapi-document.js';
 import { DemoDatabase } from './demo-database.js';
 import { makeSigningKey, serveIssuer } from './issuer.js';
 import { findFreePort, listen } from './ports.js';
@@ -243,11 +244,9 @@ Order Lookup Services: the demo runs.
    there. The token is valid for 8 hours. The same lines are in .data/demo.env.
 
 ${toShell(variables)}
-2. Call the three operations.
+2. Call the operations.
 
-${curl('/orders-update-api/supported-values')}
-${curl('/orders-api-v2/v2/supported-values')}
-${curl('/order-scheduling/communication-codes?codeType=SAMPLE-APPOINTMENT')}
+${OPERATION_PATHS.map(curl).join('\n')}
 
 3. Add a code: export the codes, add a line, and make a migration of the difference. Look at the
    plan, and apply it.

@@ -16,10 +16,14 @@ interface OpenApiDocument {
   readonly info: { readonly license: { readonly name: string }; readonly version: string };
   readonly servers: readonly { readonly url: string }[];
   readonly security: readonly object[];
+  readonly paths: Readonly<Record<string, object>>;
   readonly components: { readonly securitySchemes: { readonly accessToken: TokenScheme } };
 }
 
 const CONTRACT = parse(readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8')) as OpenApiDocument;
+
+/** Where the operations are, behind BASE_PATH. */
+export const OPERATION_PATHS = Object.keys(CONTRACT.paths);
 
 /**
  * Makes the OpenAPI document: the contract as it stands in openapi.yaml, with what only a running service knows.
