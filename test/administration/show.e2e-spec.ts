@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import { AREAS, ORDER_SCHEDULING } from '../../src/lookups/code-rows.js';
 import { runLocally } from '../support/local-program.js';
 import { localWorld } from '../support/local-world.js';
-import { PATHS } from '../support/paths.js';
+import { ALL_PATHS, PATHS } from '../support/paths.js';
 import type { Outcome } from '../support/program.js';
 import { until } from '../support/until.js';
 
@@ -22,16 +23,13 @@ async function shown(moment: string): Promise<string> {
   return stdout;
 }
 
-const AREAS = [
-  { area: 'order-update', path: PATHS.orderUpdate },
-  { area: 'order-capture-v2', path: PATHS.orderCaptureV2 },
-  { area: 'order-scheduling', path: PATHS.communicationCodes },
-];
+/** Both are in the order of the contract. */
+const CASES = [...AREAS, ORDER_SCHEDULING].map((area, index) => ({ area, path: ALL_PATHS[index] as string }));
 
 /** What the service answers, in the form in which the command prints it. */
 async function answers(): Promise<string> {
   const parts: string[] = [];
-  for (const { area, path } of AREAS) parts.push(`${area}\n${(await world.get(path)).text}\n`);
+  for (const { area, path } of CASES) parts.push(`${area}\n${(await world.get(path)).text}\n`);
   return parts.join('\n');
 }
 
@@ -49,7 +47,7 @@ describe('codes show', () => {
     expect(await show()).toEqual({ status: 0, stdout: await answers(), stderr: '' });
   });
 
-  it.each(AREAS)('prints the answer of $area alone, as it is', async ({ area, path }) => {
+  it.each(CASES)('prints the answer of $area alone, as it is', async ({ area, path }) => {
     const { stdout } = await show('--area', area);
     expect(stdout).toBe((await world.get(path)).text);
   });
