@@ -42,3 +42,35 @@ it('a signal within a second counts as the same, and one after that ends the pro
   expect((await service.readiness()).status).toBe(503);
   expect(await insist(service)).toBe(130);
 });
+
+it.each([
+  { event: 'uncaughtException', fault: `throw new Error('nobody caught it')` },
+  { event: 'unhandledRejection', fault: `void Promise.reject(new Error('nobody caught it'))` },
+])(
+  'an error that nobody caught has a line, and ends the service in order, with 1: $event',
+  async ({ event, fault }) => {
+    const service = await world.start({
+      DRAIN_SECONDS: '0',
+      ...preload(`process.on('SIGUSR2', () => { ${fault}; });`),
+    });
+    service.signal('SIGUSR2');
+    expect(await service.exited()).toBe(1);
+    const line = await service.waitForLog(({ msg }) => msg === event);
+    expect(line).toMatchObject({ level: 'fatal', err: expect.stringMatching(/^Error: nobody caught it/) });
+    await service.waitForLog(({ msg }) => msg === 'stopped');
+  },
+);
+
+it('an error that nobody caught before the service is loaded is printed, and ends the process with 1', async () => {
+  const failAtOnce = preload(`
+    const { on } = process;
+    process.on = function (event, ...rest) {
+      if (event === 'SIGHUP') setImmediate(() => { throw new Error('nobody caught it'); });
+      return on.call(this, event, ...rest);
+    };`);
+  expect(await run('main.js', [], failAtOnce)).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^Error: nobody caught it\n {4}at /),
+  });
+});
