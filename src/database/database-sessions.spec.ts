@@ -52,6 +52,18 @@ describe('the sessions of one process', () => {
     await end();
   });
 
+  it('are three at most, however many work at once', async () => {
+    const { proxy, count, end } = await start();
+    const dataSource = new DataSource(poolOptions(parseDatabaseAddress({ DATABASE_URL: proxy.url })));
+    const sessions = new DatabaseSessions(dataSource);
+    const use = (): Promise<unknown> => sessions.withSession((_session, manager) => manager.query('select'));
+    await Promise.all(Array.from({ length: 9 }, use));
+    const opened = await count(); // the pool keeps them
+    await dataSource.destroy();
+    await end();
+    expect(opened).toBe(3);
+  });
+
   it('are none after the end of an application that was just about to make the first one', async () => {
     const { proxy, count, end } = await start();
     const configuration = Object.assign(new Configuration(), { DATABASE_URL: proxy.url });
