@@ -103,7 +103,10 @@ describe('an API key', () => {
       );
     const before = await records();
     expect(await statusOf({})).toBe(200);
-    await until(async () => (await uses()).length > 0);
+    const failures = () =>
+      world.service.lines.filter(({ msg }) => msg.startsWith('noting the use of API keys: failed'));
+    await until(async () => (await uses()).length > 0 || failures().length > 0);
+    expect(failures()).toEqual([]);
     const [first] = await uses();
     await world.database.query('select note_key_use(array(select key_id from api_key_use))');
     expect((await uses())[0]).toEqual(first);
