@@ -1,4 +1,7 @@
 // `npm start` as a whole. Programs and database of PostgreSQL have tests of their own beside this file.
+//
+// The tests are the life of one clone, in this order: each goes on with the data, and the first two with the demo, that
+// the test before has left. So run the whole file: with `-t` a later test fails.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
