@@ -10,7 +10,7 @@ export type Area = (typeof AREAS)[number];
 /** The area that answers with communication codes. */
 export const ORDER_SCHEDULING = 'order-scheduling';
 
-/** Everything that the three operations are answered from, in the order of the answers. */
+/** Everything that the operations are answered from, in the order of the answers. */
 export interface CodeRows {
   readonly properties: readonly AreaProperty[];
   readonly values: readonly CodeListValue[];

@@ -65,7 +65,7 @@ function findEffectiveTimes({ values, records }: CodeRows): number[] {
 }
 
 /**
- * What the three operations answer at one time, and until the next effective time. The answers that most callers ask
+ * What the operations answer at one time, and until the next effective time. The answers that most callers ask
  * for are made with it, those to filters when they are first asked for.
  */
 export class CodesSnapshot {

@@ -38,7 +38,7 @@ const world = localWorld({
   },
 });
 
-/** Asks one of the three operations, each in its turn. */
+/** Asks one of the operations, each in its turn. */
 const ask = (headers: Headers) => world.get(ALL_PATHS[asked++ % ALL_PATHS.length] as string, { headers });
 const statusOf = async (headers: Headers): Promise<number> => (await ask(headers)).status;
 /** A token that looks like one of the issuer, with a signature of random bytes. */

@@ -41,7 +41,7 @@ const OURS = `from pg_stat_activity where application_name = 'order-lookup-servi
 const endSessions = (): Promise<unknown> => sql(`select pg_terminate_backend(pid, 600000) ${OURS}`);
 
 const IN_FORCE = 'coalesce(valid_from <= now(), true) and coalesce(valid_until > now(), true)';
-/** What the three operations have to answer now, by plain queries and the JSON of Node.js. */
+/** What the operations have to answer now, by plain queries and the JSON of Node.js. */
 async function answersByQuery(): Promise<string[]> {
   const { query } = world.database;
   const communicationRecords = await query(

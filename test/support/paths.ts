@@ -1,4 +1,4 @@
-/** The three operations, as the interface document has them. */
+/** The operations, as the interface document has them. */
 export const PATHS = {
   orderUpdate: '/orders-update-api/supported-values',
   orderCaptureV2: '/orders-api-v2/v2/supported-values',
