@@ -7,7 +7,7 @@ import { queryAt } from '../support/database.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
 import { replyOf } from '../support/raw.js';
-import { until } from '../support/service.js';
+import { until } from '../support/until.js';
 import { SAMPLES, World } from '../support/world.js';
 
 const FIXTURES = join(import.meta.dirname, '..', 'fixtures');

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Fault, type SigningKey, signingKey } from '../support/issuer.js';
 import { PATHS } from '../support/paths.js';
-import { until } from '../support/service.js';
+import { until } from '../support/until.js';
 import { Traffic, WITHIN_A_SECOND } from '../support/traffic.js';
 import type { World } from '../support/world.js';
 import { failuresIn } from './figures.js';

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { issueKey } from '../support/keys.js';
 import { peakMebibytes, residentMebibytes } from '../support/linux-process.js';
 import { PATHS } from '../support/paths.js';
-import { until } from '../support/service.js';
+import { until } from '../support/until.js';
 import type { World } from '../support/world.js';
 import { quantiles } from './figures.js';
 

@@ -85,8 +85,7 @@ describe('a committed change', () => {
 
   // In equal bytes with equal entity tags, by eight readers of three replicas
   it('is seen wholly or not at all while a writer flips every code', async () => {
-    const options = { count: 200, wanted: 500 };
-    const found = await flipCodes(world.database, services, world.credentials, options);
+    const found = await flipCodes(world.database, services, world.credentials, { wanted: 500 });
     expect(found.faults).toEqual([]);
   });
 

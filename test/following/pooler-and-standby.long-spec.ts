@@ -7,7 +7,7 @@ import { PASSWORD, queryAt } from '../support/database.js';
 import { PATHS } from '../support/paths.js';
 import { freePort } from '../support/postgres-server.js';
 import { begin } from '../support/program.js';
-import { until } from '../support/service.js';
+import { until } from '../support/until.js';
 import { processWorld } from '../support/test-world.js';
 
 const world = processWorld({ replicas: 0, hasOwnPostgres: true });

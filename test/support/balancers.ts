@@ -10,7 +10,7 @@ const PROGRAMS = {
   haproxy: ['/usr/sbin/haproxy', '-db', '-f'],
   caddy: ['/usr/bin/caddy', 'run', '--adapter', 'caddyfile', '--config'],
 } as const;
-export type BalancerName = keyof typeof PROGRAMS;
+type BalancerName = keyof typeof PROGRAMS;
 export const BALANCERS = Object.keys(PROGRAMS) as BalancerName[];
 
 export const isInstalled = (name: BalancerName): boolean => existsSync(PROGRAMS[name][0]);

@@ -16,20 +16,3 @@ export const skewedClock = (milliseconds: number): Record<string, string> =>
       return Real.now() + ${milliseconds};
     }
   };`);
-
-/** In which limits of these milliseconds are never reached, whichever way the program sets them. */
-const unlimited = (milliseconds: readonly number[]): string => `
-  const { syncBuiltinESMExports } = await import('node:module');
-  const { default: promises } = await import('node:timers/promises');
-  const limits = new Set(${JSON.stringify(milliseconds)});
-  const longer = (ms) => (limits.has(ms) ? 2 ** 31 - 1 : ms);
-  const timer = setTimeout;
-  const pause = promises.setTimeout;
-  const signal = AbortSignal.timeout;
-  globalThis.setTimeout = Object.assign((work, ms, ...rest) => timer(work, longer(ms), ...rest), timer);
-  promises.setTimeout = (ms, ...rest) => pause(longer(ms), ...rest);
-  AbortSignal.timeout = (ms) => signal.call(AbortSignal, longer(ms));
-  syncBuiltinESMExports();`;
-
-/** Environment of a process without its limits of these milliseconds, which a slow machine would reach. */
-export const withoutLimits = (...milliseconds: number[]): { NODE_OPTIONS: string } => preload(unlimited(milliseconds));

@@ -105,7 +105,7 @@ function spanOf(span: ProtobufMessage, resource: Record<string, unknown>): Colle
   };
 }
 
-export interface CollectedSpan {
+interface CollectedSpan {
   readonly traceId: string;
   readonly spanId: string;
   readonly traceState: string;

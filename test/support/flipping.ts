@@ -9,6 +9,10 @@ const TARGETS = [...ALL_PATHS, `${PATHS.communicationCodes}?codeType=T1`];
 const READERS = 8;
 /** More faults say no more. */
 const MAX_FAULTS = 100;
+/** How many communication codes there are: few, so that there are many flips. */
+const CODE_COUNT = 200;
+/** Two flips are the least that show both sets. */
+const LEAST_FLIPS = 2;
 
 const FLIPPED_COLUMNS = [
   { table: 'code_list_value', column: 'value' },
@@ -22,19 +26,11 @@ const FLIP = FLIPPED_COLUMNS.map(
        case when ${column} like '~%' then substr(${column}, 2) else '~' || ${column} end`,
 ).join('; ');
 
-export interface FlipOptions {
-  /** How many communication codes there are. */
-  readonly count?: number;
-  /** It ends when so many replies were read, and the codes were flipped so often. */
-  readonly wanted?: number;
-  readonly leastFlips?: number;
-}
-
 type SetName = 'plain' | 'flipped';
 /** The answer of one target, for each set of codes. */
 type Answers = Readonly<Record<SetName, { readonly bytes: Buffer; readonly etag: string }>>;
 
-export interface FlipReport {
+interface FlipReport {
   replies: number;
   flips: number;
   /** Replies with codes of each set. */
@@ -47,20 +43,20 @@ export interface FlipReport {
  * A writer flips every code between two sets as fast as it can, while eight readers ask all replicas for all lists.
  * Every body has to be wholly the one or the other, the same on all replicas, with the entity tag that is made from it.
  * Both sets have to be seen twice before it ends.
+ * @param options.wanted how many replies are read at least
  */
 export async function flipCodes(
   database: TestDatabase,
   replicas: readonly ReachableService[],
   credentials: Credentials,
-  options: FlipOptions,
+  { wanted }: { readonly wanted: number },
 ): Promise<FlipReport> {
-  const { count = 200, wanted = 0, leastFlips = 2 } = options;
   await database.query('delete from communication_code');
   await database.query(
     `insert into communication_code
-       select 'T' || n % 10, 'C' || n, 'Code ' || n from generate_series(1, ${count}) as n`,
+       select 'T' || n % 10, 'C' || n, 'Code ' || n from generate_series(1, ${CODE_COUNT}) as n`,
   );
-  const expected = await bothAnswers(database, replicas, credentials, `Code ${count}`);
+  const expected = await bothAnswers(database, replicas, credentials, `Code ${CODE_COUNT}`);
   const report: FlipReport = {
     replies: 0,
     flips: 0,
@@ -70,7 +66,7 @@ export async function flipCodes(
   const isOver = (): boolean => {
     if (report.faults.length >= MAX_FAULTS) return true;
     const isSeen = report.seen.plain > 1 && report.seen.flipped > 1;
-    const isEnough = report.replies >= wanted && report.flips >= leastFlips;
+    const isEnough = report.replies >= wanted && report.flips >= LEAST_FLIPS;
     return isSeen && isEnough;
   };
   const requests = requestsOf(credentials);

@@ -47,7 +47,7 @@ export type Fault = 'none' | 'held' | keyof typeof FAULTS;
 /** With these a request waits until its client gives up, or the test releases it. */
 const HOLDING_BACK: readonly Fault[] = ['slow', 'drip', 'held'];
 
-export interface TokenParts {
+interface TokenParts {
   /** Members of the header; undefined leaves one out. */
   header?: Record<string, unknown>;
   /** Claims; undefined leaves one out. */

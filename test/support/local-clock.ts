@@ -5,7 +5,6 @@ import { afterAll } from '@jest/globals';
 import { replaceProperties } from './replace-properties.js';
 
 const monotonicNow = performance.now.bind(performance);
-const epochNow = Date.now.bind(Date);
 const abortAfter = AbortSignal.timeout.bind(AbortSignal);
 const startTimer = globalThis.setTimeout;
 /** No timer of Node.js is longer. */
@@ -30,11 +29,6 @@ export function letPass(milliseconds: number): void {
 /** From now on what may happen once in so many seconds happens once, however long a test takes. */
 export function slowMonotonicClock(): void {
   replace(performance, { now: () => monotonicNow() / 1_000 });
-}
-
-/** The machine's clock is ahead by so much, or behind. */
-export function setClockAhead(milliseconds: number): void {
-  replace(Date, { now: () => epochNow() + milliseconds });
 }
 
 /** Timers of these lengths last so long instead, those that begin from now on. They keep no worker of Jest alive. */

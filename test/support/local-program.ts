@@ -8,7 +8,7 @@ const { [Symbol.hasInstance]: isInstance } = Function.prototype;
 
 acceptErrorsOfNode();
 
-export interface LocalRun {
+interface LocalRun {
   /** Its path in the folder, such as `dist/migrate.js`. */
   readonly program: string;
   readonly words: readonly string[];

@@ -16,14 +16,14 @@ const LEAD_MS = 4_000;
 const OUTAGE_MS = 3_000;
 const MAX_FAULTS = 100;
 
-export interface MomentOptions {
+interface MomentOptions {
   readonly count: number;
   readonly apartMs: number;
   /** How often each replica is asked. */
   readonly everyMs?: number;
 }
 
-export interface MomentReport {
+interface MomentReport {
   replies: number;
   /** Replies that mix two moments, or go back. */
   readonly mixed: string[];
@@ -52,7 +52,7 @@ interface Plan {
 export async function watchMoments<Service extends ReachableService>(
   { database, replicas, headers }: World<Service>,
   { count, apartMs, everyMs = 5 }: MomentOptions,
-  away: () => Promise<unknown> = () => Promise.resolve(),
+  away: () => Promise<unknown>,
 ): Promise<MomentReport> {
   const plan = planOf(count, apartMs);
   await commit(database, plan);

@@ -17,11 +17,8 @@ export interface ProblemBody {
 }
 
 /** Asserts that a reply is the problem document of the interface document, whole, and gives it. */
-export function expectProblem(
-  { status, headers, text }: Reply,
-  slug: ProblemSlug,
-  expectedStatus: number = problemTypes[slug].status,
-): ProblemBody {
+export function expectProblem({ status, headers, text }: Reply, slug: ProblemSlug): ProblemBody {
+  const { status: expectedStatus, title } = problemTypes[slug];
   expect({ status, type: headers.get('content-type') }).toEqual({
     status: expectedStatus,
     type: 'application/problem+json',
@@ -29,7 +26,7 @@ export function expectProblem(
   const body = JSON.parse(text) as ProblemBody;
   expect(body).toEqual({
     type: `/problems/${slug}`,
-    title: problemTypes[slug].title,
+    title,
     status: expectedStatus,
     detail: expect.stringMatching(/./),
     instance: expect.stringMatching(/^urn:uuid:[0-9a-f-]{36}$/i),

@@ -28,20 +28,18 @@ export interface Running {
   readonly ended: Promise<Outcome>;
 }
 
-/** @param input what it reads from its standard input, which ends with it */
+/** Starts a program, whose standard input is empty. */
 export function begin(
   [program = '', ...words]: readonly string[],
   cwd: string,
   environment: Record<string, string>,
-  input = '',
 ): Running {
-  const child = spawn(program, words, { env: cleanEnvironment(environment), cwd });
+  const child = spawn(program, words, { env: cleanEnvironment(environment), cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => {
       output[name] += text;
     });
-  child.stdin.once('error', () => undefined).end(input); // it may end without reading
   const ended = new Promise<Outcome>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (status) => resolve({ status, ...output }));
@@ -50,12 +48,8 @@ export function begin(
 }
 
 /** Runs a program of dist/ to its end. */
-export const run = (
-  program: string,
-  words: string[],
-  environment: Record<string, string>,
-  input?: string,
-): Promise<Outcome> => begin([process.execPath, `dist/${program}`, ...words], PROJECT, environment, input).ended;
+export const run = (program: string, words: string[], environment: Record<string, string>): Promise<Outcome> =>
+  begin([process.execPath, `dist/${program}`, ...words], PROJECT, environment).ended;
 
 /** Runs a command as a person types it. */
 export const shell = (command: string, folder: string, environment: Record<string, string>): Promise<Outcome> =>

@@ -3,9 +3,6 @@ import { once } from 'node:events';
 import { PROJECT, cleanEnvironment } from './program.js';
 import { ReachableService } from './reachable-service.js';
 
-export type { LogLine } from './service-log.js';
-export { until } from './until.js';
-
 export interface ProcessOptions {
   /** How many files it may open; 0 for as many as the test. */
   readonly descriptors?: number;

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll } from '@jest/globals';
-import type { TestDatabase } from './database.js';
 import type { ReachableService } from './reachable-service.js';
 import type { RunningService } from './service.js';
 import { World, type WorldOptions, startProcess } from './world.js';
@@ -17,14 +16,4 @@ export function useWorld<Service extends ReachableService>(options: WorldOptions
 /** A world whose replicas are processes: for tests of signals, the log, memory, or the variables of Node.js. */
 export function processWorld(options: Options = {}): World {
   return useWorld({ ...options, launch: startProcess });
-}
-
-/** @param apart how many replicas on a PostgreSQL of their own; otherwise one, on that of all test files */
-export function testWorld(
-  environment: Record<string, string> = {},
-  prepare?: (database: TestDatabase) => Promise<unknown>,
-  apart?: number,
-): World {
-  const hasOwnPostgres = apart !== undefined;
-  return processWorld({ environment, prepare, replicas: apart ?? 1, hasOwnPostgres });
 }

@@ -10,7 +10,7 @@ import { AUDIENCE } from '../support/issuer.js';
 import { PATHS } from '../support/paths.js';
 import { freePort } from '../support/postgres-server.js';
 import { PROJECT } from '../support/program.js';
-import { until } from '../support/service.js';
+import { until } from '../support/until.js';
 import { World } from '../support/world.js';
 
 const VERSION = '26.4.0';

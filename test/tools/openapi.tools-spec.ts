@@ -8,10 +8,10 @@ import { listen } from '../support/listen.js';
 import { PATHS } from '../support/paths.js';
 import { shell, textOf } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
-import { testWorld } from '../support/test-world.js';
+import { processWorld } from '../support/test-world.js';
 
 const SAMPLE = `insert into communication_code values ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: confirmed')`;
-const world = testWorld({}, (database) => database.query(SAMPLE));
+const world = processWorld({ prepare: (database) => database.query(SAMPLE) });
 const folder = testFolder();
 
 it.each([
