@@ -7,7 +7,7 @@ import { type TestDatabase, createDatabase, queryAt } from '../support/database.
 import { Issuer } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
 import { runLocally } from '../support/local-program.js';
-import { blocksOf } from '../support/documentation.js';
+import { readBlocks } from '../support/pages.js';
 import { type Outcome, textOf } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
 
@@ -33,7 +33,7 @@ function runClient([name = '', ...words]: readonly string[]): void {
 
 /** The two commands of the page. */
 const [dump = '', restore = ''] =
-  blocksOf('docs/operators.md')
+  readBlocks('docs/operators.md')
     .find(({ text }) => text.startsWith('pg_dump'))
     ?.text.split('\n') ?? [];
 const folder = testFolder();

@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util';
 import { expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
-import { blocksOf } from '../support/documentation.js';
+import { readBlocks } from '../support/pages.js';
 import { PROJECT, shell, textOf } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
 
@@ -125,7 +125,7 @@ echo "$*" >> list
 case "$*" in "get deployment "*) echo deployment.apps/order-lookup ;; "${failing}"*) exit 1 ;; esac
 `;
   writeFileSync(join(steps, 'kubectl'), kubectl, { mode: 0o755 });
-  const blocks = blocksOf('docs/kubernetes.md');
+  const blocks = readBlocks('docs/kubernetes.md');
   const rollOut = blocks.find(({ text }) => text.includes('rollout status'));
   expect(await shell(`PATH=$PWD:$PATH\n${rollOut?.text}`, steps, {})).toMatchObject({ status });
   const lines = readFileSync(list, 'utf8').trim().split('\n');
@@ -135,7 +135,7 @@ case "$*" in "get deployment "*) echo deployment.apps/order-lookup ;; "${failing
 it('the roll-out of the page says within two minutes why a migration fails', () => {
   const [job] = all.filter(({ kind }) => kind === 'Job');
   const [deadline = 0] = valuesOf<number>('activeDeadlineSeconds', job);
-  const { text = '' } = blocksOf('docs/kubernetes.md').find((block) => block.text.includes('rollout status')) ?? {};
+  const { text = '' } = readBlocks('docs/kubernetes.md').find((block) => block.text.includes('rollout status')) ?? {};
   const limits = [...text.matchAll(/--timeout=(\d+)s/g)].map(([, seconds]) => Number(seconds));
   expect(limits[0]).toBeGreaterThan(deadline);
   expect(limits.reduce((sum, one) => sum + one)).toBeLessThan(120);

@@ -3,7 +3,7 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { blocksOf } from '../support/documentation.js';
+import { readBlocks } from '../support/pages.js';
 import { metricsOfService } from '../support/metrics.js';
 import { PROJECT, shell, textOf } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
@@ -56,7 +56,7 @@ if (!hasPromtool) process.stderr.write('SKIPPED, but not in CI: the tests of the
   { command: 'check', file: 'alerts.yaml' },
   { command: 'test', file: TESTS },
 ])('the file of rules that the page makes passes `promtool $command rules`, of the package prometheus', async (run) => {
-  const block = blocksOf('docs/operators.md').find(({ text }) => text.includes('prometheus-rule.yaml'));
+  const block = readBlocks('docs/operators.md').find(({ text }) => text.includes('prometheus-rule.yaml'));
   const made = await shell(block?.text.replace('> ', `> ${folder}/`) ?? '', PROJECT, {});
   expect(made).toEqual({ status: 0, stdout: '', stderr: '' });
   copyFileSync(join(PROJECT, 'test/deploy', TESTS), join(folder, TESTS));

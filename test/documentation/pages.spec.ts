@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { PAGES, blocksOf, isWalked, remarkOf } from '../support/documentation.js';
+import { PAGES, readBlocks, isWalked, findRemark } from '../support/pages.js';
 import { metricsOfService } from '../support/metrics.js';
 import { PROJECT, textOf } from '../support/program.js';
 
@@ -51,9 +51,9 @@ describe.each(PAGES)('%s', (page) => {
 
   it('has blocks that a test runs, or says why not', () => {
     const walks = textOf('test/documentation/walks.e2e-spec.ts');
-    const forgotten = blocksOf(page).filter((block) => {
+    const forgotten = readBlocks(page).filter((block) => {
       if (isWalked(block)) return !walks.includes(`'${page}'`);
-      const [runner, reason] = [remarkOf(block, 'run by'), remarkOf(block, 'not run:')];
+      const [runner, reason] = [findRemark(block, 'run by'), findRemark(block, 'not run:')];
       return runner ? !exists(runner) : !reason && !['text', 'json', 'mermaid'].includes(block.language);
     });
     expect(forgotten).toEqual([]);

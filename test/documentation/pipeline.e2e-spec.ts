@@ -4,8 +4,8 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { blocksOf } from '../support/documentation.js';
-import { PageWalk } from '../support/page-walk.js';
+import { readBlocks } from '../support/pages.js';
+import { PageWalk } from './page-walk.js';
 import { PROJECT, shell } from '../support/program.js';
 
 interface Job {
@@ -14,7 +14,7 @@ interface Job {
   readonly steps: readonly { readonly run?: string }[];
 }
 
-const { on, jobs } = parse(blocksOf('docs/pipeline.md').find(({ language }) => language === 'yaml')?.text ?? '') as {
+const { on, jobs } = parse(readBlocks('docs/pipeline.md').find(({ language }) => language === 'yaml')?.text ?? '') as {
   on: Readonly<Record<string, unknown>>;
   jobs: Readonly<Record<'plan' | 'check' | 'up' | 'drift', Job>>;
 };

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { blocksOf, isWalked } from '../support/documentation.js';
-import { PageWalk } from '../support/page-walk.js';
+import { readBlocks, isWalked } from '../support/pages.js';
+import { PageWalk } from './page-walk.js';
 import { PATHS } from '../support/paths.js';
 import { shell } from '../support/program.js';
 import { until } from '../support/until.js';
@@ -37,7 +37,7 @@ const PAGES: Readonly<Record<string, () => void>> = {
       const { service, key } = walk.world;
       const { text } = await walk.world.get(`${PATHS.communicationCodes}?codetype=X`);
       const line = await service.waitForLog(({ requestId }) => text.includes(String(requestId)));
-      const shown = blocksOf('docs/operators.md').find(({ language }) => language === 'json');
+      const shown = readBlocks('docs/operators.md').find(({ language }) => language === 'json');
       const written = JSON.parse(JSON.stringify(line)) as object; // without what is undefined
       expect(Object.keys(written).toSorted()).toEqual(Object.keys(JSON.parse(shown?.text ?? '') as object).toSorted());
       expect(line).toMatchObject({ problem: 'invalid-query', statusCode: 400, keyId: key.id });
@@ -56,7 +56,7 @@ const PAGES: Readonly<Record<string, () => void>> = {
       const { requestId } = await service.waitForLog((line) => text.includes(String(line['requestId'])));
       const log = service.lines.map((line) => JSON.stringify(line)).join('\n');
       writeFileSync(join(walk.folder, 'service.log'), `${log}\n`);
-      const texts = blocksOf('docs/at-night.md').map((block) => block.text);
+      const texts = readBlocks('docs/at-night.md').map((block) => block.text);
       const shown = texts.find((one) => one.startsWith('grep ')) ?? '';
       const command = shown.replace(/[0-9a-f-]{36}/, String(requestId));
       const { stdout } = await shell(command, walk.folder, {});
@@ -71,7 +71,7 @@ const PAGES: Readonly<Record<string, () => void>> = {
 
 describe.each(Object.entries(PAGES))('%s', (page, more) => {
   beforeAll(() => walk.copy.reset()); // without what the page before left and nobody applied
-  const blocks = blocksOf(page).filter(isWalked);
+  const blocks = readBlocks(page).filter(isWalked);
   it.each(blocks)('line $line, $heading', (block) => walk.follow(block));
   more();
 });

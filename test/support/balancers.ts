@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { blocksOf } from './documentation.js';
+import { readBlocks } from './pages.js';
 import { freePort } from './postgres-server.js';
 import { begin } from './program.js';
 import { until } from './until.js';
@@ -61,7 +61,7 @@ export async function startBalancer(
 ): Promise<Front> {
   const folder = mkdtempSync(join(tmpdir(), `${name}-`));
   const port = await freePort();
-  const block = blocksOf('docs/balancers.md').find(({ language }) => language === name);
+  const block = readBlocks('docs/balancers.md').find(({ language }) => language === name);
   const text = change(block?.text ?? '')
     .replaceAll(/10\.0\.0\.(\d):3000/g, `127.0.0.$1:${PORT}`)
     .replaceAll(' 3001', ` ${MANAGEMENT_PORT}`)

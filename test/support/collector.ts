@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { listen } from './listen.js';
-import { ProtobufMessage } from './protobuf-message.js';
 
 /** In milliseconds: what a slow machine has not sent in time would be dropped. */
 const NEVER = '3600000';
@@ -54,7 +53,7 @@ export class Collector {
     if (this.behaviour !== 'takes') return;
     this.headers.push(request.headers);
     const resourceSpans = new ProtobufMessage(bytes).messages(1);
-    this.spans.push(...resourceSpans.flatMap(spansOf));
+    this.spans.push(...resourceSpans.flatMap(readSpans));
     this.server.emit('spans');
   }
 
@@ -65,27 +64,27 @@ export class Collector {
 }
 
 /** Attributes: texts, lists of texts, and integers. */
-function attributesOf(owner: ProtobufMessage, field: number): Record<string, unknown> {
-  const entries = owner.messages(field).map((pair) => [pair.text(1), valueOf(pair)] as const);
+function readAttributes(owner: ProtobufMessage, field: number): Record<string, unknown> {
+  const entries = owner.messages(field).map((pair) => [pair.text(1), readValue(pair)] as const);
   return Object.fromEntries(entries);
 }
 
-function valueOf(pair: ProtobufMessage): unknown {
+function readValue(pair: ProtobufMessage): unknown {
   const [value] = pair.messages(2);
   const [list] = value?.messages(5) ?? [];
   if (list) return list.messages(1).map((entry) => entry.text(1));
   return value?.text(1) || value?.integer(3);
 }
 
-function spansOf(resourceSpans: ProtobufMessage): CollectedSpan[] {
+function readSpans(resourceSpans: ProtobufMessage): CollectedSpan[] {
   const [resource] = resourceSpans.messages(1);
-  const resourceAttributes = resource ? attributesOf(resource, 1) : {};
+  const resourceAttributes = resource ? readAttributes(resource, 1) : {};
   const scopes = resourceSpans.messages(2);
   const spans = scopes.flatMap((scope) => scope.messages(2));
-  return spans.map((span) => spanOf(span, resourceAttributes));
+  return spans.map((span) => readSpan(span, resourceAttributes));
 }
 
-function spanOf(span: ProtobufMessage, resource: Record<string, unknown>): CollectedSpan {
+function readSpan(span: ProtobufMessage, resource: Record<string, unknown>): CollectedSpan {
   const [status] = span.messages(15);
   const nanoseconds = span.bytes(8).readBigUInt64LE() - span.bytes(7).readBigUInt64LE();
   return {
@@ -96,7 +95,7 @@ function spanOf(span: ProtobufMessage, resource: Record<string, unknown>): Colle
     name: span.text(5),
     isServer: span.integer(6) === 2,
     milliseconds: Number(nanoseconds) / 1e6,
-    attributes: attributesOf(span, 9),
+    attributes: readAttributes(span, 9),
     events: span.messages(11).map((event) => event.text(2)),
     linkedTraceIds: span.messages(13).map((link) => link.bytes(1).toString('hex')),
     isError: status?.integer(3) === 2,
@@ -120,4 +119,90 @@ interface CollectedSpan {
   readonly isError: boolean;
   readonly statusMessage: string;
   readonly resource: Record<string, unknown>;
+}
+
+/** A number, or bytes with their length before them. */
+type WireValue = bigint | Buffer;
+
+interface WireField {
+  readonly number: number;
+  readonly value: WireValue;
+}
+
+/** A message in the encoding of protobuf. Its fields are asked for by their numbers. */
+class ProtobufMessage {
+  private readonly fields: readonly WireField[];
+
+  constructor(bytes: Buffer) {
+    this.fields = [...new WireReader(bytes).fields()];
+  }
+
+  integer(number: number): number {
+    const [value] = this.values(number);
+    return typeof value === 'bigint' ? Number(value) : 0;
+  }
+
+  bytes(number: number): Buffer {
+    const [value] = this.values(number);
+    return Buffer.isBuffer(value) ? value : Buffer.alloc(0);
+  }
+
+  text(number: number): string {
+    return this.bytes(number).toString();
+  }
+
+  messages(number: number): ProtobufMessage[] {
+    const values = this.values(number).filter((value) => Buffer.isBuffer(value));
+    return values.map((value) => new ProtobufMessage(value));
+  }
+
+  private values(number: number): WireValue[] {
+    return this.fields.filter((field) => field.number === number).map(({ value }) => value);
+  }
+}
+
+class WireReader {
+  private position = 0;
+
+  constructor(private readonly buffer: Buffer) {}
+
+  *fields(): Generator<WireField> {
+    while (this.position < this.buffer.length) {
+      const tag = Number(this.varint());
+      yield { number: tag >> 3, value: this.value(tag & 7) };
+    }
+  }
+
+  private value(wireType: number): WireValue {
+    switch (wireType) {
+      case 0:
+        return this.varint();
+      case 1:
+        return this.take(8);
+      case 2:
+        return this.take(Number(this.varint()));
+      case 5:
+        return this.take(4);
+      default:
+        throw new Error(`protobuf has no wire type ${wireType}`);
+    }
+  }
+
+  /** Seven bits in each byte, the lowest first; the eighth says that there are more. */
+  private varint(): bigint {
+    let result = 0n;
+    let shift = 0n;
+    for (;;) {
+      const byte = this.take(1).readUInt8();
+      result |= BigInt(byte & 127) << shift;
+      if (byte < 128) return result;
+      shift += 7n;
+    }
+  }
+
+  private take(length: number): Buffer {
+    const start = this.position;
+    this.position += length;
+    return this.buffer.subarray(start, this.position);
+  }
 }

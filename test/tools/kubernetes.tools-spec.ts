@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
-import { blocksOf } from '../support/documentation.js';
+import { readBlocks } from '../support/pages.js';
 import { PROJECT } from '../support/program.js';
 
 type Manifest = Record<'apiVersion' | 'kind', string> & { readonly metadata: { labels?: object } };
@@ -58,7 +58,7 @@ function typeErrors(manifests: readonly Manifest[]): string {
 }
 
 const base = 'resources: [../kubernetes]';
-const overlayOfPage = blocksOf('docs/kubernetes.md').find(({ language }) => language === 'yaml')?.text ?? '';
+const overlayOfPage = readBlocks('docs/kubernetes.md').find(({ language }) => language === 'yaml')?.text ?? '';
 const componentOf = (name: string): string => `${base}\ncomponents: [../kubernetes/${name}]`;
 const kustomizations = {
   'the base': base,

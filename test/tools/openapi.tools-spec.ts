@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { blocksOf } from '../support/documentation.js';
+import { readBlocks } from '../support/pages.js';
 import { listen } from '../support/listen.js';
 import { PATHS } from '../support/paths.js';
 import { shell, textOf } from '../support/program.js';
@@ -29,7 +29,7 @@ it.each([
 });
 
 describe('the clients of docs/integrators.md, in an empty folder', () => {
-  const blocks = blocksOf('docs/integrators.md').filter(({ heading }) => heading === 'A typed client');
+  const blocks = readBlocks('docs/integrators.md').filter(({ heading }) => heading === 'A typed client');
   const [generate = '', program = '', compile = '', python = ''] = blocks.map(({ text }) => text);
   const stdout = 'CONFIRMED Sample: confirmed\n';
   const here = (command: string, environment: Record<string, string> = {}) =>

@@ -4,14 +4,14 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
-import { copyOfProject } from './clone.js';
-import { queryAt } from './database.js';
-import { type Block, asPrinted, dialogue, remarkOf } from './documentation.js';
-import type { LocalService } from './local-service.js';
-import { localWorld } from './local-world.js';
-import { type Outcome, PROJECT, shell } from './program.js';
-import { ProgramCopy } from './program-copy.js';
-import type { World } from './world.js';
+import { copyOfProject } from '../support/clone.js';
+import { queryAt } from '../support/database.js';
+import { type Block, findRemark } from '../support/pages.js';
+import type { LocalService } from '../support/local-service.js';
+import { localWorld } from '../support/local-world.js';
+import { type Outcome, PROJECT, shell } from '../support/program.js';
+import { ProgramCopy } from '../support/program-copy.js';
+import type { World } from '../support/world.js';
 
 /** As the demo loads them. */
 const SAMPLES = `
@@ -43,8 +43,8 @@ export class PageWalk {
   /** Does what a reader does with a block. */
   async follow(block: Block): Promise<void> {
     const { language, text } = block;
-    const target = remarkOf(block, 'write to');
-    const role = remarkOf(block, 'as') ?? 'order_lookup_owner';
+    const target = findRemark(block, 'write to');
+    const role = findRemark(block, 'as') ?? 'order_lookup_owner';
     if (target) writeFileSync(join(this.folder, target), text);
     else if (text.startsWith('-- Up Migration')) {
       writeFileSync(this.created ?? this.nextMigration(), text);
@@ -67,16 +67,16 @@ export class PageWalk {
   }
 
   private async followDialogue(block: Block, role: string): Promise<void> {
-    const steps = dialogue(block.text);
+    const steps = readDialogue(block.text);
     for (const { command, printed } of steps) {
       const outcome = await this.run(command, role);
       const last = command === steps.at(-1)?.command;
-      const { pattern, ids } = asPrinted(printed);
+      const { pattern, ids } = toPattern(printed);
       const stdout = outcome.stdout.replaceAll(/\s/g, '');
       expect({ command, ...outcome, stdout }).toEqual({
         command,
         ...outcome,
-        status: last ? Number(remarkOf(block, 'ends with') ?? 0) : 0,
+        status: last ? Number(findRemark(block, 'ends with') ?? 0) : 0,
         stdout: expect.stringMatching(pattern),
       });
       const real = pattern.exec(stdout);
@@ -130,4 +130,38 @@ export class PageWalk {
       DATABASE_URL: this.urlOf(role),
     };
   }
+}
+
+/** Commands of a console block, each with what it prints; a line that ends with a backslash goes on in the next. */
+function readDialogue(text: string): { command: string; printed: string }[] {
+  const parts = text.split(/^\$ /m).slice(1);
+  return parts.map((part) => {
+    const [, command = '', printed = ''] = /^((?:.*\\\n)*.*)\n?([^]*)$/.exec(part) ?? [];
+    return { command, printed };
+  });
+}
+
+const ID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+
+/**
+ * Finds what a page shows in what was really printed: `…` stands for anything, ids, times and numbers of migrations
+ * differ, white space does not count. Each id of the page is a group of its own, so that later commands can name the
+ * real one.
+ */
+function toPattern(shown: string): { readonly pattern: RegExp; readonly ids: string[] } {
+  const ids: string[] = [];
+  const source = shown
+    .replaceAll(/\s/g, '')
+    // Before all patterns, which it would spoil: those of times look for the dot as it is then, behind a backslash
+    .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
+    .replaceAll(new RegExp(ID, 'g'), (id) => {
+      const index = ids.indexOf(id);
+      if (index >= 0) return `\\${index + 1}`; // the same as that group found
+      ids.push(id);
+      return `(${ID})`;
+    })
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\\\.\d{3}Z/g, String.raw`[\d-]{10}T[\d:.]{12}Z`)
+    .replaceAll(/(?:\d{14}|\d{4})(?=_[a-z])/g, String.raw`\d+`)
+    .replaceAll('…', '.*');
+  return { pattern: new RegExp(source), ids };
 }
