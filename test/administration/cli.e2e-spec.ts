@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { type TestDatabase, createDatabase } from '../support/database.js';
 import type { Outcome } from '../support/program.js';
-import { testCopy } from '../support/test-copy.js';
+import { testCopy } from '../support/project-copy.js';
 
 const { copy, database: plain } = await testCopy();
 

@@ -10,14 +10,14 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { afterAll, expect, it } from '@jest/globals';
 import { AREAS } from '../../src/lookups/code-rows.js';
-import { type Clone, cloneOfProject } from '../support/clone.js';
+import { type Clone, testClone } from '../support/project-copy.js';
 import { listen } from '../support/listen.js';
 import { isFree } from '../support/postgres-server.js';
 import { type Running, begin, shell } from '../support/program.js';
 import { until } from '../support/until.js';
 
-const clone = cloneOfProject();
-const otherClone = cloneOfProject();
+const clone = testClone();
+const otherClone = testClone();
 const migrationOfBranch = join(clone.folder, 'migrations/0099_of_a_branch.sql');
 const children: ChildProcess[] = [];
 /** Another program that has the port which a shell exports. */

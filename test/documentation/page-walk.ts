@@ -4,13 +4,12 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
-import { copyOfProject } from '../support/clone.js';
+import { copyProject, ProgramCopy } from '../support/project-copy.js';
 import { queryAt } from '../support/database.js';
 import { type Block, findRemark } from '../support/pages.js';
 import type { LocalService } from '../support/local-service.js';
 import { localWorld } from '../support/local-world.js';
 import { type Outcome, PROJECT, shell } from '../support/program.js';
-import { ProgramCopy } from '../support/program-copy.js';
 import type { World } from '../support/world.js';
 
 /** As the demo loads them. */
@@ -24,7 +23,7 @@ const OWN_COMMAND = /^npm run (?:--silent )?(?<program>\w+) -- (?<words>[^$&;<>\
 const WORD = /"(?<quoted>[^"]*)"|(?<plain>\S+)/g;
 
 export class PageWalk {
-  readonly copy = new ProgramCopy(copyOfProject());
+  readonly copy = new ProgramCopy(copyProject());
   readonly folder = this.copy.folder;
   readonly world: World<LocalService>;
   /** Variables that a reader has set. */

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { testCopy } from '../../../test/support/test-copy.js';
+import { testCopy } from '../../../test/support/project-copy.js';
 
 const { copy } = await testCopy();
 

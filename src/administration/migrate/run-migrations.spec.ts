@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from '@jest/globals';
 import { PG_MIGRATE_LOCK_ID } from 'node-pg-migrate';
-import { testCopy } from '../../../test/support/test-copy.js';
+import { testCopy } from '../../../test/support/project-copy.js';
 import { until } from '../../../test/support/until.js';
 import type * as Run from './run-migrations.js';
 

@@ -9,8 +9,7 @@ import { readList } from '../../../src/administration/csv/csv-lists.js';
 import { compareWithTable } from '../../../src/administration/csv/csv-migration.js';
 import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Table } from '../../../src/database/tables.js';
 import type { Outcome } from '../../support/program.js';
-import { NAMES } from '../../support/program-copy.js';
-import { testCopy } from '../../support/test-copy.js';
+import { MIGRATIONS, testCopy } from '../../support/project-copy.js';
 import { until } from '../../support/until.js';
 
 const CODES = 'code_type,code,description,valid_from,valid_until';
@@ -35,7 +34,7 @@ function exported(list: string): Promise<Outcome> {
 /** The files that the commands have made. */
 function written(): string[] {
   const files = readdirSync(copy.migrations);
-  return files.filter((name) => !NAMES.includes(name.replace('.sql', '')));
+  return files.filter((name) => !MIGRATIONS.includes(name.replace('.sql', '')));
 }
 
 /** The statements that the command makes of a file, without a program: for many files. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { type TestDatabase, createDatabase } from '../../support/database.js';
 import type { Outcome } from '../../support/program.js';
-import { ProgramCopy } from '../../support/program-copy.js';
+import { ProgramCopy } from '../../support/project-copy.js';
 
 const AUTHOR = '-c user.name=t -c user.email=t@example.com -c commit.gpgsign=false'.split(' ');
 const copy = new ProgramCopy();

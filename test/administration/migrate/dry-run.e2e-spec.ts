@@ -4,9 +4,8 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import type * as DryRun from '../../../src/administration/migrate/dry-run.js';
 import { issueKey } from '../../support/keys.js';
 import type { Outcome } from '../../support/program.js';
-import { DRY_RUN, ProgramCopy, edit } from '../../support/program-copy.js';
+import { DRY_RUN, editFile, ProgramCopy, testCopy } from '../../support/project-copy.js';
 import { Proxy } from '../../support/proxy.js';
-import { testCopy } from '../../support/test-copy.js';
 import { until } from '../../support/until.js';
 
 const { copy, database } = await testCopy(({ urlOf }) => urlOf('order_lookup_owner'));
@@ -96,8 +95,8 @@ describe('a dry run that takes too long', () => {
 
   it('is ended by the timer of the command, and leaves no lock, though each of its statements is short', async () => {
     const file = join(hasty.folder, DRY_RUN);
-    edit(file, /LIMIT_SECONDS = 3_600/g, 'LIMIT_SECONDS = 1');
-    edit(file, /statement_timeout = '[^']*'/g, 'statement_timeout = 0');
+    editFile(file, /LIMIT_SECONDS = 3_600/g, 'LIMIT_SECONDS = 1');
+    editFile(file, /statement_timeout = '[^']*'/g, 'statement_timeout = 0');
     const { dryRun } = (await import(file)) as typeof DryRun;
     const running = dryRun(
       async (session) => {

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type * as DryRun from '../../../src/administration/migrate/dry-run.js';
 import type * as Run from '../../../src/administration/migrate/run-migrations.js';
-import { testCopy } from '../../support/test-copy.js';
+import { testCopy } from '../../support/project-copy.js';
 
 const { copy, database } = await testCopy();
 process.env['DATABASE_URL'] = database.url;

@@ -2,8 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import type { Outcome } from '../../support/program.js';
-import { NAMES } from '../../support/program-copy.js';
-import { testCopy } from '../../support/test-copy.js';
+import { MIGRATIONS, testCopy } from '../../support/project-copy.js';
 
 const { copy, database } = await testCopy(({ urlOf }) => urlOf('order_lookup_owner'));
 const list = join(copy.folder, 'list.csv');
@@ -30,7 +29,7 @@ describe('migrate new --from', () => {
       stdout: `The database already holds what ${list} says. Nothing was written.\n`,
       stderr: '',
     });
-    expect(readdirSync(copy.migrations)).toHaveLength(NAMES.length + 2);
+    expect(readdirSync(copy.migrations)).toHaveLength(MIGRATIONS.length + 2);
     expect(await copy.run('migrate', 'up')).toMatchObject({ status: 0 });
     const codes = await database.query('select code from communication_code order by 1');
     expect(codes).toEqual([{ code: 'A' }, { code: 'B' }]);

@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { createDatabase } from '../../support/database.js';
 import { issueKey } from '../../support/keys.js';
 import type { Outcome } from '../../support/program.js';
-import { testCopy } from '../../support/test-copy.js';
+import { testCopy } from '../../support/project-copy.js';
 
 const { copy, database } = await testCopy(({ urlOf }) => urlOf('order_lookup_owner'));
 for (const client of ['Acme', 'Other']) await issueKey(database, { client });

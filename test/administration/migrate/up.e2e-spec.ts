@@ -5,8 +5,7 @@ import type * as Runs from '../../../src/administration/migrate/run-migrations.j
 import { createDatabase } from '../../support/database.js';
 import { runLocally } from '../../support/local-program.js';
 import { type Outcome, textOf } from '../../support/program.js';
-import { NAMES } from '../../support/program-copy.js';
-import { testCopy } from '../../support/test-copy.js';
+import { MIGRATIONS, testCopy } from '../../support/project-copy.js';
 import { until } from '../../support/until.js';
 
 const { copy, database } = await testCopy();
@@ -52,7 +51,7 @@ describe('migrate up', () => {
       await empty.query(`alter database ${empty.name} set ${setting}`);
     copy.environment = { DATABASE_URL: empty.url };
     copy.add('0100_look', LOOK, LOOK);
-    const names = [...NAMES, '0100_look'].toSorted();
+    const names = [...MIGRATIONS, '0100_look'].toSorted();
 
     const holder = await empty.session();
     await holder.query(`begin; select pg_advisory_xact_lock(${PG_MIGRATE_LOCK_ID})`);
@@ -107,20 +106,20 @@ describe('migrate up', () => {
       stdout: '',
       stderr: '0104_fail.sql: division by zero\n',
     });
-    expect(await applied()).toEqual([...NAMES, '0100_spoil', '0101_look', '0102_windows', '0103_save']);
+    expect(await applied()).toEqual([...MIGRATIONS, '0100_spoil', '0101_look', '0102_windows', '0103_save']);
     copy.add('0104_fail', 'select 1;', 'select 1;');
     copy.add('0098_early', 'select 1;', 'select 1;');
     const rest = 'applied  0098_early\napplied  0104_fail\n'; // also behind later ones
     expect(await migrate('up')).toEqual({ ...GOOD, stdout: rest });
     expect(await migrate('down 6 --yes')).toMatchObject(GOOD);
-    expect(await applied()).toEqual(NAMES);
+    expect(await applied()).toEqual(MIGRATIONS);
   });
 
   it('makes the same objects of files with the line ends of Windows', async () => {
     const empty = await createDatabase({ migrated: false });
     await empty.query(READABLE);
     copy.environment = { DATABASE_URL: empty.url };
-    for (const name of NAMES) copy.write(name, textOf(`migrations/${name}.sql`).replaceAll('\n', '\r\n'));
+    for (const name of MIGRATIONS) copy.write(name, textOf(`migrations/${name}.sql`).replaceAll('\n', '\r\n'));
     expect(await migrate('up')).toMatchObject(GOOD);
     const functions = `select proname from pg_proc
       where pronamespace = 'public'::regnamespace and strpos(prosrc, chr(13)) > 0`;
@@ -195,7 +194,7 @@ describe('migrate down', () => {
     });
     expect(outcome.stdout).toContain('Undo this? (yes or no) ');
     expect(outcome.status).toBe(status);
-    expect(await applied()).toEqual(status === 0 ? NAMES : [...NAMES, '0100_value']);
+    expect(await applied()).toEqual(status === 0 ? MIGRATIONS : [...MIGRATIONS, '0100_value']);
     if (status !== 0) expect(await migrate('down --yes')).toMatchObject(GOOD);
   });
 

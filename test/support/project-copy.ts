@@ -1,0 +1,127 @@
+// Copies of the project, which a test may change: the programs with their migrations, or as much as `npm start` needs.
+import {
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach } from '@jest/globals';
+import { findDatabaseFolder } from '../../src/demo/postgres-programs.js';
+import { type TestDatabase, createDatabase } from './database.js';
+import { runLocally } from './local-program.js';
+import { type Outcome, PROJECT, type Running, begin } from './program.js';
+
+/** The migrations of the project, without .sql. */
+export const MIGRATIONS = readdirSync(join(PROJECT, 'migrations')).map((file) => file.replace('.sql', ''));
+
+/** In each copy its limit is LIMIT_SECONDS = 3_600: a slow machine would reach the real one. */
+export const DRY_RUN = 'dist/administration/migrate/dry-run.js';
+
+/** Changes a file of a copy. */
+export function editFile(path: string, found: RegExp, replacement: string): void {
+  const text = readFileSync(path, 'utf8');
+  const edited = text.replaceAll(found, replacement);
+  if (edited === text) throw new Error(`${path} holds no ${found.source}`);
+  writeFileSync(path, edited);
+}
+
+/** A copy of the program with migrations of its own, so that a test can add some. */
+export class ProgramCopy {
+  readonly migrations: string;
+  /** What the commands see of the environment. */
+  environment: Record<string, string> = {};
+
+  constructor(readonly folder = copyParts('dist', 'package.json', 'migrations')) {
+    this.migrations = join(folder, 'migrations');
+  }
+
+  /** Only the migrations of the project. */
+  reset(): void {
+    rmSync(this.migrations, { recursive: true, force: true });
+    cpSync(join(PROJECT, 'migrations'), this.migrations, { recursive: true });
+  }
+
+  write(name: string, text: string): void {
+    writeFileSync(join(this.migrations, `${name}.sql`), text);
+  }
+
+  add(name: string, up: string, down = ''): void {
+    this.write(name, `-- Up Migration\n${up}\n-- Down Migration\n${down}\n`);
+  }
+
+  /** Runs a program in the process of the test; `start` gives it one of its own. */
+  run(program: string, ...words: string[]): Promise<Outcome> {
+    const { environment, folder } = this;
+    return runLocally({ program: `dist/${program}.js`, words, environment, folder });
+  }
+
+  start(program: string, ...words: string[]): Running {
+    return begin([process.execPath, `dist/${program}.js`, ...words], this.folder, this.environment);
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * A copy of the program and a database until the last test of a file has ended. After each test its migrations are
+ * those of the project again, and its environment is what it was.
+ * @param urlOf the address of the database that the commands use
+ */
+export async function testCopy(urlOf = (database: TestDatabase): string => database.url) {
+  const copy = new ProgramCopy();
+  const database = await createDatabase();
+  copy.environment = { DATABASE_URL: urlOf(database) };
+  afterEach(() => {
+    copy.reset();
+    copy.environment = { DATABASE_URL: urlOf(database) };
+  });
+  afterAll(async () => {
+    copy.remove();
+    await database.drop();
+  });
+  return { copy, database };
+}
+
+/** A clone of the project in which `npm start` is tried. */
+export interface Clone {
+  readonly folder: string;
+  /** Where its demo keeps PostgreSQL. */
+  readonly databaseFolder: string;
+}
+
+/** A clone that is there until the last test of a file has ended. */
+export function testClone(): Clone {
+  const folder = copyProject();
+  const databaseFolder = findDatabaseFolder(folder);
+  afterAll(() => {
+    for (const path of [folder, databaseFolder]) rmSync(path, { recursive: true, force: true });
+  });
+  return { folder, databaseFolder };
+}
+
+/** A copy of the project. */
+export function copyProject(): string {
+  const names = ['src', 'dist', 'migrations', 'scripts', 'deploy', 'Dockerfile'];
+  const folder = copyParts(...names, 'package.json', 'package-lock.json');
+  // By these times scripts/prepare.mjs finds nothing to install and nothing to build
+  utimesSync(join(folder, 'package-lock.json'), 0, 0);
+  utimesSync(join(folder, 'dist/built.tsbuildinfo'), new Date(), new Date());
+  return folder;
+}
+
+/** A folder with copies of these parts of the project, dist/ among them, and nothing to install. */
+function copyParts(...names: string[]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'copy-'));
+  for (const name of names) cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
+  symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
+  editFile(join(folder, DRY_RUN), /LIMIT_SECONDS = \d+/g, 'LIMIT_SECONDS = 3_600');
+  return folder;
+}
