@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type Server, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { listen } from '../support/listen.js';
+import { listen } from '../support/ports.js';
 import { PROJECT, begin } from '../support/program.js';
 
 /** A database that never answers, so that each command waits for it. */

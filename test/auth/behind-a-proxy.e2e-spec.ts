@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { afterAll, expect, it } from '@jest/globals';
-import { listen } from '../support/listen.js';
+import { listen } from '../support/ports.js';
 import { processWorld } from '../support/test-world.js';
 
 const asked: string[] = [];

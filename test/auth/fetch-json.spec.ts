@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type ServerResponse, createServer } from 'node:http';
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { fetchJson } from '../../src/auth/issuers/fetch-json.js';
-import { listen } from '../support/listen.js';
+import { listen } from '../support/ports.js';
 
 afterEach(() => void jest.restoreAllMocks()); // the limit is one for all files that a worker runs
 

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { listen } from '../support/listen.js';
+import { listen } from '../support/ports.js';
 import { RunningService } from '../support/service.js';
 import { World } from '../support/world.js';
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';
 import { PATHS } from '../support/paths.js';
 import { textOf } from '../support/program.js';
-import { freePort } from '../support/postgres-server.js';
+import { freePort } from '../support/ports.js';
 import type { RunningService } from '../support/service.js';
 import { processWorld } from '../support/test-world.js';
 

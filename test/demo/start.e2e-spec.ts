@@ -11,8 +11,7 @@ import { parseEnv } from 'node:util';
 import { afterAll, expect, it } from '@jest/globals';
 import { AREAS } from '../../src/lookups/code-rows.js';
 import { type Clone, testClone } from '../support/project-copy.js';
-import { listen } from '../support/listen.js';
-import { isFree } from '../support/postgres-server.js';
+import { isFree, listen } from '../support/ports.js';
 import { type Running, begin, shell } from '../support/program.js';
 import { until } from '../support/until.js';
 

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { expect, it } from '@jest/globals';
-import { listen } from '../support/listen.js';
+import { listen } from '../support/ports.js';
 import { PROJECT, shell } from '../support/program.js';
 
 it('the health check of the image asks whether the replica is ready', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { PASSWORD, queryAt } from '../support/database.js';
 import { PATHS } from '../support/paths.js';
-import { freePort } from '../support/postgres-server.js';
+import { freePort } from '../support/ports.js';
 import { begin } from '../support/program.js';
 import { until } from '../support/until.js';
 import { processWorld } from '../support/test-world.js';

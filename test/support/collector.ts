@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { listen } from './listen.js';
+import { listen } from './ports.js';
 
 /** In milliseconds: what a slow machine has not sent in time would be dropped. */
 const NEVER = '3600000';

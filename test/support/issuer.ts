@@ -1,7 +1,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { type CryptoKey, type JWK, type JWTPayload, SignJWT, exportJWK, generateKeyPair } from 'jose';
-import { listen } from './listen.js';
+import { listen } from './ports.js';
 
 export const AUDIENCE = 'https://orders.example';
 

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { appendFile, chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -8,6 +7,7 @@ import { promisify } from 'node:util';
 import { PostgresServer as Server } from '../../src/demo/postgres-server.ts';
 import { findPrograms } from '../../src/demo/postgres-programs.ts';
 import { PASSWORD, queryAt, withSession } from './database.ts';
+import { freePort, isFree } from './ports.ts';
 
 /** A real PostgreSQL server of its own, in a folder that goes with it. */
 export interface PostgresServer {
@@ -25,27 +25,6 @@ export interface PostgresServer {
   /** Ends it for good. */
   readonly remove: () => Promise<void>;
 }
-
-/**
- * Where the search for the next free port begins: below the ports that the system gives to outgoing connections, apart
- * for each process.
- */
-let candidate = 10_000 + ((process.pid * 101) % 20_000);
-
-/** A port of the loopback address that nobody listens on. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = candidate++;
-    if (await isFree(port)) return port;
-  }
-}
-
-/** Whether nobody listens on a port of the loopback address. */
-export const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const probe = createServer().once('error', () => resolve(false));
-    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
-  });
 
 /** @param primary the address and the data of the server that this one follows */
 export async function startPostgres(primary?: Record<'url' | 'data', string>): Promise<PostgresServer> {

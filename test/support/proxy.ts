@@ -1,5 +1,5 @@
 import { type Socket, connect, createServer } from 'node:net';
-import { listen } from './listen.js';
+import { listen } from './ports.js';
 
 /** How a message of PostgreSQL's protocol begins that is a query without parameters. No message of the server does. */
 const QUERY = 'Q'.charCodeAt(0);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { findPrograms } from '../../src/demo/postgres-programs.js';
 import { PostgresServer } from '../../src/demo/postgres-server.js';
-import { freePort, isFree } from './postgres-server.js';
+import { freePort, isFree } from './ports.js';
 import { until } from './until.js';
 
 /** Holds the pipe as Jest does. */

@@ -6,8 +6,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
 import { makeSigningKey, serveIssuer } from '../../src/demo/issuer.js';
 import { AUDIENCE } from '../support/issuer.js';
-import { listen } from '../support/listen.js';
-import { freePort } from '../support/postgres-server.js';
+import { freePort, listen } from '../support/ports.js';
 import { PROJECT } from '../support/program.js';
 import { World } from '../support/world.js';
 

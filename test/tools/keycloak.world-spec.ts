@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { chromium } from 'playwright-core';
 import { AUDIENCE } from '../support/issuer.js';
 import { PATHS } from '../support/paths.js';
-import { freePort } from '../support/postgres-server.js';
+import { freePort } from '../support/ports.js';
 import { PROJECT } from '../support/program.js';
 import { until } from '../support/until.js';
 import { World } from '../support/world.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { readBlocks } from '../support/pages.js';
-import { listen } from '../support/listen.js';
+import { listen } from '../support/ports.js';
 import { PATHS } from '../support/paths.js';
 import { shell, textOf } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';

@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createDatabase } from '../../../test/support/database.js';
-import { freePort } from '../../../test/support/postgres-server.js';
+import { freePort } from '../../../test/support/ports.js';
 import { readColumn, withReading, withRollback, withWriting } from './transaction.js';
 
 const database = await createDatabase();
