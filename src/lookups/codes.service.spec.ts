@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Test } from '@nestjs/testing';
 import * as fc from 'fast-check';
-import { usedHeap } from '../../test/support/heap.js';
+import { usedHeap } from '../../test/support/process-figures.js';
 import { silentLogger } from '../../test/support/silent-logger.js';
 import type { CommunicationCode, Validity } from '../database/entities.js';
 import { DatabaseClock } from '../following/database-clock.js';

@@ -2,7 +2,7 @@
 import { KeyObject, sign } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
-import { usedHeap } from '../support/heap.js';
+import { usedHeap } from '../support/process-figures.js';
 import { Issuer, type SigningKey } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
 

@@ -1,4 +1,4 @@
-import { cpuSeconds } from '../support/linux-process.js';
+import { cpuSeconds } from '../support/process-figures.js';
 import { generate } from './generate.js';
 import type { Scenario } from './scenarios.js';
 

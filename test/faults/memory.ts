@@ -1,6 +1,6 @@
 // Fails where an answer is not 200. How much memory that takes fails nothing: it is only reported.
 import { generate } from '../bench/generate.js';
-import { residentMebibytes } from '../support/linux-process.js';
+import { residentMebibytes } from '../support/process-figures.js';
 import { requestTo } from '../support/reader.js';
 import { ALL_PATHS } from '../support/paths.js';
 import type { RunningService } from '../support/service.js';

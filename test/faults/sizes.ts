@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { issueKey } from '../support/keys.js';
-import { peakMebibytes, residentMebibytes } from '../support/linux-process.js';
+import { peakMebibytes, residentMebibytes } from '../support/process-figures.js';
 import { PATHS } from '../support/paths.js';
 import { until } from '../support/until.js';
 import type { World } from '../support/world.js';

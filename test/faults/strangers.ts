@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { generate } from '../bench/generate.js';
-import { openDescriptors, residentMebibytes } from '../support/linux-process.js';
+import { openDescriptors, residentMebibytes } from '../support/process-figures.js';
 import { PATHS } from '../support/paths.js';
 import { exchange } from '../support/raw.js';
 import { Reader, requestTo } from '../support/reader.js';

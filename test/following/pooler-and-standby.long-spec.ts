@@ -1,11 +1,14 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFile, chown, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, it } from '@jest/globals';
-import { PASSWORD, queryAt } from '../support/database.js';
+import { PASSWORD, queryAt, withSession } from '../support/database.js';
 import { PATHS } from '../support/paths.js';
 import { freePort } from '../support/ports.js';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.js';
 import { begin } from '../support/program.js';
 import { until } from '../support/until.js';
 import { processWorld } from '../support/test-world.js';
@@ -64,8 +67,25 @@ async function expectServed(url: string, each = async (): Promise<void> => {}): 
   }
 }
 
+/** A base backup of the server, with which another one starts as its hot standby. */
+async function backUp(primary: PostgresServer, data: string): Promise<void> {
+  const { rows } = await withSession(primary.url, async (client) => {
+    await client.query(`select pg_backup_start('standby', true)`);
+    await promisify(execFile)('cp', ['-a', primary.data, data]);
+    return client.query<{ label: string }>('select labelfile as label from pg_backup_stop(false)');
+  });
+  await rm(join(data, 'postmaster.pid'));
+  await appendFile(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${primary.url}'\n`);
+  const { uid, gid } = await stat(data);
+  const written = { backup_label: rows[0]?.label ?? '', 'standby.signal': '' };
+  for (const [name, text] of Object.entries(written)) {
+    await writeFile(join(data, name), text);
+    await chown(join(data, name), uid, gid);
+  }
+}
+
 it('on a hot standby the changes of its primary are served', async () => {
-  const standby = await world.postgres.standby();
+  const standby = await startPostgres((data) => backUp(world.postgres, data));
   const url = new URL(world.database.urlOf('order_lookup_service'));
   await expectServed(Object.assign(url, { port: new URL(standby.url).port }).href);
   await standby.remove();

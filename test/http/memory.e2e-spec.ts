@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { afterEach, expect, it } from '@jest/globals';
 import { Clients } from '../support/clients.js';
-import { residentMebibytes } from '../support/linux-process.js';
+import { residentMebibytes } from '../support/process-figures.js';
 import { PATHS } from '../support/paths.js';
 import { exchange } from '../support/raw.js';
 import { requestTo } from '../support/reader.js';
