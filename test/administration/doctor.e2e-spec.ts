@@ -33,7 +33,7 @@ interface Surrounding {
 
 async function doctor({ credentials = [], environment = {} }: Surrounding = {}): Promise<string> {
   const { status, stdout, stderr } = await runLocally({
-    program: 'dist/doctor.js',
+    program: 'doctor',
     words: [],
     environment: {
       DATABASE_URL: database.urlOf('order_lookup_service'),

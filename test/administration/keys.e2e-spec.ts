@@ -33,7 +33,7 @@ const environment = { DATABASE_URL: database.urlOf('order_lookup_owner') };
 afterAll(() => database.drop());
 
 function keys(...words: string[]): Promise<Outcome> {
-  return runLocally({ program: 'dist/keys.js', words, environment });
+  return runLocally({ program: 'keys', words, environment });
 }
 
 async function jsonOf<T = IssuedKey>(...words: string[]): Promise<T> {

@@ -10,7 +10,7 @@ const world = localWorld();
 
 function show(...words: string[]): Promise<Outcome> {
   return runLocally({
-    program: 'dist/codes.js',
+    program: 'codes',
     words: ['show', ...words],
     environment: { DATABASE_URL: world.database.urlOf('order_lookup_owner') },
   });

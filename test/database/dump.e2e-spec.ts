@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type TestDatabase, createDatabase, queryAt } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
-import { runLocally } from '../support/local-program.js';
+import { runLine } from '../support/local-program.js';
 import { readBlocks } from '../support/pages.js';
-import { type Outcome, textOf } from '../support/program.js';
+import { textOf } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
 
 const CLIENT = process.env['TEST_POSTGRES_CLIENT'] ?? '';
@@ -42,11 +42,6 @@ const serverVersion = Number.parseInt(String(server?.['version']), 10);
 const isDumpable = versionOfPgDump() >= serverVersion;
 if (!isDumpable) {
   process.stderr.write(`SKIPPED: dump and restore need pg_dump ${serverVersion}; found: ${versionOfPgDump()}.\n`);
-}
-
-function run(line: string, environment: Record<string, string>): Promise<Outcome> {
-  const [program = '', ...words] = line.split(' ');
-  return runLocally({ program: `dist/${program}.js`, words, environment });
 }
 
 interface Case {
@@ -107,9 +102,9 @@ interface Case {
       );
       await database.query(`update communication_code set description = 'changed' where code = 'dumped'`);
       const original = { DATABASE_URL: database.urlOf(OWNER) };
-      const shown = await run('codes show', original);
+      const shown = await runLine('codes show', original);
       expect(shown).toMatchObject({ status: 0 });
-      const drift = await run('migrate drift', original); // changes by hand
+      const drift = await runLine('migrate drift', original); // changes by hand
       expect(drift).toMatchObject({ status: 2 });
 
       await database.query(sql);
@@ -124,9 +119,9 @@ interface Case {
       runClient(fill(restore, copy.urlOf(OWNER)));
 
       const restoredCopy = { DATABASE_URL: copy.urlOf(OWNER) };
-      expect(await run('codes show', restoredCopy)).toEqual(shown);
-      expect(await run('migrate drift', restoredCopy)).toEqual(drift);
-      const doctor = await run('doctor', {
+      expect(await runLine('codes show', restoredCopy)).toEqual(shown);
+      expect(await runLine('migrate drift', restoredCopy)).toEqual(drift);
+      const doctor = await runLine('doctor', {
         ...issuer.environment,
         DATABASE_URL: copy.urlOf('order_lookup_service'),
       });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, type DatabaseError } from 'pg';
 import { PASSWORD } from '../support/database.js';
-import { runLocally } from '../support/local-program.js';
+import { runLine } from '../support/local-program.js';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js';
 import { textOf } from '../support/program.js';
 
@@ -39,11 +39,7 @@ beforeAll(async () => {
   // In PostgreSQL 14 the schema belongs to a superuser, so the file warns, and names what that one has to run
   const [, remedy = ''] = /As that role, run: (.*)$/m.exec(warned.join('\n')) ?? [];
   await superuser.query(`${remedy} grant usage on schema public to writer`);
-  const up = await runLocally({
-    program: 'dist/migrate.js',
-    words: ['up'],
-    environment: { DATABASE_URL: url('order_lookup_owner') },
-  });
+  const up = await runLine('migrate up', { DATABASE_URL: url('order_lookup_owner') });
   expect(up).toMatchObject({ status: 0, stderr: '' });
   await superuser.query(
     `grant select, insert, update, delete, truncate on ${TABLES.join(', ')} to writer;

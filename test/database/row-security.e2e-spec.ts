@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from '@jest/globals';
 import { createDatabase, queryAt } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
-import { runLocally } from '../support/local-program.js';
+import { runLine } from '../support/local-program.js';
 import { RunningService } from '../support/service.js';
 
 const [database, issuer] = await Promise.all([createDatabase({ migrated: false }), Issuer.start()]);
@@ -30,7 +30,7 @@ it('row level security that others switch on is named by log and doctor, with th
      alter default privileges for role order_lookup_owner in schema public grant select on tables to order_lookup_service`,
   );
   await database.query(ROW_SECURITY_FOR_ALL);
-  const up = await runLocally({ program: 'dist/migrate.js', words: ['up'], environment: { DATABASE_URL: OWNER } });
+  const up = await runLine('migrate up', { DATABASE_URL: OWNER });
   expect(up).toMatchObject({ status: 0, stderr: '' });
 
   const environment = { DATABASE_URL: database.urlOf('order_lookup_service'), ...issuer.environment };
@@ -41,13 +41,13 @@ it('row level security that others switch on is named by log and doctor, with th
       /"revision"\. As the owner: alter table public\.revision disable row level security;$/,
     );
 
-    const doctor = await runLocally({ program: 'dist/doctor.js', words: [], environment });
+    const doctor = await runLine('doctor', environment);
     expect(doctor.stdout).toMatch(/^fault {4}row security .* api_key, area_property, .*, pgmigrations, revision$/m);
     expect(doctor.stdout).toMatch(/from memory\. Correct row security\.\n$/);
     const [, statements = ''] = /As the owner:\n((?:.*;\n)+)/.exec(doctor.stdout) ?? [];
     await queryAt(OWNER, statements);
     await service.ready();
-    const mended = await runLocally({ program: 'dist/doctor.js', words: [], environment });
+    const mended = await runLine('doctor', environment);
     expect(mended.stdout).toMatch(/^ok {7}row security/m);
   } finally {
     await service.kill();

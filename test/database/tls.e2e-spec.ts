@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { withReading } from '../../src/administration/cli/transaction.js';
 import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
-import { runLocally } from '../support/local-program.js';
+import { runLine } from '../support/local-program.js';
 import { localWorld } from '../support/local-world.js';
 
 let ours: CertificateAuthority;
@@ -73,11 +73,7 @@ describeWithOpenSsl('TLS to PostgreSQL', () => {
     const warning = /at 0\.0\.0\.0 is not encrypted: add sslmode=verify-full/;
     const line = service.lines.find(({ msg }) => warning.test(msg));
     expect(line).toMatchObject({ level: 'warn' });
-    const doctor = await runLocally({
-      program: 'dist/doctor.js',
-      words: [],
-      environment: { ...world.issuer.environment, ...exposed },
-    });
+    const doctor = await runLine('doctor', { ...world.issuer.environment, ...exposed });
     expect(doctor.stdout).toMatch(warning);
   });
 });

@@ -4,7 +4,7 @@ import { AREAS } from '../../src/lookups/code-rows.js';
 import { queryAt } from '../support/database.js';
 import { issueKey } from '../support/keys.js';
 import { changeTimers, letPass } from '../support/local-clock.js';
-import { runLocally } from '../support/local-program.js';
+import { runLine } from '../support/local-program.js';
 import { localWorld } from '../support/local-world.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { until } from '../support/until.js';
@@ -148,11 +148,7 @@ describe('triggers that are switched off', () => {
        insert into pgmigrations (name, run_on) values ('0099_next', now());
        delete from pgmigrations where name = '0099_next'`,
     );
-    const { stdout } = await runLocally({
-      program: 'dist/doctor.js',
-      words: [],
-      environment: world.environmentWith({}),
-    });
+    const { stdout } = await runLine('doctor', world.environmentWith({}));
     expect(stdout).toMatch(/^fault +triggers .*communication_code/m);
     await expectServed(); // with the change that has a stamp, the one without came too
   });

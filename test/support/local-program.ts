@@ -9,7 +9,7 @@ const { [Symbol.hasInstance]: isInstance } = Function.prototype;
 acceptErrorsOfNode();
 
 interface LocalRun {
-  /** Its path in the folder, such as `dist/migrate.js`. */
+  /** Its name, such as `migrate`. */
   readonly program: string;
   readonly words: readonly string[];
   readonly environment: Record<string, string>;
@@ -42,12 +42,12 @@ export async function runLocally(run: LocalRun): Promise<Outcome> {
   isRunning = true;
   runs += 1;
   const output = { stdout: '', stderr: '' };
-  const file = join(run.folder ?? PROJECT, run.program);
+  const file = join(run.folder ?? PROJECT, `dist/${run.program}.js`);
   const restore = replaceProperties(process, {
     argv: [process.execPath, file, ...run.words],
     env: cleanEnvironment(run.environment),
     exitCode: undefined,
-    stdin: inputOf(run),
+    stdin: toInput(run),
     stdout: Object.assign(
       writableTo((text) => {
         output.stdout += text;
@@ -67,7 +67,13 @@ export async function runLocally(run: LocalRun): Promise<Outcome> {
   }
 }
 
-function inputOf({ input, isTerminal = false }: LocalRun): Readable {
+/** Runs a line such as `keys list`, whose words hold no spaces, in the process of the test. */
+export function runLine(line: string, environment: Record<string, string>): Promise<Outcome> {
+  const [program = '', ...words] = line.split(' ');
+  return runLocally({ program, words, environment });
+}
+
+function toInput({ input, isTerminal = false }: LocalRun): Readable {
   const stdin = Readable.from(input ? [input] : []);
   return Object.assign(stdin, { isTTY: isTerminal });
 }

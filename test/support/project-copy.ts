@@ -58,7 +58,7 @@ export class ProgramCopy {
   /** Runs a program in the process of the test; `start` gives it one of its own. */
   run(program: string, ...words: string[]): Promise<Outcome> {
     const { environment, folder } = this;
-    return runLocally({ program: `dist/${program}.js`, words, environment, folder });
+    return runLocally({ program, words, environment, folder });
   }
 
   start(program: string, ...words: string[]): Running {

@@ -185,7 +185,7 @@ describe('migrate down', () => {
     copy.add('0100_value', VALUE.up, VALUE.down);
     expect(await migrate('up')).toMatchObject(GOOD);
     const outcome = await runLocally({
-      program: 'dist/migrate.js',
+      program: 'migrate',
       words: ['down'],
       environment: copy.environment,
       folder: copy.folder,
