@@ -17,7 +17,7 @@ let verifier: Verifier;
 
 beforeAll(async () => {
   issuer = await Issuer.start();
-  ecKey = issuer.keyOf('ES256');
+  ecKey = issuer.findKey('ES256');
 });
 afterEach(() => void jest.useRealTimers());
 afterAll(() => issuer.close());
@@ -114,7 +114,7 @@ it('members of any JSON type: each token is accepted, refused or undecided, and 
       const signing = { key, dsaEncoding: 'ieee-p1363' } as const;
       const signature = isSigned ? sign('sha256', Buffer.from(content), signing) : Buffer.alloc(64);
       const token = `${content}.${signature.toString('base64url')}`;
-      const status = await verifier.statusOf(token);
+      const status = await verifier.findStatus(token);
       statuses.add(status);
       expect(status === 200 && !isSigned).toBe(false);
     }),

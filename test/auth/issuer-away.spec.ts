@@ -26,7 +26,7 @@ afterEach(async () => {
   await source.close();
 });
 
-const statusOfNew = async (): Promise<number> => verifier.statusOf(await source.token());
+const statusOfNew = async (): Promise<number> => verifier.findStatus(await source.token());
 
 describe('before the first keys', () => {
   it('no token can be judged: 503', async () => {
@@ -64,13 +64,13 @@ describe('with keys', () => {
   it('they are used until they are a day old, then tokens get 503', async () => {
     await verifier.start();
     const remembered = await source.token();
-    expect(await verifier.statusOf(remembered)).toBe(200);
+    expect(await verifier.findStatus(remembered)).toBe(200);
     source.fault = 'down';
     jest.advanceTimersByTime(DAY_MS - 1);
     await verifier.settled();
-    expect([await verifier.statusOf(remembered), await statusOfNew()]).toEqual([200, 200]);
+    expect([await verifier.findStatus(remembered), await statusOfNew()]).toEqual([200, 200]);
     jest.advanceTimersByTime(1);
-    expect([await verifier.statusOf(remembered), await statusOfNew()]).toEqual([503, 503]);
+    expect([await verifier.findStatus(remembered), await statusOfNew()]).toEqual([503, 503]);
     expect(verifier.issuers.unavailableReason).toBe(NO_KEYS);
   });
 

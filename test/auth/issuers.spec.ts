@@ -31,7 +31,7 @@ beforeEach(async () => {
   verifier = await new Verifier([issuer, other]).start();
 });
 afterEach(async () => {
-  expect(await verifier.statusOf(otherToken)).toBe(200); // its callers never notice anything
+  expect(await verifier.findStatus(otherToken)).toBe(200); // its callers never notice anything
   verifier.issuers.onApplicationShutdown();
   await verifier.settled();
   jest.restoreAllMocks();
@@ -39,7 +39,7 @@ afterEach(async () => {
   await issuer.close();
 });
 
-const statusOf = (token: string): Promise<number> => verifier.statusOf(token);
+const statusOf = (token: string): Promise<number> => verifier.findStatus(token);
 const statusOfNew = async (key?: SigningKey): Promise<number> => statusOf(await issuer.token({ key }));
 const statusOfHeader = async (header: object): Promise<number> =>
   statusOf(await issuer.token({ header: { ...header } }));
@@ -197,7 +197,7 @@ describe('a token that no key verifies', () => {
     const forged = [
       { key: stranger, header: { kid: issuer.signer.kid } },
       { header: { kid: 'ec-1' } }, // the key of this id is for another algorithm
-      { key: issuer.keyOf('ES256'), header: { kid: 'rsa-1' } },
+      { key: issuer.findKey('ES256'), header: { kid: 'rsa-1' } },
     ];
     for (const parts of forged) expect(await refusalOf(await issuer.token(parts))).toBe('signature');
     expect(issuer.jwksHits).toBe(1);
@@ -402,7 +402,7 @@ describe('an issuer', () => {
   it('whose key set is configured may publish no metadata: nobody is warned', async () => {
     const variables = { OAUTH_ISSUER: ['accounts'], OAUTH_JWKS_URI: [`${issuer.url}/jwks`] };
     const configured = await new Verifier([issuer], variables).start();
-    expect(await configured.statusOf(await issuer.token({ claims: { iss: 'accounts' } }))).toBe(200);
+    expect(await configured.findStatus(await issuer.token({ claims: { iss: 'accounts' } }))).toBe(200);
     expect(configured.warnings).toEqual([]);
     configured.issuers.onApplicationShutdown();
   });

@@ -8,7 +8,7 @@ import { createApplication } from '../../src/bootstrap/create-application.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { ALL_PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
-import { type Reply, replyOf } from '../support/raw.js';
+import { type Reply, readReply } from '../support/raw.js';
 
 interface Route {
   readonly path: string;
@@ -83,7 +83,7 @@ beforeAll(async () => {
   for (const { path, methods } of routes()) {
     for (const name of Object.keys(methods)) {
       const method = name.toUpperCase();
-      const reply = await replyOf(await fetch(url + path, { method }));
+      const reply = await readReply(await fetch(url + path, { method }));
       answered.push({ operation: `${method} ${path}`, reply });
     }
   }

@@ -106,8 +106,8 @@ describe('an access token is accepted', () => {
   it('signed with ES256 or EdDSA, and within the skew of 30 s', async () => {
     const { issuer } = world;
     const tokens = [
-      await issuer.token({ key: issuer.keyOf('ES256') }),
-      await issuer.token({ key: issuer.keyOf('EdDSA') }),
+      await issuer.token({ key: issuer.findKey('ES256') }),
+      await issuer.token({ key: issuer.findKey('EdDSA') }),
     ];
     tokens.push(signed({ claims: { nbf: now() + 20 } }));
     tokens.push(signed({ claims: { iat: now() + 600 } }));

@@ -6,7 +6,7 @@ import { generateApiKey, hashApiKey } from '../../src/auth/api-keys/api-key.js';
 import { queryAt } from '../support/database.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
-import { replyOf } from '../support/raw.js';
+import { readReply } from '../support/raw.js';
 import { until } from '../support/until.js';
 import { SAMPLES, World } from '../support/world.js';
 
@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(() => world?.close());
 
 const get = async (path: string, headers: Record<string, string> = good, method = 'GET') =>
-  replyOf(await fetch(base + path, { method, headers }));
+  readReply(await fetch(base + path, { method, headers }));
 
 const RECORD = '{"codeType":"SAMPLE-USAGE","code":"S1","description":"Sample: same code, other type"}';
 it.each([

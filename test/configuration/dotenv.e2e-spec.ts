@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { beforeEach, expect, it } from '@jest/globals';
 import { isRoot } from '../../src/demo/postgres-programs.js';
 import { testClone } from '../support/project-copy.js';
-import { textOf, shell } from '../support/program.js';
+import { readText, shell } from '../support/program.js';
 
 const clone = testClone();
 const file = join(clone.folder, '.env');
-const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> };
+const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> };
 const run = (command: string, environment: Record<string, string> = {}) => shell(command, clone.folder, environment);
 
 /** What is there and no connection string is refused at once, while a database would be tried for ten seconds. */

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';
 import { PATHS } from '../support/paths.js';
-import { textOf } from '../support/program.js';
+import { readText } from '../support/program.js';
 import { freePort } from '../support/ports.js';
 import type { RunningService } from '../support/service.js';
 import { processWorld } from '../support/test-world.js';
@@ -173,12 +173,12 @@ beforeAll(async () => {
 afterAll(() => collector.close());
 
 it('each variable of .env.example has a row, or a test elsewhere that names it', () => {
-  const rows = textOf('.env.example').matchAll(/^# ([A-Z_]+)=/gm);
+  const rows = readText('.env.example').matchAll(/^# ([A-Z_]+)=/gm);
   const names = Array.from(rows, ([, name]) => name);
   const known = [...Object.values(COVERED).flat(), ...ROWS.map(({ variable }) => variable)];
   expect(new Set(names)).toEqual(new Set(known));
   for (const [file, covered] of Object.entries(COVERED)) {
-    for (const name of covered) expect(textOf(file)).toMatch(new RegExp(`\\b${name}\\b`));
+    for (const name of covered) expect(readText(file)).toMatch(new RegExp(`\\b${name}\\b`));
   }
 });
 

@@ -8,7 +8,7 @@ import { Issuer } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
 import { runLine } from '../support/local-program.js';
 import { readBlocks } from '../support/pages.js';
-import { textOf } from '../support/program.js';
+import { readText } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
 
 const CLIENT = process.env['TEST_POSTGRES_CLIENT'] ?? '';
@@ -66,7 +66,7 @@ interface Case {
   /** As docs/operators.md has it: the rights of the roles, but not the roles, which this server has already. */
   async function createEmpty(): Promise<TestDatabase> {
     const empty = await createDatabase({ migrated: false });
-    const roles = textOf('deploy/database/1-roles.sql');
+    const roles = readText('deploy/database/1-roles.sql');
     await empty.query(roles.replaceAll(/^(create role|grant order_lookup_\w+ to) .*$/gm, ''));
     databases.add(empty);
     return empty;

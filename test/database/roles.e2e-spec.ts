@@ -3,7 +3,7 @@ import { Client, type DatabaseError } from 'pg';
 import { PASSWORD } from '../support/database.js';
 import { runLine } from '../support/local-program.js';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.js';
-import { textOf } from '../support/program.js';
+import { readText } from '../support/program.js';
 
 const TABLES = ['code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key'];
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
   const dba = await connect(url('dba'));
   const warned: string[] = [];
   dba.on('notice', ({ message = '' }) => warned.push(message));
-  await dba.query(textOf('deploy/database/1-roles.sql'));
+  await dba.query(readText('deploy/database/1-roles.sql'));
   await dba.query(
     `alter role order_lookup_owner password '${PASSWORD}'; alter role order_lookup_service password '${PASSWORD}';
      create role writer login password '${PASSWORD}'; grant connect on database orders to writer`,

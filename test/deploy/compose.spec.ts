@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { readConfiguration, variableNames } from '../../src/configuration/read-configuration.js';
-import { textOf } from '../support/program.js';
+import { readText } from '../support/program.js';
 
 interface ComposeService {
   readonly environment: Record<string, string>;
@@ -10,7 +10,7 @@ interface ComposeService {
 }
 
 /** With the values that count where nothing is set in the environment. */
-const text = textOf('docker-compose.yml').replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
+const text = readText('docker-compose.yml').replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
 const { services } = parse(text, { merge: true }) as { services: Record<'api' | 'issuer' | 'migrate', ComposeService> };
 const { api, issuer, migrate } = services;
 
@@ -30,7 +30,7 @@ it('docker-compose.yml gives the replicas the role that may only read', () => {
 
 it('docker-compose.yml holds no password but those of development, which are named as such', () => {
   const SECRETS = /(?:PASSWORD|CLIENT_SECRET)(?:: |=|:-)(?<variable>.*)|:\/\/[^\s:/@]+:(?<address>\S+)@/g;
-  const found = [...textOf('docker-compose.yml').matchAll(SECRETS)];
+  const found = [...readText('docker-compose.yml').matchAll(SECRETS)];
   const passwords = found.map(({ groups }) => groups?.['variable'] ?? groups?.['address']);
   expect(passwords).toHaveLength(8);
   for (const password of passwords) expect(password).toMatch(/^(\$\{\w+:-)?development-only-/);
@@ -43,7 +43,7 @@ describe('docker-compose.yml runs without privileges on a read-only file system'
 });
 
 it.each(['Dockerfile', 'deploy/database/Dockerfile'])('%s makes what it copies readable for every user', (file) => {
-  const ofClone = [...textOf(file).matchAll(/^COPY (?!--from=).*\n(?<next>(?:#.*\n)*.*)/gm)];
+  const ofClone = [...readText(file).matchAll(/^COPY (?!--from=).*\n(?<next>(?:#.*\n)*.*)/gm)];
   expect(ofClone.map(({ groups }) => groups?.['next'])).toEqual([
     expect.stringMatching(/^(?:#.*\n)*RUN chmod -R u=rwX,go=rX /),
   ]);

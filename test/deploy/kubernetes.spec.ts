@@ -5,10 +5,10 @@ import { expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { readBlocks } from '../support/pages.js';
-import { PROJECT, shell, textOf } from '../support/program.js';
+import { PROJECT, shell, readText } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
 
-const read = (file: string): string => textOf(`deploy/kubernetes/${file}`);
+const read = (file: string): string => readText(`deploy/kubernetes/${file}`);
 const files = readdirSync(join(PROJECT, 'deploy/kubernetes')).filter((name) => /(?<!^kustomization)\.yaml$/.test(name));
 /** Kubernetes objects as they were written; what they may hold is the schema's matter. */
 const all = files.flatMap((file) =>
@@ -89,7 +89,7 @@ it('deploy/kubernetes ends a replica no sooner than it is drained', () => {
 it('deploy/kubernetes names no user, since OpenShift sets its own: the image has one, by number', () => {
   const names = ['runAsUser', 'runAsGroup', 'fsGroup'];
   expect(names.flatMap((name) => valuesOf(name, all))).toEqual([]);
-  expect(textOf('Dockerfile')).toMatch(/^USER \d+:\d+\n(.*\n)*CMD/m);
+  expect(readText('Dockerfile')).toMatch(/^USER \d+:\d+\n(.*\n)*CMD/m);
 });
 
 it('deploy/kubernetes runs every container without privileges', () => {

@@ -4,16 +4,16 @@ import { join } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { readBlocks } from '../support/pages.js';
-import { metricsOfService } from '../support/metrics.js';
-import { PROJECT, shell, textOf } from '../support/program.js';
+import { listMetrics } from '../support/metrics.js';
+import { PROJECT, shell, readText } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
 
-const { spec } = parse(textOf('deploy/kubernetes/monitoring/prometheus-rule.yaml')) as {
+const { spec } = parse(readText('deploy/kubernetes/monitoring/prometheus-rule.yaml')) as {
   spec: { groups: { rules: { alert: string; expr: string }[] }[] };
 };
 const rules = spec.groups.flatMap((group) => group.rules);
 const TESTS = 'alerts.test.yaml';
-const { panels } = JSON.parse(textOf('deploy/grafana/order-lookup-services.json')) as {
+const { panels } = JSON.parse(readText('deploy/grafana/order-lookup-services.json')) as {
   panels: { title: string; targets?: { expr: string }[] }[];
 };
 const uses = [
@@ -24,7 +24,7 @@ const uses = [
 /** The series of the service with their labels: a histogram makes three. */
 const series = new Map<string, string[]>();
 beforeAll(async () => {
-  for (const { name, labelNames } of await metricsOfService()) {
+  for (const { name, labelNames } of await listMetrics()) {
     const suffixes = name.endsWith('_duration_seconds') ? ['_bucket', '_sum', '_count'] : [''];
     for (const suffix of suffixes) series.set(name + suffix, labelNames);
   }
@@ -43,7 +43,7 @@ it.each(uses)('the alert or panel %s uses only metrics and labels that the servi
 });
 
 it('the alerts fire each in one test of promtool, and none where nothing is wrong', () => {
-  const [quiet, ...others] = textOf(`test/deploy/${TESTS}`).split('  - name: ').slice(1);
+  const [quiet, ...others] = readText(`test/deploy/${TESTS}`).split('  - name: ').slice(1);
   expect(quiet).not.toContain('alertname="');
   const fired = [...others.join('').matchAll(/alertname="(\w+)"/g)].map(([, name]) => name);
   expect(new Set(fired)).toEqual(new Set(rules.map(({ alert }) => alert)));

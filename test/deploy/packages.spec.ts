@@ -3,16 +3,16 @@ import { readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { expect, it } from '@jest/globals';
 import ts from 'typescript';
-import { PROJECT, shell, textOf } from '../support/program.js';
+import { PROJECT, shell, readText } from '../support/program.js';
 
 interface LockedPackage {
   readonly version: string;
   readonly hasInstallScript?: true;
 }
 type Texts = Record<string, string>;
-const manifest = JSON.parse(textOf('package.json')) as Record<string, Texts> & { version: string };
+const manifest = JSON.parse(readText('package.json')) as Record<string, Texts> & { version: string };
 const { engines, version, dependencies = {}, devDependencies = {} } = manifest;
-const lock = JSON.parse(textOf('package-lock.json')) as {
+const lock = JSON.parse(readText('package-lock.json')) as {
   version: string;
   packages: Record<string, LockedPackage>;
 };
@@ -21,9 +21,9 @@ const lowestVersions = (engines?.['node'] ?? '').split(' || ').map((range) => ra
 const lowestNames = lowestVersions.map((lowest) => lowest.replace(/\.0$/, ''));
 
 it('the version of Node.js is the same in every stage of the image and for version managers', () => {
-  const images = [...textOf('Dockerfile').matchAll(/^FROM node:(\d+\.\d+)\S+/gm)];
+  const images = [...readText('Dockerfile').matchAll(/^FROM node:(\d+\.\d+)\S+/gm)];
   expect(new Set(images.map(([image]) => image)).size).toBe(1);
-  expect(images[0]?.[1]).toBe(textOf('.nvmrc').trim());
+  expect(images[0]?.[1]).toBe(readText('.nvmrc').trim());
   const [oldest = ''] = lowestVersions;
   const typesMajor = devDependencies['@types/node']?.split('.')[0];
   expect(typesMajor).toBe(oldest.split('.')[0]); // so that nothing newer is used
@@ -32,8 +32,8 @@ it('the version of Node.js is the same in every stage of the image and for versi
 it('the versions of Node.js are the same in package.json, the pages and CI', () => {
   const sentence = `${lowestNames.slice(0, -1).join(', ')} or ${lowestNames.at(-1)}`;
   expect(sentence).toMatch(/^\d+\.\d+(, \d+\.\d+)+ or \d+\.\d+$/);
-  for (const page of ['README.md', 'docs/upgrade.md']) expect(textOf(page)).toContain(sentence);
-  expect(textOf('.ci/run')).toContain(`test:node -- ${lowestVersions[0]} $(cat .nvmrc)`);
+  for (const page of ['README.md', 'docs/upgrade.md']) expect(readText(page)).toContain(sentence);
+  expect(readText('.ci/run')).toContain(`test:node -- ${lowestVersions[0]} $(cat .nvmrc)`);
 });
 
 it.each(['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1', '25.2.0', '27.0.0'])(
@@ -48,7 +48,7 @@ it.each(['18.20.8', '20.18.3', '21.7.3', '22.11.0', '23.11.1', '25.2.0', '27.0.0
 );
 
 it('a clone has the line ends of the project on every system', () => {
-  expect(textOf('.gitattributes')).toMatch(/^\* text=auto eol=lf$/m);
+  expect(readText('.gitattributes')).toMatch(/^\* text=auto eol=lf$/m);
 });
 
 it('each install script of the lock file is allowed or refused, and that of every PostgreSQL is allowed', () => {
@@ -62,7 +62,7 @@ it('each install script of the lock file is allowed or refused, and that of ever
 });
 
 it('every direct dependency has its reason in CONTRIBUTING.md', () => {
-  const [, table = ''] = textOf('CONTRIBUTING.md').split('\n## Dependencies\n');
+  const [, table = ''] = readText('CONTRIBUTING.md').split('\n## Dependencies\n');
   const rows = [...table.matchAll(/^\| (`.*?`) \| \S.*\|$/gm)];
   const listed = rows.flatMap(([, names = '']) => names.split(', ').map((name) => name.replaceAll('`', '')));
   const direct = Object.keys({ ...dependencies, ...devDependencies });
@@ -72,7 +72,7 @@ it('every direct dependency has its reason in CONTRIBUTING.md', () => {
 it('the programs import nothing but dependencies, so that they run after npm prune --omit=dev', () => {
   const files = readdirSync(join(PROJECT, 'dist'), { recursive: true, encoding: 'utf8' });
   const ofPrograms = files.filter((file) => file.endsWith('.js') && !file.startsWith(`demo${sep}`));
-  const names = new Set(ofPrograms.flatMap((file) => packagesIn(textOf(join('dist', file)))));
+  const names = new Set(ofPrograms.flatMap((file) => packagesIn(readText(join('dist', file)))));
   expect(names.size).toBeGreaterThan(5);
   expect([...names].filter((name) => !dependencies[name])).toEqual([]);
 });

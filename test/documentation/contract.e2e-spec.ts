@@ -21,13 +21,13 @@ import { Contract, type OpenApiDocument } from '../support/contract.js';
 import type { LocalService } from '../support/local-service.js';
 import { localWorld } from '../support/local-world.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
-import { textOf } from '../support/program.js';
-import { type Reply, exchange, replyOf } from '../support/raw.js';
+import { readText } from '../support/program.js';
+import { type Reply, exchange, readReply } from '../support/raw.js';
 import { until } from '../support/until.js';
 
 const SCOPE = 'lookups.read';
 const world = localWorld({ environment: { OAUTH_REQUIRED_SCOPE: SCOPE } });
-const file = parse(textOf('src/documentation/openapi.yaml')) as OpenApiDocument;
+const file = parse(readText('src/documentation/openapi.yaml')) as OpenApiDocument;
 const contract = new Contract(file);
 /** The filters, as the interface document describes them. */
 const FILTERS = {
@@ -47,7 +47,7 @@ it('openapi.yaml has the operations, their parameters and the version of the ser
     const ifNoneMatch = { name: 'If-None-Match' };
     expect(contract.parameters(path)).toMatchObject([...expected, ifNoneMatch]);
   }
-  const { version } = JSON.parse(textOf('package.json')) as { version: string };
+  const { version } = JSON.parse(readText('package.json')) as { version: string };
   expect(file.info.version).toBe(version);
 });
 
@@ -238,7 +238,7 @@ async function replyWithoutSigningKeys(path: string): Promise<Reply> {
 async function replyOfBrokenService(path: string): Promise<Reply> {
   const url = (await broken.getUrl()) + path;
   const headers = await goodHeaders();
-  return replyOnceReady(async () => replyOf(await fetch(url, { headers })), 500);
+  return replyOnceReady(async () => readReply(await fetch(url, { headers })), 500);
 }
 
 /** A service that starts has no keys at first, and answers otherwise. */

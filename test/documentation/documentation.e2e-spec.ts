@@ -46,7 +46,7 @@ describe('GET /openapi.json', () => {
       OAUTH_REQUIRED_SCOPE: 'lookups.read',
       OAUTH_ISSUER: 'http://127.0.0.1:9',
     });
-    const { document } = await Contract.of(`${service.url}/lookups`);
+    const { document } = await Contract.fetch(`${service.url}/lookups`);
     expect(document).toEqual({
       ...file,
       servers: [{ url: 'https://orders.example.com/lookups' }],
@@ -71,7 +71,7 @@ describe('GET /openapi.json', () => {
     Object.assign(world.issuer.metadata, { scopes_supported: ['openid'] });
     const service = await world.replica({ OAUTH_REQUIRED_SCOPE: requiredScope });
     const flows = async () => {
-      const { document } = await Contract.of(service.url);
+      const { document } = await Contract.fetch(service.url);
       return (document.components.securitySchemes['accessToken'] as { flows?: Flows }).flows;
     };
     await until(async () => (await flows()) !== undefined);

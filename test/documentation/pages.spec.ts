@@ -5,17 +5,17 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { PAGES, readBlocks, isWalked, findRemark } from '../support/pages.js';
-import { metricsOfService } from '../support/metrics.js';
-import { PROJECT, textOf } from '../support/program.js';
+import { listMetrics } from '../support/metrics.js';
+import { PROJECT, readText } from '../support/program.js';
 
 let metrics: string[];
 beforeAll(async () => {
-  const all = await metricsOfService();
+  const all = await listMetrics();
   metrics = all.map(({ name }) => name);
 });
 
 const exists = (path: string): boolean => existsSync(join(PROJECT, path));
-const withoutBlocks = (page: string): string => textOf(page).replaceAll(/^( *)```[^]*?^\1```$/gm, '');
+const withoutBlocks = (page: string): string => readText(page).replaceAll(/^( *)```[^]*?^\1```$/gm, '');
 const allOf = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, group = '']) => group);
 
 /** As GitHub names the anchors of headings. */
@@ -30,7 +30,7 @@ const anchorsOf = (page: string): string[] => [
 ];
 
 describe.each(PAGES)('%s', (page) => {
-  const text = textOf(page);
+  const text = readText(page);
 
   it('links to pages and headings that exist', () => {
     const broken = allOf(withoutBlocks(page), /\]\(([^)]+)\)/g).filter((link) => {
@@ -50,7 +50,7 @@ describe.each(PAGES)('%s', (page) => {
   });
 
   it('has blocks that a test runs, or says why not', () => {
-    const walks = textOf('test/documentation/walks.e2e-spec.ts');
+    const walks = readText('test/documentation/walks.e2e-spec.ts');
     const forgotten = readBlocks(page).filter((block) => {
       if (isWalked(block)) return !walks.includes(`'${page}'`);
       const [runner, reason] = [findRemark(block, 'run by'), findRemark(block, 'not run:')];
@@ -64,7 +64,7 @@ describe('README.md and docs/', () => {
   const pages = PAGES.filter((page) => !/^C|decisions/.test(page)); // the others grow with the code
 
   it('are short enough to be read by one person', () => {
-    const lines = pages.map((page) => textOf(page).split('\n').length - 1);
+    const lines = pages.map((page) => readText(page).split('\n').length - 1);
     expect(Math.max(...lines)).toBeLessThanOrEqual(180);
   });
 
@@ -75,10 +75,10 @@ describe('README.md and docs/', () => {
 });
 
 describe('docs/at-night.md', () => {
-  const page = textOf('docs/at-night.md');
+  const page = readText('docs/at-night.md');
 
   it('has a line for each alert, to which the alert links', () => {
-    const { spec } = parse(textOf('deploy/kubernetes/monitoring/prometheus-rule.yaml')) as {
+    const { spec } = parse(readText('deploy/kubernetes/monitoring/prometheus-rule.yaml')) as {
       spec: { groups: { rules: { alert: string; annotations: { runbook_url: string } }[] }[] };
     };
     const rules = spec.groups.flatMap((group) => group.rules);
@@ -92,7 +92,7 @@ describe('docs/at-night.md', () => {
     const quoted = allOf(page, /`([A-Za-z_]+(?: \(\w+\))?: [a-z ]+)`/g);
     const sources = readdirSync(join(PROJECT, 'src'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
-      .map((name) => textOf(join('src', name)))
+      .map((name) => readText(join('src', name)))
       .join('\n');
     const parts = quoted.flatMap((said) => said.split(/ \(\w+\)(?=:)|: /));
     expect(parts.length).toBeGreaterThan(0);
@@ -101,7 +101,7 @@ describe('docs/at-night.md', () => {
 });
 
 describe('docs/operators.md', () => {
-  const page = textOf('docs/operators.md');
+  const page = readText('docs/operators.md');
   const [line = '{}'] = allOf(page, /^(\{"level".*\})$/gm);
   const ofRequest = [...Object.keys(JSON.parse(line) as object), 'credential', 'reason', 'err', 'trace_id', 'span_id'];
   const [, table = ''] = page.split('| Collector | Map |\n|---|---|\n');

@@ -20,7 +20,7 @@ import { createDatabase } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
-import { type Reply, exchange, replyOf } from '../support/raw.js';
+import { type Reply, exchange, readReply } from '../support/raw.js';
 import { requestTo } from '../support/reader.js';
 import { until } from '../support/until.js';
 
@@ -194,7 +194,7 @@ interface Asked {
 async function ask({ path, method, headers = caller, body, type }: Asked): Promise<Reply> {
   const content: Headers = body === undefined ? {} : { 'Content-Type': type ?? 'application/json' };
   const options = { method: method ?? 'GET', headers: { ...headers, ...content }, body };
-  return replyOf(await fetch(base + path, { ...options, redirect: 'manual' }));
+  return readReply(await fetch(base + path, { ...options, redirect: 'manual' }));
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';

@@ -42,11 +42,11 @@ it('key sets without keys that verify: every caller is refused, so not ready, un
   expect(health.unavailableReasons).toEqual([NO_KEY]);
   expect(text).toContain(`refusal{what="signing-keys",issuer="${source.url}"} 0\n`);
   expect(text).toContain(`jwks_keys{issuer="${source.url}"} 0\n`);
-  expect(await verifier.statusOf(await source.token())).toBe(401);
+  expect(await verifier.findStatus(await source.token())).toBe(401);
   source.fault = 'none';
   await verifier.pass(55);
   expect(health.isReady).toBe(true);
-  expect(await verifier.statusOf(await source.token())).toBe(200);
+  expect(await verifier.findStatus(await source.token())).toBe(200);
 });
 
 it.each<{ of: Fault; and: Fault; reasons: string[] }>([

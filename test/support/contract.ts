@@ -58,7 +58,7 @@ export class Contract {
   }
 
   /** That of a running service. */
-  static async of(serviceUrl: string): Promise<Contract> {
+  static async fetch(serviceUrl: string): Promise<Contract> {
     const response = await fetch(`${serviceUrl}/openapi.json`);
     return new Contract((await response.json()) as OpenApiDocument);
   }

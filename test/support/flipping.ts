@@ -2,7 +2,7 @@ import type { TestDatabase } from './database.js';
 import { ALL_PATHS, PATHS } from './paths.js';
 import type { ReachableService } from './reachable-service.js';
 import { type RawReply, Reader, requestTo } from './reader.js';
-import { type Credentials, entityTagOf } from './traffic.js';
+import { type Credentials, makeEntityTag } from './traffic.js';
 import { until } from './until.js';
 
 const TARGETS = [...ALL_PATHS, `${PATHS.communicationCodes}?codeType=T1`];
@@ -69,7 +69,7 @@ export async function flipCodes(
     const isEnough = report.replies >= wanted && report.flips >= LEAST_FLIPS;
     return isSeen && isEnough;
   };
-  const requests = requestsOf(credentials);
+  const requests = makeRequests(credentials);
   const read = async (number: number): Promise<void> => {
     const reader = await Reader.to(at(replicas, number).url);
     for (let turn = number; !isOver(); turn++)
@@ -93,7 +93,7 @@ function at<Entry>(list: readonly Entry[], index: number): Entry {
   return list[index % list.length] as Entry;
 }
 
-function requestsOf({ key, token }: Credentials): string[] {
+function makeRequests({ key, token }: Credentials): string[] {
   const headers = { 'Api-Key': key, Authorization: `Bearer ${token}` };
   return TARGETS.map((path) => requestTo(path, headers));
 }
@@ -105,7 +105,7 @@ async function bothAnswers(
   credentials: Credentials,
   lastDescription: string,
 ): Promise<Answers[]> {
-  const requests = requestsOf(credentials);
+  const requests = makeRequests(credentials);
   const allCodes = at(requests, TARGETS.indexOf(PATHS.communicationCodes));
   const readers = await Promise.all(replicas.map(({ url }) => Reader.to(url)));
   const bodiesWith = async (text: string): Promise<Buffer[]> => {
@@ -125,7 +125,7 @@ async function bothAnswers(
 }
 
 function withTag(bytes: Buffer) {
-  return { bytes, etag: entityTagOf(bytes) };
+  return { bytes, etag: makeEntityTag(bytes) };
 }
 
 interface Exchange {
@@ -137,7 +137,7 @@ interface Exchange {
 function judge(report: FlipReport, { target, answers, reply }: Exchange): void {
   const { status, etag, body } = reply;
   report.replies++;
-  const set = setOf(answers, body);
+  const set = findSet(answers, body);
   if (status !== 200 || !set) {
     const start = body.toString().slice(0, 300);
     report.faults.push(`${target}: status ${status}, a body of neither set: ${start}`);
@@ -147,7 +147,7 @@ function judge(report: FlipReport, { target, answers, reply }: Exchange): void {
   else report.faults.push(`${target}: ${etag} is not the tag of the body`);
 }
 
-function setOf(answers: Answers, body: Buffer): SetName | undefined {
+function findSet(answers: Answers, body: Buffer): SetName | undefined {
   if (body.equals(answers.plain.bytes)) return 'plain';
   if (body.equals(answers.flipped.bytes)) return 'flipped';
   return undefined;

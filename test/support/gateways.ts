@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Certificate } from './certificates.js';
 import { readBlocks } from './pages.js';
 import { freePort } from './ports.js';
-import { begin, textOf } from './program.js';
+import { begin, readText } from './program.js';
 import { until } from './until.js';
 
 const PROGRAMS = {
@@ -78,7 +78,7 @@ export async function startNginx(
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'));
   const port = await freePort();
   const servers = replicas.map((one) => `    server ${one} max_fails=0;\n`).join('');
-  const text = change(textOf('deploy/nginx/nginx.conf'))
+  const text = change(readText('deploy/nginx/nginx.conf'))
     .replace(/^user .*$/m, '')
     .replace('/run/nginx.pid', `${folder}/nginx.pid`)
     .replace(

@@ -129,7 +129,7 @@ export class Issuer {
   }
 
   /** The newest of its keys for this algorithm. */
-  keyOf(alg: string): SigningKey {
+  findKey(alg: string): SigningKey {
     const key = this.keys.find((each) => each.alg === alg);
     if (!key) throw new Error(`the issuer has no key for ${alg}`);
     return key;

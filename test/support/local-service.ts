@@ -31,7 +31,7 @@ export class LocalService extends ReachableService {
   private ending: Promise<void> | undefined;
 
   private constructor(private readonly service: Service) {
-    super(logOf(service.logger));
+    super(findLog(service.logger));
   }
 
   /** Starts it on free ports of the loopback address. It need not be ready. */
@@ -61,7 +61,7 @@ export class LocalService extends ReachableService {
 }
 
 /** What this logger was told since it was made. */
-function logOf(logger: ServiceLogger): ServiceLog {
+function findLog(logger: ServiceLogger): ServiceLog {
   const known = logs.get(logger);
   if (known) return known;
   const log = new ServiceLog();
@@ -79,7 +79,7 @@ function collectLogs(): void {
       const err = error === undefined ? {} : { err: inspect(error) };
       const time = new Date().toISOString();
       const text = JSON.stringify({ level, time, msg, ...fields, ...err });
-      logOf(this).addTexts([text]);
+      findLog(this).addTexts([text]);
     };
   }
 }

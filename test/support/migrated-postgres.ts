@@ -1,6 +1,6 @@
 import { PASSWORD, createDatabase } from './database.ts';
 import { type PostgresServer, startPostgres } from './postgres-server.ts';
-import { run, textOf } from './program.ts';
+import { run, readText } from './program.ts';
 
 /** A PostgreSQL server with the roles of production, and a migrated database that createDatabase copies. */
 export async function startMigratedPostgres(): Promise<PostgresServer> {
@@ -10,7 +10,7 @@ export async function startMigratedPostgres(): Promise<PostgresServer> {
     name: 'template_orders',
     server: server.url,
   });
-  await template.query(textOf('deploy/database/1-roles.sql'));
+  await template.query(readText('deploy/database/1-roles.sql'));
   for (const role of ['order_lookup_owner', 'order_lookup_service'])
     await template.query(`alter role ${role} password '${PASSWORD}'`);
   const { status, stderr } = await run('migrate.js', ['up'], {

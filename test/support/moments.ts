@@ -3,7 +3,7 @@ import type { TestDatabase } from './database.js';
 import { ALL_PATHS, PATHS } from './paths.js';
 import type { ReachableService } from './reachable-service.js';
 import { type RawReply, Reader, requestTo } from './reader.js';
-import { entityTagOf } from './traffic.js';
+import { makeEntityTag } from './traffic.js';
 import { until } from './until.js';
 import type { World } from './world.js';
 
@@ -40,7 +40,7 @@ interface Plan {
   readonly count: number;
   readonly middle: number;
   /** When the moment with the number comes. */
-  readonly timeOf: (number: number) => number;
+  readonly toTime: (number: number) => number;
 }
 
 /**
@@ -54,38 +54,38 @@ export async function watchMoments<Service extends ReachableService>(
   { count, apartMs, everyMs = 5 }: MomentOptions,
   away: () => Promise<unknown>,
 ): Promise<MomentReport> {
-  const plan = planOf(count, apartMs);
+  const plan = makePlan(count, apartMs);
   await commit(database, plan);
   const requests = TARGETS.map((path) => requestTo(path, headers));
   const watches = replicas.map(({ url }, index) => new Watch(`replica ${index}`, url, plan));
   const outage = async (): Promise<void> => {
     await until(async () => {
       const haveAllRead = watches.every(({ switchedAt }) => switchedAt.size > 0);
-      return haveAllRead && Date.now() > plan.timeOf(plan.middle) + apartMs / 2;
+      return haveAllRead && Date.now() > plan.toTime(plan.middle) + apartMs / 2;
     });
     await away();
   };
   await Promise.all([outage(), ...watches.map((watch) => watch.run(requests, everyMs))]);
-  return reportOf(plan, watches);
+  return makeReport(plan, watches);
 }
 
-function planOf(count: number, apartMs: number): Plan {
+function makePlan(count: number, apartMs: number): Plan {
   const middle = Math.floor(count / 2);
   const base = Date.now() + LEAD_MS;
-  const timeOf = (number: number): number => {
+  const toTime = (number: number): number => {
     const afterOutage = number > middle ? OUTAGE_MS : 0;
     return base + number * apartMs + afterOutage;
   };
-  return { count, middle, timeOf };
+  return { count, middle, toTime };
 }
 
 /** What has the number 0 is there from the beginning, and the last one stays. */
-async function commit(database: TestDatabase, { count, timeOf }: Plan): Promise<void> {
+async function commit(database: TestDatabase, { count, toTime }: Plan): Promise<void> {
   const values: string[] = [];
   const codes: string[] = [];
   for (let number = 0; number <= count; number++) {
-    const begin = number === 0 ? 'null' : `to_timestamp(${timeOf(number) / 1000})`;
-    const end = number === count ? 'null' : `to_timestamp(${timeOf(number + 1) / 1000})`;
+    const begin = number === 0 ? 'null' : `to_timestamp(${toTime(number) / 1000})`;
+    const end = number === count ? 'null' : `to_timestamp(${toTime(number + 1) / 1000})`;
     values.push(`('orderType', 'Moment ${number}', ${begin}, ${end})`);
     for (let code = 0; code < CODES; code++)
       codes.push(`('MOMENT', 'C${code}-${number}', 'Moment ${number}', ${begin}, ${end})`);
@@ -142,7 +142,7 @@ class Watch {
   }
 
   private take(number: number, receivedAt: number): void {
-    const tooEarlyMs = this.plan.timeOf(number) - receivedAt;
+    const tooEarlyMs = this.plan.toTime(number) - receivedAt;
     if (number > 0 && tooEarlyMs > 0) this.early.push(`${this.name}, moment ${number}: ${tooEarlyMs} ms`);
     for (let switched = this.current + 1; switched <= number; switched++) this.switchedAt.set(switched, receivedAt);
     this.current = number;
@@ -164,10 +164,10 @@ function numbersIn({ body }: RawReply): number[] {
 function isWhole({ status, etag, body }: RawReply, numbers: readonly number[]): boolean {
   const isOfOneMoment = new Set(numbers).size === 1;
   const isComplete = [1, CODES].includes(numbers.length);
-  return status === 200 && isOfOneMoment && isComplete && etag === entityTagOf(body);
+  return status === 200 && isOfOneMoment && isComplete && etag === makeEntityTag(body);
 }
 
-function reportOf({ count, timeOf }: Plan, watches: readonly Watch[]): MomentReport {
+function makeReport({ count, toTime }: Plan, watches: readonly Watch[]): MomentReport {
   const report: MomentReport = {
     replies: watches.reduce((sum, { replies }) => sum + replies, 0),
     mixed: watches.flatMap(({ mixed }) => mixed),
@@ -178,7 +178,7 @@ function reportOf({ count, timeOf }: Plan, watches: readonly Watch[]): MomentRep
   for (let number = 1; number <= count; number++) {
     const times = watches.map(({ switchedAt }) => switchedAt.get(number) ?? NaN);
     report.spreads.push(Math.max(...times) - Math.min(...times));
-    report.late.push(...times.map((time) => time - timeOf(number)));
+    report.late.push(...times.map((time) => time - toTime(number)));
   }
   return report;
 }

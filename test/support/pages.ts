@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { PROJECT, textOf } from './program.js';
+import { PROJECT, readText } from './program.js';
 
 /**
  * A code block of a page. A comment `<!-- test: … -->` before it makes an exception:
@@ -30,7 +30,7 @@ export const PAGES = [
 
 /** The code blocks of a page, in their order. */
 export const readBlocks = (page: string): Block[] =>
-  [...textOf(page).matchAll(/^( *)```(\w+)\n([^]*?)^\1```$/gm)].map((match) => {
+  [...readText(page).matchAll(/^( *)```(\w+)\n([^]*?)^\1```$/gm)].map((match) => {
     const [, indent = '', language = '', body = ''] = match;
     const before = match.input.slice(0, match.index);
     return {

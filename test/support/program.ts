@@ -6,7 +6,7 @@ import { join } from 'node:path';
 export const PROJECT = process.cwd();
 
 /** Of a file of the project. */
-export const textOf = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
+export const readText = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
 /** What a program of ours may see of the environment of the tests. By the folder it is found where a run is cut. */
 export function cleanEnvironment(environment: Record<string, string>): NodeJS.ProcessEnv {

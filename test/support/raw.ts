@@ -8,7 +8,7 @@ export interface Reply {
 }
 
 /** What `fetch` gave, read to its end. */
-export const replyOf = async (response: Response): Promise<Reply> => {
+export const readReply = async (response: Response): Promise<Reply> => {
   const { status, headers } = response;
   return { status, headers, text: await response.text() };
 };

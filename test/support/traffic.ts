@@ -132,7 +132,7 @@ export class Traffic {
     };
     const signal = this.limitMs === Infinity ? null : AbortSignal.timeout(GIVE_UP_MS);
     try {
-      return await faultOf(call, await fetch(url, { method: call.method ?? 'GET', headers, signal }));
+      return await findFault(call, await fetch(url, { method: call.method ?? 'GET', headers, signal }));
     } catch (error) {
       return toMessage(error);
     }
@@ -140,15 +140,15 @@ export class Traffic {
 }
 
 /** The entity tag that goes with a body: made from the content alone, so that anyone can check it. */
-export const entityTagOf = (body: Buffer): string =>
+export const makeEntityTag = (body: Buffer): string =>
   `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
 
-async function faultOf({ method, status, problem }: Call, reply: Response): Promise<string | undefined> {
+async function findFault({ method, status, problem }: Call, reply: Response): Promise<string | undefined> {
   const body = Buffer.from(await reply.arrayBuffer());
   if (reply.status !== status)
     return `status ${reply.status} where ${status} was expected: ${body.toString().slice(0, 200)}`;
   if (problem !== undefined && !body.includes(`/problems/${problem}"`)) return `another problem than ${problem}`;
   const hasTag = status === 200 && method !== 'HEAD';
-  if (hasTag && reply.headers.get('etag') !== entityTagOf(body)) return 'the entity tag does not fit the body';
+  if (hasTag && reply.headers.get('etag') !== makeEntityTag(body)) return 'the entity tag does not fit the body';
   return undefined;
 }

@@ -80,7 +80,8 @@ export class Verifier {
     return this.tokens.verify(`Bearer ${token}`);
   }
 
-  async statusOf(token: string): Promise<number> {
+  /** The status of the answer to a caller with this token and a valid key. */
+  async findStatus(token: string): Promise<number> {
     const verdict = await this.verify(token);
     if (verdict.outcome === 'accepted') return 200;
     return verdict.outcome === 'refused' ? 401 : 503;

@@ -4,7 +4,7 @@ import { Issuer } from './issuer.js';
 import { type IssuedKey, issueKey } from './keys.js';
 import { startMigratedPostgres } from './migrated-postgres.js';
 import type { PostgresServer } from './postgres-server.js';
-import { type Reply, replyOf } from './raw.js';
+import { type Reply, readReply } from './raw.js';
 import type { ReachableService } from './reachable-service.js';
 import { type ProcessOptions, RunningService } from './service.js';
 import type { Credentials } from './traffic.js';
@@ -74,7 +74,7 @@ export class World<Service extends ReachableService = RunningService> {
     const started = Array.from({ length: replicas }, () => this.replica());
     this.replicas.push(...(await Promise.all(started)));
     if (!hasOwnPostgres && replicas > 0)
-      this.contract = await Contract.of(this.service.url + (environment['BASE_PATH'] ?? ''));
+      this.contract = await Contract.fetch(this.service.url + (environment['BASE_PATH'] ?? ''));
     return this;
   }
 
@@ -131,7 +131,7 @@ export class World<Service extends ReachableService = RunningService> {
     const { headers, method = 'GET', service = this.service } = options;
     const all = { ...this.headers, ...headers };
     const sent = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    const reply = await replyOf(await fetch(service.url + path, { method, headers: sent }));
+    const reply = await readReply(await fetch(service.url + path, { method, headers: sent }));
     this.contract?.check(method, path, reply);
     return reply;
   }

@@ -2,10 +2,10 @@ import { createRequire } from 'node:module';
 import { afterAll, expect, it } from '@jest/globals';
 import { Collector } from '../support/collector.js';
 import { PATHS } from '../support/paths.js';
-import { textOf } from '../support/program.js';
+import { readText } from '../support/program.js';
 import { processWorld } from '../support/test-world.js';
 
-const [, disabled = 'nothing'] = /`OTEL_NODE_DISABLED_INSTRUMENTATIONS=(.*)`/.exec(textOf('docs/operators.md')) ?? [];
+const [, disabled = 'nothing'] = /`OTEL_NODE_DISABLED_INSTRUMENTATIONS=(.*)`/.exec(readText('docs/operators.md')) ?? [];
 const collector = await Collector.start();
 const world = processWorld({
   environment: {

@@ -6,7 +6,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { readBlocks } from '../support/pages.js';
 import { listen } from '../support/ports.js';
 import { PATHS } from '../support/paths.js';
-import { shell, textOf } from '../support/program.js';
+import { shell, readText } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
 import { processWorld } from '../support/test-world.js';
 
@@ -15,7 +15,7 @@ const world = processWorld({ prepare: (database) => database.query(SAMPLE) });
 const folder = testFolder();
 
 it.each([
-  { name: 'openapi.yaml', source: () => textOf('src/documentation/openapi.yaml') },
+  { name: 'openapi.yaml', source: () => readText('src/documentation/openapi.yaml') },
   { name: '/openapi.json', source: () => JSON.stringify(world.contract?.document) },
   {
     name: '/openapi-3.0.json',

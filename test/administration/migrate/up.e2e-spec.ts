@@ -4,7 +4,7 @@ import { PG_MIGRATE_LOCK_ID } from 'node-pg-migrate';
 import type * as Runs from '../../../src/administration/migrate/run-migrations.js';
 import { createDatabase } from '../../support/database.js';
 import { runLocally } from '../../support/local-program.js';
-import { type Outcome, textOf } from '../../support/program.js';
+import { type Outcome, readText } from '../../support/program.js';
 import { MIGRATIONS, testCopy } from '../../support/project-copy.js';
 import { until } from '../../support/until.js';
 
@@ -119,7 +119,7 @@ describe('migrate up', () => {
     const empty = await createDatabase({ migrated: false });
     await empty.query(READABLE);
     copy.environment = { DATABASE_URL: empty.url };
-    for (const name of MIGRATIONS) copy.write(name, textOf(`migrations/${name}.sql`).replaceAll('\n', '\r\n'));
+    for (const name of MIGRATIONS) copy.write(name, readText(`migrations/${name}.sql`).replaceAll('\n', '\r\n'));
     expect(await migrate('up')).toMatchObject(GOOD);
     const functions = `select proname from pg_proc
       where pronamespace = 'public'::regnamespace and strpos(prosrc, chr(13)) > 0`;
