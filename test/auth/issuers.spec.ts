@@ -5,7 +5,7 @@ import { type JWK, exportJWK } from 'jose';
 import { discover } from '../../src/auth/issuers/discovery.js';
 import { Configuration } from '../../src/configuration/configuration.js';
 import { openApiDocument } from '../../src/documentation/openapi-document.js';
-import { type Fault, Issuer, type SigningKey, signingKey, signingKeys } from '../support/issuer.js';
+import { type Fault, Issuer, type SigningKey, encodePart, signingKey, signingKeys } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
 
 const MINUTE_SECONDS = 60;
@@ -64,8 +64,7 @@ function tokenSignedBy(
   header: { readonly alg: string; readonly kid: unknown },
   signatureOf: (content: Buffer) => Buffer,
 ): string {
-  const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url');
-  const content = `${encode(header)}.${encode(issuer.claims)}`;
+  const content = `${encodePart(header)}.${encodePart(issuer.claims)}`;
   return `${content}.${signatureOf(Buffer.from(content)).toString('base64url')}`;
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
+import { encodePart } from '../support/issuer.js';
 import { issueKey } from '../support/keys.js';
 import { letPass, liftLimitsOfIssuers } from '../support/local-clock.js';
 import { localWorld } from '../support/local-world.js';
@@ -43,9 +44,8 @@ const ask = (headers: Headers) => world.get(ALL_PATHS[asked++ % ALL_PATHS.length
 const statusOf = async (headers: Headers): Promise<number> => (await ask(headers)).status;
 /** A token that looks like one of the issuer, with a signature of random bytes. */
 function forged(kid: string, claims = world.token.split('.')[1]): string {
-  const header = Buffer.from(JSON.stringify({ alg: 'RS256', kid })).toString('base64url');
   const signature = randomBytes(256).toString('base64url');
-  return `Bearer ${header}.${claims}.${signature}`;
+  return `Bearer ${encodePart({ alg: 'RS256', kid })}.${claims}.${signature}`;
 }
 /** The status of a request whose bytes are sent as they are. */
 async function rawStatus(headers: string): Promise<number> {

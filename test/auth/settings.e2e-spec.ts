@@ -2,6 +2,7 @@
 // whoever has only the `instance` finds in one line which credential was refused, why, and whose key it was.
 import { expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
+import { encodePart } from '../support/issuer.js';
 import { type IssuedKey, issueKey } from '../support/keys.js';
 import { liftLimitsOfIssuers, slowMonotonicClock } from '../support/local-clock.js';
 import { localWorld } from '../support/local-world.js';
@@ -106,8 +107,7 @@ interface Refusal {
 const EXPIRED = { exp: 1 };
 /** A token whose header says something else. No signature is looked at before. */
 async function withHeader(header: object): Promise<string> {
-  const encoded = Buffer.from(JSON.stringify(header)).toString('base64url');
-  return (await token()).replace(/^[^.]+/, encoded);
+  return (await token()).replace(/^[^.]+/, encodePart(header));
 }
 const sends = (text: string | undefined) => async (): Promise<string | undefined> => text;
 
@@ -127,7 +127,7 @@ const REFUSED_KEYS: readonly Refusal[] = [
 ];
 
 /** Five parts, as RFC 7516 has them. */
-const ENCRYPTED = `${Buffer.from('{"alg":"RSA-OAEP","enc":"A256GCM"}').toString('base64url')}.a.b.c.d`;
+const ENCRYPTED = `${encodePart({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`;
 
 const REFUSED_TOKENS: readonly Pick<Refusal, 'reason' | 'authorization'>[] = [
   { reason: 'missing', authorization: sends(undefined) },

@@ -1,7 +1,7 @@
 import { KeyObject, createHmac, sign } from 'node:crypto';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { type CryptoKey, exportSPKI, importJWK } from 'jose';
-import { AUDIENCE, Issuer, type SigningKey, signingKey } from '../support/issuer.js';
+import { AUDIENCE, Issuer, type SigningKey, encodePart, signingKey } from '../support/issuer.js';
 import { liftLimitsOfIssuers, slowMonotonicClock, useMachineClock } from '../support/local-clock.js';
 import { localWorld } from '../support/local-world.js';
 import { expectProblem } from '../support/problem.js';
@@ -41,11 +41,10 @@ function titled(rows: readonly Parts[]): { readonly what: string; readonly parts
 }
 
 const now = (): number => Math.floor(Date.now() / 1000);
-const base64 = (value: unknown): string =>
-  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+const encodeText = (text: string): string => Buffer.from(text).toString('base64url');
 function contentOf({ header, claims, by = world.issuer.signer }: Parts): string {
-  const encodedHeader = base64({ alg: 'RS256', kid: by.kid, typ: 'at+jwt', ...header });
-  return `${encodedHeader}.${base64({ ...world.issuer.claims, ...claims })}`;
+  const encodedHeader = encodePart({ alg: 'RS256', kid: by.kid, typ: 'at+jwt', ...header });
+  return `${encodedHeader}.${encodePart({ ...world.issuer.claims, ...claims })}`;
 }
 /** A token that its key has signed, whatever its header says. */
 function signed(parts: Parts = {}): string {
@@ -161,14 +160,14 @@ describe('an access token is refused', () => {
     { name: 'of two parts', token: () => contentOf({}) },
     {
       name: 'of five parts (JWE)',
-      token: () => `${base64({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`,
+      token: () => `${encodePart({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`,
     },
     {
       name: 'nested',
-      token: () => `${base64({ alg: 'RS256', cty: 'JWT', kid: 'rsa-1' })}.${base64(signed())}.x`,
+      token: () => `${encodePart({ alg: 'RS256', cty: 'JWT', kid: 'rsa-1' })}.${encodeText(signed())}.x`,
     },
-    { name: 'that is no JSON', token: () => `${base64('not json')}.${base64('{}')}.x` },
-    { name: 'whose header is a list', token: () => `${base64([])}.${base64('{}')}.x` },
+    { name: 'that is no JSON', token: () => `${encodeText('not json')}.${encodeText('{}')}.x` },
+    { name: 'whose header is a list', token: () => `${encodePart([])}.${encodeText('{}')}.x` },
     { name: 'with other characters', token: () => `${signed()}!` },
     { name: 'with padding behind its signature', token: () => `${signed()}==` },
     { name: 'that is opaque', token: () => 'ya29.a0AfB_byC-an-opaque-token-of-a-provider' },

@@ -22,6 +22,11 @@ export async function signingKeys(): Promise<SigningKey[]> {
   return [await signingKey('RS256', 'rsa-1'), await signingKey('ES256', 'ec-1'), await signingKey('EdDSA', 'ed-1')];
 }
 
+/** A header, or claims, as a token has them. */
+export function encodePart(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url');
+}
+
 const BOMB = gzipSync(`{"keys":[]}${' '.repeat(1024 ** 2)}`);
 
 /** How the key set is answered. */
