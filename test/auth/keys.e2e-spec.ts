@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { encodePart } from '../support/issuer.js';
-import { issueKey } from '../support/keys.js';
+import { issueKey } from '../support/api-keys.js';
 import { letPass, liftLimitsOfIssuers } from '../support/local-clock.js';
 import { localWorld } from '../support/local-world.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';

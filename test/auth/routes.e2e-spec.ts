@@ -8,7 +8,7 @@ import { createApplication } from '../../src/bootstrap/create-application.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { ALL_PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
-import { type Reply, readReply } from '../support/raw.js';
+import { type Reply, readReply } from '../support/exchange.js';
 
 interface Route {
   readonly path: string;

@@ -3,12 +3,12 @@
 import { expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { encodePart } from '../support/issuer.js';
-import { type IssuedKey, issueKey } from '../support/keys.js';
+import { type IssuedKey, issueKey } from '../support/api-keys.js';
 import { liftLimitsOfIssuers, slowMonotonicClock } from '../support/local-clock.js';
 import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
-import type { Reply } from '../support/raw.js';
+import type { Reply } from '../support/exchange.js';
 
 const PATH: string = PATHS.orderUpdate;
 const LIMIT = 40;

@@ -6,7 +6,7 @@ import { liftLimitsOfIssuers, slowMonotonicClock, useMachineClock } from '../sup
 import { localWorld } from '../support/local-world.js';
 import { expectProblem } from '../support/problem.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
-import type { Reply } from '../support/raw.js';
+import type { Reply } from '../support/exchange.js';
 import { until } from '../support/until.js';
 
 liftLimitsOfIssuers();

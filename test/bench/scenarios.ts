@@ -1,6 +1,6 @@
 import { PATHS } from '../support/paths.js';
 import { requestTo } from '../support/reader.js';
-import type { RunningService } from '../support/service.js';
+import type { RunningService } from '../support/running-service.js';
 import { type Build, type Servers, differentFilters } from './servers.js';
 
 export interface Scenario {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { listen } from '../support/ports.js';
-import { RunningService } from '../support/service.js';
+import { RunningService } from '../support/running-service.js';
 import { World } from '../support/world.js';
 
 /** What the service is built for. */

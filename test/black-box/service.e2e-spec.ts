@@ -6,7 +6,7 @@ import { generateApiKey, hashApiKey } from '../../src/auth/api-keys/api-key.js';
 import { queryAt } from '../support/database.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
-import { readReply } from '../support/raw.js';
+import { readReply } from '../support/exchange.js';
 import { until } from '../support/until.js';
 import { SAMPLES, World } from '../support/world.js';
 

@@ -6,7 +6,7 @@ import { Collector } from '../support/collector.js';
 import { PATHS } from '../support/paths.js';
 import { readText } from '../support/program.js';
 import { freePort } from '../support/ports.js';
-import type { RunningService } from '../support/service.js';
+import type { RunningService } from '../support/running-service.js';
 import { processWorld } from '../support/test-world.js';
 
 const COVERED: Record<string, readonly string[]> = {

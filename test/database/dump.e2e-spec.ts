@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type TestDatabase, createDatabase, queryAt } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
-import { issueKey } from '../support/keys.js';
+import { issueKey } from '../support/api-keys.js';
 import { runLine } from '../support/local-program.js';
 import { readBlocks } from '../support/pages.js';
 import { readText } from '../support/program.js';

@@ -2,7 +2,7 @@ import { afterAll, expect, it } from '@jest/globals';
 import { createDatabase, queryAt } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
 import { runLine } from '../support/local-program.js';
-import { RunningService } from '../support/service.js';
+import { RunningService } from '../support/running-service.js';
 
 const [database, issuer] = await Promise.all([createDatabase({ migrated: false }), Issuer.start()]);
 afterAll(async () => {

@@ -1,7 +1,7 @@
 // The files for HAProxy and Caddy in docs/balancers.md, each in front of two replicas of its own.
 import { describe, expect, it } from '@jest/globals';
 import { BALANCERS, isInstalled, startBalancer, withLongLimits } from '../support/gateways.js';
-import { issueKey } from '../support/keys.js';
+import { issueKey } from '../support/api-keys.js';
 import { freePort } from '../support/ports.js';
 import { processWorld } from '../support/test-world.js';
 import { Traffic } from '../support/traffic.js';

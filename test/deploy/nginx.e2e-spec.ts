@@ -13,7 +13,7 @@ import { type Front, hasNginx, startNginx, withCaller, withLongLimits } from '..
 import type { LocalService } from '../support/local-service.js';
 import { localWorld } from '../support/local-world.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
-import { type Reply, exchange } from '../support/raw.js';
+import { type Reply, exchange } from '../support/exchange.js';
 import { requestTo } from '../support/reader.js';
 import type { ReachableService } from '../support/reachable-service.js';
 import { Traffic } from '../support/traffic.js';

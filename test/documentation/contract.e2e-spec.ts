@@ -22,7 +22,7 @@ import type { LocalService } from '../support/local-service.js';
 import { localWorld } from '../support/local-world.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { readText } from '../support/program.js';
-import { type Reply, exchange, readReply } from '../support/raw.js';
+import { type Reply, exchange, readReply } from '../support/exchange.js';
 import { until } from '../support/until.js';
 
 const SCOPE = 'lookups.read';

@@ -5,7 +5,7 @@ import { type ProblemSlug, problemTypes } from '../../src/problems/problem-types
 import { Contract, type OpenApiDocument } from '../support/contract.js';
 import { localWorld } from '../support/local-world.js';
 import { expectProblem } from '../support/problem.js';
-import { type Reply, exchange } from '../support/raw.js';
+import { type Reply, exchange } from '../support/exchange.js';
 import { requestTo } from '../support/reader.js';
 import { until } from '../support/until.js';
 

@@ -1,7 +1,7 @@
 // What callers get while all codes change, and at moments. Fails nothing: it only reports.
-import { skewedClock } from '../support/clocks.js';
+import { skewedClock } from '../support/preload.js';
 import { flipCodes } from '../support/flipping.js';
-import { watchMoments } from '../support/moments.js';
+import { watchMoments } from '../support/effective-times.js';
 import type { World } from '../support/world.js';
 import { quantiles } from './figures.js';
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { failuresIn } from './figures.js';
 import { type Front, startBalancer, startNginx, withCaller } from '../support/gateways.js';
 import { freePort } from '../support/ports.js';
-import type { RunningService } from '../support/service.js';
+import type { RunningService } from '../support/running-service.js';
 import { Traffic, WITHIN_A_SECOND } from '../support/traffic.js';
 import type { World } from '../support/world.js';
 

@@ -3,7 +3,7 @@ import { generate } from '../bench/generate.js';
 import { residentMebibytes } from '../support/process-figures.js';
 import { requestTo } from '../support/reader.js';
 import { ALL_PATHS } from '../support/paths.js';
-import type { RunningService } from '../support/service.js';
+import type { RunningService } from '../support/running-service.js';
 import type { World } from '../support/world.js';
 
 /** After so many requests memory is read. */

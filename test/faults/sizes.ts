@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { issueKey } from '../support/keys.js';
+import { issueKey } from '../support/api-keys.js';
 import { peakMebibytes, residentMebibytes } from '../support/process-figures.js';
 import { PATHS } from '../support/paths.js';
 import { until } from '../support/until.js';

@@ -7,7 +7,7 @@ import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { generate } from '../bench/generate.js';
 import { openDescriptors, residentMebibytes } from '../support/process-figures.js';
 import { PATHS } from '../support/paths.js';
-import { exchange } from '../support/raw.js';
+import { exchange } from '../support/exchange.js';
 import { Reader, requestTo } from '../support/reader.js';
 import type { World } from '../support/world.js';
 import type { Attack } from './attacker.js';

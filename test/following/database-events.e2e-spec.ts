@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { AREAS } from '../../src/lookups/code-rows.js';
 import { queryAt } from '../support/database.js';
-import { issueKey } from '../support/keys.js';
+import { issueKey } from '../support/api-keys.js';
 import { changeTimers, letPass } from '../support/local-clock.js';
 import { runLine } from '../support/local-program.js';
 import { localWorld } from '../support/local-world.js';

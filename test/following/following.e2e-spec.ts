@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Client } from 'pg';
 import { flipCodes } from '../support/flipping.js';
-import { issueKey } from '../support/keys.js';
+import { issueKey } from '../support/api-keys.js';
 import type { LocalService } from '../support/local-service.js';
 import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';

@@ -3,11 +3,11 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type Socket, connect } from 'node:net';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Clients } from '../support/clients.js';
+import { StalledClients } from '../support/stalled-clients.js';
 import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { expectProblem } from '../support/problem.js';
-import { type Exchange, type Reply, exchange } from '../support/raw.js';
+import { type Exchange, type Reply, exchange } from '../support/exchange.js';
 import { Reader, requestTo } from '../support/reader.js';
 
 /** The largest page that is open to everybody, with which a client that does not read it fills its connection. */
@@ -22,7 +22,7 @@ beforeAll(() => {
   good = requestTo(PATHS.orderUpdate, world.headers);
 });
 
-const clients = new Clients();
+const clients = new StalledClients();
 afterEach(() => clients.close());
 
 const statusesOf = (responses: readonly Reply[]): number[] => responses.map(({ status }) => status);
@@ -43,7 +43,7 @@ describe('a connection', () => {
     const refused = await service.metric(REFUSED);
     const bytes = PAGE.repeat(200);
     const attackers = await clients.open({ count: 100, port: service.port, bytes });
-    const closing = attackers.map((attacker) => clients.closed(attacker));
+    const closing = attackers.map((attacker) => clients.readToEnd(attacker));
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
     expect((await caller.ask(good)).status).toBe(200);
     await Promise.all(closing);

@@ -8,7 +8,7 @@ import type { LocalService } from '../support/local-service.js';
 import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
-import { type Exchange, type Reply, exchange } from '../support/raw.js';
+import { type Exchange, type Reply, exchange } from '../support/exchange.js';
 import { Reader } from '../support/reader.js';
 
 const BASE = '/lookups/v1';

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { localWorld } from '../support/local-world.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
 import type { ProblemBody } from '../support/problem.js';
-import { exchange } from '../support/raw.js';
+import { exchange } from '../support/exchange.js';
 
 const BASE = '/base';
 const world = localWorld({

@@ -2,10 +2,10 @@
 // it. The whole attacks, with their figures, are run by `npm run faults -- strangers`.
 import { once } from 'node:events';
 import { afterEach, expect, it } from '@jest/globals';
-import { Clients } from '../support/clients.js';
+import { StalledClients } from '../support/stalled-clients.js';
 import { residentMebibytes } from '../support/process-figures.js';
 import { PATHS } from '../support/paths.js';
-import { exchange } from '../support/raw.js';
+import { exchange } from '../support/exchange.js';
 import { requestTo } from '../support/reader.js';
 import { processWorld } from '../support/test-world.js';
 
@@ -15,7 +15,7 @@ const REQUEST = requestTo(PAGE, {});
 const MEBIBYTE = 1024 ** 2;
 
 const world = processWorld();
-const clients = new Clients();
+const clients = new StalledClients();
 afterEach(() => clients.close());
 
 /** By how many MiB the memory of the service grows from now on. */

@@ -18,9 +18,9 @@ import type { ProblemSlug } from '../../src/problems/problem-types.js';
 import { ServiceLogger } from '../../src/telemetry/service-logger.js';
 import { createDatabase } from '../support/database.js';
 import { Issuer } from '../support/issuer.js';
-import { issueKey } from '../support/keys.js';
+import { issueKey } from '../support/api-keys.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
-import { type Reply, exchange, readReply } from '../support/raw.js';
+import { type Reply, exchange, readReply } from '../support/exchange.js';
 import { requestTo } from '../support/reader.js';
 import { until } from '../support/until.js';
 

@@ -1,7 +1,7 @@
 // Replicas whose clocks are minutes apart. How far apart they switch is measured by `npm run faults -- moment`.
 import { beforeAll, expect, it } from '@jest/globals';
-import { skewedClock } from '../support/clocks.js';
-import { watchMoments } from '../support/moments.js';
+import { skewedClock } from '../support/preload.js';
+import { watchMoments } from '../support/effective-times.js';
 import { processWorld } from '../support/test-world.js';
 
 const CLOCKS_AHEAD_MS = [-90_000, 0, 90_000];

@@ -1,8 +1,8 @@
 // Signals, and how the process ends. What callers see of it is in draining.e2e-spec.ts.
 import { expect, it } from '@jest/globals';
-import { preload } from '../support/clocks.js';
+import { preload } from '../support/preload.js';
 import { run } from '../support/program.js';
-import type { RunningService } from '../support/service.js';
+import type { RunningService } from '../support/running-service.js';
 import { processWorld } from '../support/test-world.js';
 
 const world = processWorld({ replicas: 0 });

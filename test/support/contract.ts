@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import type { Reply } from './raw.js';
+import type { Reply } from './exchange.js';
 
 interface Reference {
   readonly $ref: string;

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { RunningService } from './service.js';
+import type { RunningService } from './running-service.js';
 import { until } from './until.js';
 import type { World } from './world.js';
 import { Traffic, type TrafficOptions } from './traffic.js';

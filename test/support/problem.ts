@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { problemTypes, type ProblemSlug } from '../../src/problems/problem-types.js';
-import type { Reply } from './raw.js';
+import type { Reply } from './exchange.js';
 
 export interface ProblemBody {
   readonly type: string;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import type { ReachableService } from './reachable-service.js';
-import type { RunningService } from './service.js';
+import type { RunningService } from './running-service.js';
 import { World, type WorldOptions, startProcess } from './world.js';
 
 type Options = Omit<WorldOptions<RunningService>, 'launch'>;

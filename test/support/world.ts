@@ -1,12 +1,12 @@
 import { Contract } from './contract.js';
 import { type TestDatabase, createDatabase } from './database.js';
 import { Issuer } from './issuer.js';
-import { type IssuedKey, issueKey } from './keys.js';
+import { type IssuedKey, issueKey } from './api-keys.js';
 import { startMigratedPostgres } from './migrated-postgres.js';
 import type { PostgresServer } from './postgres-server.js';
-import { type Reply, readReply } from './raw.js';
+import { type Reply, readReply } from './exchange.js';
 import type { ReachableService } from './reachable-service.js';
-import { type ProcessOptions, RunningService } from './service.js';
+import { type ProcessOptions, RunningService } from './running-service.js';
 import type { Credentials } from './traffic.js';
 
 export const SAMPLES = `insert into communication_code (code_type, code, description) values

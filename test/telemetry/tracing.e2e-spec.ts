@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, expect, it } from '@jest/globals';
-import { preload } from '../support/clocks.js';
+import { preload } from '../support/preload.js';
 import { Collector } from '../support/collector.js';
 import { PATHS } from '../support/paths.js';
-import type { RunningService } from '../support/service.js';
+import type { RunningService } from '../support/running-service.js';
 import { processWorld } from '../support/test-world.js';
 import { until } from '../support/until.js';
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type * as DryRun from '../../../src/administration/migrate/dry-run.js';
-import { issueKey } from '../../support/keys.js';
+import { issueKey } from '../../support/api-keys.js';
 import type { Outcome } from '../../support/program.js';
 import { DRY_RUN, editFile, ProgramCopy, testCopy } from '../../support/project-copy.js';
 import { Proxy } from '../../support/proxy.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { createDatabase } from '../../support/database.js';
-import { issueKey } from '../../support/keys.js';
+import { issueKey } from '../../support/api-keys.js';
 import type { Outcome } from '../../support/program.js';
 import { testCopy } from '../../support/project-copy.js';
 

@@ -8,8 +8,8 @@ interface OpenOptions {
   readonly bytes: string;
 }
 
-/** Clients that send, and read nothing. */
-export class Clients {
+/** Clients that send, and read nothing until `readToEnd`. */
+export class StalledClients {
   private readonly sockets: Socket[] = [];
 
   /** Resolves when all are connected and have sent. */
@@ -25,7 +25,7 @@ export class Clients {
   }
 
   /** Reads what comes until the server has closed the connection, however it did. */
-  async closed(client: Socket): Promise<void> {
+  async readToEnd(client: Socket): Promise<void> {
     client.resume();
     if (!client.destroyed) await new Promise((resolve) => void client.once('close', resolve));
   }
