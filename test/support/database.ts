@@ -6,6 +6,7 @@ export type TestDatabase = Awaited<ReturnType<typeof createDatabase>>;
 
 /** Of every role on the servers of the tests, which listen on the loopback address alone. */
 export const PASSWORD = 'tests-only';
+/** Of the workers among each other: any number that no test locks in the database `postgres`. */
 const LOCK = 'select pg_advisory_lock(20251)';
 
 /** Works with a session that is ended afterwards. */

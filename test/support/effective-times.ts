@@ -8,11 +8,11 @@ import { until } from './until.js';
 import type { World } from './world.js';
 
 const TARGETS = [...ALL_PATHS, `${PATHS.communicationCodes}?codeType=MOMENT`];
-/** Codes that begin, and that end, at each moment; each list has one value of the kind. */
+/** Codes that begin, and that end, at each moment: a mixed answer would hold some of each. One value does so, too. */
 const CODES = 25;
-/** From the commit to the first moment. */
+/** From the commit to the first moment: all replicas have read all moments by then. */
 const LEAD_MS = 4_000;
-/** The moments after the outage come so much later. */
+/** The moments after the outage come so much later: by then PostgreSQL has stopped. */
 const OUTAGE_MS = 3_000;
 const MAX_FAULTS = 100;
 

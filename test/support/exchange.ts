@@ -19,7 +19,7 @@ export interface Exchange {
   readonly closed: boolean;
 }
 
-/** How long more answers are waited for than were expected. */
+/** How long more answers are waited for than were expected: one that comes later is not seen. */
 const QUIET_MS = 50;
 
 /**

@@ -6,6 +6,7 @@ import { type Credentials, makeEntityTag } from './traffic.js';
 import { until } from './until.js';
 
 const TARGETS = [...ALL_PATHS, `${PATHS.communicationCodes}?codeType=T1`];
+/** Several for each replica, so that many requests are under way at each switch. */
 const READERS = 8;
 /** More faults say no more. */
 const MAX_FAULTS = 100;

@@ -27,6 +27,7 @@ export function encodePart(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url');
 }
 
+/** More than the 1 MiB that is read of an answer, in a kilobyte. */
 const BOMB = gzipSync(`{"keys":[]}${' '.repeat(1024 ** 2)}`);
 
 /** How the key set is answered. */

@@ -47,7 +47,10 @@ export function liftLimits(...lengthsMs: readonly number[]): void {
   replace(AbortSignal, { timeout });
 }
 
-/** From now on a fetch from an issuer waits for its answer as long as it takes. */
+/**
+ * From now on a fetch from an issuer waits for its answer as long as it takes. The number is TIMEOUT_MS of
+ * src/auth/issuers/fetch-json.ts: if they differ, nothing is lifted.
+ */
 export function liftLimitsOfIssuers(): void {
   liftLimits(2_000);
 }

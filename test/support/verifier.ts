@@ -45,10 +45,14 @@ export class Verifier {
     this.tokens = new AccessTokensService(configuration, this.issuers, this.metrics);
   }
 
-  /** Call it before the first verifier is made. */
+  /**
+   * Call it before the first verifier is made, whose timers would be the machine's, and undo it behind each test with
+   * `jest.restoreAllMocks()` and `jest.useRealTimers()`.
+   */
   static turnClock(): void {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
-    // A fetch ends where the issuer gives no answer, not where the machine is slow
+    // A fetch ends where the issuer gives no answer, not where the machine is slow: after as many seconds of this clock
+    // as src/auth/issuers/fetch-json.ts waits for
     jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
       const controller = new AbortController();
       setTimeout(() => controller.abort(new Error('the time is over')), 2_000);
