@@ -74,8 +74,7 @@ it('waits for a lock of the codes, and sees no truncated table as empty', async 
      insert into area_property table kept; drop table kept`,
   );
   const examining = doctor();
-  const waiting = `select from pg_locks where not granted and relation = 'area_property'::regclass`;
-  await until(async () => (await database.query(waiting)).length > 0);
+  await until(async () => (await database.countWaiting('area_property')) > 0);
   await session.query('commit');
   expect(await examining).toContain('Calls are answered.');
 });

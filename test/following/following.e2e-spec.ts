@@ -63,9 +63,7 @@ async function underTraffic({ url }: LocalService, work: () => Promise<unknown>)
 it('a reading waits for the locks of its tables, and sees no truncated one as empty', async () => {
   await holder.query(`begin; truncate communication_code; insert into communication_code values ('T', 'loaded', 'D')`);
   const service = await world.start();
-  const waiting = `select from pg_locks where not granted
-    and relation = any (array['area_property', 'communication_code']::regclass[])`;
-  await until(async () => (await sql(waiting)).length > 0);
+  await until(async () => (await world.database.countWaiting('communication_code')) > 0);
   await holder.query('commit');
   const { revision } = await service.waitForLog(({ msg, topic }) => msg === 'snapshot: loaded' && topic === 'codes');
   expect(await sql(`select stamp as revision from revision where topic = 'codes'`)).toEqual([{ revision }]);
@@ -197,8 +195,7 @@ describe('the database', () => {
     underTraffic(behind, async () => {
       await holder.query('begin; lock table communication_code in access exclusive mode');
       const value = await commitValue();
-      const waiting = `select from pg_locks where not granted and relation = 'communication_code'::regclass`;
-      await until(async () => (await sql(waiting)).length === 3);
+      await until(async () => (await world.database.countWaiting('communication_code')) === 3);
       proxy.mode = 'swallow';
       await holder.query('rollback');
       await until(async () => (await behind.metric('order_lookup_database_up')) === 0);

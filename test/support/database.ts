@@ -63,6 +63,11 @@ export async function createDatabase({
       await client.connect();
       return client;
     },
+    /** How many sessions wait for a lock of the table. */
+    countWaiting: async (table: string): Promise<number> => {
+      const waiting = `select from pg_locks where not granted and relation = '${table}'::regclass`;
+      return (await pool.query(waiting)).rows.length;
+    },
     /** At the end of a list. */
     addValue: (value: string, list = 'orderType') =>
       pool.query('insert into code_list_value (code_list, value) values ($1, $2)', [list, value]),

@@ -3,8 +3,7 @@ import { startService, type Service } from '../../src/bootstrap/start-service.js
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { type LogEntry, ServiceLogger } from '../../src/telemetry/service-logger.js';
 import { assertLocal } from './local-program.js';
-import { ReachableService } from './reachable-service.js';
-import { ServiceLog } from './service-log.js';
+import { ReachableService, ServiceLog } from './reachable-service.js';
 
 const DEFAULTS = { HOST: '127.0.0.1', PORT: '0', MANAGEMENT_PORT: '0' };
 
@@ -79,7 +78,7 @@ function collectLogs(): void {
       const err = error === undefined ? {} : { err: inspect(error) };
       const time = new Date().toISOString();
       const text = JSON.stringify({ level, time, msg, ...fields, ...err });
-      findLog(this).addTexts([text]);
+      findLog(this).add([text]);
     };
   }
 }

@@ -1,4 +1,3 @@
-import { type LogLine, ServiceLog } from './service-log.js';
 import { until } from './until.js';
 
 /** The port for operators closes an idle connection after seconds: a slow client would send its request just then. */
@@ -49,5 +48,45 @@ export abstract class ReachableService {
     const series = lines.filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
     const values = series.map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
     return values.reduce((sum, value) => sum + value, 0);
+  }
+}
+
+export interface LogLine {
+  readonly level: string;
+  /** ISO 8601, in UTC. */
+  readonly time: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** The log of a service so far, and to come. */
+export class ServiceLog {
+  private readonly known: LogLine[] = [];
+  private readonly unparsed: string[] = [];
+  private readonly watchers = new Set<() => void>();
+
+  /** Lines of JSON. They are read when somebody looks, since there may be very many. */
+  add(texts: readonly string[]): void {
+    this.unparsed.push(...texts);
+    for (const look of this.watchers) look();
+  }
+
+  get lines(): readonly LogLine[] {
+    for (const text of this.unparsed.splice(0)) this.known.push(JSON.parse(text) as LogLine);
+    return this.known;
+  }
+
+  /** Resolves with the first line, past or to come, that fits. */
+  waitFor(fits: (line: LogLine) => boolean): Promise<LogLine> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        const line = this.lines.find(fits);
+        if (!line) return;
+        this.watchers.delete(look);
+        resolve(line);
+      };
+      this.watchers.add(look);
+      look();
+    });
   }
 }

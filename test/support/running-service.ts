@@ -20,7 +20,7 @@ export class RunningService extends ReachableService {
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       const lines = (rest + text).split('\n');
       rest = lines.pop() ?? '';
-      this.log.addTexts(lines);
+      this.log.add(lines);
     });
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.errors += text;

@@ -86,8 +86,7 @@ describe('codes export', () => {
       `begin; truncate communication_code; insert into communication_code values ('T', 'loaded', 'D')`,
     );
     const exporting = exported('communication-codes');
-    const waiting = `select from pg_locks where not granted and relation = 'communication_code'::regclass`;
-    await until(async () => (await database.query(waiting)).length > 0);
+    await until(async () => (await database.countWaiting('communication_code')) > 0);
     await client.query('commit');
     expect((await exporting).stdout).toMatch(/^code_type,.*\r\nT,loaded,D,.*\r\n$/);
   });
