@@ -164,10 +164,10 @@ class ProtobufMessage {
 class WireReader {
   private position = 0;
 
-  constructor(private readonly buffer: Buffer) {}
+  constructor(private readonly bytes: Buffer) {}
 
   *fields(): Generator<WireField> {
-    while (this.position < this.buffer.length) {
+    while (this.position < this.bytes.length) {
       const tag = Number(this.varint());
       yield { number: tag >> 3, value: this.value(tag & 7) };
     }
@@ -203,6 +203,6 @@ class WireReader {
   private take(length: number): Buffer {
     const start = this.position;
     this.position += length;
-    return this.buffer.subarray(start, this.position);
+    return this.bytes.subarray(start, this.position);
   }
 }
