@@ -8,5 +8,6 @@ export function quantiles(milliseconds: readonly number[]): string {
   return `median ${at(0.5)}, p99 ${at(0.99)}, largest ${at(1)}`;
 }
 
-export const failuresIn = ({ asked, failed, p99, largest }: TrafficReport): string =>
-  `${failed} of ${asked} requests failed (p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms)`;
+export const failuresIn = ({ asked, failed, late, p99, largest }: TrafficReport): string =>
+  `${failed} of ${asked} requests failed, ${late} of them by being late alone ` +
+  `(p99 ${p99.toFixed(1)} ms, largest ${largest.toFixed(1)} ms)`;

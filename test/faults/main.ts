@@ -25,7 +25,7 @@ const runs: Record<string, Run> = {
   issuers: { replicas: 1, usage: 'seconds of each fault', run: issuers },
   gateway: {
     replicas: 0,
-    usage: 'restarts of each replica; PART is one DRAIN_SECONDS',
+    usage: 'restarts of each replica; PART of a name, as it is printed',
     run: gateway,
   },
   strangers: { replicas: 0, usage: 'seconds; PART of a name', run: strangers },

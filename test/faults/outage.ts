@@ -24,6 +24,7 @@ export async function outage(world: World, seconds = 60, only = ''): Promise<str
     [`killed, away for ${seconds} s`]: () => away(postgres.kill, postgres.start),
     restarted: () => postgres.stop().then(postgres.start),
     [`paused by SIGSTOP for ${seconds} s`]: () => away(postgres.pause, postgres.resume),
+    [`that ends every session for ${seconds} s`]: () => endSessions(world, seconds),
   };
   const lines: string[] = [];
   for (const [name, fault] of Object.entries(faults).filter(([said]) => said.includes(only))) {
@@ -36,4 +37,14 @@ export async function outage(world: World, seconds = 60, only = ''): Promise<str
     );
   }
   return lines.join('\n');
+}
+
+/** A restart of a pooler, a failover, an administrator: sessions end while the server can be reached. */
+async function endSessions({ database }: World, seconds: number): Promise<void> {
+  const end = Date.now() + seconds * 1000;
+  while (Date.now() < end) {
+    await database.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`);
+    await pause(100);
+  }
 }

@@ -47,6 +47,8 @@ export interface TrafficReport {
   /** What was wrong, in words; a hundred at most, those that were only late last. */
   readonly failures: readonly string[];
   readonly failed: number;
+  /** Of those: the right answer, behind the limit. */
+  readonly late: number;
   /** Milliseconds from the sending of a request to the end of its answer. */
   readonly p99: number;
   readonly largest: number;
@@ -68,6 +70,7 @@ export class Traffic {
   private readonly limitMs: number;
   asked = 0;
   failed = 0;
+  private late = 0;
 
   /** @param target the address that the next request goes to */
   constructor(
@@ -96,10 +99,10 @@ export class Traffic {
   async stop(): Promise<TrafficReport> {
     clearInterval(this.timer);
     await this.answered();
-    const { asked, failed, failures } = this;
+    const { asked, failed, late, failures } = this;
     const sorted = this.latencies.toSorted((a, b) => a - b);
     const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? NaN;
-    return { asked, failed, failures, p99, largest: sorted.at(-1) ?? NaN };
+    return { asked, failed, late, failures, p99, largest: sorted.at(-1) ?? NaN };
   }
 
   private send(call: Call): void {
@@ -117,8 +120,10 @@ export class Traffic {
     if (fault === undefined && !isLate) return;
     this.failed++;
     const line = `${new Date().toISOString()} ${call.method ?? 'GET'} ${url}`;
-    if (fault === undefined) this.failures.push(`${line}: answered after ${Math.round(tookMs)} ms`);
-    else this.failures.unshift(`${line}: ${fault}`);
+    if (fault === undefined) {
+      this.late++;
+      this.failures.push(`${line}: answered after ${Math.round(tookMs)} ms`);
+    } else this.failures.unshift(`${line}: ${fault}`);
     this.failures.splice(MAX_FAILURES);
   }
 
