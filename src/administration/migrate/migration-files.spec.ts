@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { testFolder } from '../../../test/support/test-folder.js';
-import { findFaults, readMigration } from './migration-files.js';
+import { findFaults, hasStatement, readMigration } from './migration-files.js';
 
 const UP = '-- Up Migration';
 const DOWN = '-- Down Migration';
@@ -81,4 +81,13 @@ it.each([
     up: '\n\nup;\n',
     down: '\n\n\n\n\ndown',
   });
+});
+
+it.each([
+  { sql: '', has: false },
+  { sql: '\n;\n  ; -- select 1;\n\t-- x', has: false },
+  { sql: '-- x\nselect 1', has: true },
+  { sql: '-- x\n; select 1;', has: true },
+])('whether a statement stands in $sql: $has', ({ sql, has }) => {
+  expect(hasStatement(sql)).toBe(has);
 });

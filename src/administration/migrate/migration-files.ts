@@ -24,8 +24,8 @@ const EMPTY = `${UP}\n\n\n${DOWN}\n\n`;
 const LIKE_A_MARKER = /^[^\w'(]*(?:u?pu?|d[own]{1,4})[\s_-]*migr/i;
 /** What git leaves where two branches changed the same lines. */
 const CONFLICT_MARKER = /^(?:<{7}|>{7}|\|{7}) |^={7}$/;
-/** A line that is more than white space, a comment and semicolons. */
-const STATEMENT = /^\s*(?!--)[^\s;]/m;
+/** A line that is more than white space, semicolons and a comment behind them. A block comment counts as a statement. */
+const STATEMENT = /^(?:[^\S\n]|;)*(?!--)[^\s;]/m;
 
 export type Direction = 'up' | 'down';
 
