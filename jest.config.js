@@ -22,6 +22,10 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   restoreMocks: true, // before each test: one that fails leaves no spy to the next
-  testTimeout: 600_000, // the only limit of time: a test waits for events
+  // The only limit of time, since tests wait for events: a broken promise may show only here, where `until` says what it
+  // has waited for. A lower one fails tests on a slow machine. Tests that end sessions of PostgreSQL wait as long for it.
+  testTimeout: 600_000,
+  // All share one PostgreSQL of 300 sessions (test/support/postgres-server.ts). A file takes 4, 3 for each of its replicas,
+  // and those of its commands.
   maxWorkers: 4,
 };

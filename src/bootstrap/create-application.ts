@@ -22,9 +22,9 @@ export async function createApplication(configuration: Configuration): Promise<A
     AppModule.forRoot(configuration),
     new ServerAdapter(configuration),
     {
-      bufferLogs: true,
-      abortOnError: false,
-      bodyParser: false,
+      bufferLogs: true, // until `useLogger`: otherwise Nest's own logger would write the first lines, which are no JSON
+      abortOnError: false, // a start that fails throws, and its caller prints one sentence; Nest would end the process
+      bodyParser: false, // the bodies of strangers are not parsed; CONTRIBUTING.md has the recipe for a route with one
       routeConflictPolicy: { duplicate: 'error' }, // the second of two equal routes would never be called
     },
   );
