@@ -8,7 +8,7 @@ import { RefusedContent } from '../following/followed-topic.js';
 import { AREAS, CODE_TABLES, type CodeRows, ORDER_SCHEDULING, readCodes } from '../lookups/code-rows.js';
 import { CodeIndex, CodesSnapshot } from '../lookups/codes-snapshot.js';
 import { CliError } from './cli/program.js';
-import { parseMoment } from './cli/time.js';
+import { parseTimeOrDate } from './cli/time.js';
 import { readClock, withReading } from './cli/transaction.js';
 import { LISTS, listFileColumns, readList } from './csv/csv-lists.js';
 
@@ -22,7 +22,7 @@ interface ShowOptions {
 
 export const show = new Command('show')
   .description('prints the answer of now, or of a later time')
-  .option('--at <TIME>', 'such as 2027-01-01T00:00:00Z or 2027-01-01, which begins in UTC', parseMoment)
+  .option('--at <TIME>', 'such as 2027-01-01T00:00:00Z or 2027-01-01, which begins in UTC', parseTimeOrDate)
   .addOption(new Option('--area <AREA>', 'the answer of one area, as it is').choices(ALL_AREAS))
   .action(async ({ at, area }: ShowOptions) => {
     const timeMs = at === undefined ? undefined : Date.parse(at);

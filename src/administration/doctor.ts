@@ -34,7 +34,7 @@ interface Check {
    * `all`: a fault keeps every call from its answer. `cause`: it may be why others do. `credential`: it refuses the calls
    * with this one.
    */
-  readonly concerns?: 'all' | 'cause' | 'credential';
+  readonly impact?: 'all' | 'cause' | 'credential';
   /** An error that it throws is a fault, against which this helps. */
   readonly remedy?: string;
   readonly run: () => Promise<CheckResult>;
@@ -55,17 +55,17 @@ const ISSUER_REMEDY =
   'NODE_USE_ENV_PROXY=1. With one: OAUTH_ISSUER has to be exactly its iss; if its metadata is elsewhere, set ' +
   'OAUTH_JWKS_URI.';
 
-const CONFIGURATION: Check = { subject: 'configuration', needs: [], concerns: 'all', run: checkConfiguration };
+const CONFIGURATION: Check = { subject: 'configuration', needs: [], impact: 'all', run: checkConfiguration };
 /** In an order in which no fault hides behind one that follows from it. Each reads in a transaction of its own. */
 const DATABASE_CHECKS: readonly Check[] = [
-  { subject: 'database', needs: [], concerns: 'all', run: () => withReading(checkDatabase) },
-  { subject: 'row security', needs: ['database'], concerns: 'all', run: () => withReading(checkRowSecurity) },
-  { subject: 'migrations', needs: ['row security'], concerns: 'cause', run: () => withReading(checkMigrations) },
-  { subject: 'role', needs: ['database'], concerns: 'all', remedy: ROLE_REMEDY, run: () => withReading(checkRole) },
+  { subject: 'database', needs: [], impact: 'all', run: () => withReading(checkDatabase) },
+  { subject: 'row security', needs: ['database'], impact: 'all', run: () => withReading(checkRowSecurity) },
+  { subject: 'migrations', needs: ['row security'], impact: 'cause', run: () => withReading(checkMigrations) },
+  { subject: 'role', needs: ['database'], impact: 'all', remedy: ROLE_REMEDY, run: () => withReading(checkRole) },
   {
     subject: 'content',
     needs: ['row security'],
-    concerns: 'all',
+    impact: 'all',
     remedy: CONTENT_REMEDY,
     run: () => withReading(checkContent),
   },
@@ -116,7 +116,7 @@ function listKeyChecks({ keys }: GivenCredentials): Check[] {
   return keys.map((key, index) => ({
     subject: nameGiven('API key', index, keys),
     needs: ['role', 'row security'],
-    concerns: 'credential',
+    impact: 'credential',
     run: () => withReading((session) => checkApiKey(session, key)),
   }));
 }
@@ -125,14 +125,14 @@ function listIssuerChecks(configuration: Configuration, { tokens }: GivenCredent
   const ofIssuers = configuration.OAUTH_ISSUER.map((issuer): Check => ({
     subject: 'issuer',
     needs: [],
-    concerns: 'all',
+    impact: 'all',
     remedy: ISSUER_REMEDY,
     run: () => checkIssuer(issuer, configuration),
   }));
   const ofTokens = tokens.map((token, index): Check => ({
     subject: nameGiven('access token', index, tokens),
     needs: [],
-    concerns: 'credential',
+    impact: 'credential',
     run: () => checkAccessToken(token, configuration),
   }));
   return [...ofIssuers, ...ofTokens];
@@ -164,8 +164,8 @@ function describe(checked: readonly CheckedSubject[]): string {
   return lines.join('\n');
 }
 
-function listFaulty(checked: readonly CheckedSubject[], concerns: readonly Check['concerns'][]): string {
-  const faulty = checked.filter((one) => one.result.state === 'fault' && concerns.includes(one.concerns));
+function listFaulty(checked: readonly CheckedSubject[], impacts: readonly Check['impact'][]): string {
+  const faulty = checked.filter((one) => one.result.state === 'fault' && impacts.includes(one.impact));
   return [...new Set(faulty.map(({ subject }) => subject))].join(', ');
 }
 

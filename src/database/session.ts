@@ -15,7 +15,7 @@ export const STATEMENT_TIMEOUT_MS = 2_000;
 const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 500;
 /** A session that nobody uses is closed. Those of polls are used all the time. */
 const IDLE_TIMEOUT_MS = 30_000;
-/** An older session ends when it is free. So another password or DNS entry counts within five minutes. */
+/** An older session is closed once it is idle. So another password or DNS entry counts within five minutes. */
 const MAX_LIFETIME_SECONDS = 290;
 /** How long a connection is silent until the kernel asks whether its other end is still there. */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 5_000 } as const;
@@ -88,7 +88,7 @@ export function poolOptions(fields: ConnectionFields): PoolOptions {
     manualInitialization: true,
     poolSize: SESSIONS,
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
-    // A free session has ended. The pool makes another one, and the next poll says what is wrong
+    // An idle session was lost. The pool opens another one, and the next poll says what is wrong
     poolErrorHandler: () => undefined,
     extra: {
       Client: Session,

@@ -57,11 +57,11 @@ export async function startDemo(toEnd: (end: () => Promise<unknown>) => void): P
   });
   const loading = import('../bootstrap/start-service.js'); // beside the start of PostgreSQL: each takes half a second
   await Promise.all([waitFor('PostgreSQL', starting), loading]);
-  const key = await keep('api-key', /^[\w-]+$/, generateApiKey);
+  const key = await readOrMake('api-key', /^[\w-]+$/, generateApiKey);
   await waitFor('the migrations of the database', database.prepare(key));
 
-  const secret = await keep('client-secret', /^\w+$/, () => randomBytes(12).toString('hex'));
-  const signingKey = await keep('issuer-key.json', /^\{.*\}$/, makeSigningKey);
+  const secret = await readOrMake('client-secret', /^\w+$/, () => randomBytes(12).toString('hex'));
+  const signingKey = await readOrMake('issuer-key.json', /^\{.*\}$/, makeSigningKey);
   const issuer = createServer();
   const issuerUrl = `http://${HOST}:${await listen(issuer, USUAL_PORTS.issuer)}`;
   toEnd(async () => issuer.close());
@@ -145,10 +145,10 @@ function describeDataFolder({ code, path = DATA }: NodeJS.ErrnoException): strin
  * The text of a file in `.data/`, so that terminals that have loaded demo.env go on working.
  * @param form of the text: a file that is missing or damaged is made anew
  */
-async function keep(name: string, form: RegExp, make: () => string | Promise<string>): Promise<string> {
+async function readOrMake(name: string, form: RegExp, make: () => string | Promise<string>): Promise<string> {
   const file = join(DATA, name);
-  const kept = existsSync(file) ? readFileSync(file, 'utf8') : '';
-  if (form.test(kept)) return kept;
+  const stored = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  if (form.test(stored)) return stored;
   const made = await make();
   writePrivateFile(file, made);
   return made;

@@ -83,7 +83,7 @@ export class Metrics implements OnModuleInit {
   });
   readonly momentsSwitched = this.counter({
     name: 'moments_switched_total',
-    help: 'Moments at which codes began or ended, counted by the first request after each',
+    help: 'Effective times that have come, counted by the first request after each',
   });
   readonly tokensVerified = this.counter({
     name: 'tokens_verified_total',

@@ -6,8 +6,8 @@ const SUMMARY_INTERVAL_MS = 60_000;
 /**
  * What a failure that goes on means for callers:
  * - `none`: callers are never refused because of it.
- * - `refused-later`: callers are refused from a moment on.
- * - `refused`: callers are refused already; since a moment, or because nothing could be served from the start.
+ * - `refused-later`: callers are refused from a later time on.
+ * - `refused`: callers are refused already; since some time, or because nothing could be served from the start.
  */
 export type CallerImpact =
   | { readonly name: 'none' }
@@ -15,8 +15,8 @@ export type CallerImpact =
   | { readonly name: 'refused'; readonly secondsAgo?: number };
 
 /**
- * The impact where callers are refused from a moment on.
- * @param secondsLeft the time until that moment; negative if the moment has passed
+ * The impact where callers are refused from a time on.
+ * @param secondsLeft how long it is until then; negative if that time has passed
  */
 export function refusedIn(secondsLeft: number): CallerImpact {
   if (secondsLeft <= 0) return { name: 'refused', secondsAgo: -secondsLeft };
@@ -84,14 +84,14 @@ export class RepeatedFailure {
   }
 }
 
-/** The moment from which on callers are refused, if there is one. */
+/** The time from which on callers are refused, if there is one. */
 function refusalDate(impact: CallerImpact): Date | undefined {
   if (impact.name === 'none') return undefined;
   if (impact.name === 'refused-later') return dateIn(impact.secondsLeft);
   return impact.secondsAgo === undefined ? undefined : dateIn(-impact.secondsAgo);
 }
 
-/** Undefined for a moment that is too far away for a Date, which would be null in the log. */
+/** Undefined for a time that is too far away for a Date, which would be null in the log. */
 function dateIn(seconds: number): Date | undefined {
   const date = new Date(Date.now() + seconds * 1000);
   const isValid = !Number.isNaN(date.getTime());

@@ -14,7 +14,7 @@ export function beginWriting(session: Session): string {
 }
 
 /**
- * Others wait for a session that writes. So it ends by itself within 15 s where its client, or the way to it, is gone:
+ * Others wait for a session that writes. So it is closed within 15 s where its client, or the way to it, is gone:
  * by the limit of idle transactions between two statements, by keep-alive during a statement, and at once where the
  * platform can notice a closed connection during a statement; where it cannot, PostgreSQL refuses
  * `client_connection_check_interval`.

@@ -37,8 +37,8 @@ function shortFraction(fraction = ''): string {
 }
 
 /** The same of an option's text, which may also be a date: its beginning in UTC. */
-export function parseMoment(text: string): string {
-  const moment = parseTime(DATE.test(text) ? `${text}T00:00:00Z` : text);
-  if (moment !== undefined) return moment;
+export function parseTimeOrDate(text: string): string {
+  const time = parseTime(DATE.test(text) ? `${text}T00:00:00Z` : text);
+  if (time !== undefined) return time;
   throw new InvalidArgumentError('It is neither a date (in UTC) nor a date-time such as 2027-01-01T00:00:00Z.');
 }

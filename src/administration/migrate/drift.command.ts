@@ -4,7 +4,7 @@ import type { Client } from 'pg';
 import { TABLES } from '../../database/tables.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { print } from '../cli/program.js';
-import { parseMoment } from '../cli/time.js';
+import { parseTimeOrDate } from '../cli/time.js';
 import { readColumn, withReading } from '../cli/transaction.js';
 
 /** Nobody reads more, and the command has to stay within the memory of a small container. */
@@ -73,7 +73,7 @@ rows. Status 2 where there is one. Changes of API keys are shown apart, and are 
 
 export const drift = new Command('drift')
   .description(SUMMARY)
-  .option('--since <DATE>', 'changes from then on; 90 days without it', parseMoment)
+  .option('--since <DATE>', 'changes from then on; 90 days without it', parseTimeOrDate)
   .action(({ since }: { since?: string }) => withReading((client) => showDrift(client, since)));
 
 async function showDrift(client: Client, sinceTime: string | undefined): Promise<void> {
