@@ -13,7 +13,7 @@ interface Call {
 }
 
 const INVALID = { status: 401, problem: 'invalid-credentials' };
-/** Every kind of answer that callers are used to. */
+/** Every kind of answer that callers are used to, whatever codes there are: a filter that finds nothing is 200, too. */
 const MIX: readonly Call[] = [
   ...ALL_PATHS.map((path) => ({ path, status: 200 })),
   { path: `${PATHS.communicationCodes}?codeType=SAMPLE-STATUS&code=S1`, status: 200 },

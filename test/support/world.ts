@@ -46,17 +46,19 @@ export class World<Service extends ReachableService = RunningService> {
   issuer: Issuer;
   key: IssuedKey;
   token: string;
-  /** Of a world that has a replica on the PostgreSQL of all test files. */
+  /** Of a world that has a replica on the PostgreSQL of all test files. Other worlds measure, or break PostgreSQL. */
   contract: Contract | undefined;
   /** Where it has one of its own. */
   postgres: PostgresServer;
 
   constructor(private readonly options: WorldOptions<Service>) {}
 
+  /** One replica in a process of its own, for who closes it himself: its environment is known late, or it may be none. */
   static create(environment: Record<string, string> = {}): Promise<World> {
     return new World({ launch: startProcess, environment }).open();
   }
 
+  /** Processes on a PostgreSQL of their own, for the long runs, which have no Jest. */
   static apart(replicas: number): Promise<World> {
     return new World({ launch: startProcess, replicas, hasOwnPostgres: true }).open();
   }
@@ -67,7 +69,7 @@ export class World<Service extends ReachableService = RunningService> {
     const [database, issuer] = await Promise.all([createDatabase({ server: this.postgres?.url }), Issuer.start()]);
     this.database = database;
     this.issuer = issuer;
-    this.key = await issueKey(this.database);
+    this.key = await issueKey(this.database); // which `prepare` may use
     await this.database.query(SAMPLES);
     await this.options.prepare?.(this.database);
     this.token = await this.longToken();
@@ -136,7 +138,7 @@ export class World<Service extends ReachableService = RunningService> {
     return reply;
   }
 
-  /** Also of a world that could not be opened wholly. */
+  /** Also of a world that could not be opened wholly. The replicas first: they would go on asking for what is gone. */
   async close(): Promise<void> {
     await Promise.all([...this.replicas, ...this.others].map((replica) => replica.kill()));
     await this.issuer?.close();
