@@ -143,7 +143,7 @@ it('the page to which an issuer leads back cannot be framed', async () => {
 it('/docs/favicon-32x32.png is the file of Swagger UI, byte for byte', async () => {
   const response = await fetch(`${world.service.url}/docs/favicon-32x32.png`);
   const original = readFileSync('node_modules/swagger-ui-dist/favicon-32x32.png');
-  expect(Buffer.from(await response.arrayBuffer()).equals(original)).toBe(true);
+  expect(Buffer.from(await response.arrayBuffer())).toEqual(original);
 });
 
 it.each(['/docs', '/docs/swagger-ui-bundle.js', '/openapi.json', '/problems/not-found', '/'])(
