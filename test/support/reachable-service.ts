@@ -51,7 +51,7 @@ export abstract class ReachableService {
   }
 }
 
-export interface LogLine {
+interface LogLine {
   readonly level: string;
   /** ISO 8601, in UTC. */
   readonly time: string;
