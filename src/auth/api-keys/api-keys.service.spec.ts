@@ -29,14 +29,15 @@ function start(times: readonly Times[], ageSeconds = 0) {
   }
   const topic = { value: keys, ageSeconds } as unknown as FollowedTopic<KeyList>;
   const metrics = new Metrics();
+  const notedKeyIds: string[] = [];
   const service = new ApiKeysService(
     new Configuration(),
     { now: () => NOW_MS } as DatabaseClock,
-    { note: () => undefined } as unknown as KeyUse,
+    { note: (keyId: string) => notedKeyIds.push(keyId) } as unknown as KeyUse,
     { follow: () => topic } as unknown as FollowingService,
     metrics,
   );
-  return { service, metrics };
+  return { service, metrics, notedKeyIds };
 }
 
 it.each([
@@ -53,9 +54,11 @@ it.each([
   { expiresInMs: 0, revokedInMs: 1, reason: 'expired' },
   { expiresInMs: 1, revokedInMs: 0, reason: 'revoked' },
   { expiresInMs: 1, revokedInMs: 1, reason: undefined },
-])('a key expires or is revoked at the time in its row: %j', ({ reason, ...ends }) => {
-  const verdict = start([ends]).service.verify('key 0');
+])('a key expires or is revoked at the time in its row, and is used until then: %j', ({ reason, ...ends }) => {
+  const { service, notedKeyIds } = start([ends]);
+  const verdict = service.verify('key 0');
   expect(verdict.outcome === 'accepted' ? undefined : verdict.reason).toBe(reason);
+  expect(notedKeyIds).toEqual(reason === undefined ? ['0'] : []);
 });
 
 it.each([
