@@ -45,7 +45,10 @@ it('a file that cannot be used is a warning, and the former password is tried', 
   writeFileSync(file, 'postgres://u:s3cr/et@db/x');
   await endSessions();
   await service.waitForLog(({ msg }) => msg === 'the password of the database cannot be read anew');
-  await service.waitForLog(({ reason }) => String(reason).includes('password authentication failed'));
+  await service.waitForLog(
+    ({ msg, reason }) =>
+      msg.startsWith('database (keys): failed') && String(reason).includes('password authentication failed'),
+  );
   expect(service.output).not.toMatch(/s3cr|et@db/);
   writeFile('third');
   await service.waitForLog(({ msg }) => msg === 'database (keys): works again');
