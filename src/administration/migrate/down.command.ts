@@ -23,8 +23,7 @@ export const down = new Command('down')
     const { stdin: input, stdout: output } = process;
     const isMeant = yes || (await isAgreed('Undo this? (yes or no) ', { input, output }));
     if (!isMeant) throw new CliError('Nothing was undone. Where nobody can be asked, add --yes.');
-    const undone = await undo(plan.migrations);
-    print(undone.map((name) => `undone  ${name}`).join('\n'));
+    await undo(plan.migrations, (name) => print(`undone  ${name}`));
   });
 
 function parseCount(text: string): number {

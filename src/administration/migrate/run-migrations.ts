@@ -71,23 +71,36 @@ interface Run {
   readonly count: number;
   /** @throws CliError where this one is not meant */
   readonly check: (name: string) => void;
+  /** Called when the migration is committed: one that fails behind it does not take it back. */
+  readonly tell: (name: string) => void;
 }
 
-/** Applies the migrations that are pending. Gives their names. */
-export function applyPending(address: DatabaseAddress = process.env): Promise<string[]> {
-  return run({ direction: 'up', count: Infinity, check: ignore }, address);
+/**
+ * Applies the migrations that are pending. Gives their names.
+ * @param tell is called with each name when its migration is committed
+ */
+export function applyPending(
+  address: DatabaseAddress = process.env,
+  tell: (name: string) => void = ignore,
+): Promise<string[]> {
+  return run({ direction: 'up', count: Infinity, check: ignore, tell }, address);
 }
 
 /**
  * Undoes these migrations, which are the last ones.
+ * @param tell is called with each name when its migration is undone
  * @throws CliError, with nothing undone, where somebody has applied another one since
  */
-export function undo(names: readonly string[], address: DatabaseAddress = process.env): Promise<string[]> {
+export function undo(
+  names: readonly string[],
+  tell: (name: string) => void = ignore,
+  address: DatabaseAddress = process.env,
+): Promise<string[]> {
   const check = (name: string): void => {
     if (names.includes(name)) return;
     throw new CliError(`${name} would be undone, and was not shown: another run came between. Run the command again.`);
   };
-  return run({ direction: 'down', count: names.length, check }, address);
+  return run({ direction: 'down', count: names.length, check, tell }, address);
 }
 
 /** The statements that run a migration, in a transaction that has begun. They leave the role that they found. */
@@ -124,11 +137,14 @@ function quote(text: string): string {
   return tag + text + tag;
 }
 
-async function run({ direction, count, check }: Run, address: DatabaseAddress): Promise<string[]> {
+async function run({ direction, count, check, tell }: Run, address: DatabaseAddress): Promise<string[]> {
   await assertMigrations(); // all of them, before the first is applied
   return withSession(address, async (session) => {
     let script: Script | undefined;
+    let before: string | undefined;
     const load = async (name: string): Promise<string[]> => {
+      if (before !== undefined) tell(before); // node-pg-migrate loads a migration when the one before it is committed
+      before = name;
       script = { title: `${name}.sql`, sql: '' }; // before anything of it can fail
       check(name);
       script = toScript(await readAgain(name), direction);
@@ -147,6 +163,7 @@ async function run({ direction, count, check }: Run, address: DatabaseAddress): 
         logger: SILENT,
         migrationLoaderStrategies: loadSql(load),
       });
+      if (before !== undefined) tell(before);
       return done.map(({ name }) => name);
     } catch (error) {
       throw script === undefined ? explainLock(error) : explainFault(error, script);

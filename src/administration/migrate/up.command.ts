@@ -4,10 +4,9 @@ import { applyPending } from './run-migrations.js';
 
 /**
  * It asks nobody, and callers see each migration within a second: `plan` says before what they would lose. Where one
- * fails, those before it stay applied although no line names them: `status` does.
+ * fails, those before it stay applied, so each has its line as soon as it is.
  */
 export const up = new Command('up').description('applies the migrations that are pending').action(async () => {
-  const names = await applyPending();
+  const names = await applyPending(process.env, (name) => print(`applied  ${name}`));
   if (names.length === 0) print('Nothing to do.');
-  for (const name of names) print(`applied  ${name}`);
 });

@@ -103,7 +103,7 @@ describe('migrate up', () => {
     copy.add('0104_fail', 'select 1 / 0;');
     expect(await migrate('up')).toEqual({
       status: 1,
-      stdout: '',
+      stdout: ['0100_spoil', '0101_look', '0102_windows', '0103_save'].map((name) => `applied  ${name}\n`).join(''),
       stderr: '0104_fail.sql: division by zero\n',
     });
     expect(await applied()).toEqual([...MIGRATIONS, '0100_spoil', '0101_look', '0102_windows', '0103_save']);
