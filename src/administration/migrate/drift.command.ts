@@ -80,7 +80,7 @@ async function showDrift(client: Client, sinceTime: string | undefined): Promise
   const ofCodes = await listChanges(client, 'codes', sinceTime);
   const ofKeys = await listChanges(client, 'keys', sinceTime);
   const lines = ofCodes.length > 0 ? ofCodes : ['Only migrations changed codes.'];
-  if (ofKeys.length > 0) lines.push('', 'Changes of API keys, by login and program:', ...ofKeys);
+  if (ofKeys.length > 0) lines.push('', 'Changes of API keys, which are no drift, by login and program:', ...ofKeys);
   print(lines.join('\n'));
   if (ofCodes.length > 0) process.exitCode = 2;
 }

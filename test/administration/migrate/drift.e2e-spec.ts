@@ -103,7 +103,7 @@ describe('migrate drift', () => {
     expect(stdout.split('\n')).toEqual([
       'Only migrations changed codes.',
       '',
-      'Changes of API keys, by login and program:',
+      'Changes of API keys, which are no drift, by login and program:',
       expect.stringMatching(`^${TIME}  ${person} \\(order-lookup-keys\\)  INSERT api_key \\{.*${id}.*Acme.*\\}$`),
       expect.stringMatching(`^${TIME}  postgres \\(order-lookup-keys\\)  INSERT api_key \\{.*By hand.*\\}$`),
       '',
