@@ -57,7 +57,8 @@ interface KeyInForce {
 
 /** What the service reads. */
 interface Content {
-  readonly codes: CodeRows;
+  /** Undefined where the service would not serve them. */
+  readonly codes: CodeRows | undefined;
   readonly keys: readonly KeyInForce[];
   /** Why the service would not serve something, or refuse callers. */
   readonly refusals: readonly string[];
@@ -99,12 +100,23 @@ async function plan(direction: Direction, choose: (state: MigrationState) => rea
   }
   // A key that is not in force without the migrations either was revoked by somebody else meanwhile
   const refusedKeys = lostKeys.filter(({ identity }) => end.keys.some((key) => key.identity === identity));
-  const changes = findChanges(before.codes, after.codes, nowMs);
-  // An empty database has nothing that could go
-  const unread = start.state.applied.length === 0 ? [] : before.refusals.map((refusal) => `${UNREAD} (${refusal})`);
+  const isEmpty = start.state.applied.length === 0; // then nothing could go
+  const former = before.codes ?? (isEmpty ? NO_CODES : undefined);
+  const { changes, marks } = compareCodes(former, after.codes, nowMs);
+  const unread = isEmpty ? [] : before.refusals.map((refusal) => `${UNREAD} (${refusal})`);
   const refusals = [...unread, ...after.refusals, ...describeLostKeys(refusedKeys)];
   const canBreakClients = refusals.length > 0 || changes.some(({ breaks }) => breaks !== undefined);
-  return { migrations, missing, changes, refusals, marks: markUnusual(before.codes, after.codes), canBreakClients };
+  return { migrations, missing, changes, refusals, marks, canBreakClients };
+}
+
+/** Codes that cannot be read are compared with none: a refusal says so, and running replicas go on serving what they have. */
+function compareCodes(
+  former: CodeRows | undefined,
+  present: CodeRows | undefined,
+  nowMs: number,
+): Pick<Plan, 'changes' | 'marks'> {
+  if (!former || !present) return { changes: [], marks: [] };
+  return { changes: findChanges(former, present, nowMs), marks: markUnusual(former, present) };
 }
 
 /**
@@ -156,8 +168,7 @@ async function readContent(session: Client, manager: EntityManager): Promise<Con
   const refusals: string[] = [];
   if ('fault' in codes) refusals.push(`the service would not serve the codes: ${codes.fault}`);
   if ('fault' in keys) refusals.push(`callers will be refused: the service could not read its keys: ${keys.fault}`);
-  // So `changes` lists every code as removed where the codes cannot be read, or as added where the former cannot
-  return { codes: 'fault' in codes ? NO_CODES : codes.value, keys: 'fault' in keys ? [] : keys.value, refusals };
+  return { codes: 'fault' in codes ? undefined : codes.value, keys: 'fault' in keys ? [] : keys.value, refusals };
 }
 
 /** Reads. A read that fails leaves the transaction as it was; a write would vanish in any case. */

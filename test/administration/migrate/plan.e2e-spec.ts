@@ -301,6 +301,7 @@ describe('migrate plan sees what the service would see:', () => {
     const { status, stdout } = await plan();
     expect({ status, stdout }).toEqual({ status: 2, stdout: expect.stringContaining(said) });
     expect(stdout).toContain(UNSAFE);
+    expect(stdout).toContain('\nCallers see this:\n'); // and no code as removed, which running replicas go on serving
     expect(await contents()).toEqual(before);
   });
 
