@@ -1,6 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type TestDatabase, createDatabase } from '../support/database.js';
-import type { Outcome } from '../support/program.js';
+import { type Outcome, shell } from '../support/program.js';
 import { testCopy } from '../support/project-copy.js';
 
 const { copy, database: plain } = await testCopy();
@@ -63,6 +63,42 @@ describe('is refused in one sentence, with status 1:', () => {
     const stderr = expect.stringMatching(sentence);
     expect(await run(line, environment)).toEqual({ status: 1, stdout: '', stderr });
   });
+});
+
+describe('a reader of the output that closes it early', () => {
+  /** More than a pipe holds, where each is shown. */
+  const insertCodes = `insert into communication_code select 'T', n, 'x' from generate_series(1, 5000) n;`;
+  const deleteCodes = `delete from communication_code where code_type = 'T';`;
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createDatabase();
+    await database.query(insertCodes);
+  });
+  afterAll(() => database.drop());
+
+  it.each([
+    { line: 'migrate plan --full', reader: 'head -n 1', status: 2 },
+    { line: 'migrate drift', reader: 'head -n 1', status: 2 },
+    { line: 'doctor', reader: 'true', status: 2 },
+  ])('leaves the status of $line as it is', async ({ line, reader, status }) => {
+    copy.add('0100_delete', deleteCodes, insertCodes);
+    expect(await pipe(line, reader)).toMatchObject({ status: 0, stderr: `status ${status}\n` });
+  });
+
+  it('does not end migrate down before it has undone', async () => {
+    copy.add('0100_delete', deleteCodes, insertCodes);
+    expect(await run('migrate up', { DATABASE_URL: database.url })).toMatchObject({ status: 0 });
+    expect(await pipe('migrate down --yes', 'true')).toMatchObject({ status: 0, stderr: 'status 0\n' });
+    expect(await database.query('select from communication_code')).toHaveLength(5_000);
+  });
+
+  /** In a shell, which prints the status of the command on standard error. */
+  function pipe(line: string, reader: string): Promise<Outcome> {
+    const [program = '', ...words] = line.split(' ');
+    const command = `"${process.execPath}" dist/${program}.js ${words.join(' ')}`;
+    const text = `{ ${command}; echo "status $?" >&2; } | ${reader}`;
+    return shell(text, copy.folder, { DATABASE_URL: database.url });
+  }
 });
 
 it('every command but new says and does the same whatever the database is set to, and whatever others put into public', async () => {

@@ -44,7 +44,7 @@ export function createProgram({ name, commands, notes }: ProgramOptions): Comman
 
 /** Runs what was typed. A failure is a sentence on standard error, and status 1. */
 export async function runProgram(program: Command): Promise<void> {
-  endWithReader();
+  outliveReader();
   try {
     await program.parseAsync(process.argv);
   } catch (error) {
@@ -99,10 +99,10 @@ function describeUsage({ code, message }: CommanderError, program: Command): str
   return [`${sentence}. Usage: ${usage} ${command.usage()}`, ...rule].join('. ');
 }
 
-/** The reader of the output may close it early, as `head` does. */
-function endWithReader(): void {
+/** The reader of the output may close it early, as `head` does. The command goes on to its end, and its status stays. */
+function outliveReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    process.exit(error.code === 'EPIPE' ? 0 : 1);
+    if (error.code !== 'EPIPE') process.exit(1);
   });
 }
 
