@@ -200,7 +200,7 @@ export const revoke = new Command('revoke')
       if (!rows[0]) throw unknownId();
       return rows[0];
     });
-    print(`The key ${key.id} of ${key.client} is revoked since ${key.revokedAt.toISOString()}.`);
+    print(`The key ${key.id} of ${showInvisible(key.client)} is revoked since ${key.revokedAt.toISOString()}.`);
   });
 
 /** In one transaction, under the name by which the change history shows these commands. */

@@ -219,6 +219,14 @@ it('keys revoke ends a key now, also one whose end is set for later, and keeps t
   expect(await keys('revoke', id)).toMatchObject({ stdout });
 });
 
+it('keys revoke shows the characters of a client that nobody sees, as keys list does', async () => {
+  const { id } = await issue('seen');
+  await update(id, `revoked_at = now()`); // of a key that is in force the constraint would refuse it
+  await update(id, `client = E'In\\u200bvisible'`);
+  const { stdout } = await keys('revoke', id);
+  expect(stdout).toContain(String.raw` of In\u200bvisible is revoked since `);
+});
+
 describe('keys rotate', () => {
   it('issues a second key of the same lifetime, ends the first, and is refused a second time', async () => {
     const begunAtMs = Date.now();
