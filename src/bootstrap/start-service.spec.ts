@@ -1,8 +1,8 @@
 // A port that is not available. No database is needed.
 import 'reflect-metadata';
 import { once } from 'node:events';
-import { type AddressInfo, type Server, createServer } from 'node:net';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type AddressInfo, Server, createServer } from 'node:net';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { readConfiguration } from '../configuration/read-configuration.js';
 import { startService } from './start-service.js';
 
@@ -47,6 +47,18 @@ it('health and metrics listen at HOST where MANAGEMENT_HOST is not set', async (
 
 it('a host that this machine does not have is a sentence', async () => {
   await expect(start({ HOST: '192.0.2.1' })).rejects.toThrow(
-    /^MANAGEMENT_PORT=0: the port cannot be had \(EADDRNOTAVAIL\) on 192\.0\.2\.1\. /,
+    'MANAGEMENT_PORT=0: the port cannot be had (EADDRNOTAVAIL) on 192.0.2.1. ' +
+      'Correct HOST, or MANAGEMENT_HOST, to an address of this machine.',
+  );
+});
+
+it('a port that the user may not open is a sentence', async () => {
+  // Root may open every port
+  jest.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
+    process.nextTick(() => this.emit('error', Object.assign(new Error('listen EACCES'), { code: 'EACCES' })));
+    return this;
+  });
+  await expect(start({ MANAGEMENT_PORT: '80' })).rejects.toThrow(
+    'MANAGEMENT_PORT=80: the port cannot be had (EACCES) on 127.0.0.1. Set MANAGEMENT_PORT to a port above 1023.',
   );
 });

@@ -73,18 +73,20 @@ async function listen(server: Server, { variable, host, port }: Address): Promis
     await once(server, 'listening');
   } catch (error) {
     const where = host === '' ? '' : ` on ${host}`;
-    throw new StartError(
-      `${variable}=${port}: the port ${describePortFault(error as NodeJS.ErrnoException)}${where}. ` +
-        `Stop that program or set ${variable} to another port.`,
-    );
+    const { fault, remedy } = describePortFault(error as NodeJS.ErrnoException, variable);
+    throw new StartError(`${variable}=${port}: the port ${fault}${where}. ${remedy}`);
   }
   const { port: listening } = server.address() as AddressInfo;
   return `http://${hostInUrl(host)}:${listening}`;
 }
 
-function describePortFault({ code, message }: NodeJS.ErrnoException): string {
-  if (code === 'EADDRINUSE') return 'is taken by another program';
-  return `cannot be had (${code ?? message})`;
+function describePortFault({ code, message }: NodeJS.ErrnoException, variable: Address['variable']) {
+  if (code === 'EADDRINUSE') {
+    return { fault: 'is taken by another program', remedy: `Stop that program or set ${variable} to another port.` };
+  }
+  const fault = `cannot be had (${code ?? message})`;
+  if (code === 'EACCES') return { fault, remedy: `Set ${variable} to a port above 1023.` };
+  return { fault, remedy: 'Correct HOST, or MANAGEMENT_HOST, to an address of this machine.' };
 }
 
 /** The host as it stands in an address that people can open. */
