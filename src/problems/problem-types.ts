@@ -113,7 +113,9 @@ export const problemTypes = {
   'not-ready': {
     status: 503,
     title: 'The service is not ready',
-    meaning: 'The service has started, but has not yet read the codes from its database.',
+    meaning:
+      'The service has no codes that it can serve yet. To those who ask /health/ready it is sent as well where there is ' +
+      'no current list of API keys or no signing key that can verify a token, and while the service shuts down.',
     remedy: [WAIT],
   },
   'cannot-verify-credentials': {
