@@ -2,6 +2,7 @@
 // stays so until the end of the file, or until `useMachineClock`: services run on between tests. So these are no spies,
 // which Jest takes away before each test.
 import { afterAll } from '@jest/globals';
+import { TIMEOUT_MS } from '../../src/auth/issuers/fetch-json.js';
 import { replaceProperties } from './replace-properties.js';
 
 const monotonicNow = performance.now.bind(performance);
@@ -47,12 +48,9 @@ export function liftLimits(...lengthsMs: readonly number[]): void {
   replace(AbortSignal, { timeout });
 }
 
-/**
- * From now on a fetch from an issuer waits for its answer as long as it takes. The number is TIMEOUT_MS of
- * src/auth/issuers/fetch-json.ts: if they differ, nothing is lifted.
- */
+/** From now on a fetch from an issuer waits for its answer as long as it takes. */
 export function liftLimitsOfIssuers(): void {
-  liftLimits(2_000);
+  liftLimits(TIMEOUT_MS);
 }
 
 function replace(target: object, values: Record<string, unknown>): void {

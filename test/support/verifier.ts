@@ -51,11 +51,10 @@ export class Verifier {
    */
   static turnClock(): void {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
-    // A fetch ends where the issuer gives no answer, not where the machine is slow: after as many seconds of this clock
-    // as src/auth/issuers/fetch-json.ts waits for
-    jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
+    // A fetch ends where the issuer gives no answer, not where the machine is slow: after its limit by this clock
+    jest.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
       const controller = new AbortController();
-      setTimeout(() => controller.abort(new Error('the time is over')), 2_000);
+      setTimeout(() => controller.abort(new Error('the time is over')), ms);
       return controller.signal;
     });
     const start = Object.getOwnPropertyDescriptor(SigningIssuer.prototype, 'start')?.value as Start;
