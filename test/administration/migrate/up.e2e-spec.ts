@@ -27,6 +27,8 @@ const LOOK = `do $$ begin
   if current_setting('search_path') <> 'public, pg_temp' or current_setting('TimeZone') <> 'UTC'
     or current_user <> session_user
     or current_setting('DateStyle') <> 'ISO, MDY' or current_setting('standard_conforming_strings') <> 'on'
+    or current_setting('lock_timeout') = '1ms' or current_setting('bytea_output') <> 'hex'
+    or current_setting('transaction_isolation') <> 'read committed'
     or current_setting('statement_timeout') = '2h' or current_setting('default_statistics_target') = '7' then
     raise exception 'settings of others are left';
   end if;
