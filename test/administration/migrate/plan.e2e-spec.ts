@@ -309,13 +309,16 @@ describe('migrate plan sees what the service would see:', () => {
     const ofArea = `from area_property where area = 'order-update'`;
     await database.query(`create table kept as select * ${ofArea}; grant select on kept to public; delete ${ofArea}`);
     copy.add('0100_x', 'insert into area_property select * from kept;');
-    const { status, stdout } = await plan();
-    await database.query('insert into area_property select * from kept; drop table kept');
-    expect(status).toBe(2);
-    expect(stdout).toContain(
-      '! what callers have now cannot be read, so what goes is not shown (the service would not',
-    );
-    expect(stdout).toContain(UNSAFE);
+    try {
+      const { status, stdout } = await plan();
+      expect(status).toBe(2);
+      expect(stdout).toContain(
+        '! what callers have now cannot be read, so what goes is not shown (the service would not',
+      );
+      expect(stdout).toContain(UNSAFE);
+    } finally {
+      await database.query('insert into area_property select * from kept; drop table kept');
+    }
   });
 
   it('a client whose name has a character that nobody sees, which is shown', async () => {
@@ -324,9 +327,12 @@ describe('migrate plan sees what the service would see:', () => {
          values (E'In\\u200bvisible', sha256('invisible'), now() + interval '60 days')`,
     );
     copy.add('0100_x', `delete from api_key where client like 'In%';`);
-    const { stdout } = await plan();
-    await database.query(`delete from api_key where client like 'In%'`);
-    expect(stdout).toContain(String.raw`keys of In\u200bvisible` + '\n');
+    try {
+      const { stdout } = await plan();
+      expect(stdout).toContain(String.raw`keys of In\u200bvisible` + '\n');
+    } finally {
+      await database.query(`delete from api_key where client like 'In%'`);
+    }
   });
 
   it('a key that ends after 30 days is no refusal', async () => {
