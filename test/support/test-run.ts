@@ -11,7 +11,7 @@ import { isRoot } from '../../src/demo/postgres-programs.ts';
 const NAME = /^order-lookup-run-(?<processId>\d+)-/;
 const REMOVE_RUN = join('test', 'support', 'remove-run.mjs');
 
-/** Of one process: it removes everything when the run ends, also where that is killed. */
+/** The folder of one run of Jest. Another process removes it when the run ends, also where that is killed. */
 export class TestRun {
   private constructor(
     readonly folder: string,
@@ -24,7 +24,8 @@ export class TestRun {
     removeCutRuns(parent);
     const folder = mkdtempSync(join(parent, `order-lookup-run-${process.pid}-`));
     if (isRoot) chmodSync(folder, 0o755);
-    // Apart, so that Ctrl-C does not reach it
+    // Apart, so that Ctrl-C does not reach it. It waits for the end of its standard input, which the system closes with
+    // this process
     const remover = spawn(process.execPath, [REMOVE_RUN, folder], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -42,7 +43,10 @@ export class TestRun {
   }
 }
 
-/** Of runs that were killed together with the process that would have removed their folder. */
+/**
+ * Of runs that were killed together with the process that would have removed their folder. No folder of temporary files
+ * may be shared by containers: each has process ids of its own, so a run in another one would seem to have ended.
+ */
 function removeCutRuns(parent: string): void {
   for (const name of readdirSync(parent)) {
     const processId = Number(NAME.exec(name)?.groups?.['processId']);

@@ -15,7 +15,10 @@ afterEach(() => {
   for (const keyUse of started.splice(0)) keyUse.onApplicationShutdown();
 });
 
-/** @param write what becomes of each write */
+/**
+ * A second one whose writes work is the clock: when it has written, the other one had its turn, too.
+ * @param write what becomes of each write
+ */
 function start(write: () => Promise<void>): Started {
   const warnings: unknown[] = [];
   const sessions = {
