@@ -183,5 +183,7 @@ async function checkIssuer(issuer: string, configuration: Configuration): Promis
   const { address, keys } = await fetchKeys(issuer, configuration);
   const keyCount = countSigningKeys(keys.document);
   const text = `${issuer}: ${keyCount} signing keys at ${address}`;
-  return keyCount > 0 ? ok(text) : fault(text, 'It has to publish keys (RFC 7517).');
+  return keyCount > 0
+    ? ok(text)
+    : fault(text, 'It has to publish keys (RFC 7517). Until it does, running replicas refuse its tokens, too.');
 }
