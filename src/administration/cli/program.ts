@@ -28,6 +28,7 @@ const NPM_RULE = 'Without "--" npm takes options for its own and does not pass t
 /** Against refusals of PostgreSQL, by SQLSTATE. */
 const REMEDIES: Readonly<Record<string, () => string>> = {
   '42P01': () => `. Apply the migrations first: ${commandLine('migrate', 'up')}`,
+  // Of the client of a key: what migrations violate is told by migrate/migration-fault.ts
   23514: () => '. Shorten the text, or take out spaces around it and characters that nobody sees.',
   42501: () => '. DATABASE_URL has to name a role that may, such as order_lookup_owner.',
 };

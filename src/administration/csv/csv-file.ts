@@ -95,6 +95,7 @@ function parseCsv(bytes: Uint8Array): CsvText {
       columns: (names: string[]) => {
         header = names.map((name) => name.trim());
         lastLine = headerLine;
+        // csv-parse would put the cells of all columns without a name into one field
         return header.map((name, index) => name || nameField(index));
       },
       delimiter: findDelimiter(text),

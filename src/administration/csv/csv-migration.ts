@@ -44,7 +44,10 @@ function keyed({ key }: Table, rows: readonly Row[]): [string, Row][] {
   return rows.map((row) => [joinFields(row, key), row]);
 }
 
-/** The values of each code list. Lists that the file does not name stay as they are. */
+/**
+ * The values of each code list. What stays of lists that the file does not name keeps its order; with a complete file
+ * nothing of them stays.
+ */
 function arrangeLists(staying: readonly Row[], wanted: readonly Row[]): Row[] {
   const wantedByList = groupBy(wanted, (row) => row['code_list']);
   const formerByList = groupBy(staying, (row) => row['code_list']);

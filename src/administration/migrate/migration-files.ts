@@ -20,11 +20,18 @@ const UP = '-- Up Migration';
 const DOWN = '-- Down Migration';
 const EMPTY = `${UP}\n\n\n${DOWN}\n\n`;
 
-/** A misspelt marker would be a comment to PostgreSQL, and the down migration would run with the one up. */
+/**
+ * A misspelt marker would be a comment to PostgreSQL, and the down migration would run with the one up. It is any line
+ * whose first word is like up or down (pu, dwon) and whose second begins with migr, behind any signs but ' and (, with
+ * which values begin. A wider one may refuse migrations that are released.
+ */
 const LIKE_A_MARKER = /^[^\w'(]*(?:u?pu?|d[own]{1,4})[\s_-]*migr/i;
 /** What git leaves where two branches changed the same lines. */
 const CONFLICT_MARKER = /^(?:<{7}|>{7}|\|{7}) |^={7}$/;
-/** A line that is more than white space, semicolons and a comment behind them. A block comment counts as a statement. */
+/**
+ * A line that is more than white space, semicolons and a comment behind them. A block comment counts as a statement.
+ * `[^\S\n]`, since `\s` would go on over line ends: quadratic for an empty section behind many lines.
+ */
 const STATEMENT = /^(?:[^\S\n]|;)*(?!--)[^\s;]/m;
 
 export type Direction = 'up' | 'down';
@@ -105,6 +112,7 @@ export async function readMigration(name: string, folder = MIGRATIONS): Promise<
   return parseMigration(name, await readFile(toPath(name, folder)));
 }
 
+/** Of a text in which findFault finds nothing: without a line up all of it would be up. */
 export function parseMigration(name: string, bytes: Uint8Array): Migration {
   const lines = splitLines(bytes);
   const upAt = lines.findIndex((line) => line.trimEnd() === UP);
