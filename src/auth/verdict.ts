@@ -1,6 +1,10 @@
 import type { Caller } from '../http/request-log.js';
 
-/** Why a credential is refused: the words of the metric and the log. A caller is never told them. */
+/**
+ * Why a credential is refused: the words of the metric and the log. A caller is never told them. Dashboards and
+ * docs/at-night.md go by them: none is renamed, and a new one gets a row there and, where another token does not help, a
+ * remedy in administration/refused-credentials.ts.
+ */
 export type RefusalReason =
   // of both credentials
   | 'missing'

@@ -76,6 +76,6 @@ function enableCors(app: Application, { CORS_ORIGINS }: Configuration): void {
       'baggage, traceparent, tracestate', // tracing agents in a browser add these three
     exposedHeaders: 'ETag, X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, WWW-Authenticate',
     maxAge: 3_600,
-    preflightContinue: true, // otherwise an unknown address would get 204
+    preflightContinue: true, // `otherMethods` of the adapter answers: cors itself would give an unknown address 204
   });
 }

@@ -46,6 +46,7 @@ export async function startService(configuration: Configuration) {
   try {
     const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT } = configuration;
     const host = MANAGEMENT_HOST || HOST;
+    // The management port first: health and metrics are there as long as the API is
     const managementUrl = await listen(management.server, { variable: 'MANAGEMENT_PORT', host, port: MANAGEMENT_PORT });
     const url = await listen(app.getHttpServer(), { variable: 'PORT', host: HOST, port: PORT });
     logger.log({ message: 'listening', url, managementUrl });

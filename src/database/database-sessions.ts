@@ -8,9 +8,10 @@ import { STATEMENT_TIMEOUT_MS, type Session, settingsFor } from './session.js';
 import type { Table } from './tables.js';
 
 /**
- * - A reading sees one state of the database, and waits for no lock longer than a second.
+ * - A reading sees one state of the database.
+ * - A lock is waited for a second: less than the limit of a statement, so that the message names the lock.
  * - Row level security makes it fail, and not see less.
- * - Without scans and sorts of whole tables its plans are good also for a table that was never analyzed.
+ * - Scans and sorts of whole tables are off, so its plans are good also for a table that was never analyzed.
  */
 function beginReading(session: Session): string {
   return `begin isolation level repeatable read, read only, not deferrable;

@@ -17,7 +17,7 @@ export interface Column {
 
 export interface Table {
   readonly name: string;
-  /** Those of the primary key first, then the others of the entity, and those that it inherits last. */
+  /** Those of the primary key first, then the others, and those that it inherits last: the order of an export to CSV. */
   readonly columns: readonly Column[];
   /** The names of the columns of the primary key, in its order. */
   readonly key: readonly string[];
@@ -33,7 +33,7 @@ export const AREA_PROPERTY = describeTable(AreaProperty);
 export const COMMUNICATION_CODE = describeTable(CommunicationCode);
 export const API_KEY = describeTable(ApiKey);
 
-/** Each table comes behind those that it refers to. */
+/** All of them, in no order that counts: drift looks up their keys. */
 export const TABLES: readonly Table[] = [CODE_LIST, CODE_LIST_VALUE, AREA_PROPERTY, COMMUNICATION_CODE, API_KEY];
 
 /** @throws Error if the class has no decorators of TypeORM */

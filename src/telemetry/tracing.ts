@@ -147,7 +147,8 @@ function logDiagnostics(logger: ServiceLogger): void {
     debug: ignore,
     verbose: ignore,
   });
-  // The batch processor reports here what the collector refused, and what took too long. No caller notices
+  // The batch processor reports here what the collector refused, and what took too long. No caller notices. Nothing tells
+  // of a success, so `failures` counts from the start of the process
   const failure = new RepeatedFailure(logger, 'sending traces');
   setGlobalErrorHandler((error) => failure.failed(error, { name: 'none' }));
 }
