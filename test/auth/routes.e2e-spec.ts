@@ -64,7 +64,7 @@ class ClosedController {
 
 @Module({ controllers: [OpenController, UnmarkedController, ClosedController] })
 class TestModule {}
-Module({ imports: [TestModule] })(AppModule);
+Module({ imports: [TestModule] })(AppModule); // Nest adds these imports to those that AppModule.forRoot gives
 
 const nowhere = 'http://127.0.0.1:9';
 const app = await createApplication(

@@ -57,11 +57,10 @@ describe('migrate up', () => {
 
     const holder = await empty.session();
     await holder.query(`begin; select pg_advisory_xact_lock(${PG_MIGRATE_LOCK_ID})`);
-    // Three programs at once need three processes, but three commands do not
-    Object.assign(process.env, copy.environment);
+    // `copy.run` runs one program at a time. This is the copy's own module, since it applies the migrations beside it
     const file = join(copy.folder, 'dist/administration/migrate/run-migrations.js');
     const { applyPending } = (await import(file)) as typeof Runs;
-    const running = Promise.all([1, 2, 3].map(() => applyPending()));
+    const running = Promise.all([1, 2, 3].map(() => applyPending(copy.environment)));
     const waiting = `select from pg_locks join pg_database d on d.oid = database
       where datname = current_database() and locktype = 'advisory' and not granted`;
     await Promise.race([running, until(async () => (await empty.query(waiting)).length === 3)]);
