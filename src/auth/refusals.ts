@@ -6,7 +6,7 @@ import { Metrics } from '../telemetry/metrics.js';
 import type { NotAccepted } from './verdict.js';
 
 interface Credential {
-  /** The name in the log and the metrics. */
+  /** The name in the log and the metrics, by which the dashboard and docs/at-night.md go. */
   readonly name: string;
   readonly header: string;
   readonly remedy: string;

@@ -30,6 +30,7 @@ export interface Plan {
   readonly canBreakClients: boolean;
 }
 
+/** Tests put a longer time here: test/support/project-copy.ts finds it by its name. */
 const LIMIT_SECONDS = 20;
 /** With the limit of statements the server ends a statement also where it cannot notice that its client is gone. */
 const LIMITS = [`set local lock_timeout = '3s'`, `set local statement_timeout = '${LIMIT_SECONDS}s'`];

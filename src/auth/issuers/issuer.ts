@@ -16,7 +16,10 @@ export const ALGORITHMS: readonly string[] = [
 /** The types of public keys for these algorithms (RFC 7518 section 6.1, RFC 8037 section 2). */
 const PUBLIC_KEY_TYPES = ['RSA', 'EC', 'OKP'];
 
-/** Less than a minute, so that a withdrawn key is refused within a minute although the fetch itself takes time. */
+/**
+ * Less than a minute, so that a withdrawn key is refused within a minute although metadata and keys are fetched one after
+ * the other. If you raise TIMEOUT_MS of fetch-json.ts, lower this by twice as much.
+ */
 const REFRESH_INTERVAL_MS = 55_000;
 /** The least time from a fetch to one for an unknown key, and to the next one of an issuer that has given no keys yet. */
 const PAUSE_MS = 5_000;
