@@ -15,7 +15,7 @@ export function credentialHeaders({ headers }: Request, _response: Response, nex
     return;
   }
   const issues = repeated.map((field): Issue => {
-    const description = `${field} was sent more than once: send it once.`;
+    const description = `${field} was sent more than once, or holds a comma: send it once, without one.`;
     return { description, field, location: 'header' };
   });
   next(new Problem('malformed-request', { detail: 'A credential header was sent more than once.', issues }));
