@@ -163,7 +163,7 @@ function Rule(holds: (value: never, all: never) => boolean, options: ValidationO
   return ValidateBy({ name: 'rule', validator: { validate } }, options);
 }
 
-/** `min` to `max` inclusive. */
+/** `min` to `max` inclusive. That it is whole, and has nine digits at most, read-configuration.ts sees before. */
 function WholeNumber(min: number, max: number): PropertyDecorator {
   const options = needed(`a whole number from ${min} to ${max}`);
   return applyDecorators(Min(min, options), Max(max, options));

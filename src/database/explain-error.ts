@@ -20,7 +20,7 @@ export function findDatabaseError(error: unknown): DatabaseError | undefined {
 
 /**
  * The error, or one that says more: which limit closed the session, or how to mend row level security. That one has no
- * SQLSTATE: ask for it first.
+ * SQLSTATE: who needs it calls findDatabaseError before.
  */
 export function explainError(error: unknown): unknown {
   const reported = findDatabaseError(error);

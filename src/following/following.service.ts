@@ -45,13 +45,14 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
       name: 'database_up',
       help: '1 while the database answers',
       collect: (gauge) => {
+        // One is enough: the alert on a topic that stands still is about a database that answers the other one
         const isUp = this.topics.some(({ isDatabaseAnswering }) => isDatabaseAnswering);
         gauge.set(isUp ? 1 : 0);
       },
     });
   }
 
-  /** Registers a topic, whose value is read whenever it changes. Called while the application is created. */
+  /** Registers a topic, whose value is read whenever it changes. Called while the application is created: later it would never be read. */
   follow<T, Rows>(topic: Topic<T, Rows>): FollowedTopic<T> {
     const { sessions, clock, metrics, logger } = this;
     const followed = new FollowedTopic({ topic, sessions, clock, metrics, logger });

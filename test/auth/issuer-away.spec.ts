@@ -57,7 +57,7 @@ describe('with keys', () => {
     await verifier.start();
     const { keys: former } = verifier.issuer;
     await verifier.pass(MINUTE_SECONDS);
-    expect(verifier.issuer.ageSeconds).toBe(5);
+    expect(verifier.issuer.ageSeconds).toBe(7);
     expect(verifier.issuer.keys).toBe(former);
   });
 
@@ -74,10 +74,10 @@ describe('with keys', () => {
     expect(verifier.issuers.unavailableReason).toBe(NO_KEYS);
   });
 
-  it('the issuer is asked each 55 s, and its return has a line in the log', async () => {
+  it('the issuer is asked each 53 s, and its return has a line in the log', async () => {
     await verifier.start();
     source.fault = 'status 500';
-    expect(await verifier.pass(200)).toEqual([55, 110, 165]);
+    expect(await verifier.pass(200)).toEqual([53, 106, 159]);
     source.fault = 'none';
     await verifier.pass(MINUTE_SECONDS);
     expect(verifier.issuer.ageSeconds).toBeLessThan(MINUTE_SECONDS);
@@ -88,7 +88,7 @@ describe('with keys', () => {
 it('an end during a fetch is an end: nobody is asked any more', async () => {
   await verifier.start();
   source.fault = 'slow';
-  jest.advanceTimersByTime(55_000);
+  jest.advanceTimersByTime(53_000);
   await verifier.until(() => source.isHoldingBack);
   verifier.issuers.onApplicationShutdown();
   await verifier.pass(2); // the fetch ends

@@ -101,6 +101,7 @@ async function hadLoadedTracing(service: RunningService): Promise<boolean> {
   return isSaid.exec(service.output)?.[1] === 'true';
 }
 
+// The last test: it ends the service of the others
 it("OpenTelemetry's SDK is not loaded where traces are off", async () => {
   const off = await world.start({ OTEL_SDK_DISABLED: 'true' });
   expect(await hadLoadedTracing(off)).toBe(false);

@@ -10,7 +10,7 @@ function toMessage(fields: Partial<DatabaseError>): string {
 }
 
 describe('the hint about transactions', () => {
-  const routine = 'exec_stmt_dynexecute';
+  const routine = 'exec_stmt_dynexecute'; // 0A000 of it: commit or copy in EXECUTE; 2D000: commit in a block
 
   it.each([{ code: '2D000' }, { code: '0A000', routine }])('is given for %j', (fields) => {
     expect(toMessage(fields)).toMatch(TRANSACTION);

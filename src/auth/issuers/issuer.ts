@@ -3,7 +3,7 @@ import { type JSONWebKeySet, type JWK, type JWTVerifyGetKey, createLocalJWKSet }
 import { type CallerImpact, RepeatedFailure } from '../../telemetry/repeated-failure.js';
 import type { ServiceLogger } from '../../telemetry/service-logger.js';
 import { type IssuerMetadata, discover } from './discovery.js';
-import { fetchJson } from './fetch-json.js';
+import { TIMEOUT_MS, fetchJson } from './fetch-json.js';
 
 /**
  * Asymmetric algorithms only (RFC 8725 section 3.1). With a MAC the verifier could create signatures, and a public key
@@ -17,10 +17,10 @@ export const ALGORITHMS: readonly string[] = [
 const PUBLIC_KEY_TYPES = ['RSA', 'EC', 'OKP'];
 
 /**
- * Less than a minute, so that a withdrawn key is refused within a minute although metadata and keys are fetched one after
- * the other. If you raise TIMEOUT_MS of fetch-json.ts, lower this by twice as much.
+ * So that a withdrawn key is refused within a minute, although two addresses of the metadata and then the keys may be fetched
+ * one after the other.
  */
-const REFRESH_INTERVAL_MS = 55_000;
+const REFRESH_INTERVAL_MS = 59_000 - 3 * TIMEOUT_MS;
 /** The least time from a fetch to one for an unknown key, and to the next one of an issuer that has given no keys yet. */
 const PAUSE_MS = 5_000;
 /** Keys that were fetched longer ago are not used, even if the issuer does not answer. */
