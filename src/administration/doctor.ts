@@ -88,7 +88,10 @@ export async function runDoctor(): Promise<void> {
   process.exitCode = checked.some(({ result }) => result.state === 'fault') ? 2 : 0;
 }
 
-/** Where other variables are at fault the database is checked all the same. A faulty address is in CONFIGURATION's result. */
+/**
+ * Where other variables are at fault the database is checked all the same. A faulty address is in CONFIGURATION's
+ * result.
+ */
 function hasDatabaseAddress(): boolean {
   try {
     parseDatabaseAddress(process.env);

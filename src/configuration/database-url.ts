@@ -101,8 +101,8 @@ function hasLooseSign(text: string): boolean {
 
 /**
  * `require` and `prefer` verify certificate and name, as `verify-full` does, and `verify-ca` the certificate alone, as
- * in libpq. Libpq's form is asked for since pg-connection-string warns of these modes in its own. In libpq's form it sets
- * for `require` a `checkServerIdentity` that accepts every name, so that field is left out.
+ * in libpq. Libpq's form is asked for since pg-connection-string warns of these modes in its own. In libpq's form it
+ * sets for `require` a `checkServerIdentity` that accepts every name, so that field is left out.
  */
 function toTlsOptions(ssl: boolean | TlsFields | undefined, parsed: ConnectionOptions): ConnectionFields['ssl'] {
   const { sslmode } = parsed;

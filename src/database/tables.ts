@@ -17,7 +17,7 @@ export interface Column {
 
 export interface Table {
   readonly name: string;
-  /** Those of the primary key first, then the others, and those that it inherits last: the order of an export to CSV. */
+  /** Those of the primary key first, then the others, then those that it inherits: the order of an export to CSV. */
   readonly columns: readonly Column[];
   /** The names of the columns of the primary key, in its order. */
   readonly key: readonly string[];

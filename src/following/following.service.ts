@@ -52,7 +52,10 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
     });
   }
 
-  /** Registers a topic, whose value is read whenever it changes. Called while the application is created: later it would never be read. */
+  /**
+   * Registers a topic, whose value is read whenever it changes. Called while the application is created: later it would
+   * never be read.
+   */
   follow<T, Rows>(topic: Topic<T, Rows>): FollowedTopic<T> {
     const { sessions, clock, metrics, logger } = this;
     const followed = new FollowedTopic({ topic, sessions, clock, metrics, logger });

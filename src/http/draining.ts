@@ -5,8 +5,8 @@ import { Configuration } from '../configuration/configuration.js';
 import type { ApiServer } from './api-server.js';
 
 /**
- * The closing time: how long clients may go on reading answers, and then how long they may go on sending a request. If you
- * raise it, raise terminationGracePeriodSeconds of deploy/kubernetes and stop_grace_period of docker-compose.yml.
+ * The closing time: how long clients may go on reading answers, and then how long they may go on sending a request. If
+ * you raise it, raise terminationGracePeriodSeconds of deploy/kubernetes and stop_grace_period of docker-compose.yml.
  */
 const CLOSE_MS = 4_000;
 const LOOK_MS = 20;

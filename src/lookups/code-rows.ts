@@ -5,8 +5,8 @@ import { AREA_PROPERTY, CODE_LIST_VALUE, COMMUNICATION_CODE, type Table, describ
 import { RefusedContent } from '../following/followed-topic.js';
 
 /**
- * The areas that answer with lists of values: those of the constraint area_property_area_is_known. Where the database has no
- * property of one, no codes at all are served.
+ * The areas that answer with lists of values: those of the constraint area_property_area_is_known. Where the
+ * database has no property of one, no codes at all are served.
  */
 export const AREAS = ['order-update', 'order-capture-v2'] as const;
 export type Area = (typeof AREAS)[number];

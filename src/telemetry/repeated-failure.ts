@@ -33,8 +33,8 @@ interface LoggedFailure {
 
 /**
  * Logs a failure that repeats: when it begins, when its reason or its impact changes, once a minute while it lasts, and
- * when it has ended. Call `failed` after each attempt that failed, and `succeeded` after each one that succeeded. The message
- * of an error may hold nothing that differs in each attempt: each would be a line.
+ * when it has ended. Call `failed` after each attempt that failed, and `succeeded` after each one that succeeded. The
+ * message of an error may hold nothing that differs in each attempt: each would be a line.
  */
 export class RepeatedFailure {
   private failures = 0;

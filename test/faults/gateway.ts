@@ -23,8 +23,8 @@ interface Course {
 }
 
 /**
- * Restarts replicas under traffic behind nginx as deploy/nginx has it, and behind HAProxy and Caddy as docs/balancers.md has
- * them, each for several values of DRAIN_SECONDS, one after the other. Gives what failed.
+ * Restarts replicas under traffic behind nginx as deploy/nginx has it, and behind HAProxy and Caddy as docs/balancers.md
+ * has them, each for several values of DRAIN_SECONDS, one after the other. Gives what failed.
  * @param only a part of the name of the course that alone is run, such as `nginx, DRAIN_SECONDS=4`
  */
 export async function gateway(world: World, rounds = ROUNDS, only = ''): Promise<string> {

@@ -7,8 +7,8 @@ interface Waiting {
 const waitings = new Set<Waiting>();
 
 /**
- * Asks again and again until the condition holds; for what has no event to wait for. Its only limit is the runner's. The
- * longer it has waited, the longer its pauses: what is asked works on the same cores.
+ * Asks again and again until the condition holds; for what has no event to wait for. Its only limit is the runner's.
+ * The longer it has waited, the longer its pauses: what is asked works on the same cores.
  * @param everyMs instead: a fixed pause, where the time itself is measured
  */
 export async function until(holds: () => Promise<boolean>, { everyMs }: { everyMs?: number } = {}): Promise<void> {

@@ -100,7 +100,7 @@ function describeUsage({ code, message }: CommanderError, program: Command): str
   return [`${sentence}. Usage: ${usage} ${command.usage()}`, ...rule].join('. ');
 }
 
-/** The reader of the output may close it early, as `head` does. The command goes on to its end, and its status stays. */
+/** The reader of the output may close it early, as `head` does. The command goes on to its end, with its own status. */
 function outliveReader(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') process.exit(1);

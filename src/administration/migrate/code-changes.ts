@@ -179,8 +179,8 @@ function findScheduled({ place, former, present }: Versions, nowMs: number): Cha
 }
 
 /**
- * A change is the same only if all of it is: another time or other fields make it another one. An order is the same where the
- * names that both have stand alike.
+ * A change is the same only if all of it is: another time or other fields make it another one. An order is the
+ * same where the names that both have stand alike.
  */
 function selectUnknown(changes: readonly ScheduledChange[], known: readonly ScheduledChange[]): ScheduledChange[] {
   const identities = new Set(known.map((change) => JSON.stringify(change)));

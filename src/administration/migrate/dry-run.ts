@@ -110,7 +110,10 @@ async function plan(direction: Direction, choose: (state: MigrationState) => rea
   return { migrations, missing, changes, refusals, marks, canBreakClients };
 }
 
-/** Codes that cannot be read are compared with none: a refusal says so, and running replicas go on serving what they have. */
+/**
+ * Codes that cannot be read are not compared: a refusal tells of them, and running replicas go on serving what they
+ * have.
+ */
 function compareCodes(
   former: CodeRows | undefined,
   present: CodeRows | undefined,

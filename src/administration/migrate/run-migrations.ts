@@ -91,16 +91,12 @@ export function applyPending(
  * @param tell is called with each name when its migration is undone
  * @throws CliError, with nothing undone, where somebody has applied another one since
  */
-export function undo(
-  names: readonly string[],
-  tell: (name: string) => void = ignore,
-  address: DatabaseAddress = process.env,
-): Promise<string[]> {
+export function undo(names: readonly string[], tell: (name: string) => void = ignore): Promise<string[]> {
   const check = (name: string): void => {
     if (names.includes(name)) return;
     throw new CliError(`${name} would be undone, and was not shown: another run came between. Run the command again.`);
   };
-  return run({ direction: 'down', count: names.length, check, tell }, address);
+  return run({ direction: 'down', count: names.length, check, tell }, process.env);
 }
 
 /** The statements that run a migration, in a transaction that has begun. They leave the role that they found. */

@@ -23,7 +23,9 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     return this.all.find((issuer) => issuer.name === name);
   }
 
-  /** Why every token is refused now, or undefined. A token itself gets 401 where its issuer publishes no keys, else 503. */
+  /**
+   * Why every token is refused now, or undefined. A token itself gets 401 where its issuer publishes no keys, else 503.
+   */
   get unavailableReason(): string | undefined {
     if (this.all.some(({ keyCount }) => keyCount > 0)) return undefined;
     const isAnswered = this.all.some(({ keys }) => keys !== undefined);
