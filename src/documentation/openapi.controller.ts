@@ -13,7 +13,7 @@ interface Documents {
   readonly openApi30: Answer;
 }
 
-/** The contract in both versions, made again when the metadata of the first issuer were read again: about once a minute. */
+/** The contract in both versions, made again when the metadata of the first issuer have changed. */
 @Public()
 @Controller()
 export class OpenApiController {

@@ -179,6 +179,13 @@ describe('a key set', () => {
     },
   );
 
+  it('leaves metadata that are read again and equal as they were, so that the contract is not made again', async () => {
+    const { metadata } = verifier.issuer;
+    await verifier.pass(MINUTE_SECONDS);
+    expect(metadata?.issuer).toBe(issuer.url);
+    expect(verifier.issuer.metadata).toBe(metadata);
+  });
+
   it('is fetched from its former address while the metadata name another issuer', async () => {
     issuer.metadata = { issuer: other.url, jwks_uri: `${other.url}/jwks` };
     await issuer.rotate('new');

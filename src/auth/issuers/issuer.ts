@@ -17,8 +17,8 @@ export const ALGORITHMS: readonly string[] = [
 const PUBLIC_KEY_TYPES = ['RSA', 'EC', 'OKP'];
 
 /**
- * So that a withdrawn key is refused within a minute, although two addresses of the metadata and then the keys may be fetched
- * one after the other.
+ * So that a withdrawn key is refused within a minute, although two addresses of the metadata and then the keys may be
+ * fetched one after the other.
  */
 const REFRESH_INTERVAL_MS = 59_000 - 3 * TIMEOUT_MS;
 /** The least time from a fetch to one for an unknown key, and to the next one of an issuer that has given no keys yet. */
@@ -172,7 +172,9 @@ export class Issuer {
   private async updateMetadata(): Promise<void> {
     const { name, keySetAddress } = this.settings;
     try {
-      this.readMetadata = await discover(name, this.settings);
+      const metadata = await discover(name, this.settings);
+      // Equal ones do not replace the former: the contract would be made again
+      if (!isDeepStrictEqual(metadata, this.readMetadata)) this.readMetadata = metadata;
       this.metadataFailure.succeeded();
     } catch (error) {
       this.metadataError = error;
