@@ -19,7 +19,6 @@ import type { Configuration } from '../configuration/configuration.js';
 import { exemptFromProxy } from '../configuration/loopback.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
 import { StartError } from '../configuration/start-error.js';
-import { OPERATION_PATHS } from '../documentation/openapi-document.js';
 import { DemoDatabase } from './demo-database.js';
 import { makeSigningKey, serveIssuer } from './issuer.js';
 import { findFreePort, listen } from './ports.js';
@@ -88,7 +87,8 @@ export async function startDemo(toEnd: (end: () => Promise<unknown>) => void): P
     OAUTH_AUDIENCE,
   };
   writePrivateFile(join(DATA, 'demo.env'), toShell(variables));
-  process.stdout.write(describeDemo(variables, service.managementUrl, database.data));
+  const { OPERATION_PATHS } = await import('../documentation/openapi-document.js'); // the service has loaded it
+  process.stdout.write(describeDemo(variables, OPERATION_PATHS, service.managementUrl, database.data));
 }
 
 /** Variables of other projects that would change what this process does. */
@@ -226,7 +226,12 @@ function toShell(variables: Variables): string {
 }
 
 /** Where everything is, calls to paste, and a first change of the codes. */
-function describeDemo(variables: Variables, managementUrl: string, data: string): string {
+function describeDemo(
+  variables: Variables,
+  operationPaths: readonly string[],
+  managementUrl: string,
+  data: string,
+): string {
   const { API, KEY, OAUTH_ISSUER, DATABASE_URL } = variables;
   const curl = (path: string): string =>
     `curl -s -H "Api-Key: $KEY" -H "Authorization: Bearer $TOKEN" \\\n  "$API${path}"`;
@@ -246,7 +251,7 @@ Order Lookup Services: the demo runs.
 ${toShell(variables)}
 2. Call the operations.
 
-${OPERATION_PATHS.map(curl).join('\n')}
+${operationPaths.map(curl).join('\n')}
 
 3. Add a code: export the codes, add a line, and make a migration of the difference. Look at the
    plan, and apply it.
