@@ -18,5 +18,10 @@ export function credentialHeaders({ headers }: Request, _response: Response, nex
     const description = `${field} was sent more than once, or holds a comma: send it once, without one.`;
     return { description, field, location: 'header' };
   });
-  next(new Problem('malformed-request', { detail: 'A credential header was sent more than once.', issues }));
+  next(
+    new Problem('malformed-request', {
+      detail: 'A credential header was sent more than once, or holds a comma.',
+      issues,
+    }),
+  );
 }
