@@ -11,7 +11,7 @@ import { Refusals } from './refusals.js';
  * Requires an API key and an access token for every route that is not marked `@Public()`. It is the guard of the whole
  * application (`APP_GUARD`), so a new route is closed until somebody opens it.
  *
- * The key is checked first: a caller without a valid key causes no signature check and no question to the issuer.
+ * The key is checked first, so a caller without a valid key causes no signature check and no request to the issuer.
  */
 @Injectable()
 export class CredentialsGuard implements CanActivate {
@@ -32,23 +32,20 @@ export class CredentialsGuard implements CanActivate {
 
     const keyVerdict = this.apiKeys.verify(request.get('Api-Key'));
     if (keyVerdict.outcome !== 'accepted') {
-      // One 401 names both headers where both are missing. A token that was sent is judged beside a valid key only
       const found = findToken(authorization);
       const isTokenMissing = found.outcome === 'refused' && found.reason === 'missing';
-      throw this.refusals.refuse(request, { key: keyVerdict, token: isTokenMissing ? found : undefined });
+      throw this.refusals.problemForKey(request, keyVerdict, { isTokenMissing });
     }
-    // Log, metrics and rate limit name the owner of a valid key, whatever becomes of the token
+    // Set before the token is judged: log, metrics and rate limit name the client also if the token is refused
     request.context.caller = keyVerdict.value;
     this.rateLimiter.admit(keyVerdict.value, response);
 
     const tokenVerdict = await this.accessTokens.verify(authorization);
-    if (tokenVerdict.outcome !== 'accepted') {
-      throw this.refusals.refuse(request, { token: tokenVerdict });
-    }
+    if (tokenVerdict.outcome !== 'accepted') throw this.refusals.problemForToken(request, tokenVerdict);
     return true;
   }
 
-  /** Whether the route is marked `@Public()`: its method, or else its class. */
+  /** Returns whether the method of the route is marked `@Public()`, or else its class. */
   private isPublic(context: ExecutionContext): boolean {
     const places = [context.getHandler(), context.getClass()];
     return this.reflector.getAllAndOverride(Public, places) ?? false;

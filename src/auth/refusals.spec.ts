@@ -5,42 +5,64 @@ import { Metrics } from '../telemetry/metrics.js';
 import { Refusals } from './refusals.js';
 import { refused, undecided } from './verdict.js';
 
-const UNDECIDED = undecided('no-key-list', 'No list yet.');
-const MISSING = refused('missing');
-const EXPIRED = refused('expired');
+const OWNER = { keyId: '1', client: 'Shop' };
+const UNDECIDED = undecided('no-key-list', 'No list yet.', OWNER);
+const EXPIRED = refused('expired', OWNER);
+
+function start() {
+  const request = { context: {} } as Request;
+  return { refusals: new Refusals(new Configuration(), new Metrics()), request };
+}
 
 it.each([
   {
-    name: 'a missing header beside a key that cannot be decided',
+    name: 'names only the missing token if the key cannot be decided',
     key: UNDECIDED,
-    token: MISSING,
+    isTokenMissing: true,
     slug: 'missing-credentials',
     fields: ['Authorization'],
+    refusal: { credential: 'access_token', reason: 'missing', owner: OWNER },
   },
   {
-    name: 'a key that cannot be decided beside a wrong token',
+    name: 'is 503 if the key cannot be decided and a token was sent',
     key: UNDECIDED,
-    token: EXPIRED,
+    isTokenMissing: false,
     slug: 'cannot-verify-credentials',
     fields: undefined,
+    refusal: { credential: 'api_key', reason: 'no-key-list', owner: OWNER },
   },
   {
-    name: 'a wrong token beside a good key',
-    token: EXPIRED,
-    slug: 'invalid-credentials',
-    fields: ['Authorization'],
-  },
-  {
-    name: 'a missing token beside a wrong key',
+    name: 'names a wrong key and the missing token',
     key: EXPIRED,
-    token: MISSING,
+    isTokenMissing: true,
     slug: 'invalid-credentials',
     fields: ['Api-Key', 'Authorization'],
+    refusal: { credential: 'api_key, access_token', reason: 'expired, missing', owner: OWNER },
   },
-])('names $name', ({ key, token, slug, fields }) => {
-  const refusals = new Refusals(new Configuration(), new Metrics());
-  const request = { context: {} } as Request;
-  const problem = refusals.refuse(request, { ...(key && { key }), token });
+  {
+    name: 'names only a wrong key if a token was sent',
+    key: EXPIRED,
+    isTokenMissing: false,
+    slug: 'invalid-credentials',
+    fields: ['Api-Key'],
+    refusal: { credential: 'api_key', reason: 'expired', owner: OWNER },
+  },
+])('the answer to a key that is not accepted $name', ({ key, isTokenMissing, slug, fields, refusal }) => {
+  const { refusals, request } = start();
+  const problem = refusals.problemForKey(request, key, { isTokenMissing });
   expect(problem.slug).toBe(slug);
   expect(problem.circumstances.issues?.map(({ field }) => field)).toEqual(fields);
+  expect(request.context.refusal).toEqual(refusal);
+});
+
+it.each([
+  { token: refused('expired'), slug: 'invalid-credentials', fields: ['Authorization'] },
+  { token: refused('scope'), slug: 'insufficient-scope', fields: ['Authorization'] },
+  { token: undecided('no-signing-keys', 'None.'), slug: 'cannot-verify-credentials', fields: undefined },
+])('a token with the reason $token.reason beside a valid key gets $slug', ({ token, slug, fields }) => {
+  const { refusals, request } = start();
+  const problem = refusals.problemForToken(request, token);
+  expect(problem.slug).toBe(slug);
+  expect(problem.circumstances.issues?.map(({ field }) => field)).toEqual(fields);
+  expect(request.context.refusal).toEqual({ credential: 'access_token', reason: token.reason });
 });

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { Configuration } from '../configuration/configuration.js';
+import type { Caller } from '../http/request-log.js';
 import { type Issue, Problem, retryAfter } from '../problems/problem.js';
 import { Metrics } from '../telemetry/metrics.js';
-import type { NotAccepted } from './verdict.js';
+import type { NotAccepted, RefusalReason, Undecided } from './verdict.js';
 
 interface Credential {
-  /** The name in the log and the metrics, by which the dashboard and docs/at-night.md go. */
+  /** The name in the log and the metrics. The dashboard and docs/at-night.md use it. */
   readonly name: string;
   readonly header: string;
   readonly remedy: string;
@@ -26,23 +27,19 @@ const ACCESS_TOKEN: Credential = {
   invalid: 'Authorization holds no valid access token.',
 };
 
-/** A credential that is not accepted, with its verdict. */
-interface UnacceptedCredential {
+/** A credential that the answer names, with the reason for the log. */
+interface RefusedCredential {
   readonly credential: Credential;
-  readonly verdict: NotAccepted;
+  readonly reason: RefusalReason;
 }
 
-/** The verdicts on the credentials of a request that are not accepted, one at least. */
-export interface Verdicts {
-  readonly key?: NotAccepted;
-  readonly token?: NotAccepted | undefined;
-}
-
-/** An issuer or a database that is away is asked again after about as long. */
+/** The seconds after which a caller may ask again if the issuer or the database is away. */
 const RETRY_AFTER_SECONDS = 2;
 const REALM = 'realm="order-lookup-services"';
 const KEY_CHALLENGE = `ApiKey ${REALM}, header="Api-Key"`;
 const BEARER_CHALLENGE = `Bearer ${REALM}`;
+/** Reasons that mean that no access token was sent. */
+const NO_TOKEN_SENT: readonly RefusalReason[] = ['missing', 'scheme'];
 
 /**
  * Makes the problem documents for credentials that are missing, not valid or cannot be checked. The log line of the
@@ -55,45 +52,41 @@ export class Refusals {
     private readonly metrics: Metrics,
   ) {}
 
-  /** Counts the refusal, keeps it for the log line of the request, and gives the answer to the request. */
-  refuse(request: Request, verdicts: Verdicts): Problem {
-    const refused = credentialsToName(verdicts);
-    for (const { credential, verdict } of refused) {
-      this.metrics.credentialsRefused.inc({ credential: credential.name, reason: verdict.reason });
+  /**
+   * Notes that the key of a request is not accepted, and returns its answer: 401 or 503. One 401 names both headers if
+   * both are missing. A token that was sent is not judged, so the answer says nothing about it.
+   */
+  problemForKey(request: Request, key: NotAccepted, { isTokenMissing }: { isTokenMissing: boolean }): Problem {
+    const keyRefusal = { credential: API_KEY, reason: key.reason };
+    if (!isTokenMissing) {
+      this.note(request, [keyRefusal], key.owner);
+      return key.outcome === 'undecided' ? cannotVerify(key) : unauthorized([keyRefusal]);
     }
-    request.context.refusal = {
-      credential: refused.map(({ credential }) => credential.name).join(', '),
-      reason: refused.map(({ verdict }) => verdict.reason).join(', '),
-      owner: verdicts.key?.owner,
-    };
-    return this.toProblem(refused);
+    // Without a token the answer is 401 in any case. It does not name a key that may be valid
+    const tokenRefusal = { credential: ACCESS_TOKEN, reason: 'missing' } as const;
+    const refused = key.outcome === 'undecided' ? [tokenRefusal] : [keyRefusal, tokenRefusal];
+    this.note(request, refused, key.owner);
+    return unauthorized(refused);
   }
 
-  private toProblem(refused: readonly UnacceptedCredential[]): Problem {
-    const verdicts = refused.map(({ verdict }) => verdict);
-    const undecided = verdicts.find((verdict) => verdict.outcome === 'undecided');
-    if (undecided) {
-      return new Problem('cannot-verify-credentials', {
-        detail: `${undecided.explanation} The credentials may be valid.`,
-        headers: { 'Retry-After': retryAfter(RETRY_AFTER_SECONDS) },
-      });
+  /** Notes that the token of a request with a valid key is not accepted, and returns its answer: 401, 403 or 503. */
+  problemForToken(request: Request, token: NotAccepted): Problem {
+    const refused = [{ credential: ACCESS_TOKEN, reason: token.reason }];
+    this.note(request, refused);
+    if (token.outcome === 'undecided') return cannotVerify(token);
+    return token.reason === 'scope' ? this.insufficientScope() : unauthorized(refused);
+  }
+
+  /** Counts the refusal, and keeps it for the log line of the request. */
+  private note({ context }: Request, refused: readonly RefusedCredential[], owner?: Caller): void {
+    for (const { credential, reason } of refused) {
+      this.metrics.credentialsRefused.inc({ credential: credential.name, reason });
     }
-    if (verdicts.every(({ reason }) => reason === 'scope')) return this.insufficientScope();
-    const circumstances = {
-      issues: refused.map(toIssue),
-      headers: { 'WWW-Authenticate': [KEY_CHALLENGE, bearerChallenge(refused)] },
+    context.refusal = {
+      credential: refused.map(({ credential }) => credential.name).join(', '),
+      reason: refused.map(({ reason }) => reason).join(', '),
+      owner,
     };
-    if (verdicts.every(({ reason }) => reason === 'missing')) {
-      return new Problem('missing-credentials', {
-        detail: 'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
-        ...circumstances,
-      });
-    }
-    // Unknown, revoked and expired keys get the same answer, so that it does not help to guess.
-    return new Problem('invalid-credentials', {
-      detail: 'The credentials of the request are not valid.',
-      ...circumstances,
-    });
   }
 
   private insufficientScope(): Problem {
@@ -113,35 +106,44 @@ export class Refusals {
   }
 }
 
-/**
- * The credentials that the answer names:
- * - If a header is missing, all but those that cannot be decided: the answer is 401 in any case.
- * - Otherwise, if a credential cannot be decided, that one alone: the answer is 503.
- * - Otherwise all that are refused: the answer is 401 or 403.
- */
-function credentialsToName({ key, token }: Verdicts): readonly UnacceptedCredential[] {
-  const refused: UnacceptedCredential[] = [];
-  if (key) refused.push({ credential: API_KEY, verdict: key });
-  if (token) refused.push({ credential: ACCESS_TOKEN, verdict: token });
-  const undecided = refused.filter(({ verdict }) => verdict.outcome === 'undecided');
-  const isOneMissing = refused.some(({ verdict }) => verdict.reason === 'missing');
-  if (isOneMissing) return refused.filter(({ verdict }) => verdict.outcome === 'refused');
-  return undecided.length > 0 ? undecided : refused;
+function cannotVerify({ explanation }: Undecided): Problem {
+  return new Problem('cannot-verify-credentials', {
+    detail: `${explanation} The credentials may be valid.`,
+    headers: { 'Retry-After': retryAfter(RETRY_AFTER_SECONDS) },
+  });
 }
 
-/** The challenge for the token. It has `error` only where a token was sent (RFC 6750 section 3.1). */
-function bearerChallenge(refused: readonly UnacceptedCredential[]): string {
-  const token = refused.find(({ credential }) => credential === ACCESS_TOKEN);
-  const isSent = token !== undefined && !['missing', 'scheme'].includes(token.verdict.reason);
-  return isSent ? `${BEARER_CHALLENGE}, error="invalid_token"` : BEARER_CHALLENGE;
+function unauthorized(refused: readonly RefusedCredential[]): Problem {
+  const circumstances = {
+    issues: refused.map(toIssue),
+    headers: { 'WWW-Authenticate': [KEY_CHALLENGE, bearerChallenge(refused)] },
+  };
+  if (refused.every(({ reason }) => reason === 'missing')) {
+    return new Problem('missing-credentials', {
+      detail: 'The request lacks credentials. Both headers are needed: Api-Key and Authorization.',
+      ...circumstances,
+    });
+  }
+  // Unknown, revoked and expired keys get the same answer, so that it does not help to guess.
+  return new Problem('invalid-credentials', {
+    detail: 'The credentials of the request are not valid.',
+    ...circumstances,
+  });
 }
 
-function toIssue({ credential, verdict }: UnacceptedCredential): Issue {
+/** Returns the challenge for the token. It has `error` only if a token was sent (RFC 6750 section 3.1). */
+function bearerChallenge(refused: readonly RefusedCredential[]): string {
+  const isSentTokenRefused = refused.some(({ credential, reason }) => {
+    return credential === ACCESS_TOKEN && !NO_TOKEN_SENT.includes(reason);
+  });
+  return isSentTokenRefused ? `${BEARER_CHALLENGE}, error="invalid_token"` : BEARER_CHALLENGE;
+}
+
+function toIssue({ credential, reason }: RefusedCredential): Issue {
   const { header, remedy, invalid } = credential;
-  const descriptions: Partial<Record<string, string>> = {
+  const descriptions: Partial<Record<RefusalReason, string>> = {
     missing: `${header} is missing: ${remedy}.`,
     scheme: `${header} has another scheme than Bearer: ${remedy}.`,
   };
-  const description = descriptions[verdict.reason] ?? invalid;
-  return { description, field: header, location: 'header' };
+  return { description: descriptions[reason] ?? invalid, field: header, location: 'header' };
 }

@@ -52,7 +52,7 @@ interface Refused {
 }
 
 /** The credential may be valid, but the service lacks what it needs to decide. */
-interface Undecided {
+export interface Undecided {
   readonly outcome: 'undecided';
   readonly reason: RefusalReason;
   /** The sentence that tells the caller what the service lacks. */
