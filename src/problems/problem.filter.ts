@@ -5,10 +5,16 @@ import type { ProblemSlug } from './problem-types.js';
 import { Problem } from './problem.js';
 
 /** The problem types for exceptions of Nest and Express with these statuses. All others are `about:blank`. */
-const SLUGS: Readonly<Record<number, ProblemSlug>> = { 400: 'malformed-request', 404: 'not-found' };
+const SLUGS: Readonly<Record<number, ProblemSlug>> = {
+  400: 'malformed-request',
+  404: 'not-found',
+  500: 'internal-error',
+};
+/** The detail of every error of the server. The error's own message is only logged: it may contain a secret. */
+const SERVER_ERROR = 'An unexpected condition was met. The log has it under the id of this occurrence.';
 /**
- * Header fields of the answer that is not sent. Problem.render replaces Content-Type, Content-Length and Cache-Control.
- * A further field that describes a body has to be added here.
+ * Header fields that describe the body of the answer that failed. Add each further one: on the problem document it would
+ * be untrue. `Problem.render` itself replaces Content-Type, Content-Length and Cache-Control.
  */
 const CONTENT_HEADERS = ['Content-Disposition', 'Content-Encoding', 'ETag', 'Last-Modified'];
 
@@ -38,24 +44,17 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** An exception of Nest with 5xx becomes `internal-error`, whatever its status. To answer 503, throw a Problem. */
+/** Returns the problem for whatever was thrown. Exceptions of Nest and of Express keep their status. */
 function toProblem(exception: unknown, request: Request): Problem {
   if (exception instanceof Problem) return exception;
-  if (!(exception instanceof HttpException)) return internalError();
-  if (exception.getStatus() >= 500) return internalError();
-  return describeClientError(exception, request);
-}
-
-/** The exception itself is only logged, because its message may hold what no caller should see. */
-function internalError(): Problem {
-  return new Problem('internal-error', {
-    detail: 'An unexpected condition was met. The log has it under the id of this occurrence.',
-  });
+  const status = exception instanceof HttpException ? exception.getStatus() : 500;
+  if (exception instanceof HttpException && status < 500) return describeClientError(exception, request);
+  return new Problem(SLUGS[status] ?? 'about:blank', { detail: SERVER_ERROR, status });
 }
 
 /**
- * Messages of Nest, Express and body parsers are for callers. Those of three kinds quote the path or the body, which
- * may hold a credential, and are replaced.
+ * Returns the problem for an exception whose message is for callers. Three kinds of messages quote the path or the body,
+ * which may contain a credential. They are replaced.
  */
 function describeClientError(exception: HttpException, request: Request): Problem {
   if (exception instanceof NotFoundException && request.route === undefined) {

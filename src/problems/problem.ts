@@ -32,7 +32,7 @@ export interface ProblemResponse {
 /** What is the same for all problems of a type. */
 interface TypeMembers {
   readonly status: number;
-  readonly title: string | undefined;
+  readonly title: string;
   /** The path of the page that explains the type; undefined for `about:blank`. */
   readonly pagePath: string | undefined;
 }
@@ -80,7 +80,7 @@ export class Problem extends HttpException {
 function describeType(slug: ProblemSlug | 'about:blank', status: number | undefined): TypeMembers {
   if (slug === 'about:blank') {
     if (status === undefined) throw new Error('a problem of type about:blank needs a status');
-    return { status, title: STATUS_CODES[status], pagePath: undefined };
+    return { status, title: STATUS_CODES[status] ?? 'Error', pagePath: undefined };
   }
   const type = problemTypes[slug];
   return { status: status ?? type.status, title: type.title, pagePath: `/problems/${slug}` };

@@ -115,8 +115,8 @@ class NotesController {
   @Get('conflict') conflict() {
     throw new nest.ConflictException();
   }
-  @Get('gateway') gateway() {
-    throw new nest.BadGatewayException('a secret');
+  @Get('failure/:status') failure(@Param('status', ParseIntPipe) status: number) {
+    throw new nest.HttpException('a secret', status);
   }
   @Get('fault') fault() {
     throw new Error('a secret');
@@ -260,6 +260,7 @@ describe('is answered', () => {
 });
 
 describe('is answered with a problem document', () => {
+  const UNEXPECTED = 'An unexpected condition was met. The log has it under the id of this occurrence.';
   const LARGE = `{"text":"${'x'.repeat(200_000)}"}`;
   it.each<Asked & { slug?: ProblemSlug; title?: string; status?: number; detail: string }>([
     { path: '/notes/missing', slug: 'not-found', detail: 'There is no such note.' },
@@ -271,9 +272,15 @@ describe('is answered with a problem document', () => {
       detail: 'percent-encoding of the path',
     },
     { path: '/notes/conflict', title: 'Conflict', status: 409, detail: 'Conflict' },
-    { path: '/notes/gateway', slug: 'internal-error', detail: 'An unexpected condition was met.' },
-    { path: '/notes/fault', slug: 'internal-error', detail: 'An unexpected condition was met.' },
-    { path: '/notes/unreadable-file', slug: 'internal-error', detail: 'An unexpected condition' },
+    { path: '/notes/failure/500', slug: 'internal-error', detail: UNEXPECTED },
+    { path: '/notes/failure/501', title: 'Not Implemented', status: 501, detail: UNEXPECTED },
+    { path: '/notes/failure/502', title: 'Bad Gateway', status: 502, detail: UNEXPECTED },
+    { path: '/notes/failure/503', title: 'Service Unavailable', status: 503, detail: UNEXPECTED },
+    { path: '/notes/failure/504', title: 'Gateway Timeout', status: 504, detail: UNEXPECTED },
+    { path: '/notes/failure/599', title: 'Error', status: 599, detail: UNEXPECTED },
+    { path: '/notes/failure/1000', slug: 'internal-error', detail: UNEXPECTED },
+    { path: '/notes/fault', slug: 'internal-error', detail: UNEXPECTED },
+    { path: '/notes/unreadable-file', slug: 'internal-error', detail: UNEXPECTED },
     {
       path: '/notes',
       method: 'PUT',
@@ -307,6 +314,13 @@ describe('is answered with a problem document', () => {
     expect(problem.detail).toContain(detail);
     expect(reply.text).not.toContain('secret');
   });
+});
+
+it('the log has the message of an exception whose answer is a 503', async () => {
+  const { headers } = await ask({ path: '/notes/failure/503' });
+  const error = expect.objectContaining({ message: 'a secret' });
+  const line = expect.objectContaining({ requestId: headers.get('x-request-id'), statusCode: 503, error });
+  await until(async () => errors.some((entry) => line.asymmetricMatch(entry)));
 });
 
 it('what follows a request whose client asks to close never runs', async () => {
