@@ -3,23 +3,24 @@ import type { Service } from './start-service.js';
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const UNCAUGHT_ERRORS = ['uncaughtException', 'unhandledRejection'] as const;
 
-/** The process gets Ctrl-C twice, from the terminal and from npm: a signal within this time counts as the same. */
+/** A second signal within this time is the same Ctrl-C: the process gets one from the terminal and one from npm. */
 export const SAME_SIGNAL_MS = 1_000;
-/** The status that a shell reports after Ctrl-C, whichever signal came. */
+/** The status that a shell reports after Ctrl-C. It is used for every signal. */
 export const INTERRUPTED = 130;
 
 type RunningService = Pick<Service, 'logger' | 'stop'>;
 
 /**
- * Ends the process: with status 0 on a signal, with 1 after an error that nobody caught. A signal that comes a second
- * after the first one ends it at once. Process 1 of a container gets no signal at all before it listens, so `listen` is
- * called before the service is loaded.
+ * Ends the process. After a signal the service is stopped in order, and the status is 0. A signal that comes a second
+ * after the first one ends the process immediately. After an error that nobody caught the state of the process is
+ * unknown, so only the log is flushed, and the status is 1.
+ *
+ * Process 1 of a container ignores every signal until somebody listens, so call `listen` before the service is loaded.
  */
 export class ProcessEnd {
   private service: RunningService | undefined;
   private isEnding = false;
-  private status = 0;
-  /** When the first signal came, by the monotonic clock. */
+  /** The time of the first signal, by the monotonic clock. */
   private signalledAtMs: number | undefined;
 
   listen(): void {
@@ -27,7 +28,7 @@ export class ProcessEnd {
     for (const event of UNCAUGHT_ERRORS) process.on(event, (error: unknown) => void this.onError(event, error));
   }
 
-  /** Has the service stopped before the process ends. Until then there is nothing to stop. */
+  /** Gives the service that a signal stops. Until then there is nothing to stop. */
   watch(service: RunningService): void {
     this.service = service;
   }
@@ -36,40 +37,37 @@ export class ProcessEnd {
     const nowMs = performance.now();
     this.signalledAtMs ??= nowMs;
     if (nowMs > this.signalledAtMs + SAME_SIGNAL_MS) process.exit(INTERRUPTED);
-    if (!this.isEnding) await this.end(signal);
+    if (this.isEnding) return;
+    this.isEnding = true;
+    const isStopped = this.service === undefined || (await stopInOrder(this.service, signal));
+    process.exit(isStopped ? 0 : 1);
   }
 
   private async onError(event: string, error: unknown): Promise<void> {
-    this.status = 1;
-    if (!this.service) {
-      process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-      process.exit(1);
-    }
-    this.service.logger.fatal({ message: event, error });
-    if (!this.isEnding) await this.end(event);
-  }
-
-  private async end(reason: string): Promise<void> {
-    this.isEnding = true;
     try {
-      if (this.service) await stopInOrder(this.service, reason);
-    } catch {
-      this.status = 1; // stopInOrder has logged the error, unless the log failed
+      if (this.service) await logFatal(this.service, event, error);
+      else process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
     } finally {
-      process.exit(this.status);
+      process.exit(1); // also if the log fails
     }
   }
 }
 
-/** @throws the error of `stop`, after it was logged */
-async function stopInOrder({ logger, stop }: RunningService, reason: string): Promise<void> {
+async function logFatal({ logger }: RunningService, event: string, error: unknown): Promise<void> {
+  logger.fatal({ message: event, error });
+  await logger.flush();
+}
+
+/** Returns false if the stop failed. The log then has the error. */
+async function stopInOrder({ logger, stop }: RunningService, reason: string): Promise<boolean> {
   logger.log({ message: 'stopping', reason });
   try {
     await stop(reason);
     logger.log({ message: 'stopped' });
+    return true;
   } catch (error) {
     logger.error({ message: 'stopping failed', error });
-    throw error;
+    return false;
   } finally {
     await logger.flush();
   }

@@ -1,4 +1,4 @@
-// Signals, and how the process ends. What callers see of it is in draining.e2e-spec.ts.
+// Signals, and the end of the process. draining.e2e-spec.ts has what callers see of it.
 import { expect, it } from '@jest/globals';
 import { preload } from '../support/preload.js';
 import { run } from '../support/program.js';
@@ -15,7 +15,7 @@ async function insist(service: RunningService): Promise<number | null> {
   return status;
 }
 
-it('a signal counts from the first moment, before the service is loaded', async () => {
+it('a signal ends the process also before the service is loaded', async () => {
   const signalAtOnce = preload(`
     const { on } = process;
     process.on = function (event, ...rest) {
@@ -26,7 +26,7 @@ it('a signal counts from the first moment, before the service is loaded', async 
   expect(await run('main.js', [], signalAtOnce)).toMatchObject({ status: 0, stderr: '' });
 });
 
-it('ends the process with 0, and its last line is written', async () => {
+it('a signal ends the process with 0 after its last log line', async () => {
   const service = await world.start({ DRAIN_SECONDS: '0' });
   service.signal('SIGHUP');
   expect(await service.exited()).toBe(0);
@@ -34,7 +34,7 @@ it('ends the process with 0, and its last line is written', async () => {
   expect(level).toBe('info');
 });
 
-it('a signal within a second counts as the same, and one after that ends the process at once', async () => {
+it('a second signal is ignored within a second of the first one, and ends the process immediately after that', async () => {
   const service = await world.start({ DRAIN_SECONDS: '3600' });
   service.signal('SIGTERM');
   service.signal('SIGTERM'); // npm passes on what the terminal has sent, too
@@ -47,19 +47,28 @@ it.each([
   { event: 'uncaughtException', fault: `throw new Error('nobody caught it')` },
   { event: 'unhandledRejection', fault: `void Promise.reject(new Error('nobody caught it'))` },
 ])(
-  'an error that nobody caught has a line, and ends the service in order, with 1: $event',
+  'an error that nobody caught is logged, and ends the process immediately with 1: $event',
   async ({ event, fault }) => {
     const service = await world.start({
-      DRAIN_SECONDS: '0',
+      DRAIN_SECONDS: '3600',
       ...preload(`process.on('SIGUSR2', () => { ${fault}; });`),
     });
     service.signal('SIGUSR2');
     expect(await service.exited()).toBe(1);
     const line = await service.waitForLog(({ msg }) => msg === event);
     expect(line).toMatchObject({ level: 'fatal', err: expect.stringMatching(/^Error: nobody caught it/) });
-    await service.waitForLog(({ msg }) => msg === 'stopped');
+    expect(service.lines.at(-1)).toEqual(line);
   },
 );
+
+it('an error that nobody caught ends the process with 1 also while the service is being stopped', async () => {
+  const fault = preload(`process.on('SIGUSR2', () => { throw new Error('nobody caught it'); });`);
+  const service = await world.start({ DRAIN_SECONDS: '3600', ...fault });
+  service.signal('SIGTERM');
+  await service.waitForLog(({ msg }) => msg === 'stopping');
+  service.signal('SIGUSR2');
+  expect(await service.exited()).toBe(1);
+});
 
 it('an error that nobody caught before the service is loaded is printed, and ends the process with 1', async () => {
   const failAtOnce = preload(`
