@@ -1,4 +1,4 @@
-import { beforeEach, expect, it, jest } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from './metrics.js';
@@ -6,11 +6,10 @@ import { ServiceLogger } from './service-logger.js';
 
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-let logger: ServiceLogger;
+const configuration = Object.assign(new Configuration(), { LOG_LEVEL: 'Info' }); // any case
+const logger = new ServiceLogger(configuration, new Metrics());
 let written: string[];
 beforeEach(() => {
-  const configuration = Object.assign(new Configuration(), { LOG_LEVEL: 'Info' }); // any case
-  logger = new ServiceLogger(configuration, new Metrics());
   written = [];
   jest.spyOn(logger['output'], 'write').mockImplementation((line) => written.push(line) > 0);
 });
@@ -40,7 +39,7 @@ it('writes the lines of its level and above', () => {
   expect(logger.isLevelEnabled('log')).toBe(true);
 });
 
-it('writes whatever was thrown as a text with its stack and its causes', () => {
+it('writes the thrown value of a LogEntry as a text with its stack and its causes', () => {
   logger.error({ message: 'failed', error: new TypeError('no', { cause: 'why' }) });
   logger.error({ message: 'failed', error: 'a text' });
   const err = expect.stringMatching(/^TypeError: no\n +at .*cause.*'why'/s);
@@ -50,39 +49,103 @@ it('writes whatever was thrown as a text with its stack and its causes', () => {
   ]);
 });
 
-it('never writes synchronously, which a reader that stalls would make last for ever', () => {
+it('never writes synchronously: a reader that stalls would block the process', () => {
   const flushSync = jest.spyOn(logger['output'], 'flushSync');
   logger.fatal({ message: 'fatal' });
   expect(lines()).toHaveLength(1);
   expect(flushSync).not.toHaveBeenCalled();
 });
 
-it('takes what the loggers of Nest pass, whose last parameter is the context', () => {
+describe('called by the loggers of Nest', () => {
+  const STACK = 'Error: no\n    at run (file:///app/run.js:1:2)';
+  const failure = new RangeError('thrown');
+  const thrown = expect.stringMatching(/^RangeError: thrown\n +at /);
+  const areaLogger = new Logger('Area');
+  const plainLogger = new Logger();
   const circular: Record<string, unknown> = { name: 'x' };
   circular['self'] = circular;
-  Logger.overrideLogger(logger);
-  const nestLogger = new Logger('Area');
-  nestLogger.log('a text');
-  nestLogger.warn({ message: 'with fields', count: 1 });
-  nestLogger.error('with a stack', 'the stack');
-  nestLogger.error('without a stack');
-  nestLogger.fatal(new RangeError('thrown'));
-  nestLogger.log(circular);
-  const err = expect.stringMatching(/^RangeError: thrown\n +at /);
-  const shown = expect.stringContaining('[Circular');
-  expect(lines()).toEqual([
-    { level: 'info', time: TIME, context: 'Area', msg: 'a text' },
-    { level: 'warn', time: TIME, context: 'Area', count: 1, msg: 'with fields' },
-    { level: 'error', time: TIME, context: 'Area', details: ['the stack'], msg: 'with a stack' },
-    { level: 'error', time: TIME, context: 'Area', msg: 'without a stack' },
-    { level: 'fatal', time: TIME, context: 'Area', err, msg: 'thrown' },
-    { level: 'info', time: TIME, context: 'Area', msg: shown },
-  ]);
-});
+  beforeAll(() => Logger.overrideLogger(logger));
 
-it('leaves what Nest says of each route at the start to the level debug', () => {
-  Logger.overrideLogger(logger);
-  new Logger('RouterExplorer').log('Mapped {/a, GET} route');
-  new Logger('RouterExplorer').warn('a warning');
-  expect(lines()).toEqual([{ level: 'warn', time: TIME, context: 'RouterExplorer', msg: 'a warning' }]);
+  it.each<{ call: string; write: () => void; line: object }>([
+    { call: `log('a text')`, write: () => areaLogger.log('a text'), line: { msg: 'a text' } },
+    {
+      call: `log('a text', 'further', 7)`,
+      write: () => areaLogger.log('a text', 'further', 7),
+      line: { msg: 'a text', details: ['further', 7] },
+    },
+    {
+      call: 'log({ message, count })',
+      write: () => areaLogger.log({ message: 'with fields', count: 1 }),
+      line: { msg: 'with fields', count: 1 },
+    },
+    { call: 'log(object)', write: () => areaLogger.log(circular), line: { msg: expect.stringContaining('[Circular') } },
+    { call: `error('a text')`, write: () => areaLogger.error('a text'), line: { msg: 'a text' } },
+    {
+      call: `error('a text', stack)`,
+      write: () => areaLogger.error('a text', STACK),
+      line: { msg: 'a text', err: STACK },
+    },
+    {
+      call: `error('a text', 'not a stack')`,
+      write: () => areaLogger.error('a text', 'not a stack'),
+      line: { msg: 'a text', err: 'not a stack' },
+    },
+    {
+      call: `error('a text', error)`,
+      write: () => areaLogger.error('a text', failure),
+      line: { msg: 'a text', err: thrown },
+    },
+    { call: 'error(error)', write: () => areaLogger.error(failure), line: { msg: 'thrown', err: thrown } },
+    {
+      call: 'error(error, error.stack)',
+      write: () => areaLogger.error(failure, failure.stack),
+      line: { msg: 'thrown', err: thrown },
+    },
+    {
+      call: `fatal('a text', stack)`,
+      write: () => areaLogger.fatal('a text', STACK),
+      line: { msg: 'a text', err: STACK },
+    },
+  ])('new Logger(context).$call has the context Area', ({ write, line }) => {
+    write();
+    expect(lines()).toEqual([{ level: expect.any(String), time: TIME, context: 'Area', ...line }]);
+  });
+
+  it.each<{ call: string; write: () => void; line: object }>([
+    { call: `new Logger().log('a text')`, write: () => plainLogger.log('a text'), line: { msg: 'a text' } },
+    {
+      call: `new Logger().error('a text', stack)`,
+      write: () => plainLogger.error('a text', STACK),
+      line: { msg: 'a text', err: STACK },
+    },
+    {
+      call: `new Logger().fatal('a text', stack)`,
+      write: () => plainLogger.fatal('a text', STACK),
+      line: { msg: 'a text', err: STACK },
+    },
+    {
+      call: `Logger.log('a text', 'Area')`,
+      write: () => Logger.log('a text', 'Area'),
+      line: { msg: 'a text', context: 'Area' },
+    },
+    {
+      call: `Logger.error('a text', 'Area')`,
+      write: () => Logger.error('a text', 'Area'),
+      line: { msg: 'a text', context: 'Area' },
+    },
+    {
+      call: `Logger.error('a text', stack, 'Area')`,
+      write: () => Logger.error('a text', STACK, 'Area'),
+      line: { msg: 'a text', err: STACK, context: 'Area' },
+    },
+  ])('$call has the context that was given, or none', ({ write, line }) => {
+    write();
+    expect(lines()).toEqual([{ level: expect.any(String), time: TIME, ...line }]);
+  });
+
+  it('writes what Nest says of each route at the start only at the level debug', () => {
+    new Logger('RouterExplorer').log('Mapped {/a, GET} route');
+    new Logger('RouterExplorer').warn('a warning');
+    expect(lines()).toEqual([{ level: 'warn', time: TIME, context: 'RouterExplorer', msg: 'a warning' }]);
+  });
 });

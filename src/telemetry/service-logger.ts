@@ -5,11 +5,11 @@ import { pino } from 'pino';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from './metrics.js';
 
-/** The most bytes that wait for a reader that stalls. Further lines are dropped and counted. */
+/** The most bytes that wait while the reader of the log stalls. Further lines are dropped and counted. */
 const MAX_WAITING_BYTES = 1024 * 1024;
-/** How long the end of the process waits for a reader that stalls. */
+/** The longest time for which the end of the process waits for a reader that stalls. */
 const FLUSH_TIMEOUT_MS = 500;
-/** Parts of Nest that say a line for each module and route at the start. These lines get the level debug. */
+/** Nest's contexts that write a line for each module and route at the start. These lines get the level debug. */
 const NEST_START_CONTEXTS = new Set([
   'InstanceLoader',
   'NestApplication',
@@ -17,7 +17,7 @@ const NEST_START_CONTEXTS = new Set([
   'RouterExplorer',
   'RoutesResolver',
 ]);
-/** pino's levels, by the names of Nest's. */
+/** The level of pino for each level of Nest. */
 const PINO_LEVELS = {
   verbose: 'trace',
   debug: 'debug',
@@ -26,19 +26,28 @@ const PINO_LEVELS = {
   error: 'error',
   fatal: 'fatal',
 } as const satisfies Record<LogLevel, pino.Level>;
+
 /** A line of the log. Fields that are undefined are left out. */
 export interface LogEntry {
   readonly message: string;
-  /** The value that was thrown. The line has the value as the text `err`, with its stack and its causes. */
+  /** The value that was thrown. The line has it as the text `err`, with its stack and its causes. */
   readonly error?: unknown;
   readonly [field: string]: unknown;
 }
 
+/** What Nest's loggers pass after the message. */
+interface NestParameters {
+  readonly context?: string | undefined;
+  readonly stack?: string | undefined;
+  /** Everything else, such as further messages. */
+  readonly details: readonly unknown[];
+}
+
 /**
- * The log of the process: JSON lines on standard output. Its methods take a LogEntry, or what Nest's own Logger passes: a
- * message, then details such as a stack, and last the context.
+ * The log of the process: JSON lines on standard output. The first parameter of each method is a text, an error, or a
+ * LogEntry. The others are those of Nest's LoggerService: details, for `error` and `fatal` a stack, and last the context.
  *
- * A reader that stalls or is gone never blocks the process: lines that are not taken are dropped and counted.
+ * The log never blocks the process: if nobody reads standard output, lines are dropped and counted.
  */
 @Injectable()
 export class ServiceLogger implements LoggerService {
@@ -60,42 +69,42 @@ export class ServiceLogger implements LoggerService {
       base: null, // without process id and host name, which collectors add themselves
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: (error: unknown) => inspect(error) },
     };
-    // pino gets a plain stream: it would flush the output itself synchronously after a fatal line
+    // A plain stream: if pino knew the output, it would flush it synchronously after each fatal line
     this.pino = pino(options, { write: (line) => this.writeLine(line) });
     this.output.on('drop', () => this.metrics.logLinesDropped.inc());
     this.output.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EPIPE') this.isReaderGone = true;
     });
-    // Runs before pino's own listener, which would write the rest synchronously and so wait for ever for a reader that
-    // stalls. There is nothing left to write for it when the output is destroyed
+    // Runs before pino's own listener, which would write the rest synchronously: if the reader stalls, it would wait for
+    // ever. After `destroy` it has nothing left to write
     process.prependOnceListener('exit', () => this.output.destroy());
   }
 
   log(message: unknown, ...parameters: unknown[]): void {
-    const isNestStart = NEST_START_CONTEXTS.has(String(parameters.at(-1)));
-    this.write(isNestStart ? 'debug' : 'log', message, parameters);
+    const { context, details } = splitContext(parameters);
+    const isNestStart = context !== undefined && NEST_START_CONTEXTS.has(context);
+    this.write(isNestStart ? 'debug' : 'log', message, { context, details });
   }
 
   verbose(message: unknown, ...parameters: unknown[]): void {
-    this.write('verbose', message, parameters);
+    this.write('verbose', message, splitContext(parameters));
   }
 
   debug(message: unknown, ...parameters: unknown[]): void {
-    this.write('debug', message, parameters);
+    this.write('debug', message, splitContext(parameters));
   }
 
   warn(message: unknown, ...parameters: unknown[]): void {
-    this.write('warn', message, parameters);
+    this.write('warn', message, splitContext(parameters));
   }
 
   error(message: unknown, ...parameters: unknown[]): void {
-    this.write('error', message, parameters);
+    this.write('error', message, splitStack(parameters));
   }
 
   fatal(message: unknown, ...parameters: unknown[]): void {
-    this.write('fatal', message, parameters);
+    this.write('fatal', message, splitStack(parameters));
   }
 
   isLevelEnabled(level: LogLevel): boolean {
@@ -113,18 +122,53 @@ export class ServiceLogger implements LoggerService {
     await Promise.race([taken, pause(FLUSH_TIMEOUT_MS, undefined, { ref: false })]);
   }
 
-  private write(level: LogLevel, message: unknown, parameters: readonly unknown[]): void {
+  private write(level: LogLevel, message: unknown, { context, stack, details }: NestParameters): void {
     if (!this.isLevelEnabled(level)) return;
-    const { message: text, error, ...fields } = toEntry(message);
-    const details = parameters.slice(0, -1).filter((detail) => detail !== undefined); // such as the stack of an error
-    const ofNest = { context: parameters.at(-1), details: details.length > 0 ? details : undefined };
-    this.pino[PINO_LEVELS[level]]({ err: error, ...ofNest, ...fields }, text);
+    const { message: text, error = findError(details), ...fields } = toEntry(message);
+    const others = details.filter((detail) => detail !== undefined && detail !== error).map(toJson);
+    const line = {
+      err: error === undefined ? stack : inspect(error),
+      context,
+      details: others.length > 0 ? others : undefined,
+      ...fields,
+    };
+    this.pino[PINO_LEVELS[level]](line, text);
   }
 
   private writeLine(line: string): void {
     if (this.isReaderGone) this.metrics.logLinesDropped.inc();
     else this.output.write(line);
   }
+}
+
+/** Splits off the context: the last parameter, if it is a text. */
+function splitContext(parameters: readonly unknown[]): NestParameters {
+  const last = parameters.at(-1);
+  if (typeof last !== 'string') return { details: parameters };
+  return { context: last, details: parameters.slice(0, -1) };
+}
+
+/** Splits off the context and the stack before it. A single text is a stack if it has a stack's form, as in Nest. */
+function splitStack(parameters: readonly unknown[]): NestParameters {
+  const [first] = parameters;
+  if (parameters.length === 1 && isStack(first)) return { stack: first, details: [] };
+  const { context, details } = splitContext(parameters);
+  const last = details.at(-1);
+  if (typeof last !== 'string') return { context, details };
+  return { context, stack: last, details: details.slice(0, -1) };
+}
+
+function isStack(parameter: unknown): parameter is string {
+  return typeof parameter === 'string' && /\n[ \t]+at .+:\d+:\d+/.test(parameter);
+}
+
+/** Returns errors as texts, because JSON has no members for them. */
+function toJson(detail: unknown): unknown {
+  return detail instanceof Error ? inspect(detail) : detail;
+}
+
+function findError(details: readonly unknown[]): unknown {
+  return details.find((detail) => detail instanceof Error);
 }
 
 function toEntry(message: unknown): LogEntry {
