@@ -3,11 +3,11 @@ import type { Configuration } from '../configuration/configuration.js';
 import { DocsController } from './docs/docs.controller.js';
 import { EntranceController } from './entrance.controller.js';
 import { OpenApiController } from './openapi.controller.js';
-import { ProblemPagesController } from '../problems/problem-pages.controller.js';
+import { ProblemPagesController } from './problem-pages.controller.js';
 
 @Module({})
 export class DocumentationModule {
-  /** With DOCUMENTATION=off the pages of problem types remain: the type of each problem is the address of one. */
+  /** The problem pages stay with DOCUMENTATION=off, because the `type` of each problem document is the address of one. */
   static forRoot({ DOCUMENTATION }: Configuration): DynamicModule {
     const documentation = DOCUMENTATION === 'on' ? [DocsController, OpenApiController] : [];
     return {

@@ -9,7 +9,7 @@ export interface Issue {
   /** The name of a header or parameter. */
   readonly field: string;
   readonly location: 'body' | 'header' | 'path' | 'query';
-  /** The value that was sent. Left out for headers and unknown parameters, whose values may be credentials. */
+  /** The value that was sent. Leave it out for headers and unknown parameters: their values may be credentials. */
   readonly value?: string;
 }
 
@@ -29,7 +29,7 @@ export interface ProblemResponse {
   readonly body: string;
 }
 
-/** What is the same for all problems of a type. */
+/** The members that all problems of a type share. */
 interface TypeMembers {
   readonly status: number;
   readonly title: string;
@@ -37,11 +37,11 @@ interface TypeMembers {
   readonly pagePath: string | undefined;
 }
 
-/** Thrown, or passed to `next`, if a request cannot be served. ProblemFilter answers with its document (RFC 9457). */
+/** The reason why a request cannot be served. Throw it or pass it to `next`: ProblemFilter sends its document (RFC 9457). */
 export class Problem extends HttpException {
   private readonly members: TypeMembers;
 
-  /** @param slug `about:blank` where no type of ours fits: the status has to say all (RFC 9457 section 4.2.1) */
+  /** @param slug `about:blank` if no type of ours fits: then the status says everything (RFC 9457 section 4.2.1) */
   constructor(
     readonly slug: ProblemSlug | 'about:blank',
     readonly circumstances: Circumstances,
@@ -52,8 +52,8 @@ export class Problem extends HttpException {
   }
 
   /**
-   * Makes the response, whose body has the members of the interface document in their order.
-   * @param baseAddress the address below which the pages of the problem types are
+   * Makes the response. Its body has the members of the interface document, in the same order.
+   * @param baseAddress the address in front of `/problems/`
    */
   render(requestId: string, baseAddress: string): ProblemResponse {
     const { status, title, pagePath } = this.members;
@@ -86,12 +86,12 @@ function describeType(slug: ProblemSlug | 'about:blank', status: number | undefi
   return { status: status ?? type.status, title: type.title, pagePath: `/problems/${slug}` };
 }
 
-/** A value of Retry-After. Up to two seconds are added at random, so that callers do not all return at once. */
+/** Returns a value of Retry-After. Up to two random seconds are added, so that callers do not all return together. */
 export function retryAfter(seconds: number): string {
   return String(seconds + randomInt(0, 3));
 }
 
-/** 503 where nothing can be answered yet. */
+/** Returns the 503 of a service that has read no codes yet. */
 export function notReady(detail: string): Problem {
   return new Problem('not-ready', { detail, headers: { 'Retry-After': retryAfter(2) } });
 }

@@ -1,11 +1,11 @@
 import { Controller, Get, Param } from '@nestjs/common';
 import { Public } from '../auth/public.decorator.js';
-import { plainPage } from '../documentation/page.js';
 import type { Answer } from '../http/answer.js';
-import { Problem } from './problem.js';
-import { type ProblemType, problemTypes } from './problem-types.js';
+import { type ProblemType, problemTypes } from '../problems/problem-types.js';
+import { Problem } from '../problems/problem.js';
+import { plainPage } from './page.js';
 
-/** The pages of the problem types, for people. The type of each problem document is the address of one of them. */
+/** The pages of the problem types, for people. The `type` of a problem document is the address of its page. */
 @Public()
 @Controller('problems')
 export class ProblemPagesController {
