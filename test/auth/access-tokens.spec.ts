@@ -43,6 +43,25 @@ it('a token is refused until 30 s before its nbf', async () => {
   expect(await verifier.verify(token)).toEqual(ACCEPTED);
 });
 
+describe('Ed25519 and EdDSA are one algorithm (RFC 9864)', () => {
+  const NAMES = ['EdDSA', 'Ed25519', undefined];
+  const PAIRS = NAMES.flatMap((keyName) => ['EdDSA', 'Ed25519'].map((tokenName) => ({ keyName, tokenName })));
+
+  it.each(PAIRS)('a token that says $tokenName passes beside a key that says $keyName', async (pair) => {
+    const { keyName, tokenName } = pair;
+    const key = issuer.findKey('EdDSA');
+    const { published } = issuer;
+    issuer.published = published.map((jwk) => (jwk.kid === key.kid ? { ...jwk, alg: keyName } : jwk));
+    const inUse = await new Verifier([issuer]).start();
+    issuer.published = published;
+    for (const kid of [key.kid, undefined]) {
+      const content = `${encodePart({ alg: tokenName, kid })}.${encodePart(issuer.claims)}`;
+      const signature = sign(null, Buffer.from(content), KeyObject.from(key.privateKey)).toString('base64url');
+      expect(await inUse.verify(`${content}.${signature}`)).toEqual(ACCEPTED);
+    }
+  });
+});
+
 describe('a verified token', () => {
   it('is not verified again', async () => {
     const token = await issuer.token();

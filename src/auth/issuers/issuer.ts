@@ -203,7 +203,18 @@ export class Issuer {
 /** @throws JWKSInvalid if the document is no key set */
 export function toSigningKeys(document: unknown): SigningKeys {
   const keySet = document as JSONWebKeySet;
-  return { document: keySet, find: createLocalJWKSet(keySet) }; // checks the form
+  createLocalJWKSet(keySet); // checks the form
+  return { document: keySet, find: createLocalJWKSet({ keys: keySet.keys.map(acceptBothNames) }) };
+}
+
+/**
+ * Removes the algorithm of an Ed25519 key. `EdDSA` and `Ed25519` are two names of one algorithm (RFC 9864), and jose
+ * would refuse a token that uses the other name than its key.
+ */
+function acceptBothNames(key: JWK): JWK {
+  const { alg, ...others } = key;
+  const isNameOfEd25519 = alg === 'EdDSA' || alg === 'Ed25519';
+  return key.crv === 'Ed25519' && isNameOfEd25519 ? others : key;
 }
 
 /** How many keys of a set are meant for signatures that this service accepts. */
