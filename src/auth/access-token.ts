@@ -1,10 +1,10 @@
-// What an access token says of itself: whether it is one at all (RFC 7519, RFC 8725, RFC 9068), of which client, and
-// what it grants. jose would accept what is refused here.
+// Reads what a token says about itself: its kind (RFC 7519, RFC 8725, RFC 9068), its client, and what it grants. jose
+// would accept what is refused here.
 import { type JWTPayload, type ProtectedHeaderParameters, decodeJwt, decodeProtectedHeader } from 'jose';
 import { MAX_HEADER_BYTES } from '../problems/limits.js';
 import { type Verdict, accepted, refused } from './verdict.js';
 
-/** What a request's other headers need at least. */
+/** The room that a request's other headers need at least. */
 const OTHER_HEADERS_BYTES = 4 * 1024;
 /** 12 KiB: openapi.yaml and the pages for people name the number. */
 export const MAX_TOKEN_BYTES = MAX_HEADER_BYTES - OTHER_HEADERS_BYTES;
@@ -14,30 +14,33 @@ export const MAX_TOKEN_BYTES = MAX_HEADER_BYTES - OTHER_HEADERS_BYTES;
  */
 const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
+/** Claims that name the kind of a token: `typ` in Keycloak, `token_use` in Amazon Cognito, `tok_type` in Oracle. */
+const KIND_CLAIMS = ['typ', 'token_use', 'tok_type'];
 /**
- * The kinds that Keycloak writes into `typ` and Amazon Cognito into `token_use`, in lower case. A kind that is missing
- * here lets somebody call with a token that a browser got; `bearer` and `access` must not stand here.
+ * Values of these claims, in lower case. If a kind is missing here, somebody can call with a token that a browser got.
+ * `bearer`, `access` and `at` are access tokens, and must not be added.
  */
-const OTHER_KINDS = ['id', 'refresh', 'offline', 'logout'];
+const OTHER_KINDS = ['id', 'it', 'refresh', 'rt', 'offline', 'logout'];
 /**
- * Claims that only other kinds have: an ID token a hash of what it was issued with, a logout token events. A claim that
- * some issuer writes into access tokens as well must not stand here: all of its callers would be refused.
+ * Claims that access tokens never have: hashes are in ID tokens, `events` is in logout tokens. If an issuer writes one
+ * of these claims into its access tokens, all of its callers are refused.
  */
 const CLAIMS_OF_OTHER_KINDS = ['at_hash', 'c_hash', 's_hash', 'events'];
 /** Claims that ID tokens do not have. They tell an access token with a nonce from an ID token. */
 const CLAIMS_OF_ACCESS_TOKENS = ['scope', 'scp', 'client_id'];
 /**
- * The first of these claims that a token holds names its client. The standard name (RFC 9068) comes first, since it
- * counts where an issuer writes another one as well: `azp` is the party that asked, `appid` (Entra ID) and `cid` (Okta)
- * stand in for `client_id`. In another order OAUTH_CLIENTS would mean another client.
+ * The first of these claims that a token has names its client. `client_id` (RFC 9068) comes first: `azp` is the party
+ * that asked, and `appid` (Entra ID) and `cid` (Okta) replace `client_id`. In another order OAUTH_CLIENTS would mean
+ * another client.
  */
 const CLIENT_CLAIMS = ['client_id', 'azp', 'appid', 'cid'];
+/** Claims that name the scope of an access token. ID tokens may have `roles` and `permissions` as well. */
+const OAUTH_SCOPE_CLAIMS = ['scope', 'scp'];
 /**
- * What issuers name the claim that says what a token grants: `scope` (RFC 9068 section 2.2.3), `scp` (Okta, Entra ID),
- * `roles` (Entra ID for programs), `permissions` (Auth0). Each further name lets tokens pass that were refused before:
- * it has to be one that users cannot write into their tokens themselves.
+ * Claims that say what a token grants: `scope` (RFC 9068 section 2.2.3), `scp` (Okta, Entra ID), `roles` (Entra ID for
+ * programs), `permissions` (Auth0). If you add a claim that users can write themselves, they grant themselves the scope.
  */
-const SCOPE_CLAIMS = ['scope', 'scp', 'roles', 'permissions'];
+const GRANT_CLAIMS = [...OAUTH_SCOPE_CLAIMS, 'roles', 'permissions'];
 const END_OF_YEAR_9999_SECONDS = 253_402_300_799;
 
 /** A token that nobody has verified: its members may be missing or of any type. */
@@ -47,57 +50,73 @@ export interface ReadToken {
   readonly claims: JWTPayload;
 }
 
-/** Reads a token, whose issuer says with whose keys to verify it. Refuses what jose would accept or not tell apart. */
+/** Reads a token before its issuer, and so the keys to verify it with, is known. Refuses forms that jose would accept. */
 export function readToken(text: string): Verdict<ReadToken> {
   if (text.length > MAX_TOKEN_BYTES) return refused('too-long');
   const header = decode(() => decodeProtectedHeader(text));
-  // The first of its parts is a JSON object, which names another algorithm where it is encrypted (RFC 7516 section 4.1.2)
+  // Only the header of an encrypted token has `enc` (RFC 7516 section 4.1.2)
   if (!header || 'enc' in header) return refused('not-a-jwt');
   const claims = decode(() => decodeJwt(text));
   if (!claims || !COMPACT_FORM.test(text)) return refused('malformed');
-  // Both change what is signed (RFC 7515 section 4.1.11, RFC 7797). jose takes b64, and a crit that names it
+  // Both change what is signed (RFC 7515 section 4.1.11, RFC 7797). jose would accept `b64`, and `crit` if it lists b64
   if ('crit' in header || 'b64' in header) return refused('critical');
   return accepted({ text, header, claims });
 }
 
-/** RFC 9068 section 2.1 requires at+jwt, in any case, also as a media type. Common issuers send JWT or none. */
-export function isAccessTokenType({ typ }: ProtectedHeaderParameters): boolean {
-  return typ === undefined || (typeof typ === 'string' && /^(application\/)?(at\+)?jwt$/i.test(typ));
+/** Returns whether the header allows an access token: at+jwt, or the types JWT or none, which common issuers send. */
+export function isAccessTokenType(header: ProtectedHeaderParameters): boolean {
+  const { typ } = header;
+  return typ === undefined || isExplicitType(header) || (typeof typ === 'string' && /^(application\/)?jwt$/i.test(typ));
 }
 
-/** Whether a token is an ID, refresh or logout token. */
-export function isOfAnotherKind(claims: JWTPayload): boolean {
-  const kinds = [claims['typ'], claims['token_use']].map((kind) =>
-    typeof kind === 'string' ? kind.toLowerCase() : '',
-  );
+/** Returns whether the header has the type at+jwt (RFC 9068 section 2.1), in any case, also as a media type. */
+function isExplicitType({ typ }: ProtectedHeaderParameters): boolean {
+  return typeof typ === 'string' && /^(application\/)?at\+jwt$/i.test(typ);
+}
+
+/** Returns whether a token is an ID, refresh or logout token, or has nothing that makes it an access token. */
+export function isOfAnotherKind(header: ProtectedHeaderParameters, claims: JWTPayload): boolean {
+  const kinds = KIND_CLAIMS.map((name) => claims[name]).map((kind) => {
+    return typeof kind === 'string' ? kind.toLowerCase() : '';
+  });
   if (kinds.some((kind) => OTHER_KINDS.includes(kind))) return true;
   if (hasAny(claims, CLAIMS_OF_OTHER_KINDS)) return true;
+  if (isExplicitType(header)) return false;
+  // An ID token for a code flow may lack every other mark, as those of Entra ID do
+  if (findClient(claims) === undefined && !hasOAuthScope(claims)) return true;
   // Some access tokens have the nonce of the request as well
   const isLikeAccessToken = kinds.includes('bearer') || hasAny(claims, CLAIMS_OF_ACCESS_TOKENS);
   return 'nonce' in claims && !isLikeAccessToken;
 }
 
-/** Whether a token is of one of these clients. */
-export function isOfClient(claims: JWTPayload, clients: readonly string[]): boolean {
+/** Returns the client that a token names, or undefined if it names none. */
+export function findClient(claims: JWTPayload): string | undefined {
   const name = CLIENT_CLAIMS.find((each) => claims[each] !== undefined);
   const client = name === undefined ? undefined : claims[name];
-  return typeof client === 'string' && clients.includes(client);
+  return typeof client === 'string' && client !== '' ? client : undefined;
 }
 
 /**
- * jose takes every number for a time. One that no calendar has would be a token without an end.
+ * Returns whether a token ends. jose accepts every number as a time, and a number beyond all calendars never comes.
  * @param claims that jose has verified, so their exp is a number if there is one
  */
 export function hasExpiry(claims: JWTPayload): claims is JWTPayload & { readonly exp: number } {
   return claims.exp !== undefined && claims.exp <= END_OF_YEAR_9999_SECONDS;
 }
 
-/** Whether `wanted` was granted, as a scope, a role or a permission. */
+/** Returns whether `wanted` was granted, as a scope, a role or a permission. */
 export function hasScope(claims: JWTPayload, wanted: string): boolean {
-  return SCOPE_CLAIMS.some((name) => {
+  return GRANT_CLAIMS.some((name) => {
     const granted = claims[name];
     if (typeof granted === 'string') return granted.split(' ').includes(wanted); // RFC 8693 section 4.2
     return Array.isArray(granted) && granted.includes(wanted);
+  });
+}
+
+function hasOAuthScope(claims: JWTPayload): boolean {
+  return OAUTH_SCOPE_CLAIMS.some((name) => {
+    const scope = claims[name];
+    return Array.isArray(scope) ? scope.length > 0 : typeof scope === 'string' && scope !== '';
   });
 }
 
@@ -109,6 +128,6 @@ function decode<T>(decoding: () => T): T | undefined {
   try {
     return decoding();
   } catch {
-    return undefined; // its caller refuses the token
+    return undefined; // readToken refuses the token
   }
 }

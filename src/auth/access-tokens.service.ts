@@ -13,11 +13,11 @@ import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from '../telemetry/metrics.js';
 import {
   type ReadToken,
+  findClient,
   hasExpiry,
   hasScope,
   isAccessTokenType,
   isOfAnotherKind,
-  isOfClient,
   readToken,
 } from './access-token.js';
 import { ALGORITHMS, type Issuer, type SigningKeys } from './issuers/issuer.js';
@@ -28,7 +28,7 @@ import { type RefusalReason, type Verdict, accepted, refused, undecided } from '
 const CLOCK_SKEW_SECONDS = 30;
 /** The limit counts the text of remembered tokens, which is ASCII. */
 const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
-/** The reason by the claim that jose refuses, or the header parameter `typ`. */
+/** The reason for each claim that jose refuses, and for the header parameter `typ`. */
 const REASONS_BY_CLAIM: Readonly<Partial<Record<string, RefusalReason>>> = {
   iss: 'issuer',
   aud: 'audience',
@@ -36,7 +36,7 @@ const REASONS_BY_CLAIM: Readonly<Partial<Record<string, RefusalReason>>> = {
   nbf: 'not-before',
   typ: 'type',
 };
-/** The reason by the code of jose's error. Every other one says that no key verifies the signature, or can be used. */
+/** The reason for each code of jose's errors. Every other code means that no key verifies the signature. */
 const REASONS_BY_CODE: Readonly<Partial<Record<string, RefusalReason>>> = {
   ERR_JWS_INVALID: 'malformed',
   ERR_JWT_INVALID: 'malformed',
@@ -53,14 +53,16 @@ export interface VerifiedClaims extends JWTPayload {
 /** A token that was verified. */
 interface RememberedToken {
   readonly issuer: Issuer;
-  /** When the issuer has other keys, the token is verified again: its key may be withdrawn. */
+  /** If the issuer has other keys now, the token is verified again: its key may be withdrawn. */
   readonly verifiedWith: SigningKeys;
+  /** The client that the token names. */
+  readonly client: string | undefined;
   readonly expiresAtSeconds: number;
   readonly isScopeMissing: boolean;
 }
 
 /**
- * Checks access tokens. Verified tokens are remembered, since to verify a signature is most of the cost of a request.
+ * Checks access tokens. Verified tokens are remembered, because verifying a signature is most of the cost of a request.
  */
 @Injectable()
 export class AccessTokensService {
@@ -88,7 +90,7 @@ export class AccessTokensService {
     return issuer ? this.verifyWithRefresh(read.value, issuer) : refused('issuer');
   }
 
-  /** Only a token whose key id its issuer has not published waits for a fetch. */
+  /** Verifies a token. If its issuer has not published its key id, the token waits for a fetch. */
   private async verifyWithRefresh(token: ReadToken, issuer: Issuer): Promise<Verdict<RememberedToken>> {
     const { keys } = issuer;
     if (!keys) return undecided('no-signing-keys', 'No signing keys of the issuer are available.');
@@ -103,7 +105,7 @@ export class AccessTokensService {
     return newKeys === keys ? verdict : this.verifyAndRemember(newKeys, token, issuer);
   }
 
-  /** What was verified is remembered, also where the scope is missing: the next request with the token costs less. */
+  /** Remembers a verified token also if its scope is missing, so that the next request with the token costs less. */
   private async verifyAndRemember(
     keys: SigningKeys,
     token: ReadToken,
@@ -115,6 +117,7 @@ export class AccessTokensService {
     const remembered: RememberedToken = {
       issuer,
       verifiedWith: keys,
+      client: findClient(verdict.value),
       expiresAtSeconds: verdict.value.exp,
       isScopeMissing: scope !== '' && !hasScope(verdict.value, scope),
     };
@@ -126,17 +129,17 @@ export class AccessTokensService {
 /**
  * Finds the token in the header Authorization: `Bearer` and the token (RFC 6750 section 2.1, the scheme in any case),
  * or the bare token, since the interface document says "Sent as <ACCESS_TOKEN>".
- * @param header as Node.js gives it, without blanks and tabs at both ends; undefined if it was not sent
+ * @param header as Node.js gives it, without spaces and tabs at both ends; undefined if it was not sent
  */
 export function findToken(header = ''): Verdict<string> {
-  const blankIndex = header.indexOf(' ');
-  if (blankIndex === -1) return header === '' || isBearer(header) ? refused('missing') : accepted(header);
-  if (!isBearer(header.slice(0, blankIndex))) return refused('scheme');
-  return accepted(header.slice(blankIndex).replace(/^ +/, '')); // RFC 9110 section 11.4 allows several blanks
+  const spaceIndex = header.indexOf(' ');
+  if (spaceIndex === -1) return header === '' || isBearer(header) ? refused('missing') : accepted(header);
+  if (!isBearer(header.slice(0, spaceIndex))) return refused('scheme');
+  return accepted(header.slice(spaceIndex).replace(/^ +/, '')); // RFC 9110 section 11.4 allows several spaces
 }
 
 /**
- * Verifies an access token: jose its signature and claims, this service its kind and its client.
+ * Verifies an access token. jose checks signature and claims, this service checks kind and client.
  * @param issuer the exact `iss`
  */
 export async function verifyToken(
@@ -158,25 +161,28 @@ export async function verifyToken(
     return judgeClaims(header, payload, configuration);
   } catch (error) {
     const reason = findReason(error);
-    // jose also finds no key where the id is known and another member does not fit: a fetch would not help
+    if (isFaultOfClaims(error)) return refused(reason, { tokenClient: findClient(error.payload) });
+    // jose also finds no key if the id is known and another member does not fit. A fetch would not help then
     const isKeyKnown = keys.document.keys.some(({ kid }) => kid === header.kid);
     return refused(reason === 'unknown-key' && isKeyKnown ? 'signature' : reason);
   }
 }
 
-/** What jose does not look at: whether it is an access token at all, and of which client. */
+/** Checks what jose does not: kind and client. The kind comes first, because an ID token may name no client. */
 function judgeClaims(
   header: ProtectedHeaderParameters,
   claims: JWTPayload,
   { OAUTH_CLIENTS: clients }: Configuration,
 ): Verdict<VerifiedClaims> {
-  if (!isAccessTokenType(header)) return refused('type');
-  if (clients.length > 0 && !isOfClient(claims, clients)) return refused('client');
-  if (isOfAnotherKind(claims)) return refused('another-kind');
-  return hasExpiry(claims) ? accepted(claims) : refused('no-expiry');
+  const tokenClient = findClient(claims);
+  const isOfClients = clients.length === 0 || (tokenClient !== undefined && clients.includes(tokenClient));
+  if (!isAccessTokenType(header)) return refused('type', { tokenClient });
+  if (isOfAnotherKind(header, claims)) return refused('another-kind', { tokenClient });
+  if (!isOfClients) return refused('client', { tokenClient });
+  return hasExpiry(claims) ? accepted(claims) : refused('no-expiry', { tokenClient });
 }
 
-/** Where several keys fit the header, as for a token without a key id, jose throws an error that gives them. */
+/** Verifies a token. If several keys fit its header, as without a key id, jose throws an error that gives the keys. */
 async function verifyWithAnyKey(
   text: string,
   findKey: JWTVerifyGetKey,
@@ -199,7 +205,7 @@ async function tryEachKey(
     try {
       return await jwtVerify(text, key, options);
     } catch (error) {
-      if (isFaultOfClaims(error)) throw error; // so this key has verified the signature
+      if (isFaultOfClaims(error)) throw error; // this key has verified the signature
     }
   }
   throw new errors.JWSSignatureVerificationFailed();
@@ -212,22 +218,23 @@ function findReason(error: unknown): RefusalReason {
   return isFaultOfClaims(error) ? (REASONS_BY_CLAIM[error.claim] ?? 'claims') : 'signature';
 }
 
-/** jose looks at the claims after the signature. */
+/** Returns whether a claim is at fault. jose checks claims after the signature, so the signature is verified then. */
 function isFaultOfClaims(error: unknown): error is errors.JWTClaimValidationFailed | errors.JWTExpired {
   return error instanceof errors.JWTClaimValidationFailed || error instanceof errors.JWTExpired;
 }
 
 function judge(token: RememberedToken): Verdict<RememberedToken> {
   const nowSeconds = Date.now() / 1000;
-  if (nowSeconds >= token.expiresAtSeconds + CLOCK_SKEW_SECONDS) return refused('expired');
-  return token.isScopeMissing ? refused('scope') : accepted(token);
+  const whose = { tokenClient: token.client };
+  if (nowSeconds >= token.expiresAtSeconds + CLOCK_SKEW_SECONDS) return refused('expired', whose);
+  return token.isScopeMissing ? refused('scope', whose) : accepted(token);
 }
 
 function isBearer(scheme: string): boolean {
   return scheme.toLowerCase() === 'bearer';
 }
 
-/** A text that was cut out keeps the whole header, which may be mostly blanks, in V8's memory. A copy does not. */
+/** Copies a text. Without a copy V8 would keep the whole header, which may be mostly spaces, in memory. */
 function copyText(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }

@@ -42,6 +42,7 @@ export class CredentialsGuard implements CanActivate {
 
     const tokenVerdict = await this.accessTokens.verify(authorization);
     if (tokenVerdict.outcome !== 'accepted') throw this.refusals.problemForToken(request, tokenVerdict);
+    request.context.tokenClient = tokenVerdict.value.client;
     return true;
   }
 

@@ -7,7 +7,7 @@ import { refused, undecided } from './verdict.js';
 
 const OWNER = { keyId: '1', client: 'Shop' };
 const UNDECIDED = undecided('no-key-list', 'No list yet.', OWNER);
-const EXPIRED = refused('expired', OWNER);
+const EXPIRED = refused('expired', { owner: OWNER });
 
 function start() {
   const request = { context: {} } as Request;

@@ -74,6 +74,7 @@ export class Refusals {
     const refused = [{ credential: ACCESS_TOKEN, reason: token.reason }];
     this.note(request, refused);
     if (token.outcome === 'undecided') return cannotVerify(token);
+    request.context.tokenClient = token.tokenClient;
     return token.reason === 'scope' ? this.insufficientScope() : unauthorized(refused);
   }
 

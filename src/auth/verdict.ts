@@ -1,9 +1,8 @@
 import type { Caller } from '../http/request-log.js';
 
 /**
- * Why a credential is refused: the words of the metric and the log. A caller is never told them. Dashboards and
- * docs/at-night.md go by them: none is renamed, and a new one gets a row there and, where another token does not help, a
- * remedy in administration/refused-credentials.ts.
+ * The reasons in log and metrics. Callers never learn them. Never rename a reason, because dashboards use it. A new
+ * reason needs a row in docs/at-night.md and, if another token does not help, a remedy in refused-credentials.ts.
  */
 export type RefusalReason =
   // of both credentials
@@ -34,7 +33,7 @@ export type RefusalReason =
   | 'no-signing-keys'
   | 'signing-keys-not-fetched';
 
-/** What comes of checking a credential, or a part of it. `T` is what an accepted one gives. */
+/** The result of checking a credential or a part of it. `T` is the value of an accepted credential. */
 export type Verdict<T> = Accepted<T> | NotAccepted;
 export type NotAccepted = Refused | Undecided;
 
@@ -43,12 +42,18 @@ interface Accepted<T> {
   readonly value: T;
 }
 
+/** The clients of a refused credential, for the log. */
+interface Whose {
+  /** The client of the API key, if the key is in our list (also if it is revoked or expired). */
+  readonly owner?: Caller | undefined;
+  /** The client that an access token names, if its signature was verified. */
+  readonly tokenClient?: string | undefined;
+}
+
 /** The credential is not valid. */
-interface Refused {
+interface Refused extends Whose {
   readonly outcome: 'refused';
   readonly reason: RefusalReason;
-  /** The caller that the API key belongs to, if it is one of ours: for the log. */
-  readonly owner?: Caller | undefined;
 }
 
 /** The credential may be valid, but the service lacks what it needs to decide. */
@@ -64,8 +69,8 @@ export function accepted<T>(value: T): Accepted<T> {
   return { outcome: 'accepted', value };
 }
 
-export function refused(reason: RefusalReason, owner?: Caller): Refused {
-  return { outcome: 'refused', reason, owner };
+export function refused(reason: RefusalReason, whose: Whose = {}): Refused {
+  return { outcome: 'refused', reason, ...whose };
 }
 
 export function undecided(reason: RefusalReason, explanation: string, owner?: Caller): Undecided {

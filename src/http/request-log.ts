@@ -28,6 +28,8 @@ export interface RequestContext {
   readonly startedAtMs?: number;
   readonly span?: RequestSpan | undefined;
   caller?: Caller;
+  /** The client that the access token names, if its signature was verified. */
+  tokenClient?: string | undefined;
   refusal?: Refusal;
   /** The problem type of the answer. */
   problem?: string;
@@ -101,12 +103,13 @@ export class RequestLog {
   }
 }
 
-/** Who asked, why the request was refused, and to which trace it belongs. */
-function describeContext({ caller, refusal, problem, error, span }: RequestContext) {
+/** Returns the fields that say who asked, why the request was refused, and to which trace it belongs. */
+function describeContext({ caller, tokenClient, refusal, problem, error, span }: RequestContext) {
   const owner = caller ?? refusal?.owner;
   return {
     keyId: owner?.keyId,
     client: owner?.client,
+    tokenClient,
     credential: refusal?.credential,
     reason: refusal?.reason,
     problem,

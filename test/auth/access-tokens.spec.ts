@@ -9,7 +9,7 @@ import { Verifier } from '../support/verifier.js';
 const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
 const LARGEST_TOKEN_BYTES = 12 * 1024;
 const ACCEPTED = expect.objectContaining({ outcome: 'accepted' });
-const EXPIRED = { outcome: 'refused', reason: 'expired' };
+const EXPIRED = { outcome: 'refused', reason: 'expired', tokenClient: 'tests' };
 
 let issuer: Issuer;
 let ecKey: SigningKey;
@@ -38,7 +38,11 @@ it('a token is refused until 30 s before its nbf', async () => {
     now: (nbf - 30) * 1_000 - 1,
     doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'],
   });
-  expect(await verifier.verify(token)).toEqual({ outcome: 'refused', reason: 'not-before' });
+  expect(await verifier.verify(token)).toEqual({
+    outcome: 'refused',
+    reason: 'not-before',
+    tokenClient: 'tests',
+  });
   jest.setSystemTime((nbf - 30) * 1_000);
   expect(await verifier.verify(token)).toEqual(ACCEPTED);
 });

@@ -163,7 +163,7 @@ const SHAPES: readonly Shape[] = [
   },
   {
     provider: 'Amazon Cognito, ID token',
-    outcome: 'client',
+    outcome: 'another-kind',
     variables: { OAUTH_CLIENTS: 'batch,portal', OAUTH_AUDIENCE: '' },
     claims: {
       iss: 'https://cognito-idp.eu-west-1.amazonaws.com/pool',

@@ -1,5 +1,6 @@
-// A service with a scope, a token type and a rate limit; and what its log says of refusals. "Our call got 401, id X":
-// whoever has only the `instance` finds in one line which credential was refused, why, and whose key it was.
+// A service with a scope, a token type and a rate limit, and the lines that its log has for refusals. Somebody who has
+// only the `instance` of a 401 finds in one line which credential was refused, why, and whose credentials were sent.
+import { randomUUID } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { encodePart } from '../support/issuer.js';
@@ -93,8 +94,10 @@ it('RATE_LIMIT_PER_MINUTE counts every request with a valid key, whatever its an
 });
 
 interface Refusal {
-  /** What the log says. */
+  /** The reason in the log. */
   readonly reason: string;
+  /** The client that the log names for a token whose signature was verified. */
+  readonly tokenClient?: string;
   readonly status: number;
   readonly credential: string;
   /** Whose API key is sent. */
@@ -129,37 +132,37 @@ const REFUSED_KEYS: readonly Refusal[] = [
 /** Five parts, as RFC 7516 has them. */
 const ENCRYPTED = `${encodePart({ alg: 'RSA-OAEP', enc: 'A256GCM' })}.a.b.c.d`;
 
-const REFUSED_TOKENS: readonly Pick<Refusal, 'reason' | 'authorization'>[] = [
+const REFUSED_TOKENS: readonly Pick<Refusal, 'reason' | 'authorization' | 'tokenClient'>[] = [
   { reason: 'missing', authorization: sends(undefined) },
   { reason: 'scheme', authorization: sends('Basic dXNlcjpwYXNz') },
   { reason: 'not-a-jwt', authorization: sends('an-opaque-token') },
   { reason: 'not-a-jwt', authorization: sends(ENCRYPTED) },
   { reason: 'malformed', authorization: async () => `${await token()}=` },
-  { reason: 'expired', authorization: () => token(EXPIRED) },
+  { reason: 'expired', tokenClient: 'tests', authorization: () => token(EXPIRED) },
   { reason: 'too-long', authorization: () => token({ padding: 'x'.repeat(9_200) }) },
-  { reason: 'audience', authorization: () => token({ aud: 'other' }) },
-  { reason: 'client', authorization: () => token({ client_id: 'foreign', azp: 'tests' }) },
+  { reason: 'audience', tokenClient: 'tests', authorization: () => token({ aud: 'other' }) },
+  { reason: 'client', tokenClient: 'foreign', authorization: () => token({ client_id: 'foreign', azp: 'tests' }) },
   { reason: 'issuer', authorization: () => token({ iss: 'https://other' }) },
-  { reason: 'type', authorization: () => token({}, { typ: 'JWT' }) },
-  { reason: 'type', authorization: () => token({}, { typ: undefined }) },
-  { reason: 'claims', authorization: () => token({ iat: 'yesterday' }) },
+  { reason: 'type', tokenClient: 'tests', authorization: () => token({}, { typ: 'JWT' }) },
+  { reason: 'type', tokenClient: 'tests', authorization: () => token({}, { typ: undefined }) },
+  { reason: 'claims', tokenClient: 'tests', authorization: () => token({ iat: 'yesterday' }) },
   {
     reason: 'algorithm',
     authorization: () => withHeader({ alg: 'none' }),
   },
   { reason: 'critical', authorization: () => withHeader({ alg: 'RS256', crit: ['x'] }) },
-  { reason: 'another-kind', authorization: () => token({ typ: 'ID' }) },
-  { reason: 'no-expiry', authorization: () => token({ exp: undefined }) },
-  { reason: 'not-before', authorization: () => token({ nbf: 4_102_444_800 }) },
+  { reason: 'another-kind', tokenClient: 'tests', authorization: () => token({ typ: 'ID' }) },
+  { reason: 'no-expiry', tokenClient: 'tests', authorization: () => token({ exp: undefined }) },
+  { reason: 'not-before', tokenClient: 'tests', authorization: () => token({ nbf: 4_102_444_800 }) },
   { reason: 'signature', authorization: async () => (await token()).replace(/[^.]+$/, 'AAAA') },
   { reason: 'unknown-key', authorization: () => token({}, { kid: 'second' }) },
-  { reason: 'scope', authorization: () => token({ scope: 'other' }) },
+  { reason: 'scope', tokenClient: 'tests', authorization: () => token({ scope: 'other' }) },
 ];
 it.each<Refusal>([
   ...REFUSED_KEYS,
-  ...REFUSED_TOKENS.map(({ reason, authorization }) => {
-    const status = reason === 'scope' ? 403 : 401;
-    return { reason, status, credential: 'access_token', client: 'test', authorization };
+  ...REFUSED_TOKENS.map((refusal) => {
+    const status = refusal.reason === 'scope' ? 403 : 401;
+    return { ...refusal, status, credential: 'access_token', client: 'test' };
   }),
 ])('$reason: $status, and the line of its instance names the $credential', async (refusal) => {
   const { reason, status, credential, client = '', authorization = token } = refusal;
@@ -179,7 +182,21 @@ it.each<Refusal>([
   expect(reply.status).toBe(status);
   expect(line['client']).toBe(owner && client);
   expect(line['keyId']).toBe(owner?.id);
+  expect(line['tokenClient']).toBe(refusal.tokenClient);
   for (const secret of [key, sent]) expectUntold(secret, reply.text);
+});
+
+it('the line of an accepted request names the client of the key and the client of the token', async () => {
+  const service = await world.start({ LOG_LEVEL: 'debug' });
+  await service.ready();
+  const authorization = await token({ client_id: 'others' });
+  // The second time the token is remembered
+  for (const id of [randomUUID(), randomUUID()]) {
+    const headers = { Authorization: authorization, 'X-Request-Id': id };
+    expect(await world.get(PATH, { service, headers })).toMatchObject({ status: 200 });
+    const line = await service.waitForLog(({ requestId }) => requestId === id);
+    expect(line).toMatchObject({ client: 'test', tokenClient: 'others' });
+  }
 });
 
 /** Short texts are no secrets. */

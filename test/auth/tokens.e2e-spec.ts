@@ -97,6 +97,10 @@ describe('an access token is accepted', () => {
     { claims: { padding: 'x'.repeat(8_500) } },
     { claims: { iat: undefined, nbf: undefined } },
     { header: { typ: 'JWT' }, claims: { typ: 'Bearer', azp: 'x', nonce: 'n', scope: 'openid' } },
+    ...[{ azp: 'x' }, { appid: 'x' }, { cid: 'x' }, { scope: 'x' }, { scope: ['x'] }, { scp: ['x'] }].map((other) => {
+      return { header: { typ: 'JWT' }, claims: { client_id: undefined, ...other } };
+    }),
+    { header: { typ: 'application/AT+JWT' }, claims: { client_id: undefined } },
   ];
   it.each(titled(VARIANTS))('$what', async ({ parts }) => {
     expect((await ask(`Bearer ${signed(parts)}`)).status).toBe(200);
@@ -137,11 +141,15 @@ describe('an access token is refused', () => {
       { by: stranger, header: { ...kid, x5c: ['MIIB'] } },
     ]),
     { header: { typ: 'JWT' }, claims: { at_hash: 'x', nonce: 'n' } },
-    { header: { typ: 'JWT' }, claims: { nonce: 'n', client_id: undefined } },
+    { header: { typ: 'JWT' }, claims: { nonce: 'n', azp: 'x', client_id: undefined } },
+    ...[{}, { scope: '' }, { scp: [] }, { client_id: '' }, { azp: null }, { roles: ['lookups.read'] }].map((other) => {
+      return { header: { typ: 'JWT' }, claims: { client_id: undefined, ...other } };
+    }),
     ...claims('c_hash', ['x']),
     ...claims('events', [{ 'http://schemas.openid.net/event/backchannel-logout': {} }]),
     ...claims('typ', ['ID', 'Refresh', 'Offline', 'Logout']),
     ...claims('token_use', ['id', 'refresh']),
+    ...claims('tok_type', ['IT', 'RT']),
     ...claims('padding', ['x'.repeat(9_200)]),
     ...claims('aud', [undefined, '', cutAudience, `${AUDIENCE}/`, `${AUDIENCE}.evil`]),
     ...claims('aud', [AUDIENCE.toUpperCase()]),

@@ -61,8 +61,8 @@ export class ApiKeysService {
     if (unavailableReason !== undefined) return undecided('no-key-list', unavailableReason, listed);
     if (!listed) return refused('unknown');
     const nowMs = this.clock.now();
-    if (listed.revokedAtMs <= nowMs) return refused('revoked', listed);
-    if (listed.expiresAtMs <= nowMs) return refused('expired', listed);
+    if (listed.revokedAtMs <= nowMs) return refused('revoked', { owner: listed });
+    if (listed.expiresAtMs <= nowMs) return refused('expired', { owner: listed });
     this.keyUse.note(listed.keyId);
     return accepted(listed);
   }
