@@ -1,9 +1,9 @@
-// A CSV file (RFC 4180) of one of the lists, as spreadsheets save it: with commas or semicolons, with any line ends, with
-// or without a byte order mark. Lines of separators only are empty lines, and empty cells at the end count for nothing.
-// Here is looked at its form; what its cells may hold is for the constraints of the table.
+// Reads a CSV file (RFC 4180) of one of the lists, as spreadsheets save it: with commas or semicolons, with any line ends,
+// with or without a byte order mark. A line of separators only is an empty line. Empty cells at the end are ignored.
+// This file checks the form; the constraints of the table check the content of the cells.
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
-import { CsvError, type InfoRecord, parse } from 'csv-parse/sync';
+import { CsvError, parse } from 'csv-parse/sync';
 import type { Column, Table } from '../../database/tables.js';
 import { toMessage } from '../../telemetry/error-message.js';
 import { showInvisible } from '../cli/invisible-characters.js';
@@ -22,14 +22,13 @@ interface Fault {
 }
 
 interface CsvRecord {
-  readonly cells: Readonly<Record<string, string>>;
-  /** All cells, also those for which the header has no name. */
-  readonly allCells: readonly string[];
-  /** The line on which the record begins. */
+  readonly cells: readonly string[];
+  /** The line of the file on which the record begins. */
   readonly line: number;
 }
 
 interface CsvText {
+  /** The names of the columns; a cell without a name is empty. */
   readonly header: readonly string[];
   readonly headerLine: number;
   readonly records: readonly CsvRecord[];
@@ -39,7 +38,7 @@ interface CsvText {
 const MAX_FAULTS = 20;
 const SHOWN_CHARACTERS = 60;
 
-/** @throws CliError with all faults of the form, each with its line */
+/** @throws CliError with all faults of the form, each with its line in the file */
 export async function readCsvFile(path: string): Promise<CsvFile> {
   const { header, headerLine, records, faults } = parseCsv(await readBytes(path));
   const named = header.filter((name) => name !== '');
@@ -53,7 +52,7 @@ export async function readCsvFile(path: string): Promise<CsvFile> {
   const lines = new Map<string, number>();
   const rows: Row[] = [];
   for (const record of records) {
-    const row = toRow(columns, record);
+    const row = toRow(columns, header, record);
     const key = joinFields(row, list.key);
     const messages = [...findSurplus(header, record), ...findWrongTimes(columns, row)];
     const sameLine = lines.get(key);
@@ -72,39 +71,32 @@ async function readBytes(path: string): Promise<Uint8Array> {
   try {
     return await readFile(path);
   } catch (error) {
-    const [reason] = toMessage(error).split(','); // behind it Node.js repeats the path
+    const [reason] = toMessage(error).split(','); // after the comma Node.js repeats the path
     throw new CliError(`${path} cannot be read: ${reason}. Nothing was written.`);
   }
 }
 
-/** Behind a wrong quote nobody knows what stands between quotes, so the records end there with a fault. */
+/** After a wrong quote nobody knows which text is quoted, so the records end there with a fault. */
 function parseCsv(bytes: Uint8Array): CsvText {
-  if (!isUtf8(bytes)) {
-    const message = 'the file is not in UTF-8. Save it as "CSV UTF-8".';
-    return { header: [], headerLine: 1, records: [], faults: [{ line: 1, message }] };
-  }
-  // TextDecoder takes the byte order mark off. Lines that somebody appended may end differently from the others
+  if (!isUtf8(bytes)) return withFault(1, 'the file is not in UTF-8. Save it as "CSV UTF-8".');
+  // TextDecoder removes the byte order mark. A line that somebody appended may end differently from the others
   const text = new TextDecoder().decode(bytes).replaceAll(/\r\n?/g, '\n');
-  const headerLine = findNextLine(text, 0);
-  let header: string[] = [];
+  const nulAt = text.indexOf('\0');
+  if (nulAt >= 0) {
+    const line = countLineBreaks(text.slice(0, nulAt)) + 1;
+    return withFault(line, 'the character U+0000 is in it, as in a file in UTF-16. Save it as "CSV UTF-8".');
+  }
   let lastLine = 0;
   const records: CsvRecord[] = [];
   const faults: Fault[] = [];
   try {
     parse(text, {
-      columns: (names: string[]) => {
-        header = names.map((name) => name.trim());
-        lastLine = headerLine;
-        // csv-parse would put the cells of all columns without a name into one field
-        return header.map((name, index) => name || nameField(index));
-      },
       delimiter: findDelimiter(text),
       relax_column_count: true,
       skip_records_with_empty_values: true,
-      // The records before a fault count, too, and the result of `parse` would not have them
-      on_record: (cells: Record<string, string>, { lines, error }: InfoRecord) => {
-        const allCells = readInconsistent(error) ?? Object.values(cells);
-        records.push({ cells, allCells, line: lines - countLineBreaks(allCells) });
+      // If `parse` throws, its result is lost: the records before the fault are needed, too
+      on_record: (cells: string[], { lines }) => {
+        records.push({ cells, line: lines - countLineBreaks(cells.join('')) });
         lastLine = lines;
       },
     });
@@ -113,40 +105,38 @@ function parseCsv(bytes: Uint8Array): CsvText {
     const message = 'its quotes are wrong. Between quotes, write "" for each quote.';
     faults.push({ line: findNextLine(text, lastLine), message });
   }
-  return { header, headerLine, records, faults };
+  const [header = { cells: [], line: 1 }, ...others] = records;
+  const names = header.cells.map((name) => name.trim());
+  return { header: names, headerLine: header.line, records: others, faults };
 }
 
-/** Excel separates by semicolons where the comma is the decimal sign. No column has one in its name. */
+function withFault(line: number, message: string): CsvText {
+  return { header: [], headerLine: 1, records: [], faults: [{ line, message }] };
+}
+
+/** Returns the separator. Excel writes semicolons if the comma is the decimal sign. No column's name contains one. */
 function findDelimiter(text: string): string {
   const header = text.split('\n').find(hasText) ?? '';
   return header.includes(';') ? ';' : ',';
 }
 
-function nameField(index: number): string {
-  return `field ${index + 1}`;
+function countLineBreaks(text: string): number {
+  return text.split('\n').length - 1;
 }
 
-/** The cells of a record that has more or fewer of them than the header. */
-function readInconsistent(error: CsvError | undefined): string[] | undefined {
-  return error?.['record'] as string[] | undefined;
-}
-
-function countLineBreaks(cells: readonly string[]): number {
-  return cells.join('').split('\n').length - 1;
-}
-
-/** The first line behind another one that is more than separators; lines count from 1. An empty text has one. */
+/** Returns the first line after `line` that has text. Lines count from 1. In an empty text it is line 1. */
 function findNextLine(text: string, line: number): number {
   const lines = text.split('\n');
   const found = lines.findIndex((content, at) => at >= line && hasText(content));
   return Math.max(found, 0) + 1;
 }
 
+/** Returns whether a line is more than separators and empty quoted cells. */
 function hasText(line: string): boolean {
-  return /[^\s,;]/.test(line);
+  return /[^\s,;]/.test(line.replaceAll('""', ''));
 }
 
-/** The list with these columns, in any order. Those that may be null may be missing: older files lack a newer one. */
+/** Returns the list with these columns, in any order. A nullable column may be missing: older files lack newer columns. */
 function findList(names: readonly string[]): Table | undefined {
   if (new Set(names).size < names.length) return undefined;
   return Object.values(LISTS).find((list) => {
@@ -170,28 +160,28 @@ function describeHeader(names: readonly string[]): string {
   return `the columns are "${names.join(',')}". Needed are ${forms.join(', or ')}, as this writes them: ${example}`;
 }
 
-/** Spreadsheets leave out the last cells of a line where they are empty. A wrong time stays as it was written. */
-function toRow(columns: readonly Column[], { cells }: CsvRecord): Row {
+/** Returns the fields of a record. A missing last cell is empty, as spreadsheets write it. A wrong time stays as it is. */
+function toRow(columns: readonly Column[], header: readonly string[], { cells }: CsvRecord): Row {
   const fields = columns.map((column) => {
-    const text = cells[column.name] ?? '';
+    const text = cells[header.indexOf(column.name)] ?? '';
     const time = isTime(column) ? parseTime(text) : undefined;
     return [column.name, time ?? text] as const;
   });
   return Object.fromEntries(fields);
 }
 
-/** Spreadsheets also add empty cells. One with text, of which nobody knows what it is, is a fault. */
-function findSurplus(header: readonly string[], { allCells }: CsvRecord): string[] {
+/** Returns a fault for each cell with text in a column without a name: nobody knows what the text is. */
+function findSurplus(header: readonly string[], { cells }: CsvRecord): string[] {
   const messages: string[] = [];
-  for (const [index, cell] of allCells.entries()) {
+  for (const [index, cell] of cells.entries()) {
     const isNamed = Boolean(header[index]);
     if (isNamed || cell === '') continue;
-    messages.push(`its ${nameField(index)} is ${quoteStart(cell)}, and that column has no name. Are quotes missing?`);
+    messages.push(`its field ${index + 1} is ${quoteStart(cell)}, and that column has no name. Are quotes missing?`);
   }
   return messages;
 }
 
-/** PostgreSQL would read a time without its zone, and take a day of a spreadsheet by a setting. */
+/** Refuses what PostgreSQL would accept: a time without a zone, and a day of a spreadsheet, which `datestyle` decides. */
 function findWrongTimes(columns: readonly Column[], row: Row): string[] {
   const messages: string[] = [];
   for (const column of columns) {

@@ -8,7 +8,7 @@ export type Row = Readonly<Record<string, string>>;
 /** The tables by the words of the command line. */
 export const LISTS = { 'communication-codes': COMMUNICATION_CODE, 'code-lists': CODE_LIST_VALUE } as const;
 
-/** A file has no positions: the order of its lines is the order of the values. */
+/** The column that a file does not have: the order of its lines is the order of the values. */
 export const POSITION = 'position';
 
 export function isTime({ type }: Column): boolean {
@@ -19,22 +19,22 @@ export function listFileColumns({ columns }: Table): Column[] {
   return columns.filter(({ name }) => name !== POSITION);
 }
 
-/** The fields of some columns as one text. No field holds U+0000. */
+/** Returns the fields of some columns as one text. No field contains U+0000. */
 export function joinFields(row: Row, columns: readonly string[]): string {
   return columns.map((column) => row[column]).join('\0');
 }
 
-/** All rows, in the order of the answers. */
+/** Returns all rows, in the order of the answers. */
 export async function readList(client: Client, { name, columns, order }: Table): Promise<Row[]> {
   const fields = columns.map((column) => `${toText(column)} as ${column.name}`);
-  // Behind a name alone PostgreSQL would look for the text of the result
+  // Without the table's name PostgreSQL would sort by the result's column, which is a text: 10 before 9
   const sorting = order.map((column) => `${name}.${column}`);
   const query = `select ${fields.join(', ')} from public.${name} order by ${sorting.join(', ')}`;
   const { rows } = await client.query<Row>(query);
   return rows;
 }
 
-/** Whatever `datestyle` says, JSON holds a time as ISO 8601 has it; `#>> '{}'` takes its quotes off. */
+/** JSON writes a time by ISO 8601, whatever `datestyle` is. `#>> '{}'` removes the quotes. */
 function toText(column: Column): string {
   const { name } = column;
   const text = isTime(column) ? `pg_catalog.to_jsonb(${name} at time zone 'UTC') #>> '{}' || 'Z'` : `${name}::text`;

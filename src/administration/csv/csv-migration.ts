@@ -1,32 +1,32 @@
-// What brings a table to what a CSV file says, as the statements of a migration.
+// Writes the statements of a migration that changes a table to the content of a CSV file.
 import { type Client, escapeLiteral } from 'pg';
 import { groupBy } from '../../collections/group-by.js';
 import { CODE_LIST_VALUE, type Table } from '../../database/tables.js';
 import type { CsvFile } from './csv-file.js';
 import { POSITION, type Row, joinFields, readList } from './csv-lists.js';
 
-/** What brings a table from one content to another. */
+/** The rows that differ between two contents of a table. */
 interface RowChanges {
   readonly table: Table;
-  /** Rows that are not as they will be. */
+  /** Rows of the first content that the second one lacks. */
   readonly before: readonly Row[];
-  /** Rows that are not as they were. */
+  /** Rows of the second content that the first one lacks. */
   readonly after: readonly Row[];
 }
 
 export interface Statements {
   readonly up: readonly string[];
   readonly down: readonly string[];
-  /** How many rows of the table the file lacks. */
+  /** The number of the table's rows that the file lacks. */
   readonly lackingCount: number;
 }
 
-/** @param isComplete whether rows that the file lacks go; otherwise they stay */
+/** @param isComplete if true, rows that the file lacks are deleted; else they stay */
 export async function compareWithTable(client: Client, file: CsvFile, isComplete: boolean): Promise<Statements> {
   const { list } = file;
   const present = await readList(client, list);
   const former = new Map(keyed(list, present));
-  // What the file has no column for stays as it is
+  // A column that the file lacks keeps its content
   const wanted = new Map(keyed(list, file.rows).map(([key, row]) => [key, { ...former.get(key), ...row }]));
   const named = present.filter((row) => wanted.has(joinFields(row, list.key)));
   const staying = isComplete ? named : present;
@@ -44,10 +44,7 @@ function keyed({ key }: Table, rows: readonly Row[]): [string, Row][] {
   return rows.map((row) => [joinFields(row, key), row]);
 }
 
-/**
- * The values of each code list. What stays of lists that the file does not name keeps its order; with a complete file
- * nothing of them stays.
- */
+/** Returns the values of all code lists, with positions. Staying values of a list that the file does not name keep theirs. */
 function arrangeLists(staying: readonly Row[], wanted: readonly Row[]): Row[] {
   const wantedByList = groupBy(wanted, (row) => row['code_list']);
   const formerByList = groupBy(staying, (row) => row['code_list']);
@@ -56,10 +53,10 @@ function arrangeLists(staying: readonly Row[], wanted: readonly Row[]): Row[] {
 }
 
 /**
- * The values of one list in the order of a file, with positions. What the file lacks stays behind the value that it
- * stands behind now, so a file that names one new value appends it.
- * @param former the values that stay, as they are now, in their order
- * @param wanted the values that the file names, in the order of its lines
+ * Returns the values of one list in the order of a file, with positions. A value that the file lacks stays after the
+ * value that precedes it now. So a file that names only a new value appends this value.
+ * @param former the values that stay, in their present order
+ * @param wanted the values of the file, in the order of its lines
  */
 export function arrangeValues(former: readonly Row[], wanted: readonly Row[]): Row[] {
   const order = [...wanted];
@@ -77,7 +74,7 @@ function findValue(rows: readonly Row[], wanted: Row): number {
   return rows.findIndex(({ value }) => value === wanted['value']);
 }
 
-/** The present positions, which keeps most rows as they are, and as many more behind them as are needed. */
+/** Returns the present positions, so that most rows stay as they are, and then as many new ones as are needed. */
 function choosePositions(count: number, former: readonly Row[]): number[] {
   const positions = former.map((row) => Number(row[POSITION]));
   const last = positions.at(-1) ?? 0;
@@ -98,7 +95,7 @@ function selectUnknown(rows: readonly Row[], others: readonly Row[], { columns }
 function toStatements({ table, before, after }: RowChanges): string[] {
   const remaining = new Set(after.map((row) => joinFields(row, table.key)));
   const removed = before.filter((row) => !remaining.has(joinFields(row, table.key)));
-  const statements: string[] = []; // either order would do: positions are compared when the migration ends
+  const statements: string[] = []; // In any order: PostgreSQL compares the positions when the migration ends
   if (after.length > 0) statements.push(formatInsert(table, after));
   if (removed.length > 0) statements.push(formatDelete(table, removed));
   return statements;
@@ -123,7 +120,7 @@ function formatTuples(rows: readonly Row[], columns: readonly string[]): string 
   return lines.join(',\n');
 }
 
-/** An empty text is null, as in `Row`; so is, in a new row, what the file has no column for. */
+/** Returns `null` for an empty text, as in `Row`, and for a column that the file lacks. */
 function formatConstant(text: string | undefined): string {
   return text ? escapeLiteral(text) : 'null';
 }

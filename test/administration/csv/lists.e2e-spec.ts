@@ -20,7 +20,7 @@ const { copy, database } = await testCopy();
 const client = await database.session();
 afterEach(() => database.query('truncate communication_code'));
 
-/** Writes a file. Gives its path. */
+/** Writes a file, and returns its path. */
 function fileWith(text: string | Uint8Array): string {
   const path = join(copy.folder, 'list.csv');
   writeFileSync(path, text);
@@ -31,19 +31,19 @@ function exported(list: string): Promise<Outcome> {
   return copy.run('codes', 'export', list);
 }
 
-/** The files that the commands have made. */
+/** Returns the migrations that the commands have made. */
 function written(): string[] {
   const files = readdirSync(copy.migrations);
   return files.filter((name) => !MIGRATIONS.includes(name.replace('.sql', '')));
 }
 
-/** The statements that the command makes of a file, without a program: for many files. */
+/** Returns the statements that the command makes of a file, without starting the program. */
 async function compare(text: string | Uint8Array, isComplete = false) {
   const { up, down } = await compareWithTable(client, await readCsvFile(fileWith(text)), isComplete);
   return { up: up.join('\n'), down: down.join('\n') };
 }
 
-/** What is wrong with a file, a line for each fault. */
+/** Returns the faults of a file, a line for each. */
 async function faultsOf(text: string | Uint8Array): Promise<string[]> {
   const lines = (await refusalOf(text)).split('\n');
   expect(lines.pop()).toBe('Nothing was written.');
@@ -233,6 +233,26 @@ describe('migrate new --from', () => {
       text: `code_type,"code\nA,B`,
       fault: /^line 1: its quotes are wrong/,
     },
+    {
+      what: 'text behind a quoted cell, after empty quoted cells',
+      text: `${CODES}\nA,"B\n\n",c,,\n"","",,,\nA,"B"x,c,,`,
+      fault: /^line 6: its quotes are wrong/,
+    },
+    {
+      what: 'text behind a quoted cell, after a line break in the header',
+      text: `code_type,"code\n",description\nA,"B"x,c`,
+      fault: /^line 3: its quotes are wrong/,
+    },
+    {
+      what: 'the columns of no list, after a line break in an empty cell',
+      text: `"","\n"\na,b`,
+      fault: /^line 3: the columns are "a,b"/,
+    },
+    {
+      what: 'the character U+0000',
+      text: `${CODES}\nA,"B\n",c,,\nA,C\0,c,,`,
+      fault: /^line 4: the character U\+0000 is in it, as in a file in UTF-16\./,
+    },
   ])('refuses $what', async ({ text, fault }) => {
     expect(await faultsOf(text)).toEqual([expect.stringMatching(fault)]);
   });
@@ -258,7 +278,7 @@ const end = fc.constantFrom('', '9999-12-31T23:59:59.999999Z');
 interface ListCase {
   readonly name: string;
   readonly list: Table;
-  /** The columns that the files have; a further one that may be null may be missing. */
+  /** The columns that the files have. A nullable column that is added later may be missing. */
   readonly columns: string[];
   /** Any line of a file, without the header. */
   readonly line: fc.Arbitrary<string[]>;
