@@ -20,27 +20,37 @@ function mark(former: readonly Code[], added: readonly Code[]): string[] {
   return markUnusual(toRows(former), toRows([...former, ...added]));
 }
 
-describe('a code that resembles another one of its type is marked where it differs only by', () => {
+describe('a code that resembles another code of its type is marked if only this differs:', () => {
   it.each([
     { what: 'case', former: 'standard', added: 'STANDARD' },
+    { what: 'case, where a capital has two letters', former: 'Straße', added: 'STRASSE' },
     { what: 'white space', former: 'Left Message', added: 'LeftMessage' },
     { what: 'a dash', former: 'NO-ANSWER', added: 'NO–ANSWER' },
     { what: 'a minus sign', former: 'NO-ANSWER', added: 'NO\u2212ANSWER' },
     { what: 'leading zeros', former: '007', added: '7' },
     { what: 'zeros inside', former: 'A-07', added: 'a-7' },
+    { what: 'zeros at the end of a decimal number', former: '1.10', added: '1.1' },
+    { what: 'a decimal that is zero', former: '101', added: '101.0' },
     { what: 'Unicode form', former: 'caf\u00e9', added: 'cafe\u0301' },
     { what: 'full width', former: 'A1', added: '\uff211' },
+    { what: 'a letter of another alphabet', former: 'COPA', added: 'СОРА' },
+    { what: 'case and a letter of another alphabet', former: 'copa', added: 'СОРА' },
+    { what: 'a letter and a digit that look alike', former: 'NO', added: 'N0' },
+    { what: 'two letters that look alike', former: 'AIl', added: 'AlI' },
+    { what: 'a quote', former: "O'Hare", added: 'O´Hare' },
   ])('$what', ({ former, added }) => {
-    expect(mark(inType('Typ', former), inType('Typ', added))).toEqual([
+    expect(mark(inType('Typ', former), inType('Typ', added))).toContainEqual(
       `code type "Typ": "${added}" resembles "${former}"`,
-    ]);
+    );
   });
 
   it.each([
     { what: 'another number', former: '70', added: '7' },
+    { what: 'another decimal number', former: '1.05', added: '1.5' },
     { what: 'another letter', former: 'A', added: 'B' },
+    { what: 'letters whose small forms look alike', former: 'BALL', added: 'BAIL' },
     { what: 'a zero that is no leading one', former: '100', added: '10' },
-  ])('and not by $what', ({ former, added }) => {
+  ])('and not $what', ({ former, added }) => {
     expect(mark(inType('Typ', former), inType('Typ', added))).toEqual([]);
   });
 
@@ -48,56 +58,128 @@ describe('a code that resembles another one of its type is marked where it diffe
     expect(mark(inType('One', 'A'), inType('Other', 'a'))).toEqual([]);
     expect(mark(inType('One', 'A', 'a'), inType('One', 'B'))).toEqual([]);
   });
+
+  it('and the other one is a code that the same plan removes', () => {
+    const before = toRows(inType('Typ', '007', 'B'));
+    const after = toRows(inType('Typ', '7', 'B'));
+    expect(markUnusual(before, after)).toEqual(['code type "Typ": "7" resembles "007", which goes']);
+  });
 });
 
-describe('what a spreadsheet has probably made is marked:', () => {
+it.each([
+  { former: 'Appointment', added: 'APPOINTMENT' },
+  { former: 'COPA', added: 'СОРА' },
+])('a code type that resembles another type is marked once: $added', ({ former, added }) => {
+  expect(mark(inType(former, 'A', 'B'), inType(added, 'C', 'D'))).toEqual([
+    `code types: "${added}" resembles "${former}"`,
+  ]);
+});
+
+describe('what a spreadsheet or a script has probably made is marked:', () => {
   it.each([
     {
-      look: 'a day',
-      texts: ['2-Mar', '02. Mrz', '1-Sep-26', 'Mar-27', '01.02.2026', '1/2/26', '2026-03-01', '01-févr'],
-    },
-    { look: 'a number with an exponent', texts: ['1.23457E+17', '1,23457E+17', '1E5', '-2.5E-07'] },
-    { look: 'a number of which only fifteen digits are left', texts: ['123456789012345000', '1234567890123450'] },
-    { look: 'a truth value', texts: ['TRUE', 'False', 'WAHR', 'VRAI'] },
-    {
-      look: 'an error or a placeholder',
+      mark: 'looks like a day that a spreadsheet made',
       texts: [
-        '#NAME?',
-        '#N/A',
-        '#NV',
-        '#DIV/0!',
-        '#ÜBERLAUF!',
-        '#¿NOMBRE?',
-        'Err:502',
-        '########',
-        'NaN',
-        'NULL',
-        'N/A',
-        '(blank)',
+        ...['2-Mar', '02. Mrz', '1-Sep-26', 'Mar-27', '01.02.2026', '1/2/26', '2026-03-01', '01-févr'],
+        ...[
+          'Mrz 27',
+          '02/mar',
+          '02.мар',
+          'мар.27',
+          '2.maalis',
+          '02-paź',
+          'févr.-27',
+          '3月2日',
+          '3월 2일',
+          '2026年3月2日',
+        ],
       ],
     },
-  ])('$look', ({ look, texts }) => {
+    { mark: 'looks like a time of day that a spreadsheet made', texts: ['01:02:00', '1:02 AM'] },
+    {
+      mark: 'looks like a number with an exponent that a spreadsheet made',
+      texts: ['1.23457E+17', '1,23457E+17', '1E5', '-2.5E-07'],
+    },
+    {
+      mark: 'looks like a number of which only fifteen digits are left that a spreadsheet made',
+      texts: ['123456789012345000', '1234567890123450'],
+    },
+    { mark: 'looks like a truth value that a spreadsheet made', texts: ['TRUE', 'False'] },
+    {
+      mark: 'looks like an error or a placeholder that a spreadsheet made',
+      texts: [
+        ...[
+          '#NAME?',
+          '#N/A',
+          '#NV',
+          '#DIV/0!',
+          '#ÜBERLAUF!',
+          '#U\u0308BERLAUF!',
+          '#¿NOMBRE?',
+          '#name?',
+          '#YOK',
+          '#I/T',
+        ],
+        ...['#ССЫЛКА!', '#Н/Д', '#GETTING_DATA', '#NENÍ_K_DISPOZICI', 'Err:502', 'Błąd:502', 'Ошибка:502', '########'],
+        ...['(blank)', '(leer)', '(en blanco)', '(空白)'],
+      ],
+    },
+    {
+      mark: 'looks like a missing value that a script made',
+      texts: ['NaN', 'NULL', 'N/A', 'NA', '<NA>', 'NaT', 'None', 'undefined', '1.#QNAN', '\\N', '[object Object]'],
+    },
+    { mark: 'looks like a whole number that a script made a decimal', texts: ['101.0', '-7,00'] },
+    { mark: 'is a formula', texts: ['="007"', '=A2&B2', '=cmd|A1', '+SUM(A1)', '@NOW()'] },
+    { mark: 'begins with the apostrophe that keeps a number as text in a spreadsheet', texts: ["'007", "'-1"] },
+    {
+      mark: 'has damaged characters: a program has read or written it in a wrong encoding',
+      texts: [
+        ...['ZÃ¼rich', 'KÃ–LN', 'MaÅ¡a', '20Â°', 'Itâ€™s', 'cafÃ©', 'ðŸ˜€', 'Z√ºrich', 'caf√©', 'Z├╝rich'],
+        ...['Ð¼Ð¾', 'РЎРІСЏР·СЊ', 'Z?rich', '????', 'R&amp;D', 'R&#38;D'],
+      ],
+    },
+    { mark: 'has U+FFFD, the sign of a character that a program could not read', texts: ['Z\ufffdrich'] },
+    { mark: 'has letters of Latin and Cyrillic in one word', texts: ['СONFIRMED', 'NO-АNSWER'] },
+    { mark: 'has letters of Latin and Greek in one word', texts: ['CΟDE'] },
+    { mark: 'has a typographic quote', texts: ['“A”', 'O’Hare', '«A»', '„A'] },
+  ])('$mark', ({ mark: expected, texts }) => {
     for (const text of texts) {
-      expect(mark([], inType('Typ', text))).toEqual([
-        `code type "Typ": "${text}" looks like ${look} that a spreadsheet made`,
-      ]);
+      expect(mark([], inType('Typ', text))).toEqual([`code type "Typ": ${JSON.stringify(text)} ${expected}`]);
     }
   });
 
   it.each([
-    'A',
-    'MAR2',
-    '10-LTL',
-    '12-PCK',
-    'Mar',
-    '1.5',
-    '12E',
-    'E+17',
-    '1-2',
-    '12345678901234567',
-    '#1',
-    'Truest',
-    'NA-1',
+    ...[
+      'A',
+      'MAR2',
+      '10-LTL',
+      '12-PCK',
+      'Mar',
+      '1.5',
+      '12E',
+      'E+17',
+      '1-2',
+      '12345678901234567',
+      '#1',
+      'Truest',
+      'NA-1',
+    ],
+    ...[
+      '48-Feet',
+      '2 pallets',
+      'Type 5',
+      'Level-5',
+      '#A',
+      '+1',
+      '-1',
+      "Driver's",
+      'CAFÉ',
+      'Łódź',
+      'Ünïcödé',
+      'What?',
+      'Доставка DHL',
+    ],
+    ...['СССР', '日本語OK', '東京', 'R&D', 'Sørensen', 'ÅÄÖ', '10.5', '1.2.3', 'A:12', 'Fare:12'],
   ])('and not %s', (text) => {
     expect(mark([], inType('Typ', text))).toEqual([]);
   });
@@ -105,7 +187,7 @@ describe('what a spreadsheet has probably made is marked:', () => {
   it('in a code type and a description as well, each once', () => {
     const codes = [
       { codeType: '2-Mar', code: 'A', description: '#REF!' },
-      { codeType: '2-Mar', code: 'B', description: 'x' },
+      { codeType: '2-Mar', code: 'B', description: 'the driver’s note' },
     ];
     expect(mark([], codes)).toEqual([
       'code types: "2-Mar" looks like a day that a spreadsheet made',

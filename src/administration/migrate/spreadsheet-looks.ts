@@ -1,0 +1,72 @@
+// Texts that nobody has typed: a spreadsheet or a script has probably made them, or their characters are damaged. All
+// forms are those of programs, whatever the language of the spreadsheet is.
+
+/** The name of a month as spreadsheets shorten it: Mar, mars, maalis. Capitals alone, as in 10-LTL, are a code. */
+const MONTH = String.raw`\p{L}\p{Ll}{2,5}\.?`;
+const DAY_OF_MONTH = '(?:0?[1-9]|[12]\\d|3[01])';
+const DAY = [
+  String.raw`${DAY_OF_MONTH}(?:[-/]|\. ?)${MONTH}(?:[-./ ]{1,2}\d{2,4})?`, // 2-Mar, 02. Mrz, 02/mar, 2-Mar-27: it was 2-3 or MAR2
+  String.raw`\p{L}\p{Ll}{2,5}(?:[-/]|\.-?)(?:\d{2}|\d{4})`, // Mar-27, mar.27
+  String.raw`\p{Lu}\p{Ll}{2} \d{2}`, // Mrz 27
+  String.raw`(?:\d{4}\p{Lo} ?)?\d{1,2}\p{Lo} ?\d{1,2}\p{Lo}`, // 3月2日
+  String.raw`\d{1,2}([-./])\d{1,2}\1(?:\d{2}|\d{4})`,
+  String.raw`\d{4}([-./])\d{1,2}\2\d{1,2}(?: \d{1,2}:\d{2}(?::\d{2})?)?`,
+];
+
+/** The characters that Windows-1252 reads in the bytes 80 to BF, which continue a character in UTF-8. */
+const CONTINUATION =
+  '[\\u0080-\\u00bf\\u0152\\u0153\\u0160\\u0161\\u0178\\u017d\\u017e\\u0192\\u02c6\\u02dc\\u2013\\u2014\\u2018-\\u201a' +
+  '\\u201c-\\u201e\\u2020-\\u2022\\u2026\\u2030\\u2039\\u203a\\u20ac\\u2122]';
+const DAMAGE = [
+  `[ÂÃÄÅ]${CONTINUATION}`, // ZÃ¼rich
+  `(?:[Æ-ß]${CONTINUATION}){2}`, // Ð”Ð°: twice, because É’ is in CAFÉ’S
+  `[à-ï]${CONTINUATION}{2}`, // Itâ€™s
+  `[ð-ô]${CONTINUATION}{3}`,
+  String.raw`(?:[√├┬]|‚Ä)\P{ASCII}`, // Z√ºrich (Mac OS Roman), Z├╝rich (a console of Windows)
+  String.raw`(?:[РС]\P{ASCII}){3}`, // РЎРІСЏР·СЊ (Windows-1251)
+  String.raw`\p{L}\?+\p{L}|^\?+$`, // Z?rich: the encoding of the file lacks the character
+  String.raw`&(?:[a-z]{2,6}|#\d+);`, // R&amp;D
+];
+
+const LOOKS: readonly { readonly mark: string; readonly form: RegExp }[] = [
+  { mark: 'looks like a day that a spreadsheet made', form: new RegExp(`^(?:${DAY.join('|')})$`, 'u') },
+  { mark: 'looks like a time of day that a spreadsheet made', form: /^\d{1,2}:\d{2}(?::\d{2})?(?: ?[AP]M)?$/i },
+  { mark: 'looks like a number with an exponent that a spreadsheet made', form: /^-?\d+(?:[.,]\d+)?E[+-]?\d+$/i },
+  {
+    mark: 'looks like a number of which only fifteen digits are left that a spreadsheet made',
+    form: /^-?\d{15}0+$/,
+  },
+  { mark: 'looks like a truth value that a spreadsheet made', form: /^(?:true|false)$/i },
+  {
+    mark: 'looks like an error or a placeholder that a spreadsheet made',
+    // #NAME?, #ССЫЛКА!, #NV; Err:502; a column that is too narrow; the empty group of a pivot table
+    form: /^(?:#[¡¿]?[\p{L}\d/_]+[!?]|#\p{Lu}[\p{Lu}\d/_]+|\p{Lu}\p{Ll}+ ?:5\d\d|#{3,}|\([\p{Ll}\p{Lo} ]+\))$/u,
+  },
+  {
+    mark: 'looks like a missing value that a script made',
+    form: /^(?:<?n\/?a>?|nat|-?nan|1\.#(?:ind|qnan)|null|none|nil|undefined|\\n|\[object object\])$/i,
+  },
+  { mark: 'looks like a whole number that a script made a decimal', form: /^-?\d+[.,]0+$/ },
+  { mark: 'is a formula', form: /^(?:=|[-+@]\p{Lu}[\p{Lu}.]*\()/u },
+  { mark: 'begins with the apostrophe that keeps a number as text in a spreadsheet', form: /^['\u2019][-+=]?\d/ },
+  {
+    mark: 'has damaged characters: a program has read or written it in a wrong encoding',
+    form: new RegExp(DAMAGE.join('|'), 'u'),
+  },
+  { mark: 'has U+FFFD, the sign of a character that a program could not read', form: /\ufffd/ },
+];
+
+/** Alphabets with letters that look like those of another alphabet. */
+const ALPHABETS = ['Latin', 'Cyrillic', 'Greek', 'Armenian', 'Georgian', 'Cherokee', 'Coptic', 'Hebrew', 'Arabic'];
+const LETTERS = ALPHABETS.map((alphabet) => ({ alphabet, form: new RegExp(`\\p{Script=${alphabet}}`, 'u') }));
+
+/** Returns what each form says of the text, such as "looks like a day that a spreadsheet made". */
+export function findLooks(text: string): string[] {
+  const composed = text.normalize('NFC');
+  const marks = LOOKS.filter(({ form }) => form.test(composed)).map(({ mark }) => mark);
+  for (const word of composed.match(/[\p{L}\p{M}]+/gu) ?? []) {
+    const alphabets = LETTERS.filter(({ form }) => form.test(word)).map(({ alphabet }) => alphabet);
+    if (alphabets.length > 1) marks.push(`has letters of ${alphabets.join(' and ')} in one word`);
+  }
+  return [...new Set(marks)];
+}
