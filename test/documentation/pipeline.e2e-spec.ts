@@ -1,5 +1,5 @@
-// The workflow of docs/pipeline.md: its commands are run as the page has them, step by step, with a `gh` that keeps
-// what it is told, and an `npm` that needs no second of its own.
+// Runs the commands of the workflow of docs/pipeline.md, step by step. A `gh` of our own keeps the comments in a file, and
+// an `npm` of our own starts the programs without npm's second.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
@@ -8,10 +8,12 @@ import { readBlocks } from '../support/pages.js';
 import { PageWalk } from './page-walk.js';
 import { PROJECT, shell } from '../support/program.js';
 
+type Environment = Readonly<Record<string, string>>;
+
 interface Job {
   readonly if: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly steps: readonly { readonly run?: string }[];
+  readonly env?: Environment;
+  readonly steps: readonly { readonly run?: string; readonly env?: Environment }[];
 }
 
 const { on, jobs } = parse(readBlocks('docs/pipeline.md').find(({ language }) => language === 'yaml')?.text ?? '') as {
@@ -23,7 +25,7 @@ const ADD = `insert into code_list_value (code_list, value) values ('orderType',
 const RETIRE = `delete from code_list_value where code_list = 'partyType' and value = 'Solicitor'`;
 const MANY = `insert into communication_code
   select 'T', 'CODE-' || n, repeat('x', 500) from generate_series(1, 200) n`;
-/** Keeps the comments in a file, and refuses a body of more than 65,536 characters, as GitHub does. */
+/** Keeps the comments in a file. Like GitHub, it refuses a body of more than 65,536 characters. */
 const GH = `#!/usr/bin/env node
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 const words = process.argv.slice(2);
@@ -45,7 +47,7 @@ if (words.includes('--jq')) {
 }
 `;
 
-/** Of `npm run [--silent] PROGRAM -- WORD…`. */
+/** Starts PROGRAM of `npm run [--silent] PROGRAM -- WORD…`. */
 const NPM = `#!/bin/sh
 if [ "$2" = --silent ]; then shift; fi
 program=$2
@@ -59,7 +61,7 @@ interface Comment {
   readonly body: string;
 }
 
-/** Of a person who quotes the marker. */
+/** A comment of a person who quotes the marker. */
 const FIRST_COMMENTS: Comment[] = [
   { id: 1, user: 'User', body: '<!-- order-lookup plan --> is what the plan begins with' },
 ];
@@ -85,27 +87,49 @@ async function commit(name: string, sql: string): Promise<void> {
   await git(`add migrations && git commit -qm ${name}`);
 }
 
-/**
- * Runs the steps of a job up to the first that fails; what the last one printed, or the comment on the pull request.
- */
-async function run(job: Job, informed = false): Promise<{ status: number | null; said: string }> {
-  const environment = JSON.parse(
-    JSON.stringify(job.env)
-      .replace('${{ secrets.DATABASE_URL }}', walk.world.database.urlOf('order_lookup_owner'))
-      .replace('${{ github.base_ref }}', 'main')
-      .replace('${{ github.event.merge_group.base_sha }}', 'origin/main')
-      .replace('${{ github.actor }}', 'ada')
-      .replace('${{ github.repository }}', 'o/r')
-      .replace('${{ github.event.number }}', '7')
-      .replace(/\$\{\{ contains.*?\}\}/, String(informed)),
-  ) as Record<string, string>;
+interface Event {
+  readonly labels?: readonly string[];
+  /** False for a request from a fork or of Dependabot. */
+  readonly hasSecrets?: boolean;
+}
+
+/** Runs the steps of a job up to the first that fails. Returns what the last step printed. */
+async function run(job: Job, event: Event = {}): Promise<{ status: number | null; said: string }> {
   let outcome = { status: 0 as number | null, stdout: '', stderr: '' };
-  for (const { run: command = INSTALLATION } of job.steps) {
+  for (const { run: command = INSTALLATION, env = {} } of job.steps) {
     if (command === INSTALLATION || outcome.status !== 0) continue;
     writeFileSync(join(walk.folder, '.step.sh'), `PATH=$PWD:$PATH\n${command}`);
-    outcome = await shell('bash -e .step.sh', walk.folder, environment);
+    outcome = await shell('bash -e .step.sh', walk.folder, fillIn({ ...job.env, ...env }, event));
   }
   return { status: outcome.status, said: outcome.stdout };
+}
+
+/** Returns the variables as GitHub would set them. */
+function fillIn(variables: Environment, { labels = [], hasSecrets = true }: Event): Record<string, string> {
+  const values: Record<string, string> = {
+    'secrets.DATABASE_URL': hasSecrets ? walk.world.database.urlOf('order_lookup_owner') : '',
+    'github.base_ref': 'main',
+    'github.event.merge_group.base_sha': 'origin/main',
+    'github.actor': 'ada',
+    'github.repository': 'o/r',
+    'github.event.number': '7',
+    'github.token': 'token',
+    'toJSON(github.event.pull_request.labels.*.name)': JSON.stringify(labels, undefined, 2),
+  };
+  const filled = Object.entries(variables).map(([name, text]) => {
+    const value = text.replaceAll(/\$\{\{ (.*?) \}\}/g, (_whole, expression: string) => {
+      const found = values[expression];
+      if (found === undefined) throw new Error(`${expression} has no value`);
+      return found;
+    });
+    return [name, value];
+  });
+  return Object.fromEntries(filled) as Record<string, string>;
+}
+
+/** Returns the label that the comment asks for. */
+function wantedLabel(): string {
+  return /set the label `(callers informed [0-9a-f]{16})`\.\n/.exec(comments()[1]?.body ?? '')?.[1] ?? '';
 }
 
 function comments(): Comment[] {
@@ -116,12 +140,13 @@ it('the workflow of docs/pipeline.md comments a plan, and stops where it breaks 
   await commit('add_order_type', ADD);
   expect(await run(jobs.plan)).toMatchObject({ status: 0 });
   expect(comments()[1]?.body).toContain('\n    + Transfer added\n');
+  expect(wantedLabel()).toBe('');
   await commit('retire_solicitor', RETIRE);
   expect(await run(jobs.plan)).toMatchObject({ status: 2 });
-  // Its own comment has the new plan, and that of a person stays
+  // The workflow's comment has the new plan, and the person's comment stays
   const [quoting, own, ...others] = comments();
   expect(quoting).toEqual(FIRST_COMMENTS[0]);
-  expect(own?.body).toMatch(/^<!-- order-lookup plan -->\n~+\n[^]*\n {2}! - Solicitor removed [^]*\n~+\n$/);
+  expect(own?.body).toMatch(/^<!-- order-lookup plan -->\nIf .*\n~+\n[^]*\n {2}! - Solicitor removed [^]*\n~+\n$/);
   expect(others).toEqual([]);
 });
 
@@ -151,19 +176,47 @@ it('the workflow of docs/pipeline.md answers a queue of merges without a databas
   await git('reset -q --hard HEAD~1');
 });
 
-it('the workflow of docs/pipeline.md goes on where callers are informed, and posts what fits of a plan', async () => {
+it('the workflow of docs/pipeline.md goes on if the label names the plan, and stops again if the plan is another', async () => {
+  expect(await run(jobs.plan)).toMatchObject({ status: 2 });
+  const label = wantedLabel();
+  expect(await run(jobs.plan, { labels: ['callers informed', label] })).toMatchObject({ status: 0, said: '' });
   await commit('add_many', MANY);
-  expect(await run(jobs.plan, true)).toMatchObject({ status: 0, said: '' });
+  expect(await run(jobs.plan, { labels: [label] })).toMatchObject({ status: 2 });
+  expect(wantedLabel()).not.toBe(label);
+  expect(await run(jobs.plan, { labels: [wantedLabel()] })).toMatchObject({ status: 0, said: '' });
+});
+
+it('the workflow of docs/pipeline.md posts what fits of a plan', async () => {
   const { body } = comments()[1] as Comment;
   expect(body).toContain('\n    … and 180 more (--full)\n');
   const whole = readFileSync(join(walk.folder, 'plan-full.txt'), 'utf8');
   expect(whole.match(/^ {4}\+ codeType "T", code "CODE-\d+", description "x{500}" added$/gm)).toHaveLength(200);
 });
 
+it('the workflow of docs/pipeline.md makes no plan for a fork or Dependabot, and refuses their migrations', async () => {
+  const said: unknown = expect.stringMatching(/^::error::No plan: a request from a fork /);
+  expect(await run(jobs.plan, { hasSecrets: false })).toMatchObject({ status: 1, said });
+  await git('update-ref refs/remotes/origin/main HEAD');
+  expect(await run(jobs.plan, { hasSecrets: false })).toMatchObject({ status: 0, said: '' });
+  await git('update-ref refs/remotes/origin/main HEAD~3');
+});
+
+it('the workflow of docs/pipeline.md gives the database to no other step than the command that needs it', () => {
+  expect(on).not.toHaveProperty('pull_request_target');
+  expect(on).not.toHaveProperty('workflow_run');
+  for (const job of Object.values(jobs)) {
+    expect(JSON.stringify(job.env ?? {})).not.toContain('secrets');
+    const withSecret = job.steps.filter(({ env }) => JSON.stringify(env ?? {}).includes('secrets'));
+    for (const { run: command } of withSecret)
+      expect(command).toMatch(/^(?:if \[ -z "\$DATABASE_URL"|npm run migrate -- )/);
+  }
+});
+
 it('the workflow of docs/pipeline.md does not fail where the comment is refused', async () => {
   const { folder } = walk;
+  const labels = [wantedLabel()];
   writeFileSync(join(folder, 'gh'), '#!/bin/sh\nexit 1\n');
-  expect(await run(jobs.plan, true)).toMatchObject({
+  expect(await run(jobs.plan, { labels })).toMatchObject({
     status: 0,
     said: expect.stringMatching(/^::warning::The plan is not posted: /),
   });
@@ -182,5 +235,8 @@ it('the workflow of docs/pipeline.md finds at night what was changed by hand, an
   await database.query(`delete from history where new_row ->> 'code_type' like 'SAMPLE-%'`); // of this world
   expect(await run(jobs.drift)).toMatchObject({ status: 0 });
   await database.query(`update code_list_value set value = 'Fridge' where value = 'Refrigerated'`);
+  expect(await run(jobs.drift)).toEqual({ status: 2, said: expect.stringContaining('Fridge') });
+  // The nights after it were dropped
+  await database.query(`update history set changed_at = changed_at - interval '80 days'`);
   expect(await run(jobs.drift)).toEqual({ status: 2, said: expect.stringContaining('Fridge') });
 });
