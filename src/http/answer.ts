@@ -24,7 +24,8 @@ export class Answer {
   readonly etag: string;
   /** It is a text if it is small and UTF-8. */
   readonly body: Buffer | string;
-  private readonly length: number;
+  /** The size of the body in bytes. */
+  readonly length: number;
   private readonly contentType: string;
   private readonly headers: Map<string, string>;
 

@@ -5,10 +5,12 @@ import type { CommunicationCode } from '../database/entities.js';
 import { Answer } from '../http/answer.js';
 import { AREAS, type Area, type CodeRows, isInForce } from './code-rows.js';
 
-/** How many answers to filters are kept, since each takes about a kilobyte beside its body. */
-const MAX_FILTER_ANSWERS = 1_000;
-/** The most bytes that the bodies of these answers take together. */
-const MAX_FILTER_BYTES = 20 * 1024 ** 2;
+/** The bytes that small answers to filters may take together. */
+const MAX_SMALL_ANSWERS_BYTES = 20 * 1024 ** 2;
+/** The bytes that an answer to a filter takes beside its body and its key. */
+const ENTRY_BYTES = 1024;
+/** The size from which an answer is large. Node.js copies a small body for each connection in any case. */
+const LARGE_ANSWER_BYTES = 16 * 1024;
 
 const RECORDS_OF_A_PIECE = 1_000;
 
@@ -75,11 +77,15 @@ export class CodesSnapshot {
   readonly untilMs: number;
   private readonly supportedValuesByArea: Readonly<Record<Area, Answer>>;
   private readonly allCodes: Answer;
-  private readonly filterAnswers = new LRUCache<string, Answer>({
-    max: MAX_FILTER_ANSWERS,
-    maxSize: MAX_FILTER_BYTES,
-    sizeCalculation: ({ body }) => Buffer.byteLength(body),
+  private readonly smallAnswers = new LRUCache<string, Answer>({
+    maxSize: MAX_SMALL_ANSWERS_BYTES,
+    sizeCalculation: ({ length }, key) => length + 2 * key.length + ENTRY_BYTES,
   });
+  /**
+   * Large answers are never dropped: each slow reader would hold a copy of its own of an answer that was made again.
+   * Together they take twice the whole list at most, because a record is in one answer to a type and in one to a code.
+   */
+  private readonly largeAnswers = new Map<string, Answer>();
 
   /** @param timeMs in milliseconds since the epoch */
   constructor(
@@ -106,10 +112,11 @@ export class CodesSnapshot {
     const { codeType, code } = filters;
     if (codeType === undefined && code === undefined) return this.allCodes;
     const key = JSON.stringify([codeType, code]);
-    const known = this.filterAnswers.get(key);
+    const known = this.smallAnswers.get(key) ?? this.largeAnswers.get(key);
     if (known) return known;
     const answer = this.makeCommunicationCodes(filters);
-    this.filterAnswers.set(key, answer);
+    const answers = answer.length < LARGE_ANSWER_BYTES ? this.smallAnswers : this.largeAnswers;
+    answers.set(key, answer);
     return answer;
   }
 

@@ -2,6 +2,7 @@
 // of it into RESULTS.md beside this file. Their short forms are in the tests.
 import { saveResult } from '../bench/results.js';
 import { World } from '../support/world.js';
+import { callers } from './callers.js';
 import { flip, moment } from './contents.js';
 import { gateway } from './gateway.js';
 import { issuers } from './issuers.js';
@@ -29,6 +30,7 @@ const runs: Record<string, Run> = {
     run: gateway,
   },
   strangers: { replicas: 0, usage: 'seconds; PART of a name', run: strangers },
+  callers: { replicas: 0, usage: 'other filters between; PART of a name', run: callers },
   memory: {
     replicas: 0,
     usage: 'requests, a multiple of 100,000; PART is KiB a token',

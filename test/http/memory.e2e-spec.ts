@@ -1,13 +1,14 @@
-// What clients that do not read, or send garbage, cost in memory: in a process of its own, which has nothing else in
-// it. The whole attacks, with their figures, are run by `npm run faults -- strangers`.
+// The memory that clients take which do not read, or send garbage. The service has a process of its own here, so that
+// nothing else takes memory. `npm run faults -- strangers` and `-- callers` run the whole attacks, with their figures.
 import { once } from 'node:events';
 import { afterEach, expect, it } from '@jest/globals';
 import { StalledClients } from '../support/stalled-clients.js';
 import { residentMebibytes } from '../support/process-figures.js';
 import { PATHS } from '../support/paths.js';
 import { exchange } from '../support/exchange.js';
-import { requestTo } from '../support/reader.js';
+import { Reader, requestTo } from '../support/reader.js';
 import { processWorld } from '../support/test-world.js';
+import { until } from '../support/until.js';
 
 /** The largest page that is open to everybody: 1.4 MB. */
 const PAGE = '/docs/swagger-ui-bundle.js';
@@ -18,7 +19,7 @@ const world = processWorld();
 const clients = new StalledClients();
 afterEach(() => clients.close());
 
-/** By how many MiB the memory of the service grows from now on. */
+/** Returns a function that says by how many MiB the memory of the service has grown since this call. */
 function growth(): () => number {
   const { pid } = world.service;
   const before = residentMebibytes(pid);
@@ -50,4 +51,27 @@ it('a connection that sends garbage behind requests whose answers it does not re
   for (const sender of senders) sender.write(garbage);
   for (let answered = 0; answered < 100; answered++) expect((await world.get(PATHS.orderUpdate)).status).toBe(200);
   expect(grown()).toBeLessThan(64);
+});
+
+it('callers that do not read share one copy of the answer to a filter, also while others ask for other filters', async () => {
+  const { service, database, headers } = world;
+  await database.query(
+    `insert into communication_code (code_type, code, description)
+     select 'LARGE', 'CODE-' || n, rpad('', 1000, 'x') from generate_series(1, 20000) as n`,
+  );
+  const path = `${PATHS.communicationCodes}?codeType=LARGE`;
+  await until(async () => (await world.get(path)).text.length > 20 * MEBIBYTE);
+  const bytes = requestTo(path, headers);
+  const grown = growth();
+  for (let opened = 0; opened < 8; opened++) {
+    const [client] = await clients.open({ count: 1, port: service.port, bytes });
+    if (client) await once(client, 'readable');
+    const others = Array.from({ length: 1_100 }, (_, index) => {
+      return requestTo(`${PATHS.communicationCodes}?code=${opened}-${index}`, headers);
+    });
+    const reader = await Reader.to(service.url);
+    for (const other of others) await reader.ask(other);
+    reader.close();
+  }
+  expect(grown()).toBeLessThan(80); // a copy for each of them would be 160 MiB
 });
