@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { listen } from './ports.js';
+import { sayIfLate } from './waiting.js';
 
 /** In milliseconds: what a slow machine has not sent in time would be dropped. */
 const NEVER = '3600000';
@@ -38,12 +39,14 @@ export class Collector {
   }
 
   /** Resolves when as many spans have come as `count` says, of those that fit. */
-  async received(count: number, fits = (_span: CollectedSpan): boolean => true): Promise<CollectedSpan[]> {
-    for (;;) {
-      const found = this.spans.filter(fits);
-      if (found.length >= count) return found;
-      await once(this.server, 'spans');
-    }
+  received(count: number, fits = (_span: CollectedSpan): boolean => true): Promise<CollectedSpan[]> {
+    return sayIfLate(`${count} spans: ${fits.toString()}`, async () => {
+      for (;;) {
+        const found = this.spans.filter(fits);
+        if (found.length >= count) return found;
+        await once(this.server, 'spans');
+      }
+    });
   }
 
   private async take(request: IncomingMessage, response: ServerResponse): Promise<void> {

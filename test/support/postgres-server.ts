@@ -6,6 +6,7 @@ import { PostgresServer as Server } from '../../src/demo/postgres-server.ts';
 import { findPrograms } from '../../src/demo/postgres-programs.ts';
 import { PASSWORD, queryAt } from './database.ts';
 import { freePort, isFree } from './ports.ts';
+import { sayIfLate } from './waiting.ts';
 
 /** A real PostgreSQL server of its own, in a folder that goes with it. */
 export interface PostgresServer {
@@ -51,7 +52,9 @@ export async function startPostgres(fillData?: (data: string) => Promise<void>):
       if (postmaster === undefined) return;
       // The postmaster first: it would start anew what ends
       for (const pid of [postmaster, ...(await listSessions(url))]) signal(pid, 'SIGKILL');
-      while (!(await isFree(port))) await pause(10);
+      await sayIfLate(`the port ${port}, which a killed PostgreSQL used`, async () => {
+        while (!(await isFree(port))) await pause(10);
+      });
       server.removeLockFile();
     },
     pause: async () => {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sayIfLate } from './waiting.ts';
 
 /** The folder of the project. */
 export const PROJECT = process.cwd();
@@ -49,8 +50,11 @@ export function begin(
 
 /** Runs a program of dist/ to its end. */
 export const run = (program: string, words: string[], environment: Record<string, string>): Promise<Outcome> =>
-  begin([process.execPath, `dist/${program}`, ...words], PROJECT, environment).ended;
+  sayIfLate(
+    `the end of ${program} ${words.join(' ')}`,
+    () => begin([process.execPath, `dist/${program}`, ...words], PROJECT, environment).ended,
+  );
 
 /** Runs a command as a person types it. */
 export const shell = (command: string, folder: string, environment: Record<string, string>): Promise<Outcome> =>
-  begin(['sh', '-c', command], folder, environment).ended;
+  sayIfLate(`the end of ${command}`, () => begin(['sh', '-c', command], folder, environment).ended);

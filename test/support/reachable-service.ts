@@ -1,4 +1,5 @@
 import { until } from './until.js';
+import { sayIfLate } from './waiting.js';
 
 /** The port for operators closes an idle connection after seconds: a slow client would send its request just then. */
 const ONCE = { headers: { Connection: 'close' } };
@@ -78,7 +79,7 @@ export class ServiceLog {
 
   /** Resolves with the first line, past or to come, that fits. */
   waitFor(fits: (line: LogLine) => boolean): Promise<LogLine> {
-    return new Promise((resolve) => {
+    const wait = (resolve: (line: LogLine) => void): void => {
       const look = (): void => {
         const line = this.lines.find(fits);
         if (!line) return;
@@ -87,6 +88,7 @@ export class ServiceLog {
       };
       this.watchers.add(look);
       look();
-    });
+    };
+    return sayIfLate(`a line of the log: ${fits.toString()}`, () => new Promise(wait));
   }
 }

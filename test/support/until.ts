@@ -1,4 +1,6 @@
-/** What is waited for, and why the last look failed. */
+import { sayIfLate } from './waiting.js';
+
+/** A condition that is waited for. `error` is why the last look failed. */
 interface Waiting {
   readonly holds: () => Promise<boolean>;
   isOver: boolean;
@@ -7,14 +9,19 @@ interface Waiting {
 const waitings = new Set<Waiting>();
 
 /**
- * Asks again and again until the condition holds; for what has no event to wait for. Its only limit is the runner's.
- * The longer it has waited, the longer its pauses: what is asked works on the same cores.
- * @param everyMs instead: a fixed pause, where the time itself is measured
+ * Asks again and again until the condition is true, if there is no event to wait for. Only the runner ends the wait. The
+ * pauses grow with the time, because what is asked works on the same cores.
+ * @param everyMs a fixed pause instead, for a test that measures the time itself
  */
-export async function until(holds: () => Promise<boolean>, { everyMs }: { everyMs?: number } = {}): Promise<void> {
+export function until(holds: () => Promise<boolean>, { everyMs }: { everyMs?: number } = {}): Promise<void> {
   const waiting: Waiting = { holds, isOver: false };
-  const startedAtMs = performance.now();
   waitings.add(waiting);
+  return sayIfLate(holds.toString(), () => ask(waiting, everyMs));
+}
+
+async function ask(waiting: Waiting, everyMs: number | undefined): Promise<void> {
+  const { holds } = waiting;
+  const startedAtMs = performance.now();
   while (!waiting.isOver) {
     try {
       if (await holds()) {
@@ -31,10 +38,7 @@ export async function until(holds: () => Promise<boolean>, { everyMs }: { everyM
   throw new Error(`the test has ended: ${holds.toString()}`);
 }
 
-/**
- * A test that ran out of time leaves its loops behind: they end, so that what it began is ended, and say what they have
- * waited for.
- */
+/** Ends the loops of a test that ran out of time, so that afterEach can end what the test began. Says what they waited for. */
 function endWaiting(): void {
   for (const waiting of waitings) {
     waiting.isOver = true;

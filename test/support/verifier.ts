@@ -7,6 +7,7 @@ import { Configuration } from '../../src/configuration/configuration.js';
 import { Metrics } from '../../src/telemetry/metrics.js';
 import type { LogEntry, ServiceLogger } from '../../src/telemetry/service-logger.js';
 import { AUDIENCE, type Issuer } from './issuer.js';
+import { sayIfLate } from './waiting.js';
 
 /** Lets the process go on. The clock of a test does not turn it. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -91,15 +92,19 @@ export class Verifier {
   }
 
   /** Waits until the service waits for nothing but the clock. */
-  async settled(): Promise<void> {
-    do {
-      await turn();
-    } while (running.size > 0 && !this.sources.some(({ isHoldingBack }) => isHoldingBack));
+  settled(): Promise<void> {
+    return sayIfLate('the end of the fetches under way', async () => {
+      do {
+        await turn();
+      } while (running.size > 0 && !this.sources.some(({ isHoldingBack }) => isHoldingBack));
+    });
   }
 
   /** Waits for something that a request under way does. */
-  async until(holds: () => boolean | Promise<boolean>): Promise<void> {
-    while (!(await holds())) await turn();
+  until(holds: () => boolean | Promise<boolean>): Promise<void> {
+    return sayIfLate(holds.toString(), async () => {
+      while (!(await holds())) await turn();
+    });
   }
 
   /** Lets seconds pass. Gives those in which the first issuer was asked for its keys. */

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
 import { makeSigningKey, serveIssuer } from '../../src/demo/issuer.js';
 import { AUDIENCE } from '../support/issuer.js';
+import { ALL_PATHS } from '../support/paths.js';
 import { freePort, listen } from '../support/ports.js';
 import { PROJECT } from '../support/program.js';
 import { World } from '../support/world.js';
@@ -92,7 +93,7 @@ itInBrowser('/docs lets a person enter a key, sign in, and call each operation w
   await dialog.getByRole('button', { name: 'Remove authorization' }).nth(1).waitFor();
   await dialog.getByRole('button', { name: 'Close' }).first().click();
   const operations = await page.locator('.opblock').all();
-  expect(operations).toHaveLength(3);
+  expect(operations).toHaveLength(ALL_PATHS.length);
   for (const operation of operations) {
     await operation.locator('.opblock-summary-control').click();
     await operation.getByRole('button', { name: 'Execute' }).click();

@@ -1,0 +1,23 @@
+import { expect, it } from '@jest/globals';
+import { sayIfLate } from './waiting.js';
+
+it('a wait says what it waits for, and from where, once it is late', async () => {
+  const said = await new Promise<string>((resolve) => {
+    void sayIfLate('the first answer', () => new Promise(() => undefined), { afterMs: 1, say: resolve });
+  });
+  expect(said).toMatch(/^\nStill waiting after 0\.001 s, waiting\.spec\.ts:\d+: the first answer\n$/);
+});
+
+it('a wait that ends in time says nothing, and gives its result', async () => {
+  const texts: string[] = [];
+  const say = (text: string): void => void texts.push(text);
+  await expect(sayIfLate('a', async () => 1, { afterMs: 1, say })).resolves.toBe(1);
+  await expect(sayIfLate('b', async () => Promise.reject(new Error('ended')), { afterMs: 1, say })).rejects.toThrow(
+    'ended',
+  );
+  // A timer that was left would say its text before this one, which starts later
+  await new Promise<void>((resolve) => {
+    void sayIfLate('c', () => new Promise(() => undefined), { afterMs: 2, say: () => resolve() });
+  });
+  expect(texts).toEqual([]);
+});
