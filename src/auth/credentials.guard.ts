@@ -23,7 +23,7 @@ export class CredentialsGuard implements CanActivate {
     private readonly rateLimiter: RateLimiter,
   ) {}
 
-  /** @throws Problem 401, 403, 429 or 503 if the caller may not pass */
+  /** @throws Problem 400, 401, 403, 429 or 503 if the caller may not pass */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     if (this.isPublic(context)) return true;
     const request = context.switchToHttp().getRequest<Request>();
@@ -32,9 +32,7 @@ export class CredentialsGuard implements CanActivate {
 
     const keyVerdict = this.apiKeys.verify(request.get('Api-Key'));
     if (keyVerdict.outcome !== 'accepted') {
-      const found = findToken(authorization);
-      const isTokenMissing = found.outcome === 'refused' && found.reason === 'missing';
-      throw this.refusals.problemForKey(request, keyVerdict, { isTokenMissing });
+      throw this.refusals.problemForKey(request, keyVerdict, findToken(authorization));
     }
     // Set before the token is judged: log, metrics and rate limit name the client also if the token is refused
     request.context.caller = keyVerdict.value;

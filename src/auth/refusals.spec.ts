@@ -3,11 +3,14 @@ import type { Request } from 'express';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { Refusals } from './refusals.js';
-import { refused, undecided } from './verdict.js';
+import { accepted, refused, undecided } from './verdict.js';
 
 const OWNER = { keyId: '1', client: 'Shop' };
 const UNDECIDED = undecided('no-key-list', 'No list yet.', OWNER);
 const EXPIRED = refused('expired', { owner: OWNER });
+const REPEATED = refused('repeated', { owner: OWNER });
+const SENT = accepted('token');
+const MISSING = refused('missing');
 
 function start() {
   const request = { context: {} } as Request;
@@ -18,7 +21,7 @@ it.each([
   {
     name: 'names only the missing token if the key cannot be decided',
     key: UNDECIDED,
-    isTokenMissing: true,
+    token: MISSING,
     slug: 'missing-credentials',
     fields: ['Authorization'],
     refusal: { credential: 'access_token', reason: 'missing', owner: OWNER },
@@ -26,7 +29,7 @@ it.each([
   {
     name: 'is 503 if the key cannot be decided and a token was sent',
     key: UNDECIDED,
-    isTokenMissing: false,
+    token: SENT,
     slug: 'cannot-verify-credentials',
     fields: undefined,
     refusal: { credential: 'api_key', reason: 'no-key-list', owner: OWNER },
@@ -34,7 +37,7 @@ it.each([
   {
     name: 'names a wrong key and the missing token',
     key: EXPIRED,
-    isTokenMissing: true,
+    token: MISSING,
     slug: 'invalid-credentials',
     fields: ['Api-Key', 'Authorization'],
     refusal: { credential: 'api_key, access_token', reason: 'expired, missing', owner: OWNER },
@@ -42,14 +45,38 @@ it.each([
   {
     name: 'names only a wrong key if a token was sent',
     key: EXPIRED,
-    isTokenMissing: false,
+    token: SENT,
     slug: 'invalid-credentials',
     fields: ['Api-Key'],
     refusal: { credential: 'api_key', reason: 'expired', owner: OWNER },
   },
-])('the answer to a key that is not accepted $name', ({ key, isTokenMissing, slug, fields, refusal }) => {
+  {
+    name: 'names a repeated key, and not the missing token',
+    key: REPEATED,
+    token: MISSING,
+    slug: 'malformed-request',
+    fields: ['Api-Key'],
+    refusal: { credential: 'api_key', reason: 'repeated', owner: OWNER },
+  },
+  {
+    name: 'names a repeated token, and not the wrong key',
+    key: EXPIRED,
+    token: REPEATED,
+    slug: 'malformed-request',
+    fields: ['Authorization'],
+    refusal: { credential: 'access_token', reason: 'repeated', owner: OWNER },
+  },
+  {
+    name: 'names both if both are repeated',
+    key: REPEATED,
+    token: REPEATED,
+    slug: 'malformed-request',
+    fields: ['Api-Key', 'Authorization'],
+    refusal: { credential: 'api_key, access_token', reason: 'repeated, repeated', owner: OWNER },
+  },
+])('the answer to a key that is not accepted $name', ({ key, token, slug, fields, refusal }) => {
   const { refusals, request } = start();
-  const problem = refusals.problemForKey(request, key, { isTokenMissing });
+  const problem = refusals.problemForKey(request, key, token);
   expect(problem.slug).toBe(slug);
   expect(problem.circumstances.issues?.map(({ field }) => field)).toEqual(fields);
   expect(request.context.refusal).toEqual(refusal);
@@ -57,6 +84,7 @@ it.each([
 
 it.each([
   { token: refused('expired'), slug: 'invalid-credentials', fields: ['Authorization'] },
+  { token: refused('repeated'), slug: 'malformed-request', fields: ['Authorization'] },
   { token: refused('scope'), slug: 'insufficient-scope', fields: ['Authorization'] },
   { token: undecided('no-signing-keys', 'None.'), slug: 'cannot-verify-credentials', fields: undefined },
 ])('a token with the reason $token.reason beside a valid key gets $slug', ({ token, slug, fields }) => {

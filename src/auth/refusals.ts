@@ -4,7 +4,7 @@ import { Configuration } from '../configuration/configuration.js';
 import type { Caller } from '../http/request-log.js';
 import { type Issue, Problem, retryAfter } from '../problems/problem.js';
 import { Metrics } from '../telemetry/metrics.js';
-import type { NotAccepted, RefusalReason, Undecided } from './verdict.js';
+import type { NotAccepted, RefusalReason, Undecided, Verdict } from './verdict.js';
 
 interface Credential {
   /** The name in the log and the metrics. The dashboard and docs/at-night.md use it. */
@@ -53,27 +53,36 @@ export class Refusals {
   ) {}
 
   /**
-   * Notes that the key of a request is not accepted, and returns its answer: 401 or 503. One 401 names both headers if
-   * both are missing. A token that was sent is not judged, so the answer says nothing about it.
+   * Notes that the key of a request is not accepted, and returns its answer: 400, 401 or 503. One 401 names both headers
+   * if both are missing. A token that was sent is not judged, so the answer says nothing about it.
+   * @param token the token that was found in its header
    */
-  problemForKey(request: Request, key: NotAccepted, { isTokenMissing }: { isTokenMissing: boolean }): Problem {
-    const keyRefusal = { credential: API_KEY, reason: key.reason };
+  problemForKey(request: Request, key: NotAccepted, token: Verdict<string>): Problem {
+    const keyRefusal: RefusedCredential = { credential: API_KEY, reason: key.reason };
+    const tokenRefusals: RefusedCredential[] =
+      token.outcome === 'accepted' ? [] : [{ credential: ACCESS_TOKEN, reason: token.reason }];
+    const repeated = [keyRefusal, ...tokenRefusals].filter(({ reason }) => reason === 'repeated');
+    if (repeated.length > 0) {
+      this.note(request, repeated, key.owner);
+      return sentTwice(repeated);
+    }
+    const isTokenMissing = tokenRefusals.some(({ reason }) => reason === 'missing');
     if (!isTokenMissing) {
       this.note(request, [keyRefusal], key.owner);
       return key.outcome === 'undecided' ? cannotVerify(key) : unauthorized([keyRefusal]);
     }
     // Without a token the answer is 401 in any case. It does not name a key that may be valid
-    const tokenRefusal = { credential: ACCESS_TOKEN, reason: 'missing' } as const;
-    const refused = key.outcome === 'undecided' ? [tokenRefusal] : [keyRefusal, tokenRefusal];
+    const refused = key.outcome === 'undecided' ? tokenRefusals : [keyRefusal, ...tokenRefusals];
     this.note(request, refused, key.owner);
     return unauthorized(refused);
   }
 
-  /** Notes that the token of a request with a valid key is not accepted, and returns its answer: 401, 403 or 503. */
+  /** Notes that the token of a request with a valid key is not accepted, and returns its answer: 400, 401, 403 or 503. */
   problemForToken(request: Request, token: NotAccepted): Problem {
     const refused = [{ credential: ACCESS_TOKEN, reason: token.reason }];
     this.note(request, refused);
     if (token.outcome === 'undecided') return cannotVerify(token);
+    if (token.reason === 'repeated') return sentTwice(refused);
     request.context.tokenClient = token.tokenClient;
     return token.reason === 'scope' ? this.insufficientScope() : unauthorized(refused);
   }
@@ -105,6 +114,14 @@ export class Refusals {
       headers: { 'WWW-Authenticate': challenge },
     });
   }
+}
+
+/** A gateway may have judged the first of two headers, and the service the second. So neither is judged. */
+function sentTwice(refused: readonly RefusedCredential[]): Problem {
+  return new Problem('malformed-request', {
+    detail: 'A credential header was sent more than once, or holds a comma.',
+    issues: refused.map(toIssue),
+  });
 }
 
 function cannotVerify({ explanation }: Undecided): Problem {
@@ -144,6 +161,7 @@ function toIssue({ credential, reason }: RefusedCredential): Issue {
   const { header, remedy, invalid } = credential;
   const descriptions: Partial<Record<RefusalReason, string>> = {
     missing: `${header} is missing: ${remedy}.`,
+    repeated: `${header} was sent more than once, or holds a comma: send it once, without one.`,
     scheme: `${header} has another scheme than Bearer: ${remedy}.`,
   };
   return { description: descriptions[reason] ?? invalid, field: header, location: 'header' };

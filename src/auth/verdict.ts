@@ -7,6 +7,7 @@ import type { Caller } from '../http/request-log.js';
 export type RefusalReason =
   // of both credentials
   | 'missing'
+  | 'repeated'
   | 'malformed'
   | 'expired'
   // of an API key

@@ -4,7 +4,6 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from '../app.module.js';
 import type { Configuration } from '../configuration/configuration.js';
 import type { ApiServer } from '../http/api-server.js';
-import { credentialHeaders } from '../http/credential-headers.js';
 import { Draining } from '../http/draining.js';
 import { ParserErrors } from '../http/parser-errors.js';
 import { requestContext } from '../http/request-context.middleware.js';
@@ -49,9 +48,8 @@ function watchConnections(app: Application): void {
 }
 
 /**
- * Adds the middleware before `init` adds the routes, behind which it would not run. Its order matters: each request gets
- * its context first, so that every answer has an id and is logged; then the fields of CORS, so that a page in a browser
- * can read errors, too; then the credential headers are looked at.
+ * Adds the middleware before `init` adds the routes: later middleware would never run. The context comes first, so that
+ * every answer has an id and is logged. CORS comes second, so that a page in a browser can read errors.
  */
 function addMiddleware(app: Application, configuration: Configuration): void {
   app.use(
@@ -64,7 +62,6 @@ function addMiddleware(app: Application, configuration: Configuration): void {
     }),
   );
   if (configuration.CORS_ORIGINS.length > 0) enableCors(app, configuration);
-  app.use(credentialHeaders);
 }
 
 function enableCors(app: Application, { CORS_ORIGINS }: Configuration): void {

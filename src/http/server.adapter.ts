@@ -62,7 +62,7 @@ function serverOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptions {
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionsCheckingInterval: 1_000,
     keepAliveTimeout: KEEP_ALIVE_SECONDS * 1000,
-    joinDuplicateHeaders: true, // credentialHeaders looks for a second line of Authorization, which Node.js would drop
+    joinDuplicateHeaders: true, // without it Node.js drops a second Authorization, and findToken never sees a comma
     optimizeEmptyRequests: true, // saves a stream for the body that no request has; Node.js has it from 24.12 on
   };
   return options;

@@ -186,6 +186,27 @@ it.each<Refusal>([
   for (const secret of [key, sent]) expectUntold(secret, reply.text);
 });
 
+it.each([
+  {
+    credential: 'api_key',
+    double: (key: string, sent: string) => ({ 'Api-Key': `${key}, ols_of_the_gateway`, Authorization: sent }),
+  },
+  {
+    credential: 'access_token',
+    double: (key: string, sent: string) => ({ 'Api-Key': key, Authorization: `${sent}, Basic x` }),
+  },
+])('a repeated $credential: 400, and the line names the reason and the client', async ({ credential, double }) => {
+  const sent = await token();
+  const reply = await world.get(PATH, { headers: double(world.key.key, sent) });
+  expectProblem(reply, 'malformed-request');
+  const id = reply.headers.get('x-request-id');
+  const line = await world.service.waitForLog(({ requestId }) => requestId === id);
+  expect(line).toMatchObject({ level: 'info', credential, reason: 'repeated', client: 'test', keyId: world.key.id });
+  const counter = `order_lookup_credentials_refused_total{credential="${credential}",reason="repeated"}`;
+  expect(await world.service.metric(counter)).toBe(1);
+  for (const secret of [world.key.key, sent]) expectUntold(secret, reply.text);
+});
+
 it('the line of an accepted request names the client of the key and the client of the token', async () => {
   const service = await world.start({ LOG_LEVEL: 'debug' });
   await service.ready();

@@ -44,7 +44,7 @@ export class ApiKeysService {
       prepare: indexKeys,
       maxAgeSeconds: this.maxAgeSeconds,
     });
-    // It tells administrators in time that a key will not be accepted any more
+    // This gauge warns administrators before a key ends
     metrics.addGauge({
       name: 'next_key_expiry_seconds',
       help: 'Until the first API key in force expires or is revoked, or +Inf',
@@ -52,11 +52,12 @@ export class ApiKeysService {
     });
   }
 
-  /** @param key as it was sent, or undefined if none was */
+  /** @param key the header Api-Key, or undefined if it was not sent */
   verify(key: string | undefined): Verdict<Caller> {
-    if (key === undefined || key === '') return refused('missing');
+    if (!key) return refused('missing'); // also an empty header
+    if (key.includes(',')) return this.refuseRepeated(key);
     const listed = this.topic.value?.get(hashApiKey(key));
-    if (!listed && !hasValidChecksum(key)) return refused('malformed'); // a listed key passes whatever its form
+    if (!listed && !hasValidChecksum(key)) return refused('malformed'); // a listed key is accepted in any form
     const { unavailableReason } = this;
     if (unavailableReason !== undefined) return undecided('no-key-list', unavailableReason, listed);
     if (!listed) return refused('unknown');
@@ -65,6 +66,12 @@ export class ApiKeysService {
     if (listed.expiresAtMs <= nowMs) return refused('expired', { owner: listed });
     this.keyUse.note(listed.keyId);
     return accepted(listed);
+  }
+
+  /** Refuses a header that was sent twice: Node.js joins its lines with commas. Only the first key is looked up. */
+  private refuseRepeated(header: string): Verdict<Caller> {
+    const firstKey = header.slice(0, header.indexOf(','));
+    return refused('repeated', { owner: this.topic.value?.get(hashApiKey(firstKey)) });
   }
 
   /** The sentence that says why keys cannot be checked now, or undefined. */
