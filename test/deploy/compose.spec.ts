@@ -1,4 +1,4 @@
-// docker-compose.yml: that its parts fit the service, the image and each other.
+// The parts of docker-compose.yml fit the service, the image and each other.
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { readConfiguration, variableNames } from '../../src/configuration/read-configuration.js';
@@ -7,11 +7,15 @@ import { readText } from '../support/program.js';
 interface ComposeService {
   readonly environment: Record<string, string>;
   readonly ports?: readonly string[];
+  readonly restart?: string;
+  readonly profiles?: readonly string[];
 }
 
-/** With the values that count where nothing is set in the environment. */
+/** The file with the values that apply if nothing is set in the environment. */
 const text = readText('docker-compose.yml').replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
-const { services } = parse(text, { merge: true }) as { services: Record<'api' | 'issuer' | 'migrate', ComposeService> };
+const { services } = parse(text, { merge: true }) as {
+  services: Record<'db' | 'migrate' | 'issuer' | 'api' | 'e2e', ComposeService>;
+};
 const { api, issuer, migrate } = services;
 
 it('docker-compose.yml gives the replicas a complete configuration', () => {
@@ -28,7 +32,7 @@ it('docker-compose.yml gives the replicas the role that may only read', () => {
   expect(api.environment['DATABASE_URL']).toMatch(/^postgres:\/\/order_lookup_service@/);
 });
 
-it('docker-compose.yml holds no password but those of development, which are named as such', () => {
+it('docker-compose.yml contains only passwords of development, which are named as such', () => {
   const SECRETS = /(?:PASSWORD|CLIENT_SECRET)(?:: |=|:-)(?<variable>.*)|:\/\/[^\s:/@]+:(?<address>\S+)@/g;
   const found = [...readText('docker-compose.yml').matchAll(SECRETS)];
   const passwords = found.map(({ groups }) => groups?.['variable'] ?? groups?.['address']);
@@ -47,6 +51,26 @@ it.each(['Dockerfile', 'deploy/database/Dockerfile'])('%s makes what it copies r
   expect(ofClone.map(({ groups }) => groups?.['next'])).toEqual([
     expect.stringMatching(/^(?:#.*\n)*RUN chmod -R u=rwX,go=rX /),
   ]);
+});
+
+it('after a restart of the machine all services of docker-compose.yml come back, and the migrations do not run again', () => {
+  const { migrate: once, ...others } = services;
+  const started = Object.entries(others).filter(([, { profiles }]) => profiles === undefined);
+  expect(started.map(([name, { restart }]) => [name, restart])).toEqual([
+    ['db', 'always'],
+    ['issuer', 'always'],
+    ['api', 'always'],
+  ]);
+  expect(once.restart).toBe('no');
+});
+
+it('docker-compose.yml and the manifests limit the memory of a replica and not its processor', () => {
+  expect(api).toMatchObject({ mem_limit: '512m' });
+  expect(api).not.toHaveProperty('cpus');
+  const deployment = parse(readText('deploy/kubernetes/deployment.yaml')) as {
+    spec: { template: { spec: { containers: { resources: { limits: object } }[] } } };
+  };
+  expect(deployment.spec.template.spec.containers[0]?.resources.limits).toEqual({ memory: '512Mi' });
 });
 
 it('docker-compose.yml publishes nothing beyond this machine', () => {
