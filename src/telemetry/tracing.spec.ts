@@ -137,6 +137,27 @@ it.each<{ isOn: boolean; variables: Record<string, string> }>([
   expect(span !== undefined).toBe(isOn);
 });
 
+it.each<{ sampler: Record<string, string>; says: RegExp }>([
+  {
+    sampler: {},
+    says: /^traces are on, except for calls whose traceparent ends with 00: OTEL_TRACES_SAMPLER=always_on/,
+  },
+  { sampler: { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio' }, says: /^traces are on, except for calls / },
+  { sampler: { OTEL_TRACES_SAMPLER: 'always_on' }, says: /^traces are on$/ },
+])('the log says which calls have no span although traces are on, with $sampler', async ({ sampler, says }) => {
+  const texts: string[] = [];
+  const take = ({ message }: LogEntry): void => {
+    texts.push(message);
+  };
+  const logger = { log: take, warn: take, error: take } as ServiceLogger;
+  const tracing = await create({ ...collector.environment, ...sampler }, logger);
+  const headers = { traceparent: traceparentWith('00') };
+  const span = tracing.startRequest({ method: 'GET', headers });
+  await tracing.stop();
+  expect(texts).toContainEqual(expect.stringMatching(says));
+  expect(span?.spanId === undefined).toBe(texts.some((text) => text.includes('except')));
+});
+
 it('gives the trace of the caller where traces are off', async () => {
   const tracing = await create({});
   const headers = { traceparent: traceparentWith('01') };

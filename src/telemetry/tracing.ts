@@ -18,14 +18,14 @@ import { RepeatedFailure } from './repeated-failure.js';
 import type { ServiceLogger } from './service-logger.js';
 
 const SERVICE_NAME = 'order-lookup-services';
-/** How long the end of the process waits for a collector that stalls. */
+/** How long the process waits at its end for a collector that stalls. */
 const STOP_TIMEOUT_MS = 2_000;
 /** The semantic conventions name every other method `_OTHER`, so that callers cannot make new names of spans. */
 const KNOWN_METHODS = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
 
 /** What is known of a request when its response is closed. */
 interface SpanEnd {
-  /** The pattern of the route; undefined where no route was found. */
+  /** The pattern of the route; undefined if no route was found. */
   readonly operation: string | undefined;
   readonly status: number;
   readonly requestId: string;
@@ -36,12 +36,12 @@ interface SpanEnd {
 /** A request that belongs to a trace. */
 export interface RequestSpan {
   readonly traceId: string;
-  /** Undefined where no span is recorded, because traces are off or this request is not sampled. */
+  /** Undefined if no span is recorded: traces are off, or this request is not sampled. */
   readonly spanId?: string;
   readonly end?: (end: SpanEnd) => void;
 }
 
-/** The server spans of the requests. Unless a collector is configured, OpenTelemetry's SDK is not loaded. */
+/** Makes the server spans of requests. OpenTelemetry's SDK is loaded only if a collector is configured. */
 @Injectable()
 export class Tracing {
   private readonly propagator = new W3CTraceContextPropagator();
@@ -52,7 +52,7 @@ export class Tracing {
     this.tracer = provider?.getTracer(SERVICE_NAME);
   }
 
-  /** Starts the span of a request. Undefined where no span is recorded and the caller names no trace. */
+  /** Starts the span of a request. Returns undefined if no span is recorded and the caller names no trace. */
   startRequest({ method = '', headers }: Pick<IncomingMessage, 'method' | 'headers'>): RequestSpan | undefined {
     const parent = this.propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
     const isKnown = KNOWN_METHODS.has(method);
@@ -74,14 +74,14 @@ export class Tracing {
   }
 }
 
-/** With the attributes that the semantic conventions name for HTTP servers. */
+/** Ends the span with the attributes that the semantic conventions name for HTTP servers. */
 function endSpan(span: Span, method: string, { operation, status, requestId, isFailed }: SpanEnd): void {
   span.setAttribute('http.response.status_code', status);
   span.setAttribute('http.response.header.x-request-id', [requestId]);
   if (operation !== undefined) {
     span.updateName(`${method} ${operation}`);
     span.setAttribute('http.route', operation);
-    // The path of a route with parameters may hold what a caller sent by mistake, such as a key
+    // The path of a route with parameters may contain what a caller sent by mistake, such as a key
     if (!/[:*]/.test(operation)) span.setAttribute('url.path', operation);
   }
   if (isFailed) {
@@ -92,8 +92,8 @@ function endSpan(span: Span, method: string, { operation, status, requestId, isF
 }
 
 /**
- * Traces are on where an endpoint is set. A wrong variable of OpenTelemetry turns them off, and never stops the start: a
- * platform sets these variables for all its programs.
+ * Turns traces on if an endpoint is set. A wrong variable of OpenTelemetry turns traces off and never stops the start,
+ * because a platform sets these variables for all its programs.
  */
 export async function createTracing(configuration: Configuration, logger: ServiceLogger): Promise<Tracing> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT } = configuration;
@@ -103,12 +103,18 @@ export async function createTracing(configuration: Configuration, logger: Servic
   try {
     logDiagnostics(logger); // first: the packages warn of wrong variables while the provider is made
     const tracing = new Tracing(await createProvider());
-    logger.log({ message: 'traces are on' });
+    logger.log({ message: `traces are on${exceptionOf(configuration.OTEL_TRACES_SAMPLER)}` });
     return tracing;
   } catch (error) {
     logger.warn({ message: 'traces are off: OpenTelemetry cannot be started', error });
     return new Tracing();
   }
+}
+
+/** Says which calls have no span although traces are on. Every other sampler, the default too, obeys the caller's traceparent. */
+function exceptionOf(sampler: string): string {
+  if (['always_on', 'always_off', 'traceidratio'].includes(sampler)) return '';
+  return ', except for calls whose traceparent ends with 00: OTEL_TRACES_SAMPLER=always_on traces them, too';
 }
 
 /**
@@ -125,14 +131,14 @@ async function createProvider(): Promise<NodeTracerProvider> {
   return new NodeTracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': SERVICE_NAME }))
-      .merge(ofEnvironment), // wins over our name
+      .merge(ofEnvironment), // last, so that its name wins over ours
     spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())],
   });
 }
 
 /**
- * Writes what OpenTelemetry warns of into our log. The diagnostic logger is one for the process: if an agent has set its
- * own before, OpenTelemetry warns in both logs that ours replaces it.
+ * Writes OpenTelemetry's warnings into our log. There is one such logger in a process. If an agent has set one, ours
+ * replaces it, with a warning in both logs.
  */
 function logDiagnostics(logger: ServiceLogger): void {
   const toEntry = (text: string, details: unknown[]) => ({
@@ -147,8 +153,7 @@ function logDiagnostics(logger: ServiceLogger): void {
     debug: ignore,
     verbose: ignore,
   });
-  // The batch processor reports here what the collector refused, and what took too long. No caller notices. Nothing tells
-  // of a success, so `failures` counts from the start of the process
+  // The batch processor reports refused and slow exports here. Only failed exports are reported, so `failures` is never reset
   const failure = new RepeatedFailure(logger, 'sending traces');
   setGlobalErrorHandler((error) => failure.failed(error, { name: 'none' }));
 }
