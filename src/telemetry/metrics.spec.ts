@@ -22,12 +22,21 @@ it('counts each request once, however often the metrics are scraped', async () =
   expect(text).not.toContain('order_lookup_client_requests_total{');
 });
 
-it('counts a request whose begin is not known, but does not time it', async () => {
+it('counts a request whose start is not known, but does not time it', async () => {
   const metrics = new Metrics();
   metrics.observeRequest({ operation: undefined, status: 408, durationMs: undefined });
   const text = await metrics.registry.metrics();
   expect(text).toContain('order_lookup_http_requests_total{operation="none",status="408"} 1');
   expect(text).not.toContain('order_lookup_http_request_duration_seconds_count{');
+});
+
+it('shows 0 internal errors of an operation, and 0 refusals of a client, from the first request on', async () => {
+  const metrics = new Metrics();
+  metrics.observeRequest({ ...ANSWERED, client: 'c' });
+  const text = await metrics.registry.metrics();
+  expect(text).toContain('order_lookup_http_requests_total{operation="/a",status="500"} 0\n');
+  expect(text).toContain('order_lookup_client_requests_total{client="c",status="401"} 0\n');
+  expect(text).toContain('order_lookup_client_requests_total{client="c",status="403"} 0\n');
 });
 
 it('names 1,000 clients, and counts the rest as one for each status', async () => {
@@ -37,7 +46,7 @@ it('names 1,000 clients, and counts the rest as one for each status', async () =
   }
   metrics.observeRequest({ ...ANSWERED, client: 'client 999' });
   const text = await metrics.registry.metrics();
-  expect(text.match(/client_requests_total\{/g)).toHaveLength(1_001);
+  expect(text.match(/client_requests_total\{.*status="200"/g)).toHaveLength(1_001);
   expect(text).toContain('_client_requests_total{client="client 999",status="200"} 2\n');
   expect(text).toContain('_client_requests_total{client="other",status="200"} 200\n');
 });

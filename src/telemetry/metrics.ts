@@ -2,10 +2,12 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { version } from './version.js';
 
-/** The clients that have a label of their own, which takes one series for each status. The others share a label. */
+/** How many clients have a label of their own. Each label takes a series for each status, so the other clients share one label. */
 const MAX_NAMED_CLIENTS = 1_000;
 const OTHER_CLIENTS = 'other';
-/** The name of the operation where no route was found, as a label and in the log. */
+/** Their series begin at 0: Prometheus sees no increase in a series that begins at 1, so the first 500 would raise no alert. */
+const ALERTED_STATUSES = [401, 403, 500];
+/** The name of the operation, in metrics and log, if no route was found. */
 export const NO_OPERATION = 'none';
 /** The upper bounds of the buckets, in seconds. The alert on slow answers needs the bound of 0.25 s. */
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
@@ -14,10 +16,10 @@ const EVENT_LOOP_PRECISION_MS = 20;
 
 /** A request whose response has ended. */
 interface ObservedRequest {
-  /** The pattern of the route, never a path, since each value takes a series; undefined where no route was found. */
+  /** The pattern of the route; undefined if no route was found. A path would make one more series for each value. */
   readonly operation: string | undefined;
   readonly status: number;
-  /** Undefined where the start of the request is not known: such a request is counted, but not timed. */
+  /** Undefined if the start of the request is not known. Such a request is counted, but not timed. */
   readonly durationMs: number | undefined;
   /** The client whose API key was accepted. */
   readonly client?: string | undefined;
@@ -31,7 +33,7 @@ interface MetricOptions<Label extends string> {
 }
 
 interface GaugeOptions<Label extends string> extends MetricOptions<Label> {
-  /** Sets the gauge. The registry calls this function at each scrape. */
+  /** Sets the gauge. The registry calls `collect` at each scrape. */
   readonly collect: (gauge: Gauge<Label>) => void;
 }
 
@@ -46,7 +48,7 @@ interface RequestSeries {
  */
 @Injectable()
 export class Metrics implements OnModuleInit {
-  /** The first field, because the fields below register themselves in it as they are made. */
+  /** The first field: the metrics below register themselves in the registry when they are made. */
   readonly registry = new Registry();
   readonly requests = this.counter({
     name: 'http_requests_total',
@@ -87,13 +89,13 @@ export class Metrics implements OnModuleInit {
   });
   readonly tokensVerified = this.counter({
     name: 'tokens_verified_total',
-    help: 'Access tokens whose signature was checked, with whatever result',
+    help: 'Access tokens whose signature was checked, accepted or not',
   });
   readonly logLinesDropped = this.counter({
     name: 'log_lines_dropped_total',
     help: 'Log lines that the reader of standard output did not take',
   });
-  /** Series with their labels bound, by status and operation: to bind labels for each request takes longer. */
+  /** The series by status and operation, with their labels bound. Binding labels for each request would take longer. */
   private readonly requestSeries = new Map<string, RequestSeries>();
   private readonly namedClients = new Set<string>();
 
@@ -104,7 +106,7 @@ export class Metrics implements OnModuleInit {
       labelNames: ['version'],
       collect: (gauge) => gauge.set({ version }, 1),
     });
-    // Not in the constructor: it starts to watch the event loop, which only a service that runs needs
+    // Not in the constructor: this call starts to watch the event loop, and only a running service needs that
     collectDefaultMetrics({
       register: this.registry,
       eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS,
@@ -118,7 +120,7 @@ export class Metrics implements OnModuleInit {
     if (client !== undefined) this.clientRequests.inc({ client: this.toClientLabel(client), status });
   }
 
-  /** Makes a gauge whose value another part of the service holds: `collect` reads that value at each scrape. */
+  /** Makes a gauge whose value is in another part of the service. `collect` reads the value at each scrape. */
   addGauge<Label extends string = never>({ collect, ...options }: GaugeOptions<Label>): void {
     const settings = this.toSettings(options);
     const gauge: Gauge<Label> = new Gauge({ ...settings, collect: () => collect(gauge) });
@@ -128,6 +130,7 @@ export class Metrics implements OnModuleInit {
     const key = `${status} ${operation}`;
     const known = this.requestSeries.get(key);
     if (known) return known;
+    for (const alerted of ALERTED_STATUSES) this.requests.inc({ operation, status: alerted }, 0);
     const series = {
       count: this.requests.labels({ operation, status }),
       durations: this.requestDuration.labels({ operation }),
@@ -140,6 +143,7 @@ export class Metrics implements OnModuleInit {
     if (this.namedClients.has(client)) return client;
     if (this.namedClients.size >= MAX_NAMED_CLIENTS) return OTHER_CLIENTS;
     this.namedClients.add(client);
+    for (const status of ALERTED_STATUSES) this.clientRequests.inc({ client, status }, 0);
     return client;
   }
 

@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from '@jest/globals';
-import { parse } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { readBlocks } from '../support/pages.js';
 import { listMetrics } from '../support/metrics.js';
+import { PATHS } from '../support/paths.js';
 import { PROJECT, shell, readText } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
 
@@ -12,7 +13,6 @@ const { spec } = parse(readText('deploy/kubernetes/monitoring/prometheus-rule.ya
   spec: { groups: { rules: { alert: string; expr: string }[] }[] };
 };
 const rules = spec.groups.flatMap((group) => group.rules);
-const TESTS = 'alerts.test.yaml';
 const { panels } = JSON.parse(readText('deploy/grafana/order-lookup-services.json')) as {
   panels: { title: string; targets?: { expr: string }[] }[];
 };
@@ -20,6 +20,8 @@ const uses = [
   ...rules.map(({ alert, expr }) => [alert, expr]),
   ...panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr])),
 ] as [string, string][];
+/** The labels by which environments are told apart. */
+const ENVIRONMENT = ['job', 'namespace', 'environment', 'cluster'];
 
 /** The series of the service with their labels: a histogram makes three. */
 const series = new Map<string, string[]>();
@@ -38,28 +40,125 @@ it.each(uses)('the alert or panel %s uses only metrics and labels that the servi
   const named = [...expr.matchAll(/(\w+)=~?"/g)].map(([, label]) => label);
   const used = [...lists.flatMap((list) => list?.split(', ')), ...named];
   const labels = names.flatMap((name) => series.get(name) ?? []);
-  labels.push('job', 'instance', 'le', 'environment');
-  expect(labels).toEqual(expect.arrayContaining(used));
+  expect([...labels, ...ENVIRONMENT, 'instance', 'le']).toEqual(expect.arrayContaining(used));
 });
 
-it('the alerts fire each in one test of promtool, and none where nothing is wrong', () => {
-  const [quiet, ...others] = readText(`test/deploy/${TESTS}`).split('  - name: ').slice(1);
-  expect(quiet).not.toContain('alertname="');
-  const fired = [...others.join('').matchAll(/alertname="(\w+)"/g)].map(([, name]) => name);
+it.each(rules)(
+  '$alert names the labels of the environment in each sum, so that labels of others change nothing',
+  (rule) => {
+    const lists = [...rule.expr.matchAll(/\b(?:by|on|ignoring|without)\b ?(?:\(([^)]*)\))?/g)].map(([, list]) => list);
+    expect(lists.length).toBeGreaterThan(0);
+    for (const list of lists) expect(list?.split(', ').slice(0, ENVIRONMENT.length)).toEqual(ENVIRONMENT);
+  },
+);
+
+it('the alerts on calls count the operations, and not the checks of balancers', () => {
+  const patterns = uses.flatMap(([, expr]) =>
+    [...expr.matchAll(/operation=~"([^"]*)"/g)].map(([, pattern]) => pattern),
+  );
+  expect(new Set(patterns).size).toBe(1);
+  const isCounted = (path: string) => new RegExp(`^(?:${patterns[0]})$`).test(path);
+  expect(Object.values(PATHS).filter((path) => !isCounted(path))).toEqual([]);
+  expect(['/', '/base', '/docs', 'none'].filter(isCounted)).toEqual([]);
+});
+
+interface Scenario {
+  readonly name: string;
+  readonly series: Record<string, string>;
+  readonly fires: readonly string[];
+}
+/** The schema keeps every scalar a text. Otherwise 0x60 would be a hexadecimal number. */
+const scenarios = parse(readText('test/deploy/alert-scenarios.yaml'), { schema: 'failsafe' }) as Scenario[];
+
+it('the alerts fire each in a scenario, and none if nothing is wrong', () => {
+  expect(scenarios[0]).toMatchObject({ name: 'nothing is wrong', fires: [] });
+  const fired = scenarios.flatMap(({ fires }) => fires.map((labels) => /alertname="(\w+)"/.exec(labels)?.[1]));
   expect(new Set(fired)).toEqual(new Set(rules.map(({ alert }) => alert)));
 });
+
+const withoutChange = (scenario: Scenario): Scenario => scenario;
+
+/** Adds the labels that the common Prometheus chart copies from a pod: their values differ for each pod or release. */
+function withPodLabels(scenario: Scenario, release = 'new'): Scenario {
+  const labelled = Object.entries(scenario.series).map(([name, values]) => {
+    const instance = /instance="(\w+)"/.exec(name)?.[1] ?? '';
+    const pod = `kubernetes_pod_name="${release}-${instance}",pod_template_hash="${release}",version="${release}"`;
+    return [name.replace('}', `,${pod},release="orders",job="pods",namespace="orders",cluster="c"}`), values] as const;
+  });
+  return { ...scenario, series: Object.fromEntries(labelled) };
+}
+
+const DURATION_MINUTES = 40;
+const ROLL_OUT_MINUTES = 6;
+const HEALTHY: Record<string, number> = {
+  order_lookup_database_up: 1,
+  order_lookup_ready: 1,
+  order_lookup_jwks_keys: 2,
+  order_lookup_next_key_expiry_seconds: 9_999_999,
+  order_lookup_seconds_until_refusal: 86_400,
+  up: 1,
+};
+
+/** The scenario begins when healthy replicas of the former release end. */
+function afterRollOut(scenario: Scenario): Scenario {
+  const former = Object.keys(scenario.series).map((name) => {
+    const value = HEALTHY[name.replace(/\{.*/, '')] ?? 0;
+    return [name.replace('instance="', 'instance="former_'), `${value}x${ROLL_OUT_MINUTES} stale`] as const;
+  });
+  const late = Object.entries(scenario.series).map(
+    ([name, values]) => [name, `_x${ROLL_OUT_MINUTES} ${values}`] as const,
+  );
+  const before = withPodLabels({ ...scenario, series: Object.fromEntries(former) }, 'former');
+  const now = withPodLabels({ ...scenario, series: Object.fromEntries(late) });
+  return { ...scenario, series: { ...before.series, ...now.series } };
+}
+
+/** Writes promtool's file of tests. */
+function toPromtool({ name, series: values, fires }: Scenario, minutes: number): object {
+  return {
+    name,
+    interval: '1m',
+    input_series: Object.entries(values).map(([one, each]) => ({ series: one, values: each })),
+    promql_expr_test: [
+      {
+        expr: 'count by (alertname, environment, instance, topic, issuer, limit) (ALERTS{alertstate="firing"})',
+        eval_time: `${minutes}m`,
+        exp_samples: fires.map((labels) => ({ labels, value: 1 })),
+      },
+    ],
+  };
+}
 
 const folder = testFolder();
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 if (!hasPromtool) process.stderr.write('SKIPPED, but not in CI: the tests of the alerts need promtool.\n');
-(hasPromtool || process.env['CI'] ? it : it.skip).each([
-  { command: 'check', file: 'alerts.yaml' },
-  { command: 'test', file: TESTS },
-])('the file of rules that the page makes passes `promtool $command rules`, of the package prometheus', async (run) => {
+const itWithPromtool = hasPromtool || process.env['CI'] ? it : it.skip;
+
+/** Makes alerts.yaml as docs/operators.md does. */
+async function makeRules(): Promise<void> {
   const block = readBlocks('docs/operators.md').find(({ text }) => text.includes('prometheus-rule.yaml'));
   const made = await shell(block?.text.replace('> ', `> ${folder}/`) ?? '', PROJECT, {});
   expect(made).toEqual({ status: 0, stdout: '', stderr: '' });
-  copyFileSync(join(PROJECT, 'test/deploy', TESTS), join(folder, TESTS));
-  const outcome = spawnSync('promtool', [run.command, 'rules', run.file], { cwd: folder, encoding: 'utf8' });
-  expect(outcome).toMatchObject({ status: 0 });
+}
+
+function runPromtool(command: string, file: string) {
+  return spawnSync('promtool', [command, 'rules', file], { cwd: folder, encoding: 'utf8' });
+}
+
+itWithPromtool('promtool accepts the file of rules that docs/operators.md makes', async () => {
+  await makeRules();
+  expect(runPromtool('check', 'alerts.yaml')).toMatchObject({ status: 0 });
+});
+
+itWithPromtool.each([
+  { variant: 'as they stand', change: withoutChange, minutes: DURATION_MINUTES },
+  { variant: 'with labels for each pod and release', change: withPodLabels, minutes: DURATION_MINUTES },
+  { variant: 'after a roll-out', change: afterRollOut, minutes: DURATION_MINUTES + ROLL_OUT_MINUTES },
+])('the alerts fire as the scenarios say, $variant', async ({ change, minutes }) => {
+  await makeRules();
+  const tests = scenarios.map((scenario) => toPromtool(change(scenario), minutes));
+  const file = { rule_files: ['alerts.yaml'], evaluation_interval: '1m', tests };
+  writeFileSync(join(folder, 'alerts.test.yaml'), stringify(file));
+  const { status, stderr } = runPromtool('test', 'alerts.test.yaml');
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
 });
