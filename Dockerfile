@@ -39,7 +39,7 @@ USER node
 CMD ["node", "--experimental-vm-modules", "node_modules/jest/bin/jest.js", "--cacheDirectory=/tmp/jest", "test/black-box"]
 
 FROM build AS dist
-RUN rm -rf dist/demo dist/built.tsbuildinfo && find dist -name '*.map' -delete
+RUN rm -rf dist/demo && find dist -name '*.map' -delete
 
 FROM node:26.10.0-bookworm-slim AS service
 WORKDIR /app

@@ -1,56 +1,55 @@
-// What `npm start`, `npm test` and the administration commands need before they can run in a fresh clone: a Node.js
-// that is new enough, the dependencies of package-lock.json, and a build of src/. Does nothing where all are up to
-// date.
+// Makes everything that `npm start`, `npm test` and the administration commands need in a fresh clone: it checks the
+// version of Node.js, installs the packages of package-lock.json, and builds src/. What is there already is left alone.
 //
-// `prepare.mjs FILE WORD…` runs a program afterwards, in this process, so that a signal that npm passes on reaches it
-// (for that the script `start` has `exec`: npm's shell would end alone), with the variables of .env, which win over none
-// that is exported. `npm test` does not read .env.
+// `prepare.mjs FILE WORD…` then runs a program with the variables of .env. The program runs in this process, so that
+// signals from npm reach it. For the same reason the script `start` has `exec`: npm's shell would end alone.
 // Scripts such as `prestart` are not used: npm skips them if ignore-scripts is set.
-import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { isBuilt } from './build.mjs';
+import { readDotEnv } from './dot-env.mjs';
+import { install, isInstalled } from './installation.mjs';
+import { end, run } from './run.mjs';
 
 process.chdir(join(dirname(fileURLToPath(import.meta.url)), '..'));
 
-function end(sentence) {
-  console.error(sentence);
-  process.exit(1);
+const [, , program] = process.argv;
+/** `npm test` needs the development dependencies, and builds by itself. */
+const isTest = program === '--no-build';
+
+assertSupportedVersion();
+const mustInstall = !isInstalled(isTest);
+if (mustInstall) {
+  for (const folder of ['.', 'node_modules']) assertWritable(folder);
+  await install();
+}
+if (isTest) assertWritable('dist');
+else if (mustInstall || !isBuilt()) await build();
+if (program !== undefined && !isTest) {
+  setVariables();
+  process.argv.splice(1, 1); // the program sees its arguments as if it had been started directly
+  await import(pathToFileURL(resolve(program)).href);
 }
 
-/** Runs npm, the one that runs this script where npm does, and ends where it fails. */
-function npm(...words) {
-  console.error(`npm ${words.join(' ')} …`);
-  const { npm_execpath: npmFile } = process.env;
-  const [program, ...first] = npmFile ? [process.execPath, npmFile] : ['npm'];
-  const { status, error } = spawnSync(program, [...first, ...words], { stdio: ['ignore', 2, 2] });
-  if (error) end(`npm cannot be run (${error.message}): install it, it comes with Node.js.`);
-  if (status !== 0) end(`npm ${words[0]} failed: correct the error above, and repeat the command.`);
-}
-
-/** Root may have run npm in this clone before. */
-function assertWritable(folder) {
-  if (!existsSync(folder)) return;
-  try {
-    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-  } catch ({ code }) {
-    end(
-      `${folder} cannot be written (${code}). If it belongs to another user, take the clone over: ` +
-        'sudo chown -R "$(id -un)" .',
-    );
+function assertSupportedVersion() {
+  const { node: version, bun } = process.versions;
+  if (bun) end('This is Bun, and Node.js is needed: npm start, or bun run start without --bun.');
+  const [major, minor] = version.split('.').map(Number);
+  const supported = readSupportedVersions();
+  if (!supported.some((lowest) => lowest.major === major && minor >= lowest.minor)) {
+    const names = supported.map((lowest) => `${lowest.major}.${lowest.minor}`);
+    end(`Node.js ${version} is not supported: ${names.join(', ')}, or a later minor version of these.`);
+  }
+  if (['start', 'test'].includes(process.env.npm_lifecycle_event)) {
+    const [, image] = /^FROM node:([\d.]+)/m.exec(readFileSync('Dockerfile', 'utf8'));
+    console.error(`Node.js ${version} is supported (the image has ${image}).`);
   }
 }
 
-const modified = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-const newest = (folder) =>
-  readdirSync(folder, { recursive: true, withFileTypes: true }).reduce(
-    (time, entry) => Math.max(time, modified(join(entry.parentPath, entry.name))),
-    0,
-  );
-
-/** Those that package.json names, as `^MAJOR.MINOR.0 || …`: each is tested with its lowest patch. */
-function supportedVersions() {
+/** package.json names them as `^MAJOR.MINOR.0 || …`. */
+function readSupportedVersions() {
   const { engines } = JSON.parse(readFileSync('package.json', 'utf8'));
   return engines.node.split(' || ').map((range) => {
     const [major, minor] = range.slice(1).split('.').map(Number);
@@ -58,46 +57,41 @@ function supportedVersions() {
   });
 }
 
-const { node: version } = process.versions;
-const [major, minor] = version.split('.').map(Number);
-const supported = supportedVersions();
-if (!supported.some((lowest) => lowest.major === major && minor >= lowest.minor)) {
-  const names = supported.map((lowest) => `${lowest.major}.${lowest.minor}`);
-  end(`Node.js ${version} is not supported: ${names.join(', ')}, or a later minor version of these.`);
-}
-if (['start', 'test'].includes(process.env.npm_lifecycle_event)) {
-  const [, image] = /^FROM node:([\d.]+)/m.exec(readFileSync('Dockerfile', 'utf8'));
-  console.error(`Node.js ${version} is supported (the image has ${image}).`);
-}
-for (const folder of ['.', 'node_modules', 'dist']) assertWritable(folder);
-if (modified('node_modules/.package-lock.json') < modified('package-lock.json')) {
-  // Without npm's warnings, on which nobody here can act. NODE_ENV=production of a shell would leave out the compiler,
-  // omit=optional of a user the programs of PostgreSQL
-  npm('ci', '--loglevel=error', '--include=dev', '--include=optional');
-}
-if (process.argv[2] !== '--no-build') {
-  const built = modified('dist/built.tsbuildinfo'); // the last file that the compiler writes
-  // After `npm prune --omit=dev` there is no compiler
-  if (modified('node_modules/typescript') > 0) {
-    if (built < Math.max(newest('src'), modified('node_modules/.package-lock.json'))) npm('run', 'build', '--silent');
-  } else if (built < newest('src')) {
-    end('dist/ is older than src/, and the compiler is not installed: npm ci, then npm run build.');
-  }
-}
-
-/** In this process alone, after npm has run: npm reads variables, too. */
-function loadVariables() {
-  if (!existsSync('.env')) return;
+function assertWritable(folder) {
+  if (!existsSync(folder)) return;
   try {
-    process.loadEnvFile();
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch ({ code }) {
-    end(`.env cannot be read (${code}): let this user read it (chmod u+r .env), or remove it.`);
+    const remedy =
+      code === 'EROFS'
+        ? 'It is on a read-only mount: use a clone in a folder that can be written.'
+        : 'If it belongs to another user, such as root, take the clone over: sudo chown -R "$(id -un)" .';
+    end(`Packages or programs have to be written, and ${resolve(folder)} cannot be written (${code}). ${remedy}`);
   }
 }
 
-const [, , program] = process.argv;
-if (program !== undefined && program !== '--no-build') {
-  loadVariables();
-  process.argv.splice(1, 1); // the program sees its arguments as if it had been started directly
-  await import(pathToFileURL(resolve(program)).href);
+async function build() {
+  if (!existsSync('node_modules/typescript')) {
+    end('dist/ was not made from this src/, and the compiler is not installed: npm ci, then npm run build.');
+  }
+  for (const folder of ['.', 'dist']) assertWritable(folder);
+  console.error('nest build …');
+  const { status } = await run([process.execPath, 'node_modules/@nestjs/cli/bin/nest.js', 'build']);
+  if (status !== 0) end('The build failed: correct the error above, and repeat the command.');
+}
+
+/** Sets the variables of .env after npm has run, because npm reads variables, too. Exported variables win. */
+function setVariables() {
+  if (!existsSync('.env')) return;
+  const { variables, faults } = readDotEnv(readEnvFile());
+  if (faults.length > 0) end(faults.join('\n'));
+  for (const [name, value] of Object.entries(variables)) process.env[name] ??= value;
+}
+
+function readEnvFile() {
+  try {
+    return readFileSync('.env');
+  } catch ({ code }) {
+    return end(`.env cannot be read (${code}): make it a file that this user may read (chmod u+r .env), or remove it.`);
+  }
 }

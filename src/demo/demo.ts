@@ -123,7 +123,7 @@ function checkEnvironment(): Configuration {
 /** @throws StartError if this user cannot write `.data/`, for example because root started the demo before */
 function prepareDataFolder(): void {
   try {
-    mkdirSync(DATA, { recursive: true });
+    if (!existsSync(DATA)) mkdirSync(DATA);
     const files = readdirSync(DATA).map((name) => join(DATA, name));
     for (const path of [DATA, ...files]) accessSync(path, constants.R_OK | constants.W_OK);
   } catch (error) {
@@ -132,6 +132,8 @@ function prepareDataFolder(): void {
 }
 
 function describeDataFolder({ code, path = DATA }: NodeJS.ErrnoException): string {
+  if (code === 'EROFS')
+    return `${path} is on a read-only mount, and the demo keeps its data there. Use a clone in a folder that can be written.`;
   const owner = statSync(path, { throwIfNoEntry: false })?.uid;
   if (owner !== undefined && owner !== process.geteuid?.())
     return (

@@ -11,7 +11,14 @@ const file = join(clone.folder, '.env');
 const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> };
 const run = (command: string, environment: Record<string, string> = {}) => shell(command, clone.folder, environment);
 
-/** What is there and no connection string is refused at once, while a database would be tried for ten seconds. */
+/** Prints variables as a program that scripts/prepare.mjs runs sees them. */
+function print(...names: string[]) {
+  const program = `process.stdout.write(JSON.stringify(${JSON.stringify(names)}.map((name) => process.env[name])))`;
+  writeFileSync(join(clone.folder, 'print.mjs'), program);
+  return run('node scripts/prepare.mjs print.mjs');
+}
+
+/** A text that is no connection string is refused immediately, while a database would be tried for ten seconds. */
 beforeEach(() => writeFileSync(file, '# of this machine\nDATABASE_URL="orders"\n'));
 
 it('npm run migrate -- status uses the database that .env names', async () => {
@@ -19,7 +26,7 @@ it('npm run migrate -- status uses the database that .env names', async () => {
   expect(stdout + stderr).toContain('DATABASE_URL is not one of PostgreSQL');
 });
 
-it.each(['migrate', 'keys', 'codes', 'doctor'])('npm run %s is begun by the same script, which reads .env', (name) => {
+it.each(['migrate', 'keys', 'codes', 'doctor'])('npm run %s begins with the script that reads .env', (name) => {
   expect(scripts[name]).toBe(`node scripts/prepare.mjs dist/${name}.js`);
 });
 
@@ -30,6 +37,43 @@ it.each([
   writeFileSync(file, 'DATABASE_URL="postgres://in-file@127.0.0.1:1/orders"\n');
   const { stderr } = await run('node scripts/prepare.mjs dist/migrate.js status', { DATABASE_URL: exported });
   expect(stderr).toContain(said);
+});
+
+it('.env is read with a byte order mark, line ends of Windows, quotes over several lines and comments', async () => {
+  const lines = [
+    '\uFEFFORDER_LOOKUP_PERSON=José # of this machine',
+    '  export QUOTED = "a # b" # c',
+    "LINES='one",
+    "two'",
+    'URL=postgres://u:p%23@h/d?a=b',
+    'EMPTY=',
+  ];
+  writeFileSync(file, `${lines.join('\r\n')}\r\n`);
+  expect(await print('ORDER_LOOKUP_PERSON', 'QUOTED', 'LINES', 'URL', 'EMPTY')).toEqual({
+    status: 0,
+    stdout: JSON.stringify(['José', 'a # b', 'one\ntwo', 'postgres://u:p%23@h/d?a=b', '']),
+    stderr: '',
+  });
+});
+
+it('each line of .env that cannot be read is named without its text, and nothing runs', async () => {
+  const lines = ['A: s3cret', 'B=s3cret#1', '', 'C="s3cret', 'D=“s3cret”', 'E="s3cret"s3cret', 's3cret', 'F=1'];
+  writeFileSync(file, lines.join('\n'));
+  const { status, stdout, stderr } = await print('F');
+  expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+  expect(stderr.match(/(?<=^\.env, line )\d+(?= cannot be read\. Needed is NAME=value, )/gm)).toEqual([
+    ...['1', '2', '4', '5', '6', '7'],
+  ]);
+  expect(stderr).not.toContain('s3cret');
+});
+
+it.each(['utf16le', 'latin1'] as const)('.env in %s is one sentence', async (encoding) => {
+  writeFileSync(file, Buffer.from('DATABASE_URL=postgres://ü@h/d\n', encoding));
+  expect(await print('DATABASE_URL')).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: '.env is not in UTF-8: save it as UTF-8.\n',
+  });
 });
 
 it('npm start with a database in .env is the service, which lists what is missing', async () => {
@@ -48,7 +92,7 @@ it('node dist/main.js does not read .env', async () => {
   expect((await run('node dist/main.js')).stderr).toContain('- DATABASE_URL is not set');
 });
 
-// What prepare.mjs runs in its own process reads it, and the commands behind it do not
+// A program that prepare.mjs runs itself sees .env. The commands after `&&` do not.
 it('npm test and the other tests do not read .env', () => {
   const ofTests = Object.entries(scripts).filter(([name]) => name.startsWith('test'));
   expect(ofTests.length).toBeGreaterThan(5);

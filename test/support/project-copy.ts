@@ -1,14 +1,5 @@
 // Copies of the project, which a test may change: the programs with their migrations, or as much as `npm start` needs.
-import {
-  cpSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach } from '@jest/globals';
@@ -109,12 +100,8 @@ export function testClone(): Clone {
 
 /** A copy of the project. */
 export function copyProject(): string {
-  const names = ['src', 'dist', 'migrations', 'scripts', 'deploy', 'Dockerfile'];
-  const folder = copyParts(...names, 'package.json', 'package-lock.json');
-  // By these times scripts/prepare.mjs finds nothing to install and nothing to build
-  utimesSync(join(folder, 'package-lock.json'), 0, 0);
-  utimesSync(join(folder, 'dist/built.tsbuildinfo'), new Date(), new Date());
-  return folder;
+  const folders = ['src', 'dist', 'migrations', 'scripts', 'deploy'];
+  return copyParts(...folders, 'Dockerfile', 'nest-cli.json', 'package.json', 'package-lock.json');
 }
 
 /** A folder with copies of these parts of the project, dist/ among them, and nothing to install. */

@@ -1,0 +1,38 @@
+// Judges whether dist/ was made from src/, by content: a clock that is wrong, or a checkout, does not matter.
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Returns whether dist/ has each source of src/. A source map has the text of its source (inlineSources). */
+export function isBuilt() {
+  const { assets } = readJson('nest-cli.json').compilerOptions;
+  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(isCompiled);
+  return (
+    assets.every((file) => readText(join('dist', file)) === readText(join('src', file))) &&
+    sources.every((file) => {
+      const map = readJson(join('dist', file.replace(/ts$/, 'js.map')));
+      return map?.sourcesContent?.[0] === readText(join('src', file));
+    })
+  );
+}
+
+/** The compiler leaves out what begins with a dot, as an editor's files do. Tests are left out by tsconfig.build.json. */
+function isCompiled(file) {
+  return /(?:^|[\\/])[^.\\/][^\\/]*\.ts$/.test(file) && !/\.(?:spec|d)\.ts$/.test(file);
+}
+
+/** Returns the text without a byte order mark, or undefined if there is no such file. */
+function readText(file) {
+  try {
+    return new TextDecoder().decode(readFileSync(file));
+  } catch {
+    return undefined;
+  }
+}
+
+function readJson(file) {
+  try {
+    return JSON.parse(readText(file));
+  } catch {
+    return undefined; // the file is missing or incomplete
+  }
+}

@@ -1,0 +1,87 @@
+// Judges whether node_modules holds the packages of package-lock.json for this platform, and has npm install them.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { end, run } from './run.mjs';
+
+/** npm writes this file last. An installation that was interrupted lacks it. */
+const LAST_FILE = 'node_modules/.package-lock.json';
+/** The codes with which registries answer that have no ping, such as Nexus, Azure Artifacts and GitLab. */
+const HAS_NO_PING = ['E400', 'E404', 'E405'];
+
+/**
+ * Returns whether the packages are there, also if somebody installed them by hand.
+ * @param withDevelopment if it is false, an installation without development dependencies is enough
+ */
+export function isInstalled(withDevelopment) {
+  if (!existsSync(LAST_FILE)) return false;
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+  const isPruned = !withDevelopment && !existsSync('node_modules/typescript');
+  return Object.entries(packages).every(([folder, { version, ...wanted }]) => {
+    const mayLack = folder === '' || (isPruned && wanted.dev) || !isNeeded(wanted);
+    return mayLack || readVersion(folder) === version;
+  });
+}
+
+/** Returns whether a package is for every platform, or for this one. */
+function isNeeded({ optional, os, cpu, libc }) {
+  if (!optional) return true;
+  if (!os?.includes(process.platform) || !cpu?.includes(process.arch)) return false;
+  return !libc || libc.includes(findLibc());
+}
+
+function findLibc() {
+  process.report.excludeNetwork = true; // a report with the network would ask name servers
+  return process.report.getReport().header.glibcVersionRuntime ? 'glibc' : 'musl';
+}
+
+function readVersion(folder) {
+  try {
+    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version;
+  } catch {
+    return undefined; // the package is missing or incomplete
+  }
+}
+
+/** Installs the packages anew. If the registry does not answer, what is installed stays. */
+export async function install() {
+  await assertRegistryAnswers(); // npm ci first removes node_modules
+  const words = [
+    'ci',
+    '--include=dev', // NODE_ENV=production of a shell would leave out the compiler
+    '--include=optional', // a user's omit=optional would leave out PostgreSQL
+    '--workspaces=false', // in a workspace npm would install the packages of its root instead
+    '--loglevel=error', // nobody here can act on npm's warnings
+  ];
+  console.error(`npm ${words.join(' ')} …`);
+  const { status } = await runNpm(words);
+  if (status !== 0) end('npm ci failed: correct the error above, and repeat the command.');
+}
+
+async function assertRegistryAnswers() {
+  const words = ['ping', '--json', '--fetch-retries=0', '--fetch-timeout=20000', '--loglevel=silent'];
+  const { status, output } = await runNpm(words, 'pipe');
+  if (status === 0) return;
+  const { code, summary } = readError(output);
+  if (HAS_NO_PING.includes(code)) return;
+  end(
+    `The packages of package-lock.json have to be installed, and npm's registry does not answer: ${summary}. ` +
+      'Nothing was changed. Connect to the network, or set registry and proxy (npm config set registry URL). ' +
+      "If all packages are in npm's cache: npm ci --offline",
+  );
+}
+
+function readError(output) {
+  try {
+    return JSON.parse(output).error;
+  } catch {
+    return { code: '', summary: 'npm ping failed' };
+  }
+}
+
+/** Runs the npm that runs this script, or the one of PATH if another package manager runs this script. */
+function runNpm(words, output) {
+  const { npm_execpath: file = '' } = process.env;
+  const command = /npm-cli\.c?js$/.test(file) ? [process.execPath, file] : ['npm'];
+  return run([...command, ...words], output);
+}

@@ -1,0 +1,136 @@
+// scripts/prepare.mjs in a small project: an installation in a copy of this project would replace node_modules of this one.
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, createServer } from 'node:http';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeEach, expect, it } from '@jest/globals';
+import { listen } from '../support/ports.js';
+import { PROJECT, begin, readText } from '../support/program.js';
+import { testFolder } from '../support/test-folder.js';
+
+const workspace = testFolder();
+const folder = join(workspace, 'packages/small');
+const { platform, arch } = process;
+const { engines } = JSON.parse(readText('package.json')) as { engines: unknown };
+
+const ofDevelopment = { version: '1.0.0', dev: true };
+const PACKAGES = {
+  '': {},
+  'node_modules/everywhere': { version: '1.0.0' },
+  'node_modules/typescript': ofDevelopment,
+  'node_modules/of-this-platform': { ...ofDevelopment, optional: true, os: [platform], cpu: [arch] },
+  'node_modules/of-another-platform': { ...ofDevelopment, optional: true, os: ['sunos'], cpu: [arch] },
+};
+const SOURCE = 'export const one = 1;\n';
+
+/** A registry that answers no ping, as Nexus, and never answers a question for a package. */
+const registry = createServer(({ url }, response) => {
+  if (url?.startsWith('/-/ping')) response.writeHead(404).end();
+});
+const address = `http://127.0.0.1:${await listen(registry)}`;
+const NOBODY_LISTENS = 'http://127.0.0.1:9';
+
+afterAll(() => {
+  registry.closeAllConnections();
+  registry.close();
+});
+
+function write(name: string, content: unknown): void {
+  const file = join(folder, name);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+}
+
+function writeLock(packages: object): void {
+  write('package-lock.json', { name: 'small', lockfileVersion: 3, requires: true, packages });
+}
+
+beforeEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+  for (const name of ['scripts', 'Dockerfile']) cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
+  write('package.json', { name: 'small', version: '1.0.0', engines, dependencies: { everywhere: '1.0.0' } });
+  writeLock(PACKAGES);
+  for (const name of ['everywhere', 'typescript', 'of-this-platform'])
+    write(`node_modules/${name}/package.json`, { name, version: '1.0.0' });
+  write('node_modules/.package-lock.json', {});
+  write('nest-cli.json', { compilerOptions: { assets: ['page.html'] } });
+  for (const name of ['src', 'dist']) write(`${name}/page.html`, '<p>');
+  write('src/one.ts', SOURCE);
+  write('dist/one.js.map', { sourcesContent: [SOURCE] });
+  write('program.mjs', 'console.log("The program runs.");');
+});
+
+function prepare(words = ['program.mjs'], environment: Record<string, string> = {}) {
+  const npm = { npm_config_registry: NOBODY_LISTENS, npm_config_cache: join(workspace, 'cache') };
+  return begin([process.execPath, 'scripts/prepare.mjs', ...words], folder, { ...npm, ...environment });
+}
+
+const RUNS = { status: 0, stdout: 'The program runs.\n', stderr: '' };
+const REFUSED = {
+  status: 1,
+  stdout: '',
+  stderr: expect.stringMatching(/^The packages of package-lock\.json have to be .* Nothing was changed\. .*\n$/),
+};
+
+it.each([
+  { given: 'a newer time of package-lock.json', change: () => touch('package-lock.json', Date.now() / 1_000 + 60) },
+  { given: 'a source with a time in the future', change: () => touch('src/one.ts', Date.now() / 1_000 + 1e8) },
+  { given: 'a file of an editor in src', change: () => write('src/.#one.ts', '') },
+  { given: 'a test that is not built', change: () => write('src/one.spec.ts', '') },
+  { given: 'npm prune --omit=dev', change: () => remove('node_modules/typescript', 'node_modules/of-this-platform') },
+])('a command installs and builds nothing after $given', async ({ change }) => {
+  change();
+  expect(await prepare().ended).toEqual(RUNS);
+});
+
+function touch(name: string, seconds: number): void {
+  utimesSync(join(folder, name), seconds, seconds);
+}
+
+function remove(...names: string[]): void {
+  for (const name of names) rmSync(join(folder, name), { recursive: true });
+}
+
+it.each([
+  {
+    given: 'package-lock.json has another version',
+    change: () => writeLock({ ...PACKAGES, 'node_modules/everywhere': { version: '0.9.0' } }),
+  },
+  { given: 'node_modules is of another platform', change: () => remove('node_modules/of-this-platform') },
+  { given: 'an installation was interrupted', change: () => remove('node_modules/.package-lock.json') },
+])('if $given and the registry does not answer, a command says so and removes nothing', async ({ change }) => {
+  change();
+  expect(await prepare().ended).toEqual(REFUSED);
+  expect(existsSync(join(folder, 'node_modules/everywhere'))).toBe(true);
+});
+
+it('npm test needs the development dependencies', async () => {
+  remove('node_modules/typescript');
+  expect(await prepare(['--no-build']).ended).toEqual(REFUSED);
+});
+
+it('if another package manager runs the scripts, npm installs', async () => {
+  remove('node_modules/.package-lock.json');
+  expect(await prepare(undefined, { npm_execpath: '/usr/bin/pnpm.cjs' }).ended).toEqual(REFUSED);
+});
+
+it('dist/ that was not made from this src/ is built, or one sentence says that the compiler is missing', async () => {
+  remove('node_modules/typescript');
+  write('src/one.ts', `${SOURCE}export const two = 2;\n`);
+  const { status, stderr } = await prepare().ended;
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/^dist\/ was not made from this src\/, and the compiler is not installed: .*\n$/);
+});
+
+it('in a workspace npm installs the packages of this project, and Ctrl-C ends npm, too', async () => {
+  writeFileSync(join(workspace, 'package.json'), JSON.stringify({ name: 'root', workspaces: ['packages/*'] }));
+  remove('node_modules/.package-lock.json');
+  const { child, ended } = prepare(undefined, { npm_config_registry: address });
+  const [ping] = (await once(registry, 'request')) as [IncomingMessage];
+  const [question] = (await once(registry, 'request')) as [IncomingMessage];
+  expect([ping.url, question.url]).toEqual([expect.stringMatching(/^\/-\/ping/), '/everywhere']);
+  const npmEnds = once(question.socket, 'close');
+  child.kill('SIGINT');
+  expect((await ended).status).toBe(130);
+  await npmEnds;
+});
