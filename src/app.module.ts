@@ -1,9 +1,11 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { RouterModule } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
 import type { Configuration } from './configuration/configuration.js';
 import { ConfigurationModule } from './configuration/configuration.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { DocumentationModule } from './documentation/documentation.module.js';
+import { EntranceModule } from './documentation/entrance.module.js';
 import { HttpModule } from './http/http.module.js';
 import { ManagementModule } from './management/management.module.js';
 import { OrderCaptureV2Module } from './order-capture-v2/order-capture-v2.module.js';
@@ -11,9 +13,15 @@ import { OrderSchedulingModule } from './order-scheduling/order-scheduling.modul
 import { OrderUpdateModule } from './order-update/order-update.module.js';
 import { TelemetryModule } from './telemetry/telemetry.module.js';
 
+/** The modules of the operations. Each area is one. */
+const OPERATIONS = [OrderUpdateModule, OrderCaptureV2Module, OrderSchedulingModule];
+/** The modules whose routes are below BASE_PATH. A module with routes that is missing here answers outside of it. */
+const BELOW_BASE_PATH = [...OPERATIONS, DocumentationModule];
+
 @Module({})
 export class AppModule {
   static forRoot(configuration: Configuration): DynamicModule {
+    const { BASE_PATH } = configuration;
     return {
       module: AppModule,
       imports: [
@@ -22,11 +30,11 @@ export class AppModule {
         HttpModule,
         DatabaseModule,
         AuthModule,
-        OrderUpdateModule,
-        OrderCaptureV2Module,
-        OrderSchedulingModule,
+        ...OPERATIONS,
         DocumentationModule.forRoot(configuration),
         ManagementModule,
+        RouterModule.register([{ path: BASE_PATH, children: BELOW_BASE_PATH }]),
+        ...(BASE_PATH === '' ? [] : [EntranceModule]), // the entrance is also at `/`
       ],
     };
   }

@@ -1,25 +1,19 @@
-import { Controller, Get, type OnModuleInit } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
-import type { Request, Response } from 'express';
+import { Controller, Get } from '@nestjs/common';
 import { Public } from '../auth/public.decorator.js';
 import { Configuration } from '../configuration/configuration.js';
 import type { Answer } from '../http/answer.js';
 import { plainPage } from './page.js';
 
 /**
- * The page at `/` and at BASE_PATH, without credentials and whatever Accept says: for people who type the address of
- * the service into a browser, and for balancers, many of which ask there for a 200.
+ * The page at `/` and at BASE_PATH, open to everybody, with any Accept header. People type this address into a browser,
+ * and many balancers ask it for a 200.
  */
 @Public()
 @Controller()
-export class EntranceController implements OnModuleInit {
+export class EntranceController {
   private readonly page: Answer;
 
-  constructor(
-    private readonly configuration: Configuration,
-    private readonly adapterHost: HttpAdapterHost,
-  ) {
-    const { baseAddress, DOCUMENTATION } = configuration;
+  constructor({ baseAddress, DOCUMENTATION }: Configuration) {
     const links = `<ul>
         <li><a href="${baseAddress}/docs">Documentation</a></li>
         <li><a href="${baseAddress}/openapi.json">OpenAPI 3.1</a></li>
@@ -27,17 +21,6 @@ export class EntranceController implements OnModuleInit {
       </ul>`;
     const about = '<p>This service tells programs which codes an order may hold.</p>';
     this.page = plainPage('Order Lookup Services', DOCUMENTATION === 'on' ? `${about}\n      ${links}` : about);
-  }
-
-  /**
-   * Nest puts BASE_PATH before every route of a controller, so `/` is given to Express itself: here, since middleware is
-   * registered before this hook and the 404 behind it.
-   */
-  onModuleInit(): void {
-    if (this.configuration.BASE_PATH === '') return;
-    this.adapterHost.httpAdapter.get('/', (request: Request, response: Response) => {
-      this.page.sendTo(request, response);
-    });
   }
 
   @Get()

@@ -1,72 +1,48 @@
-import { randomUUID } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http';
-import type { RequestHandler, Response } from 'express';
-import type { Metrics } from '../telemetry/metrics.js';
-import type { Tracing } from '../telemetry/tracing.js';
+import type { Socket } from 'node:net';
+import { Injectable, type NestMiddleware } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { NextFunction, Request, Response } from 'express';
+import { Metrics } from '../telemetry/metrics.js';
 import type { ApiServer } from './api-server.js';
-import type { Draining } from './draining.js';
-import type { RequestLog } from './request-log.js';
+import { Draining } from './draining.js';
+import { RequestLog } from './request-log.js';
 
 /**
- * Node.js runs all requests of a packet at once. Without a limit a client that reads no answer keeps the memory of
- * thousands: 3.6 GB for 100 connections with 2,000 requests each (docs/decisions.md).
+ * The most requests of one connection that wait for their answers. Node.js runs all requests of a packet together.
+ * Without this limit, 100 clients that do not read take 3.6 GB (docs/decisions.md).
  */
 const MAX_WAITING_REQUESTS = 32;
 
-const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
-const UUID_WITHOUT_DASHES = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/i;
+/** Begins every request: closes a connection on which too many wait, gives the request its context, sets the defaults. */
+@Injectable()
+export class RequestContextMiddleware implements NestMiddleware<Request, Response> {
+  private readonly server: ApiServer;
 
-export interface RequestContextOptions {
-  readonly server: ApiServer;
-  readonly requestLog: RequestLog;
-  readonly draining: Draining;
-  readonly metrics: Metrics;
-  readonly tracing: Tracing;
-}
+  constructor(
+    adapterHost: HttpAdapterHost,
+    private readonly requestLog: RequestLog,
+    private readonly draining: Draining,
+    private readonly metrics: Metrics,
+  ) {
+    this.server = adapterHost.httpAdapter.getHttpServer() as ApiServer;
+  }
 
-/**
- * The first middleware: gives a request its context, and has it logged and counted when its response is closed. A
- * client on whose connection too many requests wait is closed.
- */
-export function requestContext(options: RequestContextOptions): RequestHandler {
-  const { server, requestLog, draining, metrics, tracing } = options;
-  return (request, response, next) => {
-    const { socket } = request;
-    const waitingCount = server.openConnections.get(socket)?.waitingCount ?? 0;
-    if (waitingCount > MAX_WAITING_REQUESTS) {
-      metrics.connectionsRefused.inc({ limit: 'waiting-requests' });
-      socket.destroy();
+  use(request: Request, response: Response, next: NextFunction): void {
+    if (this.hasTooManyRequests(request.socket)) {
+      this.metrics.connectionsRefused.inc({ limit: 'waiting-requests' });
+      request.socket.destroy();
       return;
     }
-    request.context = {
-      id: parseRequestId(request.headers),
-      peer: socket.remoteAddress,
-      startedAtMs: performance.now(),
-      span: tracing.startRequest(request),
-    };
-    setDefaultHeaders(response, request.context.id);
-    if (draining.isDraining) response.setHeader('Connection', 'close');
-    response.once('close', () => {
-      if (response.headersSent) requestLog.end(request, response.statusCode);
-    });
+    this.requestLog.begin(request, response);
+    // Defaults of every answer. A handler may set other values
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    response.setHeader('Cache-Control', 'no-store');
+    if (this.draining.isDraining) response.setHeader('Connection', 'close');
     next();
-  };
-}
+  }
 
-/** Sets the headers of every answer. A handler may set other values. */
-function setDefaultHeaders(response: Response, requestId: string): void {
-  response.setHeader('X-Request-Id', requestId);
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-  response.setHeader('Cache-Control', 'no-store');
-}
-
-/**
- * The UUID in X-Request-Id, with dashes, or a new one. No other text counts: `instance` of a problem is
- * `urn:uuid:<request id>`, and the id stands unescaped in a header and in the log.
- */
-function parseRequestId(headers: IncomingHttpHeaders): string {
-  const field = headers['x-request-id'];
-  if (typeof field !== 'string') return randomUUID();
-  const id = field.replace(UUID_WITHOUT_DASHES, '$1-$2-$3-$4-$5');
-  return UUID.test(id) ? id : randomUUID();
+  private hasTooManyRequests(socket: Socket): boolean {
+    const connection = this.server.openConnections.get(socket);
+    return connection !== undefined && connection.waitingCount > MAX_WAITING_REQUESTS;
+  }
 }

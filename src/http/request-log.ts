@@ -1,9 +1,15 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { Injectable, type LogLevel } from '@nestjs/common';
+import type express from 'express';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics, NO_OPERATION } from '../telemetry/metrics.js';
-import type { RequestSpan } from '../telemetry/tracing.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
+import { type RequestSpan, Tracing } from '../telemetry/tracing.js';
+
+const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
+const UUID_WITHOUT_DASHES = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/i;
 
 /** The client that an API key belongs to. */
 export interface Caller {
@@ -69,9 +75,25 @@ export class RequestLog {
   constructor(
     private readonly logger: ServiceLogger,
     private readonly metrics: Metrics,
+    private readonly tracing: Tracing,
     private readonly configuration: Configuration,
   ) {}
 
+  /** Gives the request its context and the answer its id, and has the request logged when the response is closed. */
+  begin(request: express.Request, response: express.Response): void {
+    request.context = {
+      id: parseRequestId(request.headers),
+      peer: request.socket.remoteAddress,
+      startedAtMs: performance.now(),
+      span: this.tracing.startRequest(request),
+    };
+    response.setHeader('X-Request-Id', request.context.id);
+    response.once('close', () => {
+      if (response.headersSent) this.end(request, response.statusCode);
+    });
+  }
+
+  /** Logs a request that has ended. ParserErrors calls it for bytes that never became a request. */
   end(request: EndedRequest, status: number): void {
     const { id: requestId, startedAtMs, caller, span, error } = request.context;
     const operation = request.route?.path;
@@ -101,6 +123,17 @@ export class RequestLog {
       ...describeContext(context),
     });
   }
+}
+
+/**
+ * Returns the UUID in X-Request-Id, with dashes, or a new one. Any other text is ignored: the id is a part of a URN, and
+ * is written unescaped into a header and into the log.
+ */
+function parseRequestId(headers: IncomingHttpHeaders): string {
+  const field = headers['x-request-id'];
+  if (typeof field !== 'string') return randomUUID();
+  const id = field.replace(UUID_WITHOUT_DASHES, '$1-$2-$3-$4-$5');
+  return UUID.test(id) ? id : randomUUID();
 }
 
 /** Returns the fields that say who asked, why the request was refused, and to which trace it belongs. */

@@ -39,6 +39,9 @@ export class ServerAdapter extends ExpressAdapter {
     this.use(handler);
   }
 
+  /** Parses no body, because the caller may be a stranger. CONTRIBUTING.md has the recipe for a route with a body. */
+  override registerParserMiddleware(): void {}
+
   override reply(response: Response, body: unknown, status?: number): unknown {
     const { req: request } = response;
     if (body instanceof Answer) return body.sendTo(request, response);

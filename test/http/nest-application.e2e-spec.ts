@@ -1,19 +1,20 @@
-// A module as the manual of NestJS has it, in the real application: what Nest and Express offer simply works, and
-// whatever is thrown becomes a problem document.
+// AppModule in a testing module, with a module as Nest's manual has it: what Nest and Express offer works, and whatever
+// is thrown becomes a problem document.
 import 'reflect-metadata';
 import { EventEmitter, once } from 'node:events';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as nest from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import { Test } from '@nestjs/testing';
 import { IsString } from 'class-validator';
 import express, { type NextFunction, type Request, type Response } from 'express';
 import { type Observable, map, of } from 'rxjs';
 import { AppModule } from '../../src/app.module.js';
 import { Public } from '../../src/auth/public.decorator.js';
-import { createApplication } from '../../src/bootstrap/create-application.js';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
 import { Answer } from '../../src/http/answer.js';
+import { ServerAdapter } from '../../src/http/server.adapter.js';
 import type { ProblemSlug } from '../../src/problems/problem-types.js';
 import { ServiceLogger } from '../../src/telemetry/service-logger.js';
 import { createDatabase } from '../support/database.js';
@@ -140,8 +141,6 @@ class NotesModule implements nest.NestModule {
     consumer.apply(express.json(), markRequest).forRoutes(NotesController);
   }
 }
-nest.Module({ imports: [NotesModule] })(AppModule);
-
 /** Requests a minute for each key. */
 const LIMIT = 80;
 const ORIGIN = 'https://a.example';
@@ -170,7 +169,10 @@ beforeAll(async () => {
     CORS_ORIGINS: ORIGIN,
     RATE_LIMIT_PER_MINUTE: String(LIMIT),
   });
-  app = await createApplication(configuration);
+  const testingModule = await Test.createTestingModule({
+    imports: [AppModule.forRoot(configuration), NotesModule],
+  }).compile();
+  app = testingModule.createNestApplication<NestExpressApplication>(new ServerAdapter(configuration));
   Object.assign(app.get(ServiceLogger), { error: (entry: unknown) => errors.push(entry) });
   app.enableVersioning({ type: nest.VersioningType.URI });
   await app.listen(0, '127.0.0.1');

@@ -1,8 +1,9 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, NotFoundException } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { Configuration } from '../configuration/configuration.js';
-import type { ProblemSlug } from './problem-types.js';
-import { Problem } from './problem.js';
+import type { ProblemSlug } from '../problems/problem-types.js';
+import { Problem } from '../problems/problem.js';
+import { RequestLog } from './request-log.js';
 
 /** The problem types for exceptions of Nest and Express with these statuses. All others are `about:blank`. */
 const SLUGS: Readonly<Record<number, ProblemSlug>> = {
@@ -21,11 +22,16 @@ const CONTENT_HEADERS = ['Content-Disposition', 'Content-Encoding', 'ETag', 'Las
 /** Answers every exception with a problem document (RFC 9457). */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  constructor(private readonly configuration: Configuration) {}
+  constructor(
+    private readonly configuration: Configuration,
+    private readonly requestLog: RequestLog,
+  ) {}
 
   catch(exception: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
     const response = host.switchToHttp().getResponse<Response>();
+    // A middleware that `app.use` adds runs before RequestContextMiddleware, so its request has no context yet
+    if (!('context' in request)) this.requestLog.begin(request, response);
     const { context } = request;
     if (response.headersSent) {
       context.error = exception;
