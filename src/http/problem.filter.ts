@@ -1,4 +1,4 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, NotFoundException } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { Configuration } from '../configuration/configuration.js';
 import type { ProblemSlug } from '../problems/problem-types.js';
@@ -39,7 +39,7 @@ export class ProblemFilter implements ExceptionFilter {
       if (!isWhole) response.destroy(); // a cut connection tells the caller that the answer is not whole
       return;
     }
-    const problem = toProblem(exception, request);
+    const problem = toProblem(exception);
     context.problem = problem.slug;
     if (problem.getStatus() >= 500 && problem !== exception) context.error = exception;
     for (const name of CONTENT_HEADERS) response.removeHeader(name);
@@ -51,23 +51,18 @@ export class ProblemFilter implements ExceptionFilter {
 }
 
 /** Returns the problem for whatever was thrown. Exceptions of Nest and of Express keep their status. */
-function toProblem(exception: unknown, request: Request): Problem {
+function toProblem(exception: unknown): Problem {
   if (exception instanceof Problem) return exception;
   const status = exception instanceof HttpException ? exception.getStatus() : 500;
-  if (exception instanceof HttpException && status < 500) return describeClientError(exception, request);
+  if (exception instanceof HttpException && status < 500) return describeClientError(exception);
   return new Problem(SLUGS[status] ?? 'about:blank', { detail: SERVER_ERROR, status });
 }
 
 /**
- * Returns the problem for an exception whose message is for callers. Three kinds of messages quote the path or the body,
+ * Returns the problem for an exception whose message is for callers. Two kinds of messages quote the path or the body,
  * which may contain a credential. They are replaced.
  */
-function describeClientError(exception: HttpException, request: Request): Problem {
-  if (exception instanceof NotFoundException && request.route === undefined) {
-    return new Problem('not-found', {
-      detail: 'There is nothing at this address. Paths are case-sensitive and have no trailing slash.',
-    });
-  }
+function describeClientError(exception: HttpException): Problem {
   if (exception.cause instanceof URIError) {
     const detail = 'The percent-encoding of the path is broken.';
     return new Problem('malformed-request', { detail });

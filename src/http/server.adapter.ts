@@ -1,14 +1,7 @@
 import { type RequestListener, type ServerOptions } from 'node:http';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import express, {
-  type Application,
-  type Express,
-  type NextFunction,
-  type Request,
-  type RequestHandler,
-  type Response,
-} from 'express';
+import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import type { Configuration } from '../configuration/configuration.js';
 import { HEADERS_TIMEOUT_MS, MAX_HEADER_BYTES, REQUEST_TIMEOUT_MS } from '../problems/limits.js';
 import { Problem } from '../problems/problem.js';
@@ -16,27 +9,59 @@ import { Answer } from './answer.js';
 import { ApiServer } from './api-server.js';
 
 const MAX_CONNECTIONS = 10_000;
-/** A connection is closed if nothing passes for this time: its client does not read, or a handler writes nothing. */
+/** The time after which a connection without any traffic is closed: its client does not read, or a handler hangs. */
 const STALLED_MS = 60_000;
 
-/** Nest's adapter for Express, on a server with options of our own. */
+/** Nest's adapter for Express, with options of our own for Express and for Node.js's server. */
 export class ServerAdapter extends ExpressAdapter {
+  /** The methods of the routes at each path. */
+  private readonly methodsByPath = new Map<string, Set<string>>();
+
   constructor(private readonly configuration: Configuration) {
     super(createExpress(configuration));
   }
 
   override initHttpServer(): void {
     const server = new ApiServer(serverOptions(this.configuration), toRequestListener(this.getInstance<Express>()));
-    server.maxHeadersCount = 0; // Node.js would drop further headers silently
+    server.maxHeadersCount = 0; // no limit: with one, Node.js silently drops further headers
     server.maxConnections = MAX_CONNECTIONS;
     server.setTimeout(STALLED_MS);
     this.httpServer = server;
   }
 
-  /** Registers the last handlers for every path. Nest itself would register them only below the global prefix. */
-  override setNotFoundHandler(handler: RequestHandler): void {
-    this.use(otherMethods); // first: behind the 404 nothing is called
-    this.use(handler);
+  // Nest registers each route of a controller by one of these five methods
+  override get(path: unknown, handler?: unknown): unknown {
+    return this.register('get', path, handler);
+  }
+
+  override post(path: unknown, handler?: unknown): unknown {
+    return this.register('post', path, handler);
+  }
+
+  override put(path: unknown, handler?: unknown): unknown {
+    return this.register('put', path, handler);
+  }
+
+  override patch(path: unknown, handler?: unknown): unknown {
+    return this.register('patch', path, handler);
+  }
+
+  override delete(path: unknown, handler?: unknown): unknown {
+    return this.register('delete', path, handler);
+  }
+
+  private register(method: 'get' | 'post' | 'put' | 'patch' | 'delete', path: unknown, handler: unknown): unknown {
+    const pattern = path as string; // Nest's type also has a form without a path, which Nest never uses
+    const methods = this.methodsByPath.get(pattern) ?? new Set();
+    this.methodsByPath.set(pattern, methods.add(method.toUpperCase()));
+    return this.getInstance<Express>()[method](pattern, handler as RequestHandler);
+  }
+
+  /** Nest calls it after it has registered all routes. Its own handler for 404 would send the path and the query back. */
+  override setNotFoundHandler(): void {
+    const app = this.getInstance<Express>();
+    for (const [path, methods] of this.methodsByPath) app.all(path, refuseOtherMethods(methods));
+    app.use(refuseUnknownAddress);
   }
 
   /** Parses no body, because the caller may be a stranger. CONTRIBUTING.md has the recipe for a route with a body. */
@@ -52,7 +77,7 @@ export class ServerAdapter extends ExpressAdapter {
 
 function createExpress({ TRUSTED_PROXY_HOPS }: Configuration): Express {
   const app = express();
-  // Express reads both settings when it makes its router, with the first middleware, which is one of Nest's
+  // Set before Nest gets it: Express reads both settings once, and the constructor of Nest's adapter makes it do so
   app.enable('case sensitive routing').enable('strict routing');
   app.disable('x-powered-by').set('trust proxy', TRUSTED_PROXY_HOPS);
   return app;
@@ -66,85 +91,47 @@ function serverOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptions {
     connectionsCheckingInterval: 1_000,
     keepAliveTimeout: KEEP_ALIVE_SECONDS * 1000,
     joinDuplicateHeaders: true, // without it Node.js drops a second Authorization, and findToken never sees a comma
-    optimizeEmptyRequests: true, // saves a stream for the body that no request has; Node.js has it from 24.12 on
+    optimizeEmptyRequests: true, // avoids a stream for the empty body of each GET; Node.js has it from 24.12 on
   };
   return options;
 }
 
-/** Runs Express for each request. Express calls back where it cannot parse a target, instead of sending its HTML page. */
+/** Returns a listener that runs Express for each request. If Express cannot parse a target, it calls back. */
 function toRequestListener(app: Express): RequestListener {
   return (request, response) => {
-    // The connection was closed, but Node.js runs all requests of a packet, of which there may be thousands
+    // Node.js runs all requests of a packet, maybe thousands, also after we have closed the connection
     if (!request.socket.writable) return;
     app(request as Request, response as Response, () => {
-      request.url = '*'; // at which there is nothing
+      request.url = '*'; // an address without a route, so the answer is 404 and not Express's HTML page
       app(request, response);
     });
   };
 }
 
-/** Passes the failure of a file to ProblemFilter. Nest itself would answer 400 in plain text. */
+/** Passes the failure of a file to ProblemFilter. Nest's own handler would answer 400 in plain text. */
 function passToFilter(error: Error, response: object): void {
   const { req: request, destroyed, writableEnded } = response as Response;
-  if (destroyed || writableEnded) return; // the client left, or has all bytes
+  if (destroyed || writableEnded) return; // the client has left, or has all bytes
   request.next?.(error);
 }
 
-/** A route in Express's router: its pattern, and its methods in lower case. */
-interface Route {
-  readonly path: string;
-  readonly methods: Readonly<Record<string, boolean>>;
+/** Answers OPTIONS, and refuses the methods that no route of the path has. It runs after these routes. */
+function refuseOtherMethods(routeMethods: ReadonlySet<string>): RequestHandler {
+  const methods = [...routeMethods];
+  if (routeMethods.has('GET')) methods.push('HEAD'); // Express answers HEAD by the route for GET
+  const allow = [...methods, 'OPTIONS'].join(', ');
+  return ({ method }, response, next) => {
+    if (methods.includes(method)) {
+      next(); // the route passed the request on, for example because it is for another host: 404
+      return;
+    }
+    response.setHeader('Allow', allow);
+    if (method === 'OPTIONS') response.status(204).end();
+    else next(new Problem('method-not-allowed', { detail: `The methods of this address are ${allow}.` }));
+  };
 }
 
-/** An entry in the list of Express's router. An entry of a middleware has no `route`. */
-interface Layer {
-  readonly route?: Route;
-  match(path: string): boolean;
-}
-
-/**
- * The middleware behind all routes: answers OPTIONS, and refuses methods that no route at the address has. Express
- * itself would answer OPTIONS with 200 and a text, and other methods with 404.
- */
-function otherMethods(request: Request, response: Response, next: NextFunction): void {
-  const routes = findRoutes(request);
-  const [firstRoute] = routes;
-  if (firstRoute === undefined) {
-    next();
-    return;
-  }
-  request.route = firstRoute; // for the log and the metrics
-  const methods = listMethods(routes).join(', ');
-  response.setHeader('Allow', methods);
-  if (request.method === 'OPTIONS') {
-    response.status(204).end();
-    return;
-  }
-  const detail = `The methods of this address are ${methods}.`;
-  next(new Problem('method-not-allowed', { detail }));
-}
-
-/**
- * The routes of the address. Express has no public list of its routes, so this function reads the list of its router,
- * whose version package.json pins (docs/decisions.md).
- */
-function findRoutes(request: Request): readonly Route[] {
-  const { router } = request.app as Application;
-  const layers = router.stack as unknown as readonly Layer[];
-  const routes: Route[] = [];
-  for (const layer of layers) {
-    if (layer.route && layer.match(request.path)) routes.push(layer.route);
-  }
-  return routes;
-}
-
-/** The methods of the routes, with HEAD, which Express answers wherever there is GET, and OPTIONS. */
-function listMethods(routes: readonly Route[]): string[] {
-  const methods = new Set<string>();
-  for (const route of routes) {
-    for (const method of Object.keys(route.methods)) methods.add(method.toUpperCase());
-  }
-  if (methods.has('GET')) methods.add('HEAD');
-  methods.add('OPTIONS');
-  return [...methods];
+function refuseUnknownAddress(_request: Request, _response: Response, next: NextFunction): void {
+  const detail = 'There is nothing at this address. Paths are case-sensitive and have no trailing slash.';
+  next(new Problem('not-found', { detail }));
 }

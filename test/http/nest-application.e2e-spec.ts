@@ -131,7 +131,14 @@ class NotesController {
   }
 }
 
-@nest.Module({ controllers: [NotesController] })
+@nest.Controller({ path: 'notes/of-another-host', host: 'another.example' })
+class OtherHostController {
+  @Get() list() {
+    return [];
+  }
+}
+
+@nest.Module({ controllers: [NotesController, OtherHostController] })
 class NotesModule implements nest.NestModule {
   configure(consumer: nest.MiddlewareConsumer): void {
     const markRequest = (request: Request, _response: Response, next: NextFunction): void => {
@@ -290,6 +297,7 @@ describe('is answered with a problem document', () => {
       detail: 'GET, POST, HEAD, OPTIONS',
     },
     { path: '/notes/x', slug: 'not-found', detail: 'There is nothing at this address.' },
+    { path: '/notes/of-another-host', slug: 'not-found', detail: 'There is nothing at this address.' },
     { path: '/notes', headers: {}, slug: 'missing-credentials', detail: 'lacks credentials' },
   ])('$method $path', async ({ slug, title, status, detail, ...asked }) => {
     const reply = await ask(asked);
