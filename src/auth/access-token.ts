@@ -14,18 +14,20 @@ export const MAX_TOKEN_BYTES = MAX_HEADER_BYTES - OTHER_HEADERS_BYTES;
  */
 const COMPACT_FORM = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
-/** Claims that name the kind of a token: `typ` in Keycloak, `token_use` in Amazon Cognito, `tok_type` in Oracle. */
-const KIND_CLAIMS = ['typ', 'token_use', 'tok_type'];
+/** Claims that name the kind of a token, in Keycloak, Cognito, Oracle, Casdoor, PingAM and issuers that somebody wrote. */
+const KIND_CLAIMS = ['typ', 'token_use', 'tok_type', 'tokenType', 'tokenName', 'token_type', 'type'];
 /**
- * Values of these claims, in lower case. If a kind is missing here, somebody can call with a token that a browser got.
- * `bearer`, `access` and `at` are access tokens, and must not be added.
+ * Values of these claims, in lower case, without the word token. If a kind is missing here, somebody can call with a
+ * token that a browser got. `bearer`, `access` and `at` are access tokens, and must not be added.
  */
 const OTHER_KINDS = ['id', 'it', 'refresh', 'rt', 'offline', 'logout'];
 /**
- * Claims that access tokens never have: hashes are in ID tokens, `events` is in logout tokens. If an issuer writes one
- * of these claims into its access tokens, all of its callers are refused.
+ * Claims that access tokens never have. If an issuer writes one of them into access tokens, all its callers are refused.
+ * - ID tokens: the hashes (OpenID Connect Core 1.0 section 3.3.2.11, FAPI 1.0 part 2)
+ * - logout tokens: `events` (OpenID Connect Back-Channel Logout 1.0)
+ * - refresh tokens: `granted_scopes` (Cloud Foundry UAA, and so SAP XSUAA), `ati` (Spring Security OAuth)
  */
-const CLAIMS_OF_OTHER_KINDS = ['at_hash', 'c_hash', 's_hash', 'events'];
+const CLAIMS_OF_OTHER_KINDS = ['at_hash', 'c_hash', 's_hash', 'events', 'granted_scopes', 'ati'];
 /** Claims that ID tokens do not have. They tell an access token with a nonce from an ID token. */
 const CLAIMS_OF_ACCESS_TOKENS = ['scope', 'scp', 'client_id'];
 /**
@@ -76,9 +78,7 @@ function isExplicitType({ typ }: ProtectedHeaderParameters): boolean {
 
 /** Returns whether a token is an ID, refresh or logout token, or has nothing that makes it an access token. */
 export function isOfAnotherKind(header: ProtectedHeaderParameters, claims: JWTPayload): boolean {
-  const kinds = KIND_CLAIMS.map((name) => claims[name]).map((kind) => {
-    return typeof kind === 'string' ? kind.toLowerCase() : '';
-  });
+  const kinds = KIND_CLAIMS.map((name) => readKind(claims[name]));
   if (kinds.some((kind) => OTHER_KINDS.includes(kind))) return true;
   if (hasAny(claims, CLAIMS_OF_OTHER_KINDS)) return true;
   if (isExplicitType(header)) return false;
@@ -87,6 +87,10 @@ export function isOfAnotherKind(header: ProtectedHeaderParameters, claims: JWTPa
   // Some access tokens have the nonce of the request as well
   const isLikeAccessToken = kinds.includes('bearer') || hasAny(claims, CLAIMS_OF_ACCESS_TOKENS);
   return 'nonce' in claims && !isLikeAccessToken;
+}
+
+function readKind(kind: unknown): string {
+  return typeof kind === 'string' ? kind.toLowerCase().replace(/[-_ ]?token$/, '') : '';
 }
 
 /** Returns the client that a token names, or undefined if it names none. */

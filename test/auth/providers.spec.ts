@@ -1,227 +1,35 @@
-// The shapes that identity providers send: their configuration, a token, and what comes of it. Key sets over real HTTP.
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
+// The tokens of identity providers, truly signed, with key sets over real HTTP.
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { parse } from 'yaml';
 import { readConfiguration } from '../../src/configuration/read-configuration.js';
-import { AUDIENCE, Issuer, signingKey } from '../support/issuer.js';
+import { AUDIENCE, Issuer, encodePart, signingKey } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
 
+/** Members of a header or of claims. null leaves a member out. */
 type Members = Readonly<Record<string, unknown>>;
+type Settings = Readonly<Record<string, string>>;
 
-/** What differs from a valid token without `client_id`; undefined leaves a member out. */
-interface Shape {
-  readonly provider: string;
+interface ProviderToken {
+  readonly what: string;
   /** `accepted`, or the reason of the refusal. */
   readonly outcome: string;
-  readonly variables?: Readonly<Record<string, string>>;
   readonly header?: Members;
   readonly claims: Members;
+  /** Settings that only this token needs. */
+  readonly settings?: Settings;
 }
 
-const groups = (count: number): string[] => Array.from({ length: count }, () => '-1e8f-57d0-9a55-0c9f6a0c7d11-id');
+interface Provider {
+  /** The name in the first column of the page. */
+  readonly name: string;
+  /** The settings of the page. */
+  readonly settings: Settings;
+  readonly tokens: readonly ProviderToken[];
+}
 
-const SHAPES: readonly Shape[] = [
-  {
-    provider: 'Entra ID v1, person',
-    outcome: 'accepted',
-    variables: { OAUTH_AUDIENCE: 'api://lookups, https://orders.example' },
-    header: { typ: 'JWT' },
-    claims: {
-      iss: 'https://sts.windows.net/tenant/',
-      aud: 'api://lookups',
-      appid: 'portal',
-      scp: 'lookups.read',
-      ver: '1.0',
-    },
-  },
-  {
-    provider: 'Entra ID v2, person',
-    outcome: 'accepted',
-    variables: {
-      OAUTH_AUDIENCE: 'api://lookups, https://orders.example',
-      OAUTH_REQUIRED_SCOPE: 'lookups.read',
-    },
-    header: { typ: 'JWT' },
-    claims: {
-      iss: 'https://login.microsoftonline.com/tenant/v2.0',
-      azp: 'portal',
-      scp: 'openid lookups.read',
-      ver: '2.0',
-    },
-  },
-  {
-    provider: 'Entra ID, program with the role',
-    outcome: 'accepted',
-    variables: { OAUTH_REQUIRED_SCOPE: 'Lookups.Read' },
-    header: { typ: 'JWT' },
-    claims: {
-      iss: 'https://login.microsoftonline.com/tenant/v2.0',
-      azp: 'batch',
-      roles: ['Other', 'Lookups.Read'],
-    },
-  },
-  {
-    provider: 'Entra ID, program without',
-    outcome: 'scope',
-    variables: { OAUTH_REQUIRED_SCOPE: 'Lookups.Read' },
-    header: { typ: 'JWT' },
-    claims: { iss: 'https://login.microsoftonline.com/tenant/v2.0', azp: 'batch' },
-  },
-  {
-    provider: 'Entra ID v1, program of another team',
-    outcome: 'client',
-    variables: { OAUTH_CLIENTS: 'batch,portal' },
-    header: { typ: 'JWT' },
-    claims: { iss: 'https://sts.windows.net/tenant/', appid: 'another' },
-  },
-  {
-    provider: 'Entra ID, 200 groups',
-    outcome: 'accepted',
-    header: { typ: 'JWT' },
-    claims: {
-      iss: 'https://login.microsoftonline.com/tenant/v2.0',
-      azp: 'portal',
-      groups: groups(200),
-    },
-  },
-  {
-    provider: 'Entra ID, more groups',
-    outcome: 'too-long',
-    header: { typ: 'JWT' },
-    claims: {
-      iss: 'https://login.microsoftonline.com/tenant/v2.0',
-      azp: 'portal',
-      groups: groups(400),
-    },
-  },
-  {
-    provider: 'Okta',
-    outcome: 'accepted',
-    variables: { OAUTH_REQUIRED_SCOPE: 'lookups.read', OAUTH_CLIENTS: 'batch,portal' },
-    claims: {
-      iss: 'https://example.okta.com/oauth2/default',
-      cid: 'batch',
-      uid: 'x',
-      scp: ['lookups.read'],
-    },
-  },
-  {
-    provider: 'Okta, another client',
-    outcome: 'client',
-    variables: { OAUTH_CLIENTS: 'batch,portal' },
-    claims: { iss: 'https://example.okta.com/oauth2/default', cid: 'another' },
-  },
-  {
-    provider: 'Auth0, scope',
-    outcome: 'accepted',
-    variables: { OAUTH_REQUIRED_SCOPE: 'lookups.read' },
-    header: { typ: 'JWT' },
-    claims: {
-      iss: 'https://example.eu.auth0.com/',
-      aud: ['https://orders.example', 'https://example.eu.auth0.com/userinfo'],
-      azp: 'portal',
-      scope: 'openid lookups.read',
-    },
-  },
-  {
-    provider: 'Auth0, permissions',
-    outcome: 'accepted',
-    variables: { OAUTH_REQUIRED_SCOPE: 'lookups.read' },
-    header: { typ: 'at+jwt' },
-    claims: {
-      iss: 'https://example.eu.auth0.com/',
-      azp: 'batch',
-      gty: 'client-credentials',
-      scope: '',
-      permissions: ['lookups.read'],
-    },
-  },
-  {
-    provider: 'Amazon Cognito',
-    outcome: 'accepted',
-    variables: {
-      OAUTH_CLIENTS: 'batch,portal',
-      OAUTH_AUDIENCE: '',
-      OAUTH_REQUIRED_SCOPE: 'orders/lookups.read',
-    },
-    claims: {
-      iss: 'https://cognito-idp.eu-west-1.amazonaws.com/pool',
-      aud: undefined,
-      client_id: 'batch',
-      token_use: 'access',
-      scope: 'orders/lookups.read',
-    },
-  },
-  {
-    provider: 'Amazon Cognito, another client',
-    outcome: 'client',
-    variables: { OAUTH_CLIENTS: 'batch,portal', OAUTH_AUDIENCE: '' },
-    claims: {
-      iss: 'https://cognito-idp.eu-west-1.amazonaws.com/pool',
-      aud: undefined,
-      client_id: 'another',
-      token_use: 'access',
-    },
-  },
-  {
-    provider: 'Amazon Cognito, ID token',
-    outcome: 'another-kind',
-    variables: { OAUTH_CLIENTS: 'batch,portal', OAUTH_AUDIENCE: '' },
-    claims: {
-      iss: 'https://cognito-idp.eu-west-1.amazonaws.com/pool',
-      aud: 'batch',
-      token_use: 'id',
-    },
-  },
-  {
-    provider: 'AD FS',
-    outcome: 'accepted',
-    header: { typ: 'JWT' },
-    claims: {
-      iss: 'http://adfs.example.com/adfs/services/trust',
-      appid: 'portal',
-      apptype: 'Public',
-      scp: 'openid',
-    },
-  },
-  {
-    provider: 'PingFederate',
-    outcome: 'accepted',
-    variables: { OAUTH_REQUIRED_SCOPE: 'lookups.read' },
-    header: { 'pi.atm': '1' },
-    claims: { iss: 'https://ping.example.com', client_id: 'batch', scope: ['lookups.read'] },
-  },
-  {
-    provider: 'PingOne',
-    outcome: 'accepted',
-    variables: { OAUTH_REQUIRED_SCOPE: 'lookups.read' },
-    header: { typ: 'JWT' },
-    claims: {
-      iss: 'https://auth.pingone.eu/env/as',
-      aud: ['https://orders.example'],
-      client_id: 'batch',
-      scope: 'lookups.read',
-    },
-  },
-  {
-    provider: 'Keycloak',
-    outcome: 'accepted',
-    variables: { OAUTH_REQUIRED_SCOPE: 'lookups-reader' },
-    header: { typ: 'JWT' },
-    claims: {
-      aud: ['account', 'https://orders.example'],
-      typ: 'Bearer',
-      azp: 'portal',
-      nonce: 'n',
-      scope: 'openid',
-      roles: ['lookups-reader'],
-    },
-  },
-  {
-    provider: 'Keycloak, ID token',
-    outcome: 'another-kind',
-    header: { typ: 'JWT' },
-    claims: { typ: 'ID', azp: 'portal', at_hash: 'x' },
-  },
-];
+const PROVIDERS = parse(readFileSync('test/auth/provider-tokens.yaml', 'utf8')) as Provider[];
 
 let issuer: Issuer;
 beforeAll(async () => {
@@ -246,21 +54,55 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it.each(SHAPES)('$provider: $outcome', async ({ outcome, variables, header, claims }) => {
-  const name = claims['iss'];
-  const configuration = readConfiguration({
-    DATABASE_URL: 'postgres://db/x',
-    OAUTH_ISSUER: typeof name === 'string' ? name : issuer.url,
-    OAUTH_JWKS_URI: typeof name === 'string' ? `${issuer.url}/jwks` : '',
-    OAUTH_AUDIENCE: AUDIENCE,
-    ...variables,
-  });
+const withoutNull = (members: Members = {}): Members =>
+  Object.fromEntries(Object.entries(members).map(([name, value]) => [name, value ?? undefined]));
+/** Returns the first value of a setting that may be a list. */
+const firstOf = (list = ''): string | undefined => list.split(/, */)[0] || undefined;
+
+/** Verifies a token under these settings. Returns `accepted`, or the reason of the refusal. */
+async function judge(token: string, settings: Settings): Promise<string> {
+  const { OAUTH_ISSUER = '' } = settings;
+  const OAUTH_JWKS_URI = OAUTH_ISSUER.replaceAll(/[^,]+/g, `${issuer.url}/jwks`);
+  const configuration = readConfiguration({ DATABASE_URL: 'postgres://db/x', OAUTH_JWKS_URI, ...settings });
   const verifier = await new Verifier([issuer], configuration).start();
-  const token = await issuer.token({
-    header: { typ: undefined, ...header },
-    claims: { client_id: undefined, ...claims },
-  });
   const verdict = await verifier.verify(token);
-  expect(verdict.outcome === 'accepted' ? 'accepted' : verdict.reason).toBe(outcome);
   verifier.issuers.onApplicationShutdown();
+  return verdict.outcome === 'accepted' ? 'accepted' : verdict.reason;
+}
+
+describe.each(PROVIDERS)('$name', ({ settings, tokens }) => {
+  it.each(tokens)('$what: $outcome', async ({ outcome, header, claims, settings: others }) => {
+    const whose = { iss: firstOf(settings['OAUTH_ISSUER']), aud: firstOf(settings['OAUTH_AUDIENCE']) };
+    const token = await issuer.token({
+      header: { typ: 'JWT', ...withoutNull(header) },
+      claims: { client_id: undefined, ...whose, ...withoutNull(claims) },
+    });
+    expect(await judge(token, { ...settings, ...others })).toBe(outcome);
+  });
+});
+
+const ENTRA_ID = { OAUTH_ISSUER: 'https://login.microsoftonline.com/tenant/v2.0', OAUTH_AUDIENCE: AUDIENCE };
+
+it.each([
+  { count: 200, outcome: 'accepted' },
+  { count: 400, outcome: 'too-long' },
+])('a token of Entra ID with $count groups: $outcome', async ({ count, outcome }) => {
+  const groups = Array.from({ length: count }, () => '5b9f0c1e-8f57-4d0e-9a55-0c9f6a0c7d11');
+  const token = await issuer.token({ claims: { iss: ENTRA_ID.OAUTH_ISSUER, groups } });
+  expect(await judge(token, ENTRA_ID)).toBe(outcome);
+});
+
+it('a token of Entra ID for Microsoft Graph, which signs a hash of the nonce: signature', async () => {
+  const nonce = 'nonce of the token';
+  const signedNonce = createHash('sha256').update(nonce).digest('base64url');
+  const signed = await issuer.token({ header: { nonce: signedNonce }, claims: { iss: ENTRA_ID.OAUTH_ISSUER } });
+  const { kid, alg } = issuer.signer;
+  const token = signed.replace(/^[^.]+/, encodePart({ alg, kid, typ: 'JWT', nonce }));
+  expect(await judge(token, ENTRA_ID)).toBe('signature');
+});
+
+it('each provider of the page has tokens, and each provider with tokens has a row', () => {
+  const [rows = ''] = readFileSync('docs/identity-providers.md', 'utf8').split('## Tokens that are no JWT');
+  const names = Array.from(rows.matchAll(/^\| (?!Provider)([^|-][^|]*) \|/gm), ([, name]) => name);
+  expect(new Set(names)).toEqual(new Set(PROVIDERS.map(({ name }) => name)));
 });
