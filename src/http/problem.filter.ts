@@ -1,4 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import type { Request, Response } from 'express';
 import { Configuration } from '../configuration/configuration.js';
 import type { ProblemSlug } from '../problems/problem-types.js';
@@ -24,24 +25,26 @@ const CONTENT_HEADERS = ['Content-Disposition', 'Content-Encoding', 'ETag', 'Las
 export class ProblemFilter implements ExceptionFilter {
   constructor(
     private readonly configuration: Configuration,
+    private readonly adapterHost: HttpAdapterHost,
     private readonly requestLog: RequestLog,
   ) {}
 
-  catch(exception: unknown, host: ArgumentsHost): void {
+  catch(thrown: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
     const response = host.switchToHttp().getResponse<Response>();
     // A middleware that `app.use` adds runs before RequestContextMiddleware, so its request has no context yet
     if (!('context' in request)) this.requestLog.begin(request, response);
     const { context } = request;
     if (response.headersSent) {
-      context.error = exception;
+      context.error = thrown;
       const isWhole = response.writableEnded;
       if (!isWhole) response.destroy(); // a cut connection tells the caller that the answer is not whole
       return;
     }
-    const problem = toProblem(exception);
+    // Nest itself maps the errors of body parsers only for a middleware, and not for an interceptor
+    const problem = toProblem(this.adapterHost.httpAdapter.mapException(thrown));
     context.problem = problem.slug;
-    if (problem.getStatus() >= 500 && problem !== exception) context.error = exception;
+    if (problem.getStatus() >= 500 && problem !== thrown) context.error = thrown;
     for (const name of CONTENT_HEADERS) response.removeHeader(name);
     const { status, headers, body } = problem.render(context.id, this.configuration.baseAddress);
     response.status(status);
@@ -50,7 +53,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** Returns the problem for whatever was thrown. Exceptions of Nest and of Express keep their status. */
+/** Returns the problem for an exception. Nest's own exceptions keep their status. */
 function toProblem(exception: unknown): Problem {
   if (exception instanceof Problem) return exception;
   const status = exception instanceof HttpException ? exception.getStatus() : 500;

@@ -28,6 +28,7 @@ const OPEN_OPERATIONS = [
   `GET ${BASE_PATH}/openapi.json`,
   `GET ${BASE_PATH}/problems/:slug`,
 ];
+const GUARDED_OPERATIONS = ALL_PATHS.map((path) => `GET ${BASE_PATH}${path}`);
 const OPEN_OPERATIONS_OF_TEST = ['GET /open', 'POST /open', 'GET /unmarked/open'];
 const GUARDED_OPERATIONS_OF_TEST = [
   'GET /open/closed',
@@ -111,8 +112,7 @@ it('only the listed routes answer a caller without credentials while the API key
 
 it('every other route answers 401 and names both credentials', () => {
   const guarded = answered.filter(({ reply }) => reply.status === 401);
-  const lookups = ALL_PATHS.map((path) => `GET ${BASE_PATH}${path}`);
-  const expected = [...lookups, ...GUARDED_OPERATIONS_OF_TEST];
+  const expected = [...GUARDED_OPERATIONS, ...GUARDED_OPERATIONS_OF_TEST];
   expect(guarded.map(({ operation }) => operation).toSorted()).toEqual(expected.toSorted());
   for (const { reply } of guarded) {
     const text = reply.text.replace(`${BASE_PATH}/problems/`, '/problems/');

@@ -8,7 +8,7 @@ import * as nest from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import { IsString } from 'class-validator';
-import express, { type NextFunction, type Request, type Response } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import { type Observable, map, of } from 'rxjs';
 import { AppModule } from '../../src/app.module.js';
 import { Public } from '../../src/auth/public.decorator.js';
@@ -22,6 +22,9 @@ import { Issuer } from '../support/issuer.js';
 import { issueKey } from '../support/api-keys.js';
 import { type ProblemBody, expectProblem } from '../support/problem.js';
 import { type Reply, exchange, readReply } from '../support/exchange.js';
+import { JsonBodyInterceptor } from '../support/json-body.interceptor.js';
+import { readBlocks } from '../support/pages.js';
+import { readText } from '../support/program.js';
 import { requestTo } from '../support/reader.js';
 import { until } from '../support/until.js';
 
@@ -122,7 +125,9 @@ class NotesController {
   @Get('fault') fault() {
     throw new Error('a secret');
   }
-  @Post() add(@Body(new nest.ValidationPipe({ whitelist: true })) note: Note) {
+  @Post() @nest.UseInterceptors(JsonBodyInterceptor) add(
+    @Body(new nest.ValidationPipe({ whitelist: true })) note: Note,
+  ) {
     return note;
   }
   @Post('counted') count() {
@@ -145,7 +150,7 @@ class NotesModule implements nest.NestModule {
       request.headers['x-by-middleware'] = 'marked';
       next();
     };
-    consumer.apply(express.json(), markRequest).forRoutes(NotesController);
+    consumer.apply(markRequest).forRoutes(NotesController);
   }
 }
 /** Requests a minute for each key. */
@@ -324,6 +329,16 @@ describe('is answered with a problem document', () => {
     expect(problem.detail).toContain(detail);
     expect(reply.text).not.toContain('secret');
   });
+});
+
+it('the body of a caller without credentials is not parsed', async () => {
+  const reply = await ask({ path: '/notes', method: 'POST', headers: {}, body: 'no JSON' });
+  expectProblem(reply, 'missing-credentials');
+});
+
+it('the recipe of CONTRIBUTING.md for a route with a body is the interceptor that this file uses', () => {
+  const [recipe] = readBlocks('CONTRIBUTING.md').filter(({ heading }) => heading === 'A route with a body');
+  expect(recipe?.text).toBe(readText('test/support/json-body.interceptor.ts'));
 });
 
 it('the log has the message of an exception whose answer is a 503', async () => {
