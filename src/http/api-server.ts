@@ -1,11 +1,11 @@
 import { type IncomingMessage, type RequestListener, Server, type ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** A connection of a client, with what it waits for. */
+/** A connection of a client, with the requests on it that wait for their answers. */
 export class Connection {
-  /** How many requests have no whole answer yet. */
+  /** The number of requests whose answer is not written as a whole. */
   waitingCount = 0;
-  /** The request whose body may still arrive. Undefined where nothing needs to be known of it. */
+  /** The last request. Its body may still arrive after its answer. */
   private latestRequest: IncomingMessage | undefined;
 
   add(response: ServerResponse): void {
@@ -14,14 +14,18 @@ export class Connection {
     this.latestRequest = request;
     response.once('close', () => {
       this.waitingCount -= 1;
-      // It holds credentials, and the connection may stay quiet for long
+      // A whole request is forgotten: it has credentials, and the connection may stay open for long
       if (request === this.latestRequest && request.complete) this.latestRequest = undefined;
     });
   }
 
   /**
-   * Whether the bytes that come belong to a request that has no answer, and no other one waits: only then an answer is
-   * one that was asked for. Otherwise a gateway could take it for the answer to its next request.
+   * Returns whether bytes that the parser refuses may be answered. An answer that nobody asked for would be dangerous: a
+   * gateway that shares the connection would take it for the answer to its next request. So there are two rules:
+   *
+   * 1. No earlier request waits. `GET /slow…\r\n\r\ngarbage`: the client would take our 400 for the answer to /slow.
+   * 2. The bytes are not the body of a request that has its answer. `GET /docs…Transfer-Encoding: chunked\r\n\r\n`, and
+   *    after the 200 `zz\r\n`: the client has its only answer, and the 400 would be a second one.
    */
   get isAnswerDue(): boolean {
     const isBody = this.latestRequest !== undefined && !this.latestRequest.complete;
@@ -29,7 +33,7 @@ export class Connection {
   }
 }
 
-/** Node.js's HTTP server, which also knows what its open connections wait for. */
+/** Node.js's HTTP server, which also knows the requests that wait on each open connection. */
 export class ApiServer extends Server {
   readonly openConnections: ReadonlyMap<Socket, Connection>;
 
@@ -43,17 +47,20 @@ export class ApiServer extends Server {
     });
   }
 
-  /** Whether a client is still to read an answer, or a part of one. */
+  /** Returns whether an answer, or a part of one, is still to be written to a client. */
   get isAnswering(): boolean {
     return [...this.openConnections.values()].some(({ waitingCount }) => waitingCount > 0);
   }
 }
 
-/** The class of the responses, which count from their begin, also where Node.js itself answers (Expect, no Host). */
+/**
+ * Returns a class of responses that are counted as soon as they exist. A middleware would be too late: Node.js itself
+ * answers `Expect: x`, and a request without Host, before it calls the listener.
+ */
 function countedResponse(connections: ReadonlyMap<Socket, Connection>): typeof ServerResponse {
   return class<Request extends IncomingMessage> extends ServerResponse<Request> {
     constructor(...parameters: [Request]) {
-      super(...parameters); // Node.js gives more of them than its types say
+      super(...parameters); // Node.js passes more parameters than its types have
       connections.get(this.req.socket)?.add(this);
     }
   };

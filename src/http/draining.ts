@@ -5,20 +5,24 @@ import { Configuration } from '../configuration/configuration.js';
 import type { ApiServer } from './api-server.js';
 
 /**
- * The closing time: how long clients may go on reading answers, and then how long they may go on sending a request. If
- * you raise it, raise terminationGracePeriodSeconds of deploy/kubernetes and stop_grace_period of docker-compose.yml.
+ * The time for clients to read their answers, and then again the time to finish a request that is arriving. If you raise
+ * it, raise terminationGracePeriodSeconds of deploy/kubernetes and stop_grace_period of docker-compose.yml, too:
+ * otherwise the platform kills the process first.
  */
 const CLOSE_MS = 4_000;
+/** The pause between two looks at the answers that are being written. */
 const LOOK_MS = 20;
 
 /**
- * The end of the service for its callers: requests are answered for DRAIN_SECONDS, until no balancer sends new ones.
- * Then clients have the closing time to read what is being sent, the port is closed, and connections on which a request
- * is arriving have the closing time once more.
+ * Ends the service for its callers in three steps:
+ *
+ * 1. Requests are answered for DRAIN_SECONDS with `Connection: close`. In this time the balancers stop sending new ones.
+ * 2. Clients have CLOSE_MS to read the answers that are being written, such as the second half of `/docs/…bundle.js`.
+ * 3. Nest closes the port. A connection on which a request is arriving, such as `GET /docs HTT`, is cut after CLOSE_MS.
  */
 @Injectable()
 export class Draining implements BeforeApplicationShutdown {
-  /** True from the signal on. Readiness is 503 then, and each answer closes its connection. */
+  /** True after the signal: readiness is 503, and each answer closes its connection. */
   isDraining = false;
 
   constructor(
@@ -26,7 +30,7 @@ export class Draining implements BeforeApplicationShutdown {
     private readonly adapterHost: HttpAdapterHost,
   ) {}
 
-  /** Nest closes the port when this method is done. Without a signal, as after a failed start, there is no draining. */
+  /** Nest closes the port after this method. If there was no signal, for example after a failed start, nobody waits. */
   async beforeApplicationShutdown(signal?: string): Promise<void> {
     this.isDraining = true;
     const server = this.adapterHost.httpAdapter.getHttpServer() as ApiServer;
@@ -38,7 +42,7 @@ export class Draining implements BeforeApplicationShutdown {
   }
 }
 
-/** Node.js closes connections with the port whose answer is written, also while the client is still reading it. */
+/** Waits for the answers before the port closes: with the port, Node.js also cuts clients that are still reading one. */
 async function untilAnswersAreRead(server: ApiServer): Promise<void> {
   const endsAtMs = performance.now() + CLOSE_MS;
   while (server.isAnswering && performance.now() < endsAtMs) await pause(LOOK_MS);

@@ -9,8 +9,8 @@ import type { ApiServer } from './api-server.js';
 import { type RequestContext, RequestLog } from './request-log.js';
 
 /**
- * Answers bytes that never become a request with a problem document, where an answer is due, and closes their
- * connection. Node.js would answer such bytes without a body.
+ * Handles bytes that Node.js's parser refuses: sends a problem document if an answer is due, and closes the connection.
+ * Node.js alone would send an answer without a body.
  */
 @Injectable()
 export class ParserErrors {
@@ -21,16 +21,17 @@ export class ParserErrors {
     private readonly configuration: Configuration,
   ) {}
 
-  /** Handles the server's event `clientError`, which Node.js emits for every piece of bytes behind an error, too. */
+  /** Handles the server's event `clientError`. */
   handle(error: NodeJS.ErrnoException, socket: Socket, server: ApiServer): void {
-    socket.pause(); // every further packet would be a further error
+    socket.pause(); // Node.js would emit the event again for each further packet
+    // `garbage\r\n\r\n` in two packets: the first one has been answered
     const hasAnswer = !socket.writable;
-    // Bytes behind a request with `Connection: close`, whose answer closes the connection
-    const isBehindEnd = error.code === 'HPE_CLOSED_CONNECTION';
-    if (hasAnswer || isBehindEnd) return;
+    // `GET / … Connection: close\r\n\r\nGET / …`: the answer to the first request closes the connection
+    const isAfterLastRequest = error.code === 'HPE_CLOSED_CONNECTION';
+    if (hasAnswer || isAfterLastRequest) return;
 
     const problem = toProblem(error);
-    // A client that sent nothing has asked for nothing. If it began now, it would take a 408 for the answer
+    // No byte in ten seconds: no 408. If the client's request is on the way, the client would take it for the answer
     const isSilent = socket.bytesRead === 0;
     const isAnswerDue = !isSilent && server.openConnections.get(socket)?.isAnswerDue;
     if (problem && isAnswerDue) {
@@ -49,7 +50,7 @@ export class ParserErrors {
   }
 }
 
-/** An HTTP/1.1 message (RFC 9112 section 2.1). Without a request Node.js has no ServerResponse to write it. */
+/** Returns an HTTP/1.1 message (RFC 9112 section 2.1). Node.js has no ServerResponse if there is no request. */
 function formatMessage({ status, headers, body }: ProblemResponse, requestId: string): string {
   const fields = {
     'X-Request-Id': requestId,
@@ -61,7 +62,7 @@ function formatMessage({ status, headers, body }: ProblemResponse, requestId: st
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`;
 }
 
-/** The problem that an error of Node.js's server means, or undefined if nobody can read an answer, as after a reset. */
+/** Returns the problem for an error of Node.js's server. Undefined if nobody can read an answer, such as after a reset. */
 function toProblem({ code = '' }: NodeJS.ErrnoException): Problem | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
     const detail = `The request target and the headers together have more than ${LIMITS.headers}.`;

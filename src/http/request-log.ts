@@ -25,12 +25,12 @@ interface Refusal {
   readonly owner?: Caller | undefined;
 }
 
-/** What the service knows of a request: for its answer, its log line and its metrics. */
+/** The facts about a request, for its answer, its log line and its metrics. */
 export interface RequestContext {
   readonly id: string;
-  /** The address of the connection; undefined where the client reset the connection at once. */
+  /** The address of the connection. Undefined if the client has already reset it. */
   readonly peer: string | undefined;
-  /** When the request began, by the monotonic clock; undefined for bytes that never became a request. */
+  /** The time of the begin, by the monotonic clock. Undefined for bytes that never became a request. */
   readonly startedAtMs?: number;
   readonly span?: RequestSpan | undefined;
   caller?: Caller;
@@ -39,7 +39,7 @@ export interface RequestContext {
   refusal?: Refusal;
   /** The problem type of the answer. */
   problem?: string;
-  /** What was thrown, if the service is to blame for it. */
+  /** The thrown value, if the service is to blame for the failure. */
   error?: unknown;
 }
 
@@ -55,11 +55,11 @@ interface EndedRequest {
   readonly method?: string;
   /** The route that was found, if there is one. */
   readonly route?: { readonly path: string };
-  /** The entries of X-Forwarded-For that Express's setting `trust proxy` lets count. */
+  /** The entries of X-Forwarded-For that our proxies have written, by Express's setting `trust proxy`. */
   readonly ips?: readonly string[];
 }
 
-/** How a request ended. */
+/** The end of a request. */
 interface Outcome {
   readonly operation: string | undefined;
   readonly status: number;
@@ -67,8 +67,8 @@ interface Outcome {
 }
 
 /**
- * Counts, traces and logs each request, in one line when its response is closed. A client that leaves before its answer
- * has begun leaves nothing behind: no line, no count, and no span that is sent.
+ * Counts, traces and logs each request when its response is closed. If the client leaves before its answer begins, there
+ * is no line, no count, and no span.
  */
 @Injectable()
 export class RequestLog {
@@ -107,7 +107,7 @@ export class RequestLog {
     const { context } = request;
     const { operation, status, durationMs } = outcome;
     const level = chooseLevel(status, context.error);
-    if (!this.logger.isLevelEnabled(level)) return; // a line that is not written is not put together
+    if (!this.logger.isLevelEnabled(level)) return; // saves the work for a line that is not written
     this.logger[level]({
       message: 'request',
       requestId: context.id,
@@ -153,8 +153,8 @@ function describeContext({ caller, tokenClient, refusal, problem, error, span }:
 }
 
 /**
- * The level of a request's line. A 503 is only a warning, because its cause has a line of its own where it happened. An
- * answer that failed after its header has a status below 400, and is an error nevertheless.
+ * Returns the level of a request's line. A 503 of ours is only a warning, because its cause has a line of its own. An
+ * error is logged as one even if the status is below 400: the answer failed after its header.
  */
 function chooseLevel(status: number, error: unknown): LogLevel {
   if (error !== undefined) return 'error';
@@ -164,7 +164,7 @@ function chooseLevel(status: number, error: unknown): LogLevel {
 }
 
 interface AddressSources {
-  /** The address of the connection; undefined where the client reset the connection at once. */
+  /** The address of the connection. Undefined if the client has already reset it. */
   readonly peer: string | undefined;
   /** Express's `request.ips`: the entries of X-Forwarded-For that our proxies have written, the outermost first. */
   readonly forwarded: readonly string[];
@@ -172,10 +172,10 @@ interface AddressSources {
   readonly hops: number;
 }
 
-/** The client's address, which the outermost of our proxies wrote into X-Forwarded-For; without proxies, the peer's. */
+/** Returns the client's address: the outermost of our proxies wrote it into X-Forwarded-For. Without proxies, the peer's. */
 function findClientAddress({ peer, forwarded, hops }: AddressSources): string | undefined {
   const peerAddress = peer === undefined ? undefined : stripPrefix(peer);
-  // Where there are fewer entries than proxies, the first entry may be free text of the client
+  // With fewer entries than proxies, the first entry may be a text that the client wrote
   if (forwarded.length !== hops) return peerAddress;
   const [outermost] = forwarded;
   if (outermost === undefined) return peerAddress;
@@ -183,12 +183,12 @@ function findClientAddress({ peer, forwarded, hops }: AddressSources): string | 
   return isIP(address) > 0 ? address : peerAddress;
 }
 
-/** Takes off `::ffff:`, with which a socket of both families shows IPv4 addresses (RFC 4291 section 2.5.5.2). */
+/** Removes `::ffff:`, which a socket of both families puts before IPv4 addresses (RFC 4291 section 2.5.5.2). */
 function stripPrefix(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
-/** The address of an entry. Some gateways write `192.0.2.7:4711` or `[2001:db8::1]:80`. */
+/** Returns the address of an entry. Some gateways write `192.0.2.7:4711` or `[2001:db8::1]:80`. */
 function stripPort(entry: string): string {
   const ipv6 = /^\[(?<address>.+)\](?::\d+)?$/.exec(entry);
   const ipv4 = /^(?<address>[\d.]+):\d+$/.exec(entry);

@@ -65,6 +65,7 @@ it('a failed request has one line under the id of its problem document', async (
       address: '127.0.0.1',
       keyId: world.key.id,
       client: 'test',
+      tokenClient: 'tests',
       trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
       problem: 'invalid-query',
       msg: 'request',
