@@ -1,15 +1,18 @@
 import './administration/cli/end-on-signals.js';
 import 'reflect-metadata';
-// Loaded behind the signals: Node.js loads all static imports before it runs the first one
+// Loaded after the signals: Node.js loads all static imports before it runs the first one
 const { commandLine, createProgram, runProgram } = await import('./administration/cli/program.js');
-const { runDoctor } = await import('./administration/doctor.js');
+const { runDoctor } = await import('./administration/doctor/doctor.js');
 
 const program = createProgram({
   name: 'doctor',
   commands: [],
-  notes: `An API key, an access token, or both, a line each, are taken from standard input and checked too:
-  printf '%s\\n' "$KEY" "$TOKEN" | ${commandLine('doctor')}
-It changes nothing. Status 2 where there is a fault.`,
+  notes: `With -, it reads API keys and access tokens from standard input, one on each line, and says why they are refused:
+  printf '%s\\n' "$KEY" "$TOKEN" | ${commandLine('doctor', '-')}
+It changes nothing. The status is 2 if there is a fault.`,
 });
-program.description('checks configuration, database and issuer, and says what to do').action(runDoctor);
+program
+  .description('checks configuration, database and issuer, and says what to do')
+  .argument('[-]', 'read credentials from standard input')
+  .action((input?: string) => runDoctor(input));
 await runProgram(program);

@@ -2,14 +2,13 @@
 import { Argument, Command, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import type { EntityManager } from 'typeorm';
-import { lockTables } from '../database/database-sessions.js';
+import { lockTables } from '../database/database.js';
 import type { Session } from '../database/session.js';
-import { RefusedContent } from '../following/followed-topic.js';
-import { AREAS, CODE_TABLES, type CodeRows, ORDER_SCHEDULING, readCodes } from '../lookups/code-rows.js';
-import { CodeIndex, CodesSnapshot } from '../lookups/codes-snapshot.js';
-import { CliError } from './cli/program.js';
+import { AREAS, CODE_TABLES, ORDER_SCHEDULING, assertAreas, readCodes } from '../lookups/code-rows.js';
+import { CodeIndex, type CodesSnapshot } from '../lookups/codes-snapshot.js';
+import { OperatorError, toMessage } from '../telemetry/error-message.js';
+import { readClock, withReading } from './cli/connection.js';
 import { parseTimeOrDate } from './cli/time.js';
-import { readClock, withReading } from './cli/transaction.js';
 import { LISTS, listFileColumns, readList } from './csv/csv-lists.js';
 
 const ALL_AREAS = [...AREAS, ORDER_SCHEDULING] as const;
@@ -30,34 +29,28 @@ export const show = new Command('show')
     process.stdout.write(area ? formatAnswer(snapshot, area) : formatAnswers(snapshot));
   });
 
-/** The answers of now, or of a later time, from what is committed now. */
+/** Returns the answers of now, or of a later time, made of what is committed now. */
 async function makeSnapshot(
   session: Session,
   manager: EntityManager,
   timeMs: number | undefined,
 ): Promise<CodesSnapshot> {
-  await lockTables(session, CODE_TABLES); // before the first query, which takes the snapshot
+  await lockTables(session, CODE_TABLES);
   const nowMs = await readClock(session);
   if (timeMs !== undefined && timeMs < nowMs) {
-    throw new CliError(
+    throw new OperatorError(
       `--at is past: by the clock of the database it is ${new Date(nowMs).toISOString()}. ` +
-        'What was answered before is told by the changes since: select * from change_history order by id;',
+        'The changes since then say what was answered before: select * from change_history order by id;',
     );
   }
-  const rows = await readServableCodes(manager);
-  return new CodesSnapshot(new CodeIndex(rows), timeMs ?? nowMs);
-}
-
-async function readServableCodes(manager: EntityManager): Promise<CodeRows> {
+  const rows = await readCodes(manager);
   try {
-    return await readCodes(manager);
+    assertAreas(rows);
   } catch (error) {
-    if (!(error instanceof RefusedContent)) throw error;
-    throw new CliError(
-      `What is committed now cannot be served: ${error.message}. ` +
-        'Callers get the answers of the content before it, until this is corrected.',
-    );
+    const consequence = 'Until this is corrected, callers get the former answers.';
+    throw new OperatorError(`The committed codes cannot be served: ${toMessage(error)}. ${consequence}`);
   }
+  return new CodeIndex(rows).snapshotAt(timeMs ?? nowMs);
 }
 
 function formatAnswers(snapshot: CodesSnapshot): string {
@@ -77,7 +70,7 @@ export const exportList = new Command('export')
   .action(async (name: keyof typeof LISTS) => {
     const list = LISTS[name];
     const rows = await withReading(async (session) => {
-      await lockTables(session, [list]); // before the first query, which takes the snapshot
+      await lockTables(session, [list]);
       return readList(session, list);
     });
     const text = stringify(rows, {

@@ -1,10 +1,11 @@
 // API keys: issued, listed, rotated and revoked. A key is printed once, and its hash alone is stored.
 import { Command, InvalidArgumentError } from 'commander';
-import type { Client } from 'pg';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
+import type { Session } from '../database/session.js';
+import { OperatorError } from '../telemetry/error-message.js';
+import { readColumn, withReading, withWriting } from './cli/connection.js';
 import { showInvisible } from './cli/invisible-characters.js';
-import { CliError, commandLine, print, printJson } from './cli/program.js';
-import { readColumn, withReading, withWriting } from './cli/transaction.js';
+import { commandLine, print, printJson } from './cli/program.js';
 
 /**
  * The state of a row of `api_key` as SQL, by the clock of the database, as `ApiKeysService` judges the keys that it
@@ -50,7 +51,7 @@ export const issue = new Command('issue')
   .option('--json', 'print it for programs')
   .action(async ({ client, expiresIn, json }: IssueOptions) => {
     if (client === undefined) {
-      throw new CliError(`Say whose key it is: ${commandLine('keys', 'issue --client "Acme TMS"')}`);
+      throw new OperatorError(`Say whose key it is: ${commandLine('keys', 'issue --client "Acme TMS"')}`);
     }
     const issued = await changeKeys((session) => insertKey(session, { client, lifetime: expiresIn ?? null }));
     const { id, key, expiresAt } = issued;
@@ -173,11 +174,13 @@ export function rotateKey(id: string, overlap: string) {
   });
 }
 
-async function explainNoRotation(session: Client, id: string): Promise<CliError> {
+async function explainNoRotation(session: Session, id: string): Promise<OperatorError> {
   const [state] = await readColumn(session, `select ${KEY_STATE} from api_key where id::text = lower($1)`, [id]);
   if (state === undefined) return unknownId();
   const another = commandLine('keys', 'issue');
-  return new CliError(`The key is ${state}, and only one that is in force can be rotated. For another one: ${another}`);
+  return new OperatorError(
+    `The key is ${state}, and only one that is in force can be rotated. For another one: ${another}`,
+  );
 }
 
 interface RevokedKey {
@@ -204,7 +207,7 @@ export const revoke = new Command('revoke')
   });
 
 /** In one transaction, under the name by which the change history shows these commands. */
-function changeKeys<T>(work: (session: Client) => Promise<T>): Promise<T> {
+function changeKeys<T>(work: (session: Session) => Promise<T>): Promise<T> {
   return withWriting(async (session) => {
     await session.query(`set local application_name = '${APPLICATION}'`);
     return work(session);
@@ -225,7 +228,7 @@ interface NewKey {
   readonly lifetime: string | null;
 }
 
-async function insertKey(session: Client, { client, lifetime }: NewKey): Promise<IssuedKey> {
+async function insertKey(session: Session, { client, lifetime }: NewKey): Promise<IssuedKey> {
   const key = generateApiKey();
   const { rows } = await session.query<Omit<IssuedKey, 'key'>>(
     `insert into api_key (client, key_hash, expires_at)
@@ -245,8 +248,8 @@ function describeIssued(title: 'Key' | 'Second key', { id, client, key, expiresA
 }
 
 /** No message repeats the word of the command line: it could be a key. */
-function unknownId(): CliError {
-  return new CliError(`There is no key of this id. To see the ids: ${commandLine('keys', 'list')}`);
+function unknownId(): OperatorError {
+  return new OperatorError(`There is no key of this id. To see the ids: ${commandLine('keys', 'list')}`);
 }
 
 /** An interval of PostgreSQL from a text such as 90d. */

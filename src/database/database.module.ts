@@ -1,18 +1,29 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
 import { Configuration } from '../configuration/configuration.js';
 import { parseDatabaseAddress } from '../configuration/database-url.js';
-import { DatabaseSessions } from './database-sessions.js';
-import { poolOptions } from './session.js';
+import { SERVICE, sourceOptions } from './data-source.js';
+import { Database } from './database.js';
 
 @Module({
   imports: [
     TypeOrmModule.forRootAsync({
       inject: [Configuration],
-      useFactory: (configuration: Configuration) => poolOptions(parseDatabaseAddress(configuration)),
+      useFactory: (configuration: Configuration) => ({
+        ...sourceOptions(parseDatabaseAddress(configuration), SERVICE),
+        manualInitialization: true, // the service also starts while the database is away; its first reading connects
+      }),
     }),
   ],
-  providers: [DatabaseSessions],
-  exports: [DatabaseSessions],
+  providers: [
+    {
+      provide: Database,
+      inject: [Configuration, DataSource],
+      useFactory: (configuration: Configuration, source: DataSource) =>
+        new Database(source, parseDatabaseAddress(configuration), SERVICE),
+    },
+  ],
+  exports: [Database],
 })
 export class DatabaseModule {}

@@ -1,11 +1,13 @@
-import { afterEach, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { EntityManager } from 'typeorm';
 import { until } from '../../test/support/until.js';
+import type { Work } from '../database/database.js';
 import type { Session } from '../database/session.js';
+import type { Kind } from '../database/transactions.js';
 import { Metrics } from '../telemetry/metrics.js';
 import type { ServiceLogger } from '../telemetry/service-logger.js';
 import { DatabaseClock } from './database-clock.js';
-import { FollowedTopic, RefusedContent } from './followed-topic.js';
+import { FollowedTopic } from './followed-topic.js';
 
 const TEN_MINUTES_MS = 10 * 60_000;
 const BAD = 'bad';
@@ -16,29 +18,23 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** A database whose content is one text, and the topic that follows it. */
+/** A database whose content is a text, and the topic that follows it. */
 function start({ content = 'a', isAway = false } = {}) {
   const database = { revision: 'A', content, isAway, isLocked: false };
-  /** What happened, in its order, but for polls that named what was known. */
+  /** What happened, in order, except polls that found nothing new. */
   const events: string[] = [];
   const lines: { message: string }[] = [];
   const polls = { count: 0 };
   const session = {
-    serverVersion: 17,
-    query: async () => {
-      const rows = [{ topic: 'codes', stamp: database.revision, time: '1' }];
-      // What pg gives for one statement, and for several ones in one text
-      return Object.assign([{ command: 'SELECT', rows }], { rows });
-    },
+    query: async (text: string) =>
+      /^select stamp/.test(text) ? { rows: [{ stamp: database.revision, time: '1' }] } : { rows: [] },
   } as unknown as Session;
-  const sessions = {
-    async withSession<R>(use: (session: Session, manager: EntityManager) => Promise<R>): Promise<R> {
-      polls.count += 1;
-      if (database.isAway) throw new Error('ECONNREFUSED');
-      const result = await use(session, {} as EntityManager);
-      if (result !== undefined) events.push('session given back');
-      return result;
-    },
+  const within = async <R>(_kind: Kind, work: Work<R>): Promise<R> => {
+    if (database.isAway) throw new Error('ECONNREFUSED');
+    const result = await work(session, {} as EntityManager);
+    if (typeof result === 'string') polls.count += 1;
+    else events.push('transaction ended');
+    return result;
   };
   const logger = {
     log: () => undefined,
@@ -55,13 +51,13 @@ function start({ content = 'a', isAway = false } = {}) {
         return database.content;
       },
       prepare: (rows) => {
-        if (rows === BAD) throw new RefusedContent('it is bad');
+        if (rows === BAD) throw new Error('it is bad');
         events.push(`prepared ${rows}`);
         return rows;
       },
       maxAgeSeconds: 900,
     },
-    sessions,
+    database: { within },
     clock: new DatabaseClock(),
     metrics: new Metrics(),
     logger,
@@ -74,78 +70,94 @@ function start({ content = 'a', isAway = false } = {}) {
 
 const served = async ({ topic }: ReturnType<typeof start>, value: string): Promise<void> =>
   until(async () => topic.value === value);
-/** Waits until the database was asked again and has confirmed what is served. */
-const confirmed = async ({ topic }: ReturnType<typeof start>): Promise<void> => {
-  const { ageSeconds } = topic;
-  await until(async () => topic.ageSeconds < ageSeconds);
-};
-/** Waits until a reading that is due at the next poll has ended, whatever came of it. */
-const pollsPassed = async ({ polls }: ReturnType<typeof start>): Promise<void> => {
+/** Waits until the database has answered three further polls. A reading that was due at the first one has ended. */
+const polled = async ({ polls }: ReturnType<typeof start>): Promise<void> => {
   const { count } = polls;
   await until(async () => polls.count >= count + 3);
 };
 
-it('reads a revision once, and prepares its value when the session with its locks was given back', async () => {
+it('reads a revision once, and prepares its value after the transaction, so that no lock is held', async () => {
   const started = start();
   await served(started, 'a');
-  await confirmed(started);
+  await polled(started);
   started.change('B', 'b');
   await served(started, 'b');
-  await confirmed(started);
-  const reading = (text: string): string[] => [`read ${text}`, 'session given back', `prepared ${text}`];
+  await polled(started);
+  const reading = (text: string): string[] => [`read ${text}`, 'transaction ended', `prepared ${text}`];
   expect(started.events).toEqual([...reading('a'), ...reading('b')]);
   expect(started.topic.isDatabaseAnswering).toBe(true);
 });
 
-it('is served since the first time, however often it is read under the same revision', async () => {
-  let aheadMs = 0;
-  const now = performance.now.bind(performance);
-  jest.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs);
-  const started = start();
-  await served(started, 'a');
-  const since = started.topic.servedSinceEpochMs;
-  started.database.content = 'changed while triggers were off';
-  await confirmed(started);
-  expect(started.topic.value).toBe('a');
-  aheadMs = TEN_MINUTES_MS;
-  await pollsPassed(started);
-  expect(started.topic.value).toBe('changed while triggers were off');
-  expect(started.topic.servedSinceEpochMs).toBe(since);
-  started.database.content = BAD;
-  aheadMs = 2 * TEN_MINUTES_MS;
-  await pollsPassed(started);
-  expect(started.topic.refusal).toBe('it is bad');
-  expect(started.topic.value).toBe('changed while triggers were off');
+describe('everything is read each ten minutes, also under the same revision', () => {
+  /** Lets time pass for the process, without waiting. */
+  function skipTime() {
+    let aheadMs = 0;
+    const now = performance.now.bind(performance);
+    jest.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs);
+    return (byMs: number): void => {
+      aheadMs += byMs;
+    };
+  }
+
+  it('so a change made while triggers were off is served, and counts as served since the first reading', async () => {
+    const skip = skipTime();
+    const started = start();
+    await served(started, 'a');
+    const since = started.topic.servedSinceEpochMs;
+    started.database.content = 'changed while triggers were off';
+    await polled(started);
+    expect(started.topic.value).toBe('a');
+    skip(TEN_MINUTES_MS);
+    await served(started, 'changed while triggers were off');
+    expect(started.topic.servedSinceEpochMs).toBe(since);
+  });
+
+  it('and content that cannot be prepared leaves the value, which is no longer confirmed', async () => {
+    const skip = skipTime();
+    const started = start();
+    await served(started, 'a');
+    started.database.content = BAD;
+    skip(TEN_MINUTES_MS);
+    await until(async () => started.lines.length > 0);
+    const { ageSeconds } = started.topic;
+    await polled(started);
+    expect(started.topic.value).toBe('a');
+    expect(started.topic.ageSeconds).toBeGreaterThan(ageSeconds);
+  });
 });
 
-it('content that cannot be served never replaces what is served, is read once, and grows old', async () => {
-  const started = start();
-  await served(started, 'a');
-  started.change('B', BAD);
-  await pollsPassed(started);
-  expect(started.topic).toMatchObject({ value: 'a', refusal: 'it is bad' });
-  expect(started.lines).toMatchObject([
-    { message: 'snapshot: refused, the former one is served', reason: 'it is bad' },
-  ]);
-  await until(async () => started.topic.ageSeconds > 1);
-  expect(started.events.filter((event) => event === `read ${BAD}`)).toHaveLength(1);
-  started.change('A', 'a'); // a restore
-  await confirmed(started);
-  expect(started.topic.refusal).toBeUndefined();
-});
+describe('content that cannot be prepared', () => {
+  it('never replaces the value, is read once in five seconds, and is one line in the log', async () => {
+    const started = start();
+    await served(started, 'a');
+    started.change('B', BAD);
+    await until(async () => started.lines.length > 0);
+    await polled(started);
+    await polled(started);
+    expect(started.topic).toMatchObject({ value: 'a', failureReason: 'it is bad', isDatabaseAnswering: true });
+    expect(started.lines).toMatchObject([{ message: 'database (codes): failed, retrying', reason: 'it is bad' }]);
+    expect(started.events.filter((event) => event === `read ${BAD}`)).toHaveLength(1);
+    started.change('A', 'a'); // such as by a restore
+    await until(async () => started.topic.failureReason === undefined);
+    expect(started.topic.value).toBe('a');
+  });
 
-it('content that cannot be served at the start: there is no value until it can', async () => {
-  const started = start({ content: BAD });
-  await pollsPassed(started);
-  expect(started.topic.refusal).toBe('it is bad');
-  expect(started.topic.value).toBeUndefined();
-  expect(started.topic.ageSeconds).toBe(Infinity);
-  expect(started.lines).toMatchObject([
-    { message: 'snapshot: refused, callers get 503', remedy: expect.stringContaining('by a migration') },
-  ]);
-  started.change('B', 'b');
-  await served(started, 'b');
-  expect(started.topic.refusal).toBeUndefined();
+  it('leaves no value at the start, and the next revision is served', async () => {
+    const started = start({ content: BAD });
+    await until(async () => started.lines.length > 0);
+    expect(started.topic).toMatchObject({ value: undefined, failureReason: 'it is bad', ageSeconds: Infinity });
+    expect(started.lines).toMatchObject([{ message: 'database (codes): failed, callers are refused' }]);
+    started.change('B', 'b');
+    await served(started, 'b');
+    expect(started.topic.failureReason).toBeUndefined();
+  });
+
+  it('is read again under the same revision, because its fault may have been outside of it', async () => {
+    const skipped = start({ content: BAD });
+    await until(async () => skipped.lines.length > 0);
+    skipped.database.content = 'a';
+    await served(skipped, 'a');
+  });
 });
 
 it('a failure leaves the value, is logged once, and ends with the return of the database', async () => {

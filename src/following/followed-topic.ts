@@ -1,43 +1,38 @@
 import type { EntityManager } from 'typeorm';
-import { type DatabaseSessions, inReadTransaction } from '../database/database-sessions.js';
-import type { Session } from '../database/session.js';
+import { type Database, lockTables } from '../database/database.js';
 import type { Table } from '../database/tables.js';
 import type { Metrics } from '../telemetry/metrics.js';
 import { type CallerImpact, RepeatedFailure, refusedIn } from '../telemetry/repeated-failure.js';
 import type { ServiceLogger } from '../telemetry/service-logger.js';
-import { wait } from '../timers/wait.js';
+import { wait } from './wait.js';
 import type { DatabaseClock } from './database-clock.js';
-import { type TopicName, pollRevision, readRevision } from './revision.js';
+import { type TopicName, readRevision } from './revision.js';
 
-/** How often the database is asked for the revision, so that a committed change is served within a second. */
-const POLL_INTERVAL_MS = 250;
-/** The database's return is noticed that much later at most. */
-const PAUSE_AFTER_FAILURE_MS = 1_000;
 /**
- * Everything is read once in this time, also under the same revision: if somebody switched off the triggers that set
- * revisions, callers get the right content at the latest then.
+ * The pause between two questions for the revision. A committed change has to be served within a second: this pause,
+ * and the reading and preparing of 20,000 codes.
+ */
+const POLL_INTERVAL_MS = 250;
+/** The pause after a failure: so late, at most, is the return of the database noticed. */
+const PAUSE_AFTER_FAILURE_MS = 1_000;
+/** Content that was read, but could not be prepared, is read again after this time. */
+const UNPREPARED_INTERVAL_MS = 5_000;
+/**
+ * Everything is read once in this time, also under the same revision. If somebody has switched off the triggers that
+ * write revisions, callers get the right content after this time at the latest.
  */
 const READ_INTERVAL_MS = 10 * 60_000;
-/** The interval is shorter by a random part, up to this share: replicas that start together do not read together. */
+/** The interval is shorter by a random part of up to this share, so that replicas do not all read at the same time. */
 const READ_JITTER = 0.25;
-/** For operators, about content that cannot be served. */
-const REMEDY =
-  'as the owner: correct the rows by a migration; if the last migration caused it: node dist/migrate.js down 1 --yes';
 
-/** What the database holds would make broken answers. The message says why, for operators. */
-export class RefusedContent extends Error {}
-
-/** How a value is made of what the database holds. */
+/** How a value is made of the content of the database. */
 export interface Topic<T, Rows> {
   readonly name: TopicName;
-  /** What is read: these tables are locked before the first query. */
+  /** The tables that `read` reads. They are locked before the first query. */
   readonly tables: readonly Table[];
   /** Reads everything, in the transaction of the manager. */
   read(manager: EntityManager): Promise<Rows>;
-  /**
-   * Makes the value of the rows behind the transaction, so that no lock is held meanwhile.
-   * @throws RefusedContent if it cannot be served
-   */
+  /** Makes the value, after the transaction has ended, so that no lock is held. If it throws, the former value stays. */
   prepare(rows: Rows): T | Promise<T>;
   /** How long the value may be used after the database last confirmed it; Infinity if there is no limit. */
   readonly maxAgeSeconds: number;
@@ -45,7 +40,7 @@ export interface Topic<T, Rows> {
 
 export interface FollowedTopicOptions<T, Rows> {
   readonly topic: Topic<T, Rows>;
-  readonly sessions: Pick<DatabaseSessions, 'withSession'>;
+  readonly database: Pick<Database, 'within'>;
   readonly clock: DatabaseClock;
   readonly metrics: Metrics;
   readonly logger: ServiceLogger;
@@ -57,32 +52,34 @@ interface Reading<Rows> {
   readonly askedAtMonotonicMs: number;
 }
 
-/** What is served. It is never changed, only replaced. */
+/** The value that is served. It is never changed, only replaced. */
 interface Served<T> {
   readonly value: T;
   readonly revision: string;
-  /** When the database was asked, of which this revision was the answer last. */
+  /** When we last asked the database and it named this revision. */
   readonly confirmedAtMonotonicMs: number;
   /** Since when this process serves content of this revision, in milliseconds since the epoch. */
   readonly sinceEpochMs: number;
 }
 
+/** Content that was read, but could not be prepared. */
+interface Unprepared {
+  readonly revision: string;
+  readonly readAgainAtMonotonicMs: number;
+}
+
 /**
- * Keeps a value equal to what the database holds. It asks for the revision four times a second, and reads everything if
- * it is another one. One of three things is the case:
+ * Keeps a value equal to the content of the database. It has two states: nothing was read yet, or a revision is served.
  *
- * - Nothing was read yet: there is no value.
- * - The value is that of a revision. While the database names another one, the former value is served until the new
- *   one is prepared, so in that time a revoked key still passes. That takes milliseconds, or longer while another
- *   session holds an exclusive lock on the table (ALTER TABLE) or where the reading fails, which is in the log.
- * - What the database holds was read and is refused: the former value is served, if there is one. It is read again
- *   when the database names another revision, and each ten minutes.
+ * Four times a second it asks for the revision. If the revision is another one, it reads everything. Until the new value
+ * is prepared, the former one is served, so in that time a revoked key still passes. That takes milliseconds, or longer
+ * while another session holds an exclusive lock on a table (ALTER TABLE).
  *
- * A failure changes nothing but the age, and nothing is awaited longer than a few seconds.
+ * Whatever fails, the former value stays. The failure is one line in the log, and one more each minute while it lasts.
  */
 export class FollowedTopic<T, Rows = unknown> {
   private served: Served<T> | undefined;
-  private refused: { readonly revision: string; readonly reason: string } | undefined;
+  private unprepared: Unprepared | undefined;
   private isAnswered = false;
   private readDueAtMonotonicMs = -Infinity;
   private readonly failure: RepeatedFailure;
@@ -95,14 +92,9 @@ export class FollowedTopic<T, Rows = unknown> {
     return this.options.topic.name;
   }
 
-  /** What is served, or undefined. Use it once for each request: it may be another one the next time. */
+  /** The value that is served, or undefined. Use it once for each request: the next time it may be another one. */
   get value(): T | undefined {
     return this.served?.value;
-  }
-
-  /** Why what the database holds is not served, or undefined. */
-  get refusal(): string | undefined {
-    return this.refused?.reason;
   }
 
   /** Seconds since the database last named the revision of the value; Infinity without a value. */
@@ -115,7 +107,12 @@ export class FollowedTopic<T, Rows = unknown> {
     return this.served?.sinceEpochMs;
   }
 
-  /** Whether the database answered when it was last asked, whether or not its content can be read and served. */
+  /** The reason of the last failure, or undefined if the last attempt succeeded. */
+  get failureReason(): string | undefined {
+    return this.failure.reason;
+  }
+
+  /** Whether the database answered when it was last asked, even if its content could not be read or prepared. */
   get isDatabaseAnswering(): boolean {
     return this.isAnswered;
   }
@@ -133,15 +130,12 @@ export class FollowedTopic<T, Rows = unknown> {
   private async tryToFollow(signal: AbortSignal): Promise<boolean> {
     let isAnswered = false;
     try {
-      const reading = await this.options.sessions.withSession(async (session, manager) => {
-        const isKnown = await this.poll(session);
-        isAnswered = true;
-        this.isAnswered = true;
-        const isDue = !isKnown || performance.now() >= this.readDueAtMonotonicMs;
-        return isDue ? this.read(session, manager) : undefined;
-      });
-      if (reading) await this.serve(reading);
-      this.failure.succeeded();
+      const revision = await this.poll();
+      isAnswered = true;
+      this.isAnswered = true;
+      if (revision !== this.unprepared?.revision) this.unprepared = undefined;
+      if (this.isReadingDue(revision)) await this.replace();
+      if (!this.unprepared) this.failure.succeeded();
       return true;
     } catch (error) {
       this.isAnswered = isAnswered;
@@ -150,66 +144,63 @@ export class FollowedTopic<T, Rows = unknown> {
     }
   }
 
-  /** Whether what the database holds was read already. */
-  private async poll(session: Session): Promise<boolean> {
-    const askedAtMonotonicMs = performance.now();
-    const { revision, databaseEpochMs } = await pollRevision(session, this.name);
-    const answeredAtMonotonicMs = performance.now();
-    this.options.clock.measured({ databaseEpochMs, askedAtMonotonicMs, answeredAtMonotonicMs });
-    // First, since the value may have the same revision: what triggers do not see brings no other one
-    if (revision === this.refused?.revision) return true;
-    this.refused = undefined;
-    if (revision !== this.served?.revision) return false;
-    this.served = { ...this.served, confirmedAtMonotonicMs: askedAtMonotonicMs };
-    return true;
+  /** Asks for the revision. The answer also sets the clock, and confirms the value. */
+  private poll(): Promise<string> {
+    const { database, clock } = this.options;
+    return database.within('poll', async (session) => {
+      const askedAtMonotonicMs = performance.now();
+      const { revision, databaseEpochMs } = await readRevision(session, this.name);
+      clock.measured({ databaseEpochMs, askedAtMonotonicMs, answeredAtMonotonicMs: performance.now() });
+      const isServed = revision === this.served?.revision && revision !== this.unprepared?.revision;
+      if (this.served && isServed) this.served = { ...this.served, confirmedAtMonotonicMs: askedAtMonotonicMs };
+      return revision;
+    });
   }
 
-  /** @throws Error if not everything could be read, such as for a lock or a right that is missing */
-  private async read(session: Session, manager: EntityManager): Promise<Reading<Rows>> {
+  /** Compares with `unprepared` first: if triggers are off, it can have the revision of the served value. */
+  private isReadingDue(revision: string): boolean {
+    const nowMs = performance.now();
+    if (revision === this.unprepared?.revision) return nowMs >= this.unprepared.readAgainAtMonotonicMs;
+    return revision !== this.served?.revision || nowMs >= this.readDueAtMonotonicMs;
+  }
+
+  /** Reads everything, and serves it. */
+  private async replace(): Promise<void> {
     const { topic, metrics } = this.options;
     try {
-      return await inReadTransaction(session, topic.tables, async () => {
-        const askedAtMonotonicMs = performance.now();
-        const revision = await readRevision(session, topic.name);
-        return { rows: await topic.read(manager), revision, askedAtMonotonicMs };
-      });
+      await this.serve(await this.read());
     } catch (error) {
       metrics.snapshotReloads.inc({ topic: topic.name, result: 'failed' });
       throw error;
     }
+    metrics.snapshotReloads.inc({ topic: topic.name, result: 'loaded' });
+  }
+
+  /** @throws Error if not everything could be read, for example because of a lock or a missing right */
+  private read(): Promise<Reading<Rows>> {
+    const { topic, database } = this.options;
+    return database.within('poll', async (session, manager) => {
+      await lockTables(session, topic.tables);
+      const askedAtMonotonicMs = performance.now();
+      const { revision } = await readRevision(session, topic.name);
+      return { rows: await topic.read(manager), revision, askedAtMonotonicMs };
+    });
   }
 
   private async serve({ rows, revision, askedAtMonotonicMs }: Reading<Rows>): Promise<void> {
-    const { topic, metrics, logger } = this.options;
-    // Before it is known whether it can be served: refused content would be read at each poll
-    this.readDueAtMonotonicMs = performance.now() + READ_INTERVAL_MS * (1 - Math.random() * READ_JITTER);
-    let value: T;
-    try {
-      value = await topic.prepare(rows);
-    } catch (error) {
-      if (!(error instanceof RefusedContent)) throw error;
-      this.refuse(revision, error.message);
-      return;
-    }
+    const { topic, logger } = this.options;
+    this.unprepared = { revision, readAgainAtMonotonicMs: performance.now() + UNPREPARED_INTERVAL_MS };
+    const value = await topic.prepare(rows);
+    this.unprepared = undefined;
     const former = this.served;
     const sinceEpochMs = former?.revision === revision ? former.sinceEpochMs : Date.now();
     this.served = { value, revision, confirmedAtMonotonicMs: askedAtMonotonicMs, sinceEpochMs };
-    this.refused = undefined;
-    metrics.snapshotReloads.inc({ topic: topic.name, result: 'loaded' });
+    this.readDueAtMonotonicMs = performance.now() + READ_INTERVAL_MS * (1 - Math.random() * READ_JITTER);
     const durationMs = Math.round(performance.now() - askedAtMonotonicMs);
     logger.log({ message: 'snapshot: loaded', topic: topic.name, revision, durationMs });
   }
 
-  private refuse(revision: string, reason: string): void {
-    const { topic, metrics, logger } = this.options;
-    this.refused = { revision, reason };
-    metrics.snapshotReloads.inc({ topic: topic.name, result: 'refused' });
-    const consequence = this.served ? 'the former one is served' : 'callers get 503';
-    const message = `snapshot: refused, ${consequence}`;
-    logger.error({ message, topic: topic.name, revision, reason, remedy: REMEDY });
-  }
-
-  /** What it means for callers if the database stays away. */
+  /** Returns what it means for callers if the failure goes on. */
   private get callerImpact(): CallerImpact {
     const { maxAgeSeconds } = this.options.topic;
     if (!this.served) return { name: 'refused' };

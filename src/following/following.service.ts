@@ -1,13 +1,13 @@
 import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { DatabaseSessions } from '../database/database-sessions.js';
+import { Database } from '../database/database.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { DatabaseClock } from './database-clock.js';
 import { FollowedTopic, type Topic } from './followed-topic.js';
 
 /**
- * Follows the database, each topic in a session of its own, so that a revoked key never waits for codes. The start does
- * not wait for it, since the database may be away.
+ * Follows the database. Each topic uses a session of its own, so that a revoked key never waits until codes are read.
+ * The start of the service does not wait for the first reading, because the database may be away.
  */
 @Injectable()
 export class FollowingService implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -16,14 +16,14 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
   private readonly stopping = new AbortController();
 
   constructor(
-    private readonly sessions: DatabaseSessions,
+    private readonly database: Database,
     private readonly clock: DatabaseClock,
     private readonly metrics: Metrics,
     private readonly logger: ServiceLogger,
   ) {
     metrics.addGauge({
       name: 'snapshot_age_seconds',
-      help: 'Since it was confirmed',
+      help: 'Seconds since the database last confirmed the revision that is served',
       labelNames: ['topic'],
       collect: (gauge) => {
         for (const { name: topic, value, ageSeconds } of this.topics) {
@@ -33,7 +33,7 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
     });
     metrics.addGauge({
       name: 'served_since_timestamp_seconds',
-      help: 'Since when content with the revision of what is served is served',
+      help: 'When this process began to serve the present revision',
       labelNames: ['topic'],
       collect: (gauge) => {
         for (const { name: topic, servedSinceEpochMs } of this.topics) {
@@ -45,7 +45,7 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
       name: 'database_up',
       help: '1 while the database answers',
       collect: (gauge) => {
-        // One is enough: the alert on a topic that stands still is about a database that answers the other one
+        // One topic is enough. If the database answers only one of them, the alert SnapshotStale is about the other.
         const isUp = this.topics.some(({ isDatabaseAnswering }) => isDatabaseAnswering);
         gauge.set(isUp ? 1 : 0);
       },
@@ -53,12 +53,12 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
   }
 
   /**
-   * Registers a topic, whose value is read whenever it changes. Called while the application is created: later it would
-   * never be read.
+   * Registers a topic. Its value is read whenever the topic changes. Call this in a constructor: a topic that is registered
+   * after the start is never read.
    */
   follow<T, Rows>(topic: Topic<T, Rows>): FollowedTopic<T> {
-    const { sessions, clock, metrics, logger } = this;
-    const followed = new FollowedTopic({ topic, sessions, clock, metrics, logger });
+    const { database, clock, metrics, logger } = this;
+    const followed = new FollowedTopic({ topic, database, clock, metrics, logger });
     this.topics.push(followed);
     return followed;
   }
@@ -67,7 +67,7 @@ export class FollowingService implements OnApplicationBootstrap, OnApplicationSh
     this.running = this.topics.map((topic) => topic.run(this.stopping.signal));
   }
 
-  /** While it drains, a replica still serves committed changes. So they are followed until Nest has closed the port. */
+  /** A replica that drains still serves committed changes. So this ends only after Nest has closed the port. */
   async onApplicationShutdown(): Promise<void> {
     this.stopping.abort();
     await Promise.all(this.running);

@@ -1,6 +1,6 @@
-// What is answered at which time.
+// The answers at a time.
 import { LRUCache } from 'lru-cache';
-import { groupBy } from '../collections/group-by.js';
+import { groupBy } from './group-by.js';
 import type { CommunicationCode } from '../database/entities.js';
 import { Answer } from '../http/answer.js';
 import { AREAS, type Area, type CodeRows, isInForce } from './code-rows.js';
@@ -20,9 +20,13 @@ export interface Filters {
   readonly code?: string | undefined;
 }
 
-/** The rows of all validity periods, and maps by which the records of an answer are found without looking at all. */
+/**
+ * The rows of all validity periods, and maps that find the records of an answer without looking at each. The snapshot of
+ * a time is made when it is asked for, and the last one is kept.
+ */
 export class CodeIndex {
-  /** When a code begins or ends, in milliseconds since the epoch, the earliest first, each once. */
+  private lastSnapshot: CodesSnapshot | undefined;
+  /** The times at which a code begins or ends, in milliseconds since the epoch, the earliest first, each once. */
   readonly effectiveTimesMs: readonly number[];
   private readonly recordsByType: ReadonlyMap<string, readonly CommunicationCode[]>;
   private readonly recordsByCode: ReadonlyMap<string, readonly CommunicationCode[]>;
@@ -33,13 +37,29 @@ export class CodeIndex {
     this.effectiveTimesMs = findEffectiveTimes(rows);
   }
 
-  /** The first effective time after this time, or Infinity. */
+  /** The snapshot that was made last; undefined before the first one. */
+  get snapshot(): CodesSnapshot | undefined {
+    return this.lastSnapshot;
+  }
+
+  /**
+   * Returns the snapshot of a time, which may be earlier than the last one. It is made of the rows in memory, so the
+   * database may be away.
+   * @param timeMs in milliseconds since the epoch
+   */
+  snapshotAt(timeMs: number): CodesSnapshot {
+    if (!this.lastSnapshot?.isValidAt(timeMs)) this.lastSnapshot = new CodesSnapshot(this, timeMs);
+    return this.lastSnapshot;
+  }
+
+  /** Returns the first effective time after this time, or Infinity. */
   nextEffectiveTimeMs(timeMs: number): number {
     return this.effectiveTimesMs.find((each) => each > timeMs) ?? Infinity;
   }
 
   /**
-   * The records of all validity periods that match, in the order of the answers. A match is exact and case-sensitive.
+   * Returns the records of all validity periods that match, in the order of the answers. A match is exact and
+   * case-sensitive.
    */
   find({ codeType, code }: Filters): readonly CommunicationCode[] {
     if (code !== undefined) return this.findByCode(code, codeType);
@@ -47,7 +67,7 @@ export class CodeIndex {
     return this.rows.records;
   }
 
-  /** A code stands once in each type at most. So few records have it, where a type may have thousands. */
+  /** Looks up by code first: a code occurs once in a type, while a type may have thousands of codes. */
   private findByCode(code: string, codeType: string | undefined): readonly CommunicationCode[] {
     const records = this.recordsByCode.get(code) ?? [];
     if (codeType === undefined) return records;
@@ -67,13 +87,13 @@ function findEffectiveTimes({ values, records }: CodeRows): number[] {
 }
 
 /**
- * What the operations answer at one time, and until the next effective time. The answers that most callers ask
- * for are made with it, those to filters when they are first asked for.
+ * The answers of all operations at a time, and until the next effective time. The answers that most callers ask for are
+ * made with the snapshot. An answer to a filter is made when somebody asks for it first.
  */
 export class CodesSnapshot {
-  /** From when on it holds, in milliseconds since the epoch; infinite if no code has begun or ended before. */
+  /** The answers are valid from this time, in milliseconds since the epoch; -Infinity if no code began or ended before. */
   readonly sinceMs: number;
-  /** Until just before when it holds; Infinity if no code begins or ends later. */
+  /** The answers are valid until just before this time; Infinity if no code begins or ends later. */
   readonly untilMs: number;
   private readonly supportedValuesByArea: Readonly<Record<Area, Answer>>;
   private readonly allCodes: Answer;
@@ -99,8 +119,8 @@ export class CodesSnapshot {
     this.allCodes = this.makeCommunicationCodes({});
   }
 
-  /** Whether its answers are those of a time, in milliseconds since the epoch. */
-  holdsAt(timeMs: number): boolean {
+  /** Returns whether the answers are valid at a time, in milliseconds since the epoch. */
+  isValidAt(timeMs: number): boolean {
     return this.sinceMs <= timeMs && timeMs < this.untilMs;
   }
 
@@ -130,7 +150,7 @@ export class CodesSnapshot {
         const names = (valuesByList.get(codeList) ?? []).map(({ value }) => value);
         return `${JSON.stringify(property)}:${JSON.stringify(names)}`;
       });
-    // Not from an object, which would move names that look like numbers to the front
+    // An object would move names that look like numbers to the front
     return new Answer(Buffer.from(`{${members.join(',')}}`));
   }
 
@@ -140,7 +160,7 @@ export class CodesSnapshot {
   }
 }
 
-/** In pieces: the JSON of 100,000 records as one text would take 16 MiB more than the answer needs. */
+/** Works in pieces: the JSON of 100,000 records as one text would take 16 MiB more than the answer needs. */
 function formatCommunicationCodes(records: readonly CommunicationCode[]): Buffer {
   const parts = [Buffer.from('{"communicationRecords":[')];
   for (let start = 0; start < records.length; start += RECORDS_OF_A_PIECE) {
@@ -151,26 +171,4 @@ function formatCommunicationCodes(records: readonly CommunicationCode[]): Buffer
   }
   parts.push(Buffer.from(']}'));
   return Buffer.concat(parts);
-}
-
-/** The codes of all validity periods. The snapshot of a time is made when it is asked for, and the last one is kept. */
-export class CodesOverTime {
-  private held: CodesSnapshot | undefined;
-
-  constructor(readonly index: CodeIndex) {}
-
-  /** The snapshot that was made last; undefined before the first one. */
-  get snapshot(): CodesSnapshot | undefined {
-    return this.held;
-  }
-
-  /**
-   * The snapshot of a time, which may be earlier than the one before. It is made of the rows that are in memory, so the
-   * database may be away.
-   * @param timeMs in milliseconds since the epoch
-   */
-  snapshotAt(timeMs: number): CodesSnapshot {
-    if (!this.held?.holdsAt(timeMs)) this.held = new CodesSnapshot(this.index, timeMs);
-    return this.held;
-  }
 }

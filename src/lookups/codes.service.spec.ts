@@ -10,7 +10,7 @@ import { Answer } from '../http/answer.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
 import { ALWAYS, AREAS, type CodeRows } from './code-rows.js';
-import { CodeIndex, CodesOverTime, type Filters } from './codes-snapshot.js';
+import { CodeIndex, type Filters } from './codes-snapshot.js';
 import { CodesService } from './codes.service.js';
 
 const START_MS = 1_000_000;
@@ -23,7 +23,7 @@ const FILTERS: Filters[] = [undefined, 'T', 'none'].flatMap((codeType) =>
 /** Starts the service. The test sets its rows and the database's clock. */
 async function start() {
   const clock = { nowMs: START_MS, now: () => clock.nowMs };
-  const topic: { value: CodesOverTime | undefined; refusal: undefined } = { value: undefined, refusal: undefined };
+  const topic: { value: CodeIndex | undefined } = { value: undefined };
   const module = await Test.createTestingModule({
     providers: [
       CodesService,
@@ -34,7 +34,7 @@ async function start() {
     ],
   }).compile();
   const read = (rows: CodeRows): void => {
-    topic.value = new CodesOverTime(new CodeIndex(rows));
+    topic.value = new CodeIndex(rows);
   };
   const metric = async (name: string): Promise<string | undefined> => {
     const text = await module.get(Metrics).registry.metrics();

@@ -6,13 +6,15 @@ import { FollowingService } from '../following/following.service.js';
 import type { Answer } from '../http/answer.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
-import { type Area, CODE_TABLES, type CodeRows, assertServable, isInForce, readRows } from './code-rows.js';
-import { CodeIndex, CodesOverTime, type CodesSnapshot, type Filters } from './codes-snapshot.js';
+import { type Area, CODE_TABLES, type CodeRows, assertAreas, isInForce, readCodes } from './code-rows.js';
+import { CodeIndex, type CodesSnapshot, type Filters } from './codes-snapshot.js';
 
-/** Answers the lookups. Each call uses one snapshot, so its answer is of one time and one state of the database. */
+/** Answers the lookups. Each call uses one snapshot, so its answer shows one time and one state of the database. */
 @Injectable()
 export class CodesService {
-  readonly topic: FollowedTopic<CodesOverTime>;
+  /** The sentence for callers if there is no answer. */
+  readonly absenceReason = 'The codes have not been read from the database yet.';
+  readonly topic: FollowedTopic<CodeIndex>;
 
   constructor(
     private readonly clock: DatabaseClock,
@@ -20,69 +22,60 @@ export class CodesService {
     private readonly logger: ServiceLogger,
     following: FollowingService,
   ) {
-    this.topic = following.follow<CodesOverTime, CodeRows>({
+    this.topic = following.follow<CodeIndex, CodeRows>({
       name: 'codes',
       tables: CODE_TABLES,
-      read: readRows,
+      read: readCodes,
       prepare: (rows) => this.prepare(rows),
       maxAgeSeconds: Infinity,
     });
     metrics.addGauge({
       name: 'communication_codes',
-      help: 'Communication codes in force, of those that are served',
+      help: 'Communication codes in force',
       collect: (gauge) => gauge.set(this.countCodesInForce()),
     });
     metrics.addGauge({
       name: 'next_moment_timestamp_seconds',
-      help: 'Next change by time, or 0',
+      help: 'The next time at which a code begins or ends, or 0',
       collect: (gauge) => {
-        const nextMs = this.topic.value?.index.nextEffectiveTimeMs(this.clock.now()) ?? Infinity;
+        const nextMs = this.topic.value?.nextEffectiveTimeMs(this.clock.now()) ?? Infinity;
         gauge.set(nextMs < Infinity ? nextMs / 1000 : 0);
       },
     });
   }
 
-  /** Undefined where nothing can be answered, which `absenceReason` explains. */
+  /** Returns undefined if there is no answer: see `absenceReason`. */
   supportedValues(area: Area): Answer | undefined {
     return this.findPresentSnapshot()?.supportedValues(area);
   }
 
-  /** Undefined where nothing can be answered, which `absenceReason` explains. */
+  /** Returns undefined if there is no answer: see `absenceReason`. */
   communicationCodes(filters: Filters): Answer | undefined {
     return this.findPresentSnapshot()?.communicationCodes(filters);
   }
 
-  /** Why nothing can be answered now, or undefined. */
+  /** The sentence for operators if nothing can be answered, or undefined. */
   get unavailableReason(): string | undefined {
-    return this.topic.value ? undefined : this.absenceReason;
-  }
-
-  /** Why there is no answer, where there is none. */
-  get absenceReason(): string {
-    return this.refusal ?? 'The codes have not been read from the database yet.';
-  }
-
-  /** Why what the database holds is not served, or undefined. */
-  get refusal(): string | undefined {
-    const { refusal } = this.topic;
-    return refusal && `The codes in the database cannot be served: ${refusal}.`;
+    const { value, failureReason } = this.topic;
+    if (value) return undefined;
+    return failureReason === undefined ? this.absenceReason : `${this.absenceReason} Last attempt: ${failureReason}`;
   }
 
   private countCodesInForce(): number {
     const nowMs = this.clock.now();
-    const records = this.topic.value?.index.rows.records ?? [];
+    const records = this.topic.value?.rows.records ?? [];
     return records.filter((record) => isInForce(record, nowMs)).length;
   }
 
   /**
-   * The snapshot of the present time. Each call looks at the clock, so no answer is of another time. Where a code has
-   * begun or ended since the last call, a new snapshot takes the place of the former one.
+   * Returns the snapshot of the present time. Each call looks at the clock, so no answer is that of another time. If a
+   * code has begun or ended since the last call, a new snapshot replaces the former one.
    */
   private findPresentSnapshot(): CodesSnapshot | undefined {
-    const codes = this.topic.value;
-    if (!codes) return undefined;
-    const former = codes.snapshot;
-    const snapshot = codes.snapshotAt(this.clock.now());
+    const index = this.topic.value;
+    if (!index) return undefined;
+    const former = index.snapshot;
+    const snapshot = index.snapshotAt(this.clock.now());
     if (former && snapshot !== former) this.noteSwitch(snapshot);
     return snapshot;
   }
@@ -94,16 +87,15 @@ export class CodesService {
   }
 
   /**
-   * Requests have their turn between the steps, each of which takes long where codes are many.
-   * @throws RefusedContent if the rows cannot be served
+   * Makes the index, and its snapshot of now for the first request. Other requests have their turn between the steps, because each step takes long if there are many
+   * codes.
+   * @throws Error if an area has no property
    */
-  private async prepare(rows: CodeRows): Promise<CodesOverTime> {
-    assertServable(rows);
-    await nextTurn();
+  private async prepare(rows: CodeRows): Promise<CodeIndex> {
+    assertAreas(rows);
     const index = new CodeIndex(rows);
     await nextTurn();
-    const codes = new CodesOverTime(index);
-    codes.snapshotAt(this.clock.now());
-    return codes;
+    index.snapshotAt(this.clock.now());
+    return index;
   }
 }

@@ -36,12 +36,6 @@ export class HealthService {
     return reasons.filter((reason) => reason !== undefined);
   }
 
-  /** Sentences about what the database holds and cannot be served. The service may be ready nevertheless. */
-  get refusedContent(): readonly string[] {
-    const { refusal } = this.codes;
-    return refusal === undefined ? [] : [refusal];
-  }
-
   private addGauges(metrics: Metrics): void {
     metrics.addGauge({
       name: 'ready',
@@ -51,8 +45,8 @@ export class HealthService {
     metrics.addGauge({
       name: 'seconds_until_refusal',
       help:
-        'How long keys, or signing-keys of an issuer, can be used without another answer; 0 if none can be now. ' +
-        'No keys before they were read once',
+        'Seconds until API keys (what="keys"), or the signing keys of an issuer, are too old to be used; 0 if they are. ' +
+        'There is no series for API keys before their first reading',
       labelNames: ['what', 'issuer'],
       collect: (gauge) => {
         if (this.apiKeys.topic.value) gauge.set({ what: 'keys' }, this.apiKeys.secondsUntilRefusal);

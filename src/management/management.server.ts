@@ -61,15 +61,12 @@ export class ManagementServer {
   }
 
   private readiness(): Resource {
-    const { unavailableReasons, refusedContent } = this.health;
+    const { unavailableReasons } = this.health;
     if (unavailableReasons.length > 0) {
       const detail = unavailableReasons.join(' ');
       throw new Problem('not-ready', { detail, headers: { 'Retry-After': retryAfter(1) } });
     }
-    return toJson({
-      status: 'ok',
-      refused: refusedContent.length > 0 ? refusedContent : undefined,
-    });
+    return toJson({ status: 'ok' });
   }
 
   private refuse(response: ServerResponse, error: unknown): void {
@@ -85,7 +82,6 @@ export class ManagementServer {
   }
 }
 
-/** Members that are undefined are left out. */
 function toJson(members: Readonly<Record<string, unknown>>): Resource {
   return { type: 'application/json', body: JSON.stringify(members) };
 }

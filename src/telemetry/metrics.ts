@@ -80,7 +80,7 @@ export class Metrics implements OnModuleInit {
   });
   readonly snapshotReloads = this.counter({
     name: 'snapshot_reloads_total',
-    help: 'Readings of codes and keys, where the database answers: loaded, refused (cannot be served) or failed',
+    help: 'Readings of codes and keys while the database answers: loaded or failed',
     labelNames: ['topic', 'result'],
   });
   readonly momentsSwitched = this.counter({

@@ -38,6 +38,7 @@ interface LoggedFailure {
  */
 export class RepeatedFailure {
   private failures = 0;
+  private lastReason: string | undefined;
   private logged: LoggedFailure | undefined;
 
   constructor(
@@ -50,9 +51,15 @@ export class RepeatedFailure {
     return this.failures;
   }
 
+  /** The reason of the last failure, or undefined if the last attempt succeeded. */
+  get reason(): string | undefined {
+    return this.lastReason;
+  }
+
   failed(error: unknown, impact: CallerImpact): void {
     this.failures += 1;
-    const failure = { impact: impact.name, reason: toMessage(error), atMs: performance.now() };
+    this.lastReason = toMessage(error);
+    const failure = { impact: impact.name, reason: this.lastReason, atMs: performance.now() };
     if (!this.isWorthALine(failure)) return;
     this.logged = failure;
     this.writeLine(failure.reason, impact);
@@ -64,6 +71,7 @@ export class RepeatedFailure {
     if (failures === 0) return;
     this.logger.log({ message: `${subject}: works again`, failures });
     this.failures = 0;
+    this.lastReason = undefined;
     this.logged = undefined;
   }
 

@@ -37,7 +37,7 @@ describe('is refused in one sentence, with status 1:', () => {
       line: 'codes export foo',
       sentence: /^value 'foo' is invalid for argument 'LIST'\. Allowed choices are .*\. Usage: .*\n$/,
     },
-    { line: 'doctor now', sentence: /^too many arguments\. .*\. Usage: node dist\/doctor\.js.*\n$/ },
+    { line: 'doctor now', sentence: /^"now" is not known\. Write - to read credentials from standard input\.\n$/ },
   ])('$line', async ({ line, sentence }) => {
     const stderr = expect.stringMatching(sentence);
     expect(await run(line)).toEqual({ status: 1, stdout: '', stderr });
@@ -50,7 +50,10 @@ describe('is refused in one sentence, with status 1:', () => {
     npm_config_json: 'true',
   };
   it.each([
-    { line: 'migrate plan', sentence: /^DATABASE_URL is not set: .* For that of the demo: \. \.data\/demo\.env\n$/ },
+    {
+      line: 'migrate plan',
+      sentence: /^DATABASE_URL is not set: .* To use the database of the demo: \. \.data\/demo\.env\n$/,
+    },
     { line: 'migrate plan --json', sentence: /^DATABASE_URL is not set: .*\n$/ },
     { line: 'migrate down 1 --yes', sentence: /^DATABASE_URL is not set: .*\n$/ },
     {

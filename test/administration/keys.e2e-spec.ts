@@ -115,7 +115,7 @@ it.each([
   { line: ['issue', '--cleint', 'c'], reason: /^unknown option '--cleint' \(Did you mean --client\?\)\. Usage: / },
   {
     line: ['issue', '--client', ' padded'],
-    reason: /api_key_client_is_clean_text_of_128_characters"\. Shorten the text, or take out /,
+    reason: /api_key_client_is_clean_text_of_128_characters"\. Shorten the text, or remove /,
   },
   {
     line: ['issue', '--client', 'Ac\u200bme'],

@@ -99,13 +99,13 @@ describe('codes show', () => {
     expect(await shown('2999-01-01')).toBe(await shown('2999-01-01T00:00:00Z'));
   });
 
-  it('says that callers get the former answers where the content cannot be served', async () => {
+  it('says that callers get the former answers if the codes cannot be served', async () => {
     await world.database.query(
       `create table kept as select * from area_property; delete from area_property where area = 'order-update'`,
     );
     try {
       expect(await refusalOf()).toMatch(
-        /^What is committed now cannot be served: the area order-update .*\. Callers get the answers/,
+        /^The committed codes cannot be served: the area order-update .*\. Until this is corrected, callers get the former/,
       );
     } finally {
       await world.database.query(

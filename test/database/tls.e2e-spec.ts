@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { withReading } from '../../src/administration/cli/transaction.js';
+import { withReading } from '../../src/administration/cli/connection.js';
 import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
 import { runLine } from '../support/local-program.js';
 import { localWorld } from '../support/local-world.js';
@@ -50,7 +50,7 @@ describeWithOpenSsl('TLS to PostgreSQL', () => {
     },
   );
 
-  /** Whether a session of the commands is encrypted. */
+  /** Returns whether a session of the commands is encrypted. */
   async function look(url: string): Promise<unknown[]> {
     const query = 'select ssl from pg_stat_ssl where pid = pg_backend_pid()';
     const { rows } = await withReading((session) => session.query(query), { DATABASE_URL: url });

@@ -99,47 +99,23 @@ describe('a committed change', () => {
     expect(await serves(world.service, 'Open')).toBe(false);
   });
 
-  it.each([
-    {
-      what: 'an empty value',
-      bad: `alter table code_list_value drop constraint code_list_value_is_clean_text_of_256_characters;
-        ${insertValue('')}`,
-      good: `delete from code_list_value where value = ''`,
-    },
-    {
-      what: 'a code twice',
-      bad: `alter table communication_code drop constraint communication_code_is_unique;
-        drop index communication_code_by_code;
-        insert into communication_code select 'T', 'twice', 'D' from generate_series(1, 2)`,
-      good: `delete from communication_code`,
-    },
-    {
-      what: 'a code without a description',
-      bad: `alter table communication_code alter description drop not null;
-        insert into communication_code values ('T', 'C', null)`,
-      good: `delete from communication_code`,
-    },
-  ])('that cannot be served, $what, is refused, and the former one stays', async (row) => {
+  it('that leaves an area without a property never replaces the former one, and the log says why', async () => {
     const value = await commitValue();
     await until(() => serves(world.service, value));
     const former = (await world.get(UPDATE)).text;
-    const refused = await reloads('refused');
-    const read = refused + (await reloads('loaded'));
-    await sql(`create table former as select * from revision where topic = 'codes'`);
-    await sql(`begin; ${row.bad}; commit`);
-    await until(async () => (await reloads('refused')) + (await reloads('loaded')) > read);
-    expect(await reloads('refused')).toBe(refused + 1);
-    expect((await world.get(UPDATE)).text).toBe(former);
-    expect(await world.service.readiness()).toMatchObject({ status: 200 });
+    const failed = await reloads('failed');
     await sql(
-      `begin; ${row.good};
-       update revision set stamp = former.stamp from former where revision.topic = 'codes';
-       drop table former; commit`,
+      `create table kept as select * from area_property where area = 'order-update';
+       delete from area_property where area = 'order-update'`,
     );
-    await until(async () => !(await world.service.readiness()).text.includes('refused'));
+    const line = await world.service.waitForLog(({ reason }) => /has no property/.test(String(reason)));
+    expect(line).toMatchObject({ msg: 'database (codes): failed, retrying', level: 'warn' });
+    expect(await reloads('failed')).toBe(failed + 1);
+    expect((await world.get(UPDATE)).text).toBe(former);
+    expect(await world.service.readiness()).toMatchObject({ status: 200, text: '{"status":"ok"}' });
+    await sql('insert into area_property select * from kept; drop table kept');
     const next = await commitValue();
     await until(() => serves(world.service, next));
-    expect(await reloads('refused')).toBe(refused + 1);
   });
 });
 
@@ -177,9 +153,9 @@ describe('the database', () => {
     expect(await readiness.json()).toMatchObject({
       type: '/problems/not-ready',
       status: 503,
-      detail:
-        'The codes have not been read from the database yet. The list of API keys has not been read yet. ' +
-        'No signing keys of the issuer are available.',
+      detail: expect.stringMatching(
+        /^The codes have not been read from the database yet\. Last attempt: The database .* cannot be used: .*\. The list of API keys has not been read yet\. No signing keys of the issuer are available\.$/,
+      ),
     });
     const reply = await world.get(UPDATE, { service });
     expectProblem(reply, 'cannot-verify-credentials');

@@ -2,7 +2,6 @@ import { expect, it, jest } from '@jest/globals';
 import { Tracing } from '../../src/telemetry/tracing.js';
 import { localWorld } from '../support/local-world.js';
 import { PATHS } from '../support/paths.js';
-import { until } from '../support/until.js';
 
 const world = localWorld();
 
@@ -35,14 +34,4 @@ it('answers health and metrics until everything else has ended', async () => {
   await service.kill();
   expect(looksAtEnd).toEqual([{ api: false, health: true, metrics: true }]);
   expect(await look()).toEqual({ api: false, health: false, metrics: false });
-});
-
-it('names at /health/ready what the database holds and cannot be served, and stays ready', async () => {
-  await world.database.query("delete from area_property where area = 'order-update'");
-  const readiness = async () => (await fetch(`${world.service.managementUrl}/health/ready`)).json();
-  await until(async () => 'refused' in ((await readiness()) as object));
-  expect(await readiness()).toEqual({
-    status: 'ok',
-    refused: [expect.stringMatching(/^The codes in the database cannot be served: .*order-update/)],
-  });
 });

@@ -11,9 +11,6 @@ import { type Outcome, PROJECT, type Running, begin } from './program.js';
 /** The migrations of the project, without .sql. */
 export const MIGRATIONS = readdirSync(join(PROJECT, 'migrations')).map((file) => file.replace('.sql', ''));
 
-/** In each copy its limit is LIMIT_SECONDS = 3_600: a slow machine would reach the real one. */
-export const DRY_RUN = 'dist/administration/migrate/dry-run.js';
-
 /** Changes a file of a copy. */
 export function editFile(path: string, found: RegExp, replacement: string): void {
   const text = readFileSync(path, 'utf8');
@@ -109,6 +106,5 @@ function copyParts(...names: string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'copy-'));
   for (const name of names) cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
   symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
-  editFile(join(folder, DRY_RUN), /LIMIT_SECONDS = \d+/g, 'LIMIT_SECONDS = 3_600');
   return folder;
 }

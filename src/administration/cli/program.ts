@@ -9,10 +9,8 @@
 // Pipelines decide by the status, so a command never changes what it means by one.
 import { Command, CommanderError } from 'commander';
 import { DatabaseError } from 'pg';
+import { findRemedy } from '../../database/database-errors.js';
 import { toMessage } from '../../telemetry/error-message.js';
-
-/** A fault in the operator's environment or input. Its message says what was found and how to correct it. */
-export class CliError extends Error {}
 
 interface ProgramOptions {
   /** As in `npm run NAME` and `dist/NAME.js`. */
@@ -24,14 +22,6 @@ interface ProgramOptions {
 }
 
 const NPM_RULE = 'Without "--" npm takes options for its own and does not pass them on.';
-
-/** Against refusals of PostgreSQL, by SQLSTATE. */
-const REMEDIES: Readonly<Record<string, () => string>> = {
-  '42P01': () => `. Apply the migrations first: ${commandLine('migrate', 'up')}`,
-  // Of the client of a key: what migrations violate is told by migrate/migration-fault.ts
-  23514: () => '. Shorten the text, or take out spaces around it and characters that nobody sees.',
-  42501: () => '. DATABASE_URL has to name a role that may, such as order_lookup_owner.',
-};
 
 export function createProgram({ name, commands, notes }: ProgramOptions): Command {
   const program = new Command(isThroughNpm() ? `npm run ${name} --` : `node dist/${name}.js`)
@@ -74,14 +64,13 @@ export function commandLine(program: string, words = ''): string {
   return words === '' ? `npm run ${program}` : `npm run ${program} -- ${words}`;
 }
 
-/** What people read of an error that ends a command. */
+/** Returns what people read of an error that ends a command. */
 export function describeError(error: unknown, program?: Command): string {
   if (error instanceof CommanderError && program) return describeUsage(error, program);
-  if (error instanceof CliError) return toMessage(error);
   const origin = error instanceof DatabaseError ? 'PostgreSQL refused this: ' : '';
-  const { code = '' } = error as { readonly code?: string }; // TypeORM's errors have it, too
-  const remedy = REMEDIES[code];
-  return `${origin}${toMessage(error)}${remedy ? remedy() : ''}`;
+  const sentence = `${origin}${toMessage(error)}`;
+  const remedy = findRemedy(error);
+  return remedy === undefined ? sentence : `${sentence.replace(/\.$/, '')}. ${remedy}`;
 }
 
 function describeUsage({ code, message }: CommanderError, program: Command): string {

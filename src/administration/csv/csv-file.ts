@@ -7,7 +7,8 @@ import { CsvError, parse } from 'csv-parse/sync';
 import type { Column, Table } from '../../database/tables.js';
 import { toMessage } from '../../telemetry/error-message.js';
 import { showInvisible } from '../cli/invisible-characters.js';
-import { CliError, commandLine } from '../cli/program.js';
+import { OperatorError } from '../../telemetry/error-message.js';
+import { commandLine } from '../cli/program.js';
 import { parseTime } from '../cli/time.js';
 import { LISTS, POSITION, type Row, isTime, joinFields, listFileColumns } from './csv-lists.js';
 
@@ -38,7 +39,7 @@ interface CsvText {
 const MAX_FAULTS = 20;
 const SHOWN_CHARACTERS = 60;
 
-/** @throws CliError with all faults of the form, each with its line in the file */
+/** @throws OperatorError with all faults of the form, each with its line in the file */
 export async function readCsvFile(path: string): Promise<CsvFile> {
   const { header, headerLine, records, faults } = parseCsv(await readBytes(path));
   const named = header.filter((name) => name !== '');
@@ -72,7 +73,7 @@ async function readBytes(path: string): Promise<Uint8Array> {
     return await readFile(path);
   } catch (error) {
     const [reason] = toMessage(error).split(','); // after the comma Node.js repeats the path
-    throw new CliError(`${path} cannot be read: ${reason}. Nothing was written.`);
+    throw new OperatorError(`${path} cannot be read: ${reason}. Nothing was written.`);
   }
 }
 
@@ -197,11 +198,11 @@ function quoteStart(text: string): string {
   return showInvisible(JSON.stringify(start));
 }
 
-function describeFaults(path: string, faults: readonly Fault[]): CliError {
+function describeFaults(path: string, faults: readonly Fault[]): OperatorError {
   const sorted = faults.toSorted((one, other) => one.line - other.line);
   const lines = sorted.slice(0, MAX_FAULTS).map(({ line, message }) => `${path}, line ${line}: ${message}`);
   const others = sorted.length - lines.length;
   if (others > 0) lines.push(`… and ${others} more`);
   lines.push('Nothing was written.');
-  return new CliError(lines.join('\n'));
+  return new OperatorError(lines.join('\n'));
 }

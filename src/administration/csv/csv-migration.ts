@@ -1,6 +1,6 @@
 // Writes the statements of a migration that changes a table to the content of a CSV file.
 import { type Client, escapeLiteral } from 'pg';
-import { groupBy } from '../../collections/group-by.js';
+import { groupBy } from '../../lookups/group-by.js';
 import { CODE_LIST_VALUE, type Table } from '../../database/tables.js';
 import type { CsvFile } from './csv-file.js';
 import { POSITION, type Row, joinFields, readList } from './csv-lists.js';

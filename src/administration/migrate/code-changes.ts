@@ -1,5 +1,5 @@
 // What callers would see change between two states of the codes: a function for each kind of change, one list of results.
-import { groupBy } from '../../collections/group-by.js';
+import { groupBy } from '../../lookups/group-by.js';
 import type { Validity } from '../../database/entities.js';
 import { COMMUNICATION_CODE } from '../../database/tables.js';
 import { ALWAYS, AREAS, type CodeRows, ORDER_SCHEDULING, isInForce } from '../../lookups/code-rows.js';

@@ -1,8 +1,8 @@
 // A plan as people read it: what is pending, then totals, then what is refused, then the first lines of each list.
-import { groupBy } from '../../collections/group-by.js';
+import { groupBy } from '../../lookups/group-by.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { type Change, formatPlace } from './code-changes.js';
-import type { Plan } from './dry-run.js';
+import type { Plan } from './plan.js';
 import { describeMissing } from './migration-state.js';
 
 export interface Extent {

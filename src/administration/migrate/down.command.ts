@@ -1,10 +1,11 @@
 import { Command } from 'commander';
 import { isAgreed } from '../cli/ask.js';
-import { describeDatabase, parseAddress } from '../cli/connection.js';
-import { CliError, print } from '../cli/program.js';
+import { OperatorError } from '../../telemetry/error-message.js';
+import { describeTarget } from '../cli/connection.js';
+import { print } from '../cli/program.js';
 import { describeEffects } from './describe-plan.js';
-import { type Plan, planDown } from './dry-run.js';
 import { type MigrationState, describeMissing } from './migration-state.js';
+import { type Plan, planDown } from './plan.js';
 import { undo } from './run-migrations.js';
 
 const COUNT = /^[1-9]\d{0,3}$/;
@@ -22,13 +23,13 @@ export const down = new Command('down')
     showPlan(plan);
     const { stdin: input, stdout: output } = process;
     const isMeant = yes || (await isAgreed('Undo this? (yes or no) ', { input, output }));
-    if (!isMeant) throw new CliError('Nothing was undone. Where nobody can be asked, add --yes.');
+    if (!isMeant) throw new OperatorError('Nothing was undone. Where nobody can be asked, add --yes.');
     await undo(plan.migrations, (name) => print(`undone  ${name}`));
   });
 
 function parseCount(text: string): number {
   if (COUNT.test(text)) return Number(text);
-  throw new CliError(`"${text}" is no number of migrations to undo. Give one from 1 to 9999, or none for one.`);
+  throw new OperatorError(`"${text}" is no number of migrations to undo. Give one from 1 to 9999, or none for one.`);
 }
 
 /** The last ones, the newest first. */
@@ -36,14 +37,13 @@ function selectLast(state: MigrationState, count: number): readonly string[] {
   const names = state.applied.slice(-count).toReversed();
   if (names.some((name) => state.missing.includes(name))) {
     const reasons = describeMissing(state).join('\n');
-    throw new CliError(`Only a file that is here can be undone.\n${reasons}`);
+    throw new OperatorError(`Only a file that is here can be undone.\n${reasons}`);
   }
   return names;
 }
 
 function showPlan(plan: Plan): void {
-  const database = describeDatabase(parseAddress(process.env));
-  const title = `To undo in ${database}: ${plan.migrations.join(', ')}`;
+  const title = `To undo in ${describeTarget()}: ${plan.migrations.join(', ')}`;
   const lines = [title, ...describeEffects(plan, { isFull: false })];
   process.stdout.write(`${lines.join('\n')}\n\n`); // an empty line before the question or the outcome
 }

@@ -1,29 +1,57 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createDatabase } from '../../../test/support/database.js';
+import type { Work } from '../../database/database.js';
+import type { Limits } from '../../database/transactions.js';
+import { withDatabase } from '../cli/connection.js';
 import { dryRun } from './dry-run.js';
 
 const database = await createDatabase();
 const address = { DATABASE_URL: database.url };
 afterAll(() => database.drop());
 
-const NO_END = /^The dry run came to no end, and nothing was changed: .*\. If others write meanwhile, choose/;
+const NO_END = /^The dry run did not end, and nothing was changed: .*\. If others write meanwhile, choose/;
+
+function run<T>(work: Work<T>, limits?: Partial<Limits>): Promise<T> {
+  return withDatabase((used) => dryRun(used, work, limits), address);
+}
 
 describe('a dry run whose work fails', () => {
-  it('gives an error of the program as it is', async () => {
+  it('passes an error of the program on unchanged', async () => {
     const error = new TypeError('undefined is not a function');
-    await expect(dryRun(() => Promise.reject(error), address)).rejects.toBe(error);
+    await expect(run(() => Promise.reject(error))).rejects.toBe(error);
   });
 
-  it('gives an error of SQL as it is', async () => {
-    const work = dryRun((session) => session.query('select nope'), address);
-    await expect(work).rejects.toThrow(/^column "nope" does not exist$/);
+  it('passes an error of SQL on unchanged', async () => {
+    await expect(run((session) => session.query('select nope'))).rejects.toThrow(/^column "nope" does not exist$/);
   });
 
   it.each([
-    ['the connection is lost', 'select pg_terminate_backend(pg_backend_pid())'],
-    ['a limit is reached', `set local statement_timeout = 1; select pg_sleep(3600)`],
-  ])('says that it came to no end where %s', async (_, sql) => {
-    const work = dryRun((session) => session.query(sql), address);
-    await expect(work).rejects.toThrow(NO_END);
+    { what: 'the connection is lost', sql: 'select pg_terminate_backend(pg_backend_pid())' },
+    { what: 'a limit is reached', sql: `set local statement_timeout = 1; select pg_sleep(3600)` },
+  ])('says that it did not end if $what', async ({ sql }) => {
+    await expect(run((session) => session.query(sql))).rejects.toThrow(NO_END);
   });
+
+  it('names the query that shows who holds the lock that it has waited for', async () => {
+    const holder = await database.session();
+    await holder.query('begin; lock table code_list');
+    const waiting = run((session) => session.query('table code_list'), { lockMs: 1 });
+    await expect(waiting).rejects.toThrow(
+      /canceling statement due to lock timeout\. Another session holds a lock\. .* from pg_locks join pg_stat_activity/,
+    );
+    await holder.query('rollback');
+  });
+});
+
+it('a dry run is ended after its limit, and leaves no lock, although each of its statements is short', async () => {
+  const endless = run(
+    async (session) => {
+      await session.query('lock table communication_code');
+      for (;;) await session.query('select pg_sleep(0.1)');
+    },
+    { totalMs: 1_000 },
+  );
+  await expect(endless).rejects.toThrow('The dry run did not end, and nothing was changed: it took longer than 1 s.');
+  // It would wait for ever if the lock were still there
+  expect(await database.query('table communication_code')).toEqual([]);
 });

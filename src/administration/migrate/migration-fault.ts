@@ -1,12 +1,11 @@
-// What stopped a migration, as people read it.
+// The errors that stop a migration, as people read them.
 import type { DatabaseError } from 'pg';
-import { explainError } from '../../database/explain-error.js';
-import { toMessage } from '../../telemetry/error-message.js';
+import { describe, findRefusal, findServerRemedy } from '../../database/database-errors.js';
+import { OperatorError } from '../../telemetry/error-message.js';
 import { showInvisible } from '../cli/invisible-characters.js';
-import { CliError, commandLine } from '../cli/program.js';
-import { isRefusal } from '../cli/session-end.js';
+import { commandLine } from '../cli/program.js';
 
-/** The most characters that are shown of each of message, detail and hint. A detail may hold the whole refused row. */
+/** The limit for each of message, detail and hint. A detail may contain the whole refused row. */
 const MAX_PART_CHARACTERS = 500;
 /** SQLSTATE invalid_transaction_termination: COMMIT or ROLLBACK in a block of PL/pgSQL, or in a procedure. */
 const TERMINATION = '2D000';
@@ -15,59 +14,62 @@ const NOT_SUPPORTED = '0A000';
 /** The function of PostgreSQL that refuses transaction commands in EXECUTE, and COPY from the client. */
 const REFUSING_ROUTINE = 'exec_stmt_dynexecute';
 const ONE_TRANSACTION =
-  'A migration is one transaction. Take out what begins or ends one (begin, commit, rollback, savepoint), ' +
+  'A migration is one transaction. Remove what begins or ends one (begin, commit, rollback, savepoint), ' +
   'and write insert instead of copy from stdin.';
 
-/** What PostgreSQL runs of a migration. */
+/** The SQL of a migration in one direction. */
 export interface Script {
-  /** How messages name it: the file of a migration, or where else its SQL comes from. */
+  /** The name in messages: the file of the migration, or another source of the SQL. */
   readonly title: string;
   readonly sql: string;
 }
 
 /**
- * EXECUTE refuses `select … into` where it is the last statement; the line break, since the last line may be a comment.
+ * Returns the text for EXECUTE. EXECUTE refuses `select … into` as the last statement, so another one is appended. A line
+ * break comes first, because the last line may be a comment.
  */
 export function toExecutable({ sql }: Script): string {
   return `${sql}\n;select`;
 }
 
 /** PostgreSQL refused a migration, or the file is not one that can run. */
-export class MigrationFault extends CliError {
+export class MigrationFault extends OperatorError {
   constructor(
     message: string,
-    /** SQLSTATE, where PostgreSQL refused it. */
+    /** The SQLSTATE, if PostgreSQL refused the migration. */
     readonly code?: string,
   ) {
     super(message);
   }
 }
 
-/** The connection was lost while a migration ran. At its COMMIT nobody knows whether it counts. */
-export class InterruptedMigration extends CliError {
+/** The connection was lost while a migration ran. If it was lost at COMMIT, nobody knows whether it is applied. */
+export class InterruptedMigration extends OperatorError {
   readonly reason: string;
 
   constructor(title: string, error: unknown) {
-    const [message] = toMessage(explainError(error)).split('\n'); // node-pg-migrate adds a stack to some errors
+    const [message] = describe(error).split('\n'); // node-pg-migrate adds a stack to some errors
     const reason = `${title}: ${message}`;
     super(`${reason}. The connection was lost. What is applied: ${commandLine('migrate', 'status')}`);
     this.reason = reason;
   }
 }
 
-/** The error as people read it, with the line of the file where PostgreSQL names one. */
-export function explainFault(error: unknown, script: Script): CliError {
-  if (error instanceof CliError) return error;
-  if (!isRefusal(error)) return new InterruptedMigration(script.title, error);
-  const parts = [`${script.title}${describePlace(error, script)}: ${error.message}`, error.detail, findHint(error)];
+/** Returns the error as people read it, with the line of the file if PostgreSQL names one. */
+export function explainFault(error: unknown, script: Script): OperatorError {
+  if (error instanceof OperatorError) return error;
+  const refusal = findRefusal(error);
+  if (!refusal) return new InterruptedMigration(script.title, error);
+  const { message, detail } = refusal;
+  const parts = [`${script.title}${describePlace(refusal, script)}: ${message}`, detail, findHint(refusal)];
   const shown = parts.filter((part) => part !== undefined);
   const lines = shown.map((part) => showInvisible(part.slice(0, MAX_PART_CHARACTERS)));
-  return new MigrationFault(lines.join('\n  '), error.code);
+  return new MigrationFault(lines.join('\n  '), refusal.code);
 }
 
-/** PostgreSQL's own hint is about this very error, where ours goes by its code. */
+/** PostgreSQL's hint wins: it knows the error, ours only knows its code. */
 function findHint(error: DatabaseError): string | undefined {
-  return error.hint ?? (isAboutTransactions(error) ? ONE_TRANSACTION : undefined);
+  return error.hint ?? (isAboutTransactions(error) ? ONE_TRANSACTION : findServerRemedy(error));
 }
 
 function isAboutTransactions({ routine, code }: DatabaseError): boolean {
@@ -75,15 +77,15 @@ function isAboutTransactions({ routine, code }: DatabaseError): boolean {
   return code === NOT_SUPPORTED && routine === REFUSING_ROUTINE;
 }
 
-/** Empty also where the error is in the body of a function: its position counts from there, not in the file. */
+/** Returns an empty text also for an error in the body of a function, whose position counts from the begin of the body. */
 function describePlace({ internalQuery, internalPosition }: DatabaseError, script: Script): string {
   if (internalPosition === undefined || internalQuery !== toExecutable(script)) return '';
   return `, line ${countLines(Number(internalPosition), script.sql)}`;
 }
 
 /**
- * PostgreSQL counts characters from 1, and in JavaScript some have two units. A script may have 50 MB, so its
- * characters are counted and not copied.
+ * Returns the line of a position. PostgreSQL counts characters from 1, but some characters have two units in JavaScript.
+ * A script may have 50 MB, so its characters are counted without a copy.
  */
 function countLines(position: number, sql: string): number {
   let line = 1;

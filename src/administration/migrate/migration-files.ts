@@ -7,7 +7,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { CliError } from '../cli/program.js';
+import { OperatorError } from '../../telemetry/error-message.js';
 
 export const MIGRATIONS = join(import.meta.dirname, '..', '..', '..', 'migrations');
 
@@ -89,7 +89,7 @@ export async function createMigration(subject: string, text = EMPTY): Promise<st
 
 export function assertSubject(subject: string): void {
   if (SUBJECT.test(subject)) return;
-  throw new CliError(`"${subject}" is not a name such as add_order_type: write a to z, 0 to 9 and _ alone.`);
+  throw new OperatorError(`"${subject}" is not a name such as add_order_type: write a to z, 0 to 9 and _ alone.`);
 }
 
 function formatNameTime(timeMs: number): string {
@@ -129,10 +129,10 @@ export function hasStatement(sql: string): boolean {
   return STATEMENT.test(sql);
 }
 
-/** @throws CliError with all faults of all migrations */
+/** @throws OperatorError with all faults of all migrations */
 export async function assertMigrations(): Promise<void> {
   const faults = await findFaults();
-  if (faults.length > 0) throw new CliError(faults.join('\n'));
+  if (faults.length > 0) throw new OperatorError(faults.join('\n'));
 }
 
 /** A sentence for each fault of names and texts, without a database. */

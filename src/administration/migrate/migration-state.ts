@@ -1,6 +1,6 @@
-// The migrations of the tree compared with the table of node-pg-migrate: one counts as applied if the table has its name.
-import type { Client } from 'pg';
-import { readColumn } from '../cli/transaction.js';
+// Compares the migrations of the tree with the table of node-pg-migrate. A migration is applied if the table has its name.
+import type { Session } from '../../database/session.js';
+import { readColumn } from '../cli/connection.js';
 import { readNames } from './migration-files.js';
 
 export interface MigrationState {
@@ -13,10 +13,10 @@ export interface MigrationState {
 }
 
 const TABLE = `select where to_regclass('public.pgmigrations') is not null`;
-/** As node-pg-migrate orders them. `down` undoes the last of this order, so with another one it would show others. */
+/** `down` undoes the last of this order. If we ordered otherwise, we would show other migrations than those it undoes. */
 const APPLIED = 'select name from public.pgmigrations order by run_on, id';
 
-export async function readState(session: Client): Promise<MigrationState> {
+export async function readState(session: Session): Promise<MigrationState> {
   const { names } = await readNames();
   const { rowCount } = await session.query(TABLE);
   const applied = rowCount === 0 ? [] : await readColumn(session, APPLIED);
@@ -27,7 +27,7 @@ export async function readState(session: Client): Promise<MigrationState> {
   };
 }
 
-/** One line, or none. Nothing in the database tells which of the reasons it is. */
+/** Returns one line, or none. The database does not say which of the reasons applies. */
 export function describeMissing({ missing }: Pick<MigrationState, 'missing'>): string[] {
   if (missing.length === 0) return [];
   const paths = missing.map((name) => `migrations/${name}.sql`).join(' ');

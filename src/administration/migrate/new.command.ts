@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
 import { Command } from 'commander';
 import type { Session } from '../../database/session.js';
-import { CliError, print } from '../cli/program.js';
+import { OperatorError } from '../../telemetry/error-message.js';
+import { print } from '../cli/program.js';
 import { readCsvFile } from '../csv/csv-file.js';
 import { compareWithTable } from '../csv/csv-migration.js';
 import { dryRunPending, runScript } from './dry-run.js';
@@ -19,14 +20,14 @@ export const create = new Command('new')
   .option('--from <FILE.csv>', 'a list, as `codes export` writes it')
   .option('--complete', 'rows that the file lacks are deleted')
   .action(async (subject: string, { from, complete = false }: NewOptions) => {
-    if (from === undefined && complete) throw new CliError('--complete needs --from FILE.csv.');
+    if (from === undefined && complete) throw new OperatorError('--complete needs --from FILE.csv.');
     if (from === undefined) {
       print(`created ${await createMigration(subject)}`);
       return;
     }
     const composed = await composeFrom(from, subject, complete);
     if (composed === undefined) {
-      print(`The database already holds what ${from} says. Nothing was written.`);
+      print(`The database already contains what ${from} says. Nothing was written.`);
       return;
     }
     print(`created ${await createMigration(subject, composed.text)}`);
@@ -44,12 +45,13 @@ interface Composed {
 }
 
 /**
- * The pending migrations count, so that the same command does not write the same rows twice. Then the new one is tried in
- * the same transaction, which is rolled back: PostgreSQL's constraints judge what it holds.
- * @returns undefined where the table holds it already
+ * Compares the file with the table as it will be after the pending migrations. Otherwise the same command would write the
+ * same rows twice. Then the new migration is tried in the same transaction, so that PostgreSQL's constraints judge it. The
+ * transaction is rolled back.
+ * @returns undefined if the table has the content already
  */
 async function composeFrom(path: string, subject: string, isComplete: boolean): Promise<Composed | undefined> {
-  assertSubject(subject); // `createMigration` would do it behind the dry run, which may take long
+  assertSubject(subject); // `createMigration` would do this only after the dry run, which may take long
   await assertMigrations();
   const file = await readCsvFile(path);
   return dryRunPending(async (session) => {
@@ -66,6 +68,6 @@ async function tryStatements(session: Session, path: string, statements: readonl
     await runScript(session, { title: `SQL of ${path}`, sql: statements.join('\n') });
   } catch (error) {
     if (!(error instanceof MigrationFault)) throw error;
-    throw new CliError(`${error.message}\nNothing was written.`);
+    throw new OperatorError(`${error.message}\nNothing was written.`);
   }
 }

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import { print, printJson } from '../cli/program.js';
 import { describePlan } from './describe-plan.js';
-import { type Plan, planUp } from './dry-run.js';
 import { describeMissing } from './migration-state.js';
+import { type Plan, planUp } from './plan.js';
 
 interface PlanOptions {
   readonly full?: boolean;

@@ -51,7 +51,7 @@ it('undoes nothing where another file was applied since it was planned', async (
   copy.add('0101_second', NOTHING, NOTHING);
   await applyPending();
   await expect(undo(['0100_first'])).rejects.toThrow(
-    '0101_second would be undone, and was not shown: another run came between. Run the command again',
+    '0101_second would be undone, but was not shown: another run came between. Run the command again',
   );
   expect((await applied()).slice(-2)).toEqual(['0100_first', '0101_second']);
   expect(await undo(['0101_second'])).toEqual(['0101_second']);

@@ -1,20 +1,19 @@
-// Applies and undoes migrations with node-pg-migrate: each in a transaction of its own, together with its row of
-// pgmigrations. A run that is killed leaves no lock and nothing of its migration.
+// Applies and undoes migrations with node-pg-migrate. Each runs in a transaction of its own, together with its row of
+// pgmigrations. A run that is killed leaves no lock, and nothing of its migration.
 //
-// The text of a migration is handed over as a setting of the transaction, and EXECUTE in a block runs it. There PostgreSQL
-// refuses each command that begins or ends a transaction, in whatever disguise, and gives the position of an error
-// within the file.
+// The text of a migration is passed as a setting of the transaction, and EXECUTE in a block runs it. There, PostgreSQL
+// refuses each command that begins or ends a transaction, in any disguise, and names the position of an error in the file.
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { type MigrationBuilder, type RunnerOption, runner } from 'node-pg-migrate';
 import { escapeLiteral } from 'pg';
-import type { ConnectionFields, DatabaseAddress } from '../../configuration/database-url.js';
-import { KEEP_ALIVE, Session } from '../../database/session.js';
-import { toMessage } from '../../telemetry/error-message.js';
-import { APPLICATION, CONNECTION_LIMIT_MS, assertSupported, parseAddress, untilReachable } from '../cli/connection.js';
-import { CliError } from '../cli/program.js';
-import { isRefusal } from '../cli/session-end.js';
-import { writingSettings } from '../cli/settings.js';
+import type { DatabaseAddress } from '../../configuration/database-url.js';
+import type { Database } from '../../database/database.js';
+import { findRefusal } from '../../database/database-errors.js';
+import type { Session } from '../../database/session.js';
+import { type Limits, MIGRATION_SESSION, RUNNER_SESSION, settingsText } from '../../database/transactions.js';
+import { OperatorError, toMessage } from '../../telemetry/error-message.js';
+import { withDatabase } from '../cli/connection.js';
 import { MigrationFault, type Script, explainFault, toExecutable } from './migration-fault.js';
 import {
   type Direction,
@@ -25,38 +24,24 @@ import {
   readMigration,
 } from './migration-files.js';
 
-/** The setting is emptied before the migration runs, since parallel workers would copy it. */
+/** The setting is emptied first: PostgreSQL copies settings to each parallel worker, and this one may have 50 MB. */
 const EXECUTE = `do $run$ declare file text := current_setting('order_lookup.file'); begin
   perform set_config('order_lookup.file', '', true);
   execute file;
 end $run$`;
 
-/** Deferred constraints are checked here, where a fault is still one of the migration and not of COMMIT. */
+/** Deferred constraints are checked here, so that their faults are still faults of the migration, and not of COMMIT. */
 const CHECK_CONSTRAINTS = 'set constraints all immediate; set constraints all deferred';
 
-/** What holds between the migrations, whatever role, database or a migration before set. */
-const SESSION_SETTINGS = [
-  'reset session authorization',
-  'reset role',
-  'reset all',
-  `set default_transaction_isolation = 'read committed'`,
-  'set default_transaction_read_only = off',
-  'set default_transaction_deferrable = off',
-].join('; ');
-
-/** For the lock of all runs, which node-pg-migrate waits for outside of a transaction. */
-const LOCK_SETTINGS = `set statement_timeout = 0; set lock_timeout = '120s'; do $$ begin
-  set client_connection_check_interval = '100ms'; -- a platform that cannot notice a closed connection refuses it
-exception when others then null; end $$`;
 /** SQLSTATE lock_not_available. */
 const LOCK_TIMEOUT = '55P03';
 
 const NO_STATEMENT_REMEDIES: Readonly<Record<Direction, string>> = {
   up: 'Write one below "-- Up Migration".',
-  down: 'Take the migration back by a new one, or write a statement below "-- Down Migration".',
+  down: 'Undo it by a new migration, or write a statement below "-- Down Migration".',
 };
 
-/** node-pg-migrate would print each statement that fails, which may have 50 MB. All that it says comes as an error. */
+/** node-pg-migrate would print each statement that fails, which may have 50 MB. Its errors say the same. */
 const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 function ignore(): void {
@@ -67,56 +52,57 @@ type Strategies = NonNullable<RunnerOption['migrationLoaderStrategies']>;
 
 interface Run {
   readonly direction: Direction;
-  /** How many at most; on the way down the last ones. */
+  /** The largest number of migrations. On the way down, the last ones are meant. */
   readonly count: number;
-  /** @throws CliError where this one is not meant */
+  /** @throws OperatorError if this migration is not meant */
   readonly check: (name: string) => void;
-  /** Called when the migration is committed: one that fails behind it does not take it back. */
-  readonly tell: (name: string) => void;
+  /** Called when a migration is committed. If a later migration fails, this one stays applied. */
+  readonly report: (name: string) => void;
 }
 
 /**
- * Applies the migrations that are pending. Gives their names.
- * @param tell is called with each name when its migration is committed
+ * Applies the pending migrations, and returns their names.
+ * @param report is called with each name when its migration is committed
  */
 export function applyPending(
   address: DatabaseAddress = process.env,
-  tell: (name: string) => void = ignore,
+  report: (name: string) => void = ignore,
 ): Promise<string[]> {
-  return run({ direction: 'up', count: Infinity, check: ignore, tell }, address);
+  return run({ direction: 'up', count: Infinity, check: ignore, report }, address);
 }
 
 /**
  * Undoes these migrations, which are the last ones.
- * @param tell is called with each name when its migration is undone
- * @throws CliError, with nothing undone, where somebody has applied another one since
+ * @param report is called with each name when its migration is undone
+ * @throws OperatorError, with nothing undone, if somebody has applied another one since
  */
-export function undo(names: readonly string[], tell: (name: string) => void = ignore): Promise<string[]> {
+export function undo(names: readonly string[], report: (name: string) => void = ignore): Promise<string[]> {
   const check = (name: string): void => {
     if (names.includes(name)) return;
-    throw new CliError(`${name} would be undone, and was not shown: another run came between. Run the command again.`);
+    throw new OperatorError(
+      `${name} would be undone, but was not shown: another run came between. Run the command again.`,
+    );
   };
-  return run({ direction: 'down', count: names.length, check, tell }, process.env);
+  return run({ direction: 'down', count: names.length, check, report }, process.env);
 }
 
-/** The statements that run a migration, in a transaction that has begun. They leave the role that they found. */
-export function toStatements(script: Script, session: Session, limits: readonly string[] = []): string[] {
+/** Returns the statements that run a migration in a transaction that has begun. They leave the role that they found. */
+export function toStatements(script: Script, { serverVersion }: Session, limits?: Partial<Limits>): string[] {
   const name = escapeLiteral(script.title.replace(/\.sql$/, ''));
   const settings = [
-    SESSION_SETTINGS, // first: `reset all` would undo the others
-    writingSettings(session),
+    MIGRATION_SESSION, // first, because `reset all` would undo the others
+    settingsText('migration', serverVersion, limits),
     `set local order_lookup.migration = ${name}`,
-    ...limits, // last: they replace those of `writingSettings`
-  ];
+  ].join('; ');
   return [
-    settings.join('; '),
+    settings,
     `select set_config('order_lookup.file', ${quote(toExecutable(script))}, true)`,
     EXECUTE,
-    `${CHECK_CONSTRAINTS}; ${settings.join('; ')}`, // the row of pgmigrations follows, by our role
+    `${CHECK_CONSTRAINTS}; ${settings}`, // our role, not one that the migration has set, writes the row of pgmigrations
   ];
 }
 
-/** @throws MigrationFault where there is nothing to run */
+/** @throws MigrationFault if there is nothing to run */
 export function toScript(migration: Migration, direction: Direction): Script {
   const title = `${migration.name}.sql`;
   const sql = migration[direction];
@@ -125,49 +111,79 @@ export function toScript(migration: Migration, direction: Direction): Script {
 }
 
 /**
- * As PostgreSQL reads it whatever it holds: no text contains a tag that was not there when it was written. To double
- * the quotes of 50 MB takes seconds.
+ * Quotes the text with a random dollar tag, which the text cannot contain. To double the quotes of 50 MB takes seconds.
  */
 function quote(text: string): string {
   const tag = `$file_${randomUUID().replaceAll('-', '')}$`;
   return tag + text + tag;
 }
 
-async function run({ direction, count, check, tell }: Run, address: DatabaseAddress): Promise<string[]> {
-  await assertMigrations(); // all of them, before the first is applied
-  return withSession(address, async (session) => {
-    let script: Script | undefined;
-    let before: string | undefined;
-    const load = async (name: string): Promise<string[]> => {
-      if (before !== undefined) tell(before); // node-pg-migrate loads a migration when the one before it is committed
-      before = name;
-      script = { title: `${name}.sql`, sql: '' }; // before anything of it can fail
-      check(name);
-      script = toScript(await readAgain(name), direction);
-      return toStatements(script, session);
-    };
-    try {
-      const done = await runner({
-        dbClient: session,
-        dir: MIGRATIONS,
-        direction,
-        count,
-        migrationsTable: 'pgmigrations',
-        checkOrder: false, // names carry the time: migrations of two branches do not depend on each other
-        singleTransaction: false,
-        advisoryLockMode: 'wait',
-        logger: SILENT,
-        migrationLoaderStrategies: loadSql(load),
-      });
-      if (before !== undefined) tell(before);
-      return done.map(({ name }) => name);
-    } catch (error) {
-      throw script === undefined ? explainLock(error) : explainFault(error, script);
-    }
-  });
+/**
+ * The progress of a run. node-pg-migrate loads a migration when it has committed the one before, and says nothing itself.
+ */
+class Progress {
+  /** The script that runs now. Its lines are named in messages about a fault. */
+  script: Script | undefined;
+  private current: string | undefined;
+
+  constructor(private readonly report: (name: string) => void) {}
+
+  /** Call this before anything of the migration can fail, so that every error below has its name. */
+  begin(name: string): void {
+    this.end();
+    this.current = name;
+    this.script = { title: `${name}.sql`, sql: '' };
+  }
+
+  /** The current migration is committed. */
+  end(): void {
+    if (this.current !== undefined) this.report(this.current);
+    this.current = undefined;
+  }
 }
 
-/** All were read before the run, but somebody may remove one meanwhile. */
+async function run({ direction, count, check, report }: Run, address: DatabaseAddress): Promise<string[]> {
+  await assertMigrations(); // all of them, before the first is applied
+  const progress = new Progress(report);
+  const load = async (name: string, session: Session): Promise<string[]> => {
+    progress.begin(name);
+    check(name);
+    progress.script = toScript(await readAgain(name), direction);
+    return toStatements(progress.script, session);
+  };
+  const migrate = async (session: Session): Promise<string[]> => {
+    await session.query(RUNNER_SESSION);
+    const done = await runner({
+      dbClient: session,
+      dir: MIGRATIONS,
+      direction,
+      count,
+      migrationsTable: 'pgmigrations',
+      checkOrder: false, // names begin with the time: migrations of two branches do not depend on each other
+      singleTransaction: false,
+      advisoryLockMode: 'wait',
+      logger: SILENT,
+      migrationLoaderStrategies: loadSql((name) => load(name, session)),
+    });
+    progress.end();
+    return done.map(({ name }) => name);
+  };
+  try {
+    return await withDatabase(async (database) => {
+      await assertWritable(database);
+      return database.borrow(migrate);
+    }, address);
+  } catch (error) {
+    throw progress.script === undefined ? explainLock(error) : explainFault(error, progress.script);
+  }
+}
+
+/** On a hot standby, the first statement of a file would fail, and the file would be blamed. */
+function assertWritable(database: Database): Promise<void> {
+  return database.within('write', async () => undefined);
+}
+
+/** All files were read before the run, but somebody may remove one meanwhile. */
 async function readAgain(name: string): Promise<Migration> {
   try {
     return await readMigration(name);
@@ -176,7 +192,10 @@ async function readAgain(name: string): Promise<Migration> {
   }
 }
 
-/** For the option `migrationLoaderStrategies`. A migration is read when its turn comes: there may be many, and large. */
+/**
+ * Returns the option `migrationLoaderStrategies` for files that contain SQL and nothing of node-pg-migrate. A migration is
+ * read when its turn comes, because there may be many large ones.
+ */
 function loadSql(load: (name: string) => Promise<string[]>): Strategies {
   const addStatements = (path: string) => async (builder: MigrationBuilder) => {
     for (const statement of await load(basename(path, '.sql'))) builder.sql(statement);
@@ -195,35 +214,6 @@ function loadSql(load: (name: string) => Promise<string[]>): Strategies {
 }
 
 function explainLock(error: unknown): unknown {
-  if (!isRefusal(error) || error.code !== LOCK_TIMEOUT) return error;
-  return new CliError('Another run of migrations did not end within two minutes. Try again later.');
-}
-
-/** Works with a session of its own, outside of a transaction. */
-async function withSession<T>(address: DatabaseAddress, work: (session: Session) => Promise<T>): Promise<T> {
-  const fields = parseAddress(address);
-  const session = await untilReachable(fields, () => openSession(fields));
-  try {
-    return await work(session);
-  } finally {
-    await session.end();
-  }
-}
-
-async function openSession(fields: ConnectionFields): Promise<Session> {
-  const session = new Session({
-    ...fields,
-    application_name: APPLICATION,
-    connectionTimeoutMillis: CONNECTION_LIMIT_MS,
-    ...KEEP_ALIVE,
-  });
-  try {
-    await session.connect();
-    await assertSupported(session);
-    await session.query(`${SESSION_SETTINGS}; ${LOCK_SETTINGS}`); // in this order: `reset all` would undo the limit
-    return session;
-  } catch (error) {
-    void session.end();
-    throw error;
-  }
+  if (findRefusal(error)?.code !== LOCK_TIMEOUT) return error;
+  return new OperatorError('Another run of migrations did not end within two minutes. Try again later.');
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
+import { withReading } from '../cli/connection.js';
 import { print } from '../cli/program.js';
-import { withReading } from '../cli/transaction.js';
 import { assertMigrations } from './migration-files.js';
 import { type MigrationState, describeMissing, readState } from './migration-state.js';
 

@@ -1,5 +1,5 @@
 // Marks of a plan: what a migration adds and probably nobody meant. Only people know whether it is right.
-import { groupBy } from '../../collections/group-by.js';
+import { groupBy } from '../../lookups/group-by.js';
 import type { CodeRows } from '../../lookups/code-rows.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { describeRecord } from './code-changes.js';

@@ -1,12 +1,13 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { until } from '../../../test/support/until.js';
-import type { DatabaseSessions } from '../../database/database-sessions.js';
+import type { Database } from '../../database/database.js';
+import type { Kind } from '../../database/transactions.js';
 import type { ServiceLogger } from '../../telemetry/service-logger.js';
 import { KeyUse } from './key-use.js';
 
 interface Started {
   readonly keyUse: KeyUse;
-  readonly sessions: { isUsable: boolean; calls: number };
+  readonly database: { isUsable: boolean; calls: number };
   readonly warnings: unknown[];
 }
 
@@ -21,19 +22,20 @@ afterEach(() => {
  */
 function start(write: () => Promise<void>): Started {
   const warnings: unknown[] = [];
-  const sessions = {
+  const database = {
     isUsable: true,
     calls: 0,
-    withSession(): Promise<void> {
-      sessions.calls += 1;
+    async within(kind: Kind): Promise<unknown> {
+      if (kind === 'poll') return { rows: [{ isStandby: false }] };
+      database.calls += 1;
       return write();
     },
   };
   const logger = { log: () => undefined, warn: (entry: unknown) => warnings.push(entry) };
-  const keyUse = new KeyUse(sessions as unknown as DatabaseSessions, logger as unknown as ServiceLogger);
+  const keyUse = new KeyUse(database as unknown as Database, logger as unknown as ServiceLogger);
   started.push(keyUse);
   keyUse.onApplicationBootstrap();
-  return { keyUse, sessions, warnings };
+  return { keyUse, database, warnings };
 }
 
 it('writes one time after the other, however long a write takes: the sessions are few', async () => {
@@ -46,18 +48,18 @@ it('writes one time after the other, however long a write takes: the sessions ar
   for (let write = 1; write <= 3; write++) {
     slow.keyUse.note(String(write));
     quick.keyUse.note(String(write));
-    await until(async () => slow.sessions.calls > 0 && quick.sessions.calls === write);
+    await until(async () => slow.database.calls > 0 && quick.database.calls === write);
   }
-  expect(slow.sessions.calls).toBe(1);
+  expect(slow.database.calls).toBe(1);
   release();
-  await until(async () => slow.sessions.calls === 2);
+  await until(async () => slow.database.calls === 2);
 });
 
 it('says once what prevents it, such as a right that is missing, and goes on', async () => {
-  const { keyUse, sessions, warnings } = start(() => Promise.reject(new Error('permission denied')));
+  const { keyUse, database, warnings } = start(() => Promise.reject(new Error('permission denied')));
   for (let write = 1; write <= 2; write++) {
     keyUse.note(String(write));
-    await until(async () => sessions.calls === write);
+    await until(async () => database.calls === write);
   }
   expect(warnings).toEqual([
     expect.objectContaining({
@@ -68,13 +70,13 @@ it('says once what prevents it, such as a right that is missing, and goes on', a
 });
 
 it('does not write before the database has answered, and says nothing of it', async () => {
-  const { keyUse, sessions, warnings } = start(() => Promise.resolve());
+  const { keyUse, database, warnings } = start(() => Promise.resolve());
   const other = start(() => Promise.resolve());
-  sessions.isUsable = false;
+  database.isUsable = false;
   keyUse.note('1');
   for (let write = 1; write <= 2; write++) {
     other.keyUse.note(String(write));
-    await until(async () => other.sessions.calls === write);
+    await until(async () => other.database.calls === write);
   }
-  expect([sessions.calls, warnings]).toEqual([0, []]);
+  expect([database.calls, warnings]).toEqual([0, []]);
 });

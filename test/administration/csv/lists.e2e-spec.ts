@@ -103,7 +103,7 @@ describe('codes export', () => {
     const path = fileWith((await exported('communication-codes')).stdout);
     expect(await copy.run('migrate', 'new', 'same', '--from', path, '--complete')).toEqual({
       status: 0,
-      stdout: `The database already holds what ${path} says. Nothing was written.\n`,
+      stdout: `The database already contains what ${path} says. Nothing was written.\n`,
       stderr: '',
     });
     expect(written()).toEqual([]);

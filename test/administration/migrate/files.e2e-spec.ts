@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import type * as DryRun from '../../../src/administration/migrate/dry-run.js';
+import type * as Planning from '../../../src/administration/migrate/plan.js';
 import type * as Run from '../../../src/administration/migrate/run-migrations.js';
 import { testCopy } from '../../support/project-copy.js';
 
@@ -8,7 +8,7 @@ const { copy, database } = await testCopy();
 process.env['DATABASE_URL'] = database.url;
 // The program without a process for each file
 const folder = join(copy.folder, 'dist/administration/migrate');
-const { planUp } = (await import(join(folder, 'dry-run.js'))) as typeof DryRun;
+const { planUp } = (await import(join(folder, 'plan.js'))) as typeof Planning;
 const { applyPending, undo } = (await import(join(folder, 'run-migrations.js'))) as typeof Run;
 await database.query(`create procedure commits() language plpgsql as $$ begin commit; end $$;
   create function fails() returns int language plpgsql as $$ begin\n\n\n\n\n return nothing; end $$`);
@@ -22,7 +22,7 @@ const contents = () =>
   );
 const DELETE = 'delete from code_list_value;';
 const TRANSACTION =
-  /^0100_x\.sql: EXECUTE of transaction commands is not implemented\n {2}A migration is one transaction\. Take out /;
+  /^0100_x\.sql: EXECUTE of transaction commands is not implemented\n {2}A migration is one transaction\. Remove /;
 const TERMINATION = /: invalid transaction termination\n/;
 const ALONE = /cannot run inside a transaction block/;
 const ATOMIC = 'returns int begin atomic select 1; end;';

@@ -26,7 +26,7 @@ describe('migrate new --from', () => {
     });
     expect(await newFromList()).toEqual({
       status: 0,
-      stdout: `The database already holds what ${list} says. Nothing was written.\n`,
+      stdout: `The database already contains what ${list} says. Nothing was written.\n`,
       stderr: '',
     });
     expect(readdirSync(copy.migrations)).toHaveLength(MIGRATIONS.length + 2);

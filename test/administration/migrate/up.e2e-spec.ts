@@ -199,11 +199,11 @@ describe('migrate down', () => {
     if (status !== 0) expect(await migrate('down --yes')).toMatchObject(GOOD);
   });
 
-  it('refuses a migration without one down', async () => {
+  it('refuses to undo a migration without statements on the way down', async () => {
     copy.add('0100_add', 'create table added ();');
     expect(await migrate('up')).toMatchObject(GOOD);
     expect((await migrate('down --yes')).stderr).toBe(
-      '0100_add.sql has no statement on the way down. Take the migration back by a new one, ' +
+      '0100_add.sql has no statement on the way down. Undo it by a new migration, ' +
         'or write a statement below "-- Down Migration".\n',
     );
     copy.add('0100_add', 'create table added ();', 'drop table added;');

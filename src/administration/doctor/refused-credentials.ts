@@ -1,37 +1,19 @@
-// Why the service refuses an API key or an access token that somebody gives to the doctor. No text holds a byte of a
-// key, or a part of a token by which somebody could call.
+// Says why the service refuses an API key or an access token that somebody gives to the doctor. No text contains a byte of
+// a key, or a part of a token with which somebody could call.
 import { text as readAll } from 'node:stream/consumers';
-import type { Client } from 'pg';
-import { API_KEY_PREFIX, hasValidChecksum, hashApiKey } from '../auth/api-keys/api-key.js';
-import { MAX_TOKEN_BYTES, type ReadToken, hasScope, readToken } from '../auth/access-token.js';
-import { verifyToken } from '../auth/access-tokens.service.js';
-import { discover } from '../auth/issuers/discovery.js';
-import { fetchJson } from '../auth/issuers/fetch-json.js';
-import { ALGORITHMS, type SigningKeys, toSigningKeys } from '../auth/issuers/issuer.js';
-import type { RefusalReason } from '../auth/verdict.js';
-import type { Configuration } from '../configuration/configuration.js';
-import { commandLine } from './cli/program.js';
-import { KEY_STATE } from './keys.js';
+import { API_KEY_PREFIX, hasValidChecksum, hashApiKey } from '../../auth/api-keys/api-key.js';
+import { MAX_TOKEN_BYTES, type ReadToken, hasScope, readToken } from '../../auth/access-token.js';
+import { verifyToken } from '../../auth/access-tokens.service.js';
+import { discover } from '../../auth/issuers/discovery.js';
+import { fetchJson } from '../../auth/issuers/fetch-json.js';
+import { ALGORITHMS, type SigningKeys, toSigningKeys } from '../../auth/issuers/issuer.js';
+import type { RefusalReason } from '../../auth/verdict.js';
+import type { Configuration } from '../../configuration/configuration.js';
+import type { Session } from '../../database/session.js';
+import { commandLine } from '../cli/program.js';
+import { KEY_STATE } from '../keys.js';
+import { type CheckResult, fault, ok, warning } from './check-result.js';
 
-/** What a check found. A warning does not keep callers from their answers. */
-export type CheckResult =
-  | { readonly state: 'ok'; readonly text: string }
-  | { readonly state: 'warning' | 'fault'; readonly text: string; readonly remedy: string };
-
-export function ok(text: string): CheckResult {
-  return { state: 'ok', text };
-}
-
-export function warning(text: string, remedy: string): CheckResult {
-  return { state: 'warning', text, remedy };
-}
-
-export function fault(text: string, remedy: string): CheckResult {
-  return { state: 'fault', text, remedy };
-}
-
-/** How long a standard input that is no terminal may be silent, as one that was never closed. */
-const SILENCE_MS = 500;
 /** A whole header line may be pasted. */
 const HEADER_LINE = /^(?:(?<authorization>authorization)|api-key): */i;
 const SCHEME = /^bearer +/i;
@@ -41,11 +23,14 @@ export interface GivenCredentials {
   readonly tokens: readonly string[];
 }
 
-/** What is piped in, a line each: API keys and access tokens. A token is one by its header, its scheme or a point. */
+/**
+ * Reads API keys and access tokens from standard input, one on each line. A line is a token if it has the header
+ * Authorization, the scheme Bearer, or a point.
+ */
 export async function readGivenCredentials(): Promise<GivenCredentials> {
   const keys: string[] = [];
   const tokens: string[] = [];
-  for (const line of (await readInput()).split('\n')) {
+  for (const line of (await readAll(process.stdin)).split('\n')) {
     const isHeader = HEADER_LINE.exec(line.trim())?.groups?.['authorization'] !== undefined;
     const value = line.trim().replace(HEADER_LINE, '');
     const credential = value.replace(SCHEME, '');
@@ -53,18 +38,6 @@ export async function readGivenCredentials(): Promise<GivenCredentials> {
     if (credential !== '') (isToken ? tokens : keys).push(credential);
   }
   return { keys, tokens };
-}
-
-async function readInput(): Promise<string> {
-  const { stdin } = process;
-  if (stdin.isTTY) return '';
-  const silence = setTimeout(() => stdin.destroy(), SILENCE_MS);
-  stdin.once('readable', () => clearTimeout(silence));
-  try {
-    return await readAll(stdin);
-  } catch {
-    return ''; // it stayed silent
-  }
 }
 
 const FIND_KEY = `
@@ -76,7 +49,7 @@ interface FoundKey {
   readonly state: string;
 }
 
-export async function checkApiKey(session: Client, key: string): Promise<CheckResult> {
+export async function checkApiKey(session: Session, key: string): Promise<CheckResult> {
   const { rows } = await session.query<FoundKey>(FIND_KEY, [hashApiKey(key)]);
   const [found] = rows;
   const remedy = `Copy the whole key, or issue one: ${commandLine('keys', 'issue --client NAME')}`;

@@ -1,4 +1,4 @@
-/** Items by their keys, both in the order of the items, as `Map.groupBy` does from Node.js 21 on. */
+/** Groups items by key. Keys and items keep the order of the input. Node.js has Map.groupBy from 21 on. */
 export function groupBy<Key, Item>(items: Iterable<Item>, toKey: (item: Item) => Key) {
   const groups = new Map<Key, Item[]>();
   for (const item of items) {

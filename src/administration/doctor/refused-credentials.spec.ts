@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { createDatabase } from '../../test/support/database.js';
-import { Issuer } from '../../test/support/issuer.js';
-import { readConfiguration } from '../configuration/read-configuration.js';
-import { withReading } from './cli/transaction.js';
+import { createDatabase } from '../../../test/support/database.js';
+import { Issuer } from '../../../test/support/issuer.js';
+import { readConfiguration } from '../../configuration/read-configuration.js';
+import { withReading } from '../cli/connection.js';
 import { checkAccessToken, checkApiKey } from './refused-credentials.js';
 
 const issuer = await Issuer.start();

@@ -4,7 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { createDatabase } from '../../../test/support/database.js';
 import { freePort } from '../../../test/support/ports.js';
-import { readColumn, withReading, withRollback, withWriting } from './transaction.js';
+import type { DatabaseAddress } from '../../configuration/database-url.js';
+import type { Work } from '../../database/database.js';
+import { readColumn, withDatabase, withReading, withWriting } from './connection.js';
+import { describeError } from './program.js';
 
 const database = await createDatabase();
 const address = { DATABASE_URL: database.url };
@@ -14,11 +17,20 @@ const LOST =
   'The connection to the database was lost: terminating connection due to administrator command. ' +
   'Nothing was changed. Run the command again once the database answers.';
 
+function withDryRun<T>(work: Work<T>, ofDatabase: DatabaseAddress): Promise<T> {
+  return withDatabase((used) => used.within('dryRun', work), ofDatabase);
+}
+
+/** What a person reads at the command line. */
+async function sentenceOf(work: Promise<unknown>): Promise<string> {
+  return work.then(() => 'no error', describeError);
+}
+
 describe.each([
   { kind: 'a reading', transaction: withReading },
-  { kind: 'a dry run', transaction: withRollback },
+  { kind: 'a dry run', transaction: withDryRun },
 ])('$kind', ({ transaction }) => {
-  it('has its result where the connection is lost before it ends', async () => {
+  it('keeps its result if the connection is lost after the work', async () => {
     const result = await transaction(async (session) => {
       const [processId] = await readColumn<number>(session, 'select pg_backend_pid()');
       await database.query('select pg_terminate_backend($1, 600000)', [processId]);
@@ -27,23 +39,23 @@ describe.each([
     expect(result).toBe('read');
   });
 
-  it('says that the connection was lost where that is so during the work', async () => {
+  it('says that the connection was lost during the work', async () => {
     const sql = 'select pg_terminate_backend(pg_backend_pid())';
     const reading = transaction((session) => session.query(sql), address);
-    await expect(reading).rejects.toThrow(LOST);
+    expect(await sentenceOf(reading)).toBe(LOST);
   });
 });
 
-it('a writing leaves nothing where the connection is lost during the work', async () => {
+it('a writing leaves nothing if the connection is lost during the work', async () => {
   const writing = withWriting(async (session) => {
     await session.query(`insert into code_list (name) values ('lost')`);
     await session.query('select pg_terminate_backend(pg_backend_pid())');
   }, address);
-  await expect(writing).rejects.toThrow(LOST);
+  expect(await sentenceOf(writing)).toBe(LOST);
   expect(await database.query(`select from code_list where name = 'lost'`)).toEqual([]);
 });
 
-it('an error of the work is given as it is', async () => {
+it('passes an error of the work on unchanged', async () => {
   const reading = withReading((session) => session.query('select nope'), address);
   await expect(reading).rejects.toThrow('column "nope" does not exist');
 });
@@ -62,7 +74,7 @@ it('names the encoding of a database that it cannot use, and the one that is nee
   }
 });
 
-it('tries again where the first connections are refused, as those of a new pod', async () => {
+it('tries again if the first connections are refused, as those of a new pod are', async () => {
   const port = await freePort();
   const { hostname, port: postgresPort } = new URL(database.url);
   const node = createServer((pod) => {
@@ -77,7 +89,7 @@ it('tries again where the first connections are refused, as those of a new pod',
   node.close();
 });
 
-it('refuses at once what time does not mend', async () => {
+it('does not try again after an error that time does not mend', async () => {
   const startedAtMs = performance.now();
   const DATABASE_URL = database.url.replace('tests-only', 'wrong');
   await expect(withReading(async () => undefined, { DATABASE_URL })).rejects.toThrow('Correct role and password');
@@ -119,7 +131,7 @@ it('a session that a limit has closed names the limit', async () => {
   );
 });
 
-it('says that it is not known whether the change was made where COMMIT got no answer', async () => {
+it('says that nobody knows whether the change was made if COMMIT got no answer', async () => {
   const writing = withWriting(async (session) => {
     await session.query(
       `create function pg_temp.end() returns trigger language plpgsql as
@@ -129,5 +141,19 @@ it('says that it is not known whether the change was made where COMMIT got no an
        insert into code_list (name) values ('atCommit')`,
     );
   }, address);
-  await expect(writing).rejects.toThrow(/^COMMIT got no answer \(.*\): it is not known whether the change was made\. /);
+  await expect(writing).rejects.toThrow(
+    /^COMMIT got no answer \(.*\)\. So nobody knows whether the change was made\. /,
+  );
+});
+
+it('opens one session, however many transactions a command needs', async () => {
+  const backends = await withDatabase(async (used) => {
+    const read = () => used.within('read', (session) => readColumn<number>(session, 'select pg_backend_pid()'));
+    return [
+      await read(),
+      await read(),
+      await used.within('write', (session) => readColumn<number>(session, 'select pg_backend_pid()')),
+    ];
+  }, address);
+  expect(new Set(backends.flat()).size).toBe(1);
 });

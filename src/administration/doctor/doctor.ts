@@ -1,41 +1,32 @@
 // Checks what the service needs, says what to do about each fault, and whether calls are answered. It changes nothing.
-import { countSigningKeys } from '../auth/issuers/issuer.js';
-import type { Configuration } from '../configuration/configuration.js';
-import { parseDatabaseAddress, transportWarning } from '../configuration/database-url.js';
-import { ConfigurationError, readConfiguration } from '../configuration/read-configuration.js';
-import { toMessage } from '../telemetry/error-message.js';
-import { print } from './cli/program.js';
-import { withReading } from './cli/transaction.js';
+import { countSigningKeys } from '../../auth/issuers/issuer.js';
+import type { Configuration } from '../../configuration/configuration.js';
+import { parseDatabaseAddress, transportWarning } from '../../configuration/database-url.js';
+import { ConfigurationError, readConfiguration } from '../../configuration/read-configuration.js';
+import type { Database, Work } from '../../database/database.js';
+import { OperatorError, toMessage } from '../../telemetry/error-message.js';
+import { withDatabase } from '../cli/connection.js';
+import { print } from '../cli/program.js';
+import { type CheckResult, fault, ok, warning } from './check-result.js';
+import { checkContent, checkDatabase, checkMigrations, checkRole, checkTriggers } from './database-checks.js';
 import {
-  checkContent,
-  checkDatabase,
-  checkMigrations,
-  checkRole,
-  checkRowSecurity,
-  checkTriggers,
-} from './database-checks.js';
-import {
-  type CheckResult,
   type GivenCredentials,
   checkAccessToken,
   checkApiKey,
-  fault,
   fetchKeys,
-  ok,
   readGivenCredentials,
-  warning,
 } from './refused-credentials.js';
 
 interface Check {
   readonly subject: string;
-  /** The subjects of checks further up that have to be passed: otherwise there is nothing to look at here. */
+  /** Earlier checks that must pass first, or this one is skipped. */
   readonly needs: readonly string[];
   /**
-   * `all`: a fault keeps every call from its answer. `cause`: it may be why others do. `credential`: it refuses the calls
-   * with this one.
+   * `all`: with this fault no call is answered. `cause`: it may cause such a fault. `credential`: calls with this
+   * credential are refused.
    */
   readonly impact?: 'all' | 'cause' | 'credential';
-  /** An error that it throws is a fault, against which this helps. */
+  /** The remedy for an error that the check throws. */
   readonly remedy?: string;
   readonly run: () => Promise<CheckResult>;
 }
@@ -46,8 +37,8 @@ interface CheckedSubject extends Check {
 
 const USUAL_REMEDY = 'Correct this, and run the doctor again.';
 const CONTENT_REMEDY =
-  'Correct the rows by a migration, and have it add the constraint again that was dropped. A missing table or right is ' +
-  'a matter of migrations or role.';
+  'Correct the rows by a migration. A missing table or right is a matter of migrations or role. For row level security, ' +
+  'as the owner: alter table public.TABLE disable row level security;';
 const CONFIGURATION_REMEDY = 'Every variable is explained in .env.example. For those of the demo: . .data/demo.env';
 const ROLE_REMEDY = 'Use the role order_lookup_service, or as the owner: grant usage on schema public to ROLE;';
 const ISSUER_REMEDY =
@@ -56,42 +47,51 @@ const ISSUER_REMEDY =
   'OAUTH_JWKS_URI.';
 
 const CONFIGURATION: Check = { subject: 'configuration', needs: [], impact: 'all', run: checkConfiguration };
-/** In an order in which no fault hides behind one that follows from it. Each reads in a transaction of its own. */
-const DATABASE_CHECKS: readonly Check[] = [
-  { subject: 'database', needs: [], impact: 'all', run: () => withReading(checkDatabase) },
-  { subject: 'row security', needs: ['database'], impact: 'all', run: () => withReading(checkRowSecurity) },
-  { subject: 'migrations', needs: ['row security'], impact: 'cause', run: () => withReading(checkMigrations) },
-  { subject: 'role', needs: ['database'], impact: 'all', remedy: ROLE_REMEDY, run: () => withReading(checkRole) },
-  {
-    subject: 'content',
-    needs: ['row security'],
-    impact: 'all',
-    remedy: CONTENT_REMEDY,
-    run: () => withReading(checkContent),
-  },
-  { subject: 'triggers', needs: ['migrations'], run: () => withReading(checkTriggers) },
-];
+const NO_CREDENTIALS: GivenCredentials = { keys: [], tokens: [] };
 
-/** Prints what each check found. Status 2 where there is a fault. */
-export async function runDoctor(): Promise<void> {
-  const given = await readGivenCredentials();
+/**
+ * Prints what each check found, as soon as it is known. The status is 2 if there is a fault.
+ * @param input `-` to read credentials from standard input; otherwise standard input is not touched
+ */
+export async function runDoctor(input?: string): Promise<void> {
+  if (input !== undefined && input !== '-') {
+    throw new OperatorError(`"${input}" is not known. Write - to read credentials from standard input.`);
+  }
+  const given = input === '-' ? await readGivenCredentials() : NO_CREDENTIALS;
   const checked: CheckedSubject[] = [];
   await runCheck(CONFIGURATION, checked);
   if (hasDatabaseAddress()) {
-    for (const check of [...DATABASE_CHECKS, ...listKeyChecks(given)]) await runCheck(check, checked);
+    await withDatabase(async (database) => {
+      for (const check of listDatabaseChecks(database, given)) await runCheck(check, checked);
+    });
   }
   if (isPassed('configuration', checked)) {
     const configuration = readConfiguration(process.env);
     for (const check of listIssuerChecks(configuration, given)) await runCheck(check, checked);
   }
-  print(describe(checked));
+  print(`\n${describeOutcome(checked)}`);
   process.exitCode = checked.some(({ result }) => result.state === 'fault') ? 2 : 0;
 }
 
-/**
- * Where other variables are at fault the database is checked all the same. A faulty address is in CONFIGURATION's
- * result.
- */
+/** Causes come before consequences. */
+function listDatabaseChecks(database: Database, { keys }: GivenCredentials): Check[] {
+  const read = (work: Work<CheckResult>) => () => database.within('read', work);
+  return [
+    { subject: 'database', needs: [], impact: 'all', run: read(checkDatabase) },
+    { subject: 'migrations', needs: ['database'], impact: 'cause', run: read(checkMigrations) },
+    { subject: 'role', needs: ['database'], impact: 'all', remedy: ROLE_REMEDY, run: read(checkRole) },
+    { subject: 'content', needs: ['database'], impact: 'all', remedy: CONTENT_REMEDY, run: read(checkContent) },
+    { subject: 'triggers', needs: ['migrations'], run: read(checkTriggers) },
+    ...keys.map((key, index): Check => ({
+      subject: nameGiven('API key', index, keys),
+      needs: ['role'],
+      impact: 'credential',
+      run: read((session) => checkApiKey(session, key)),
+    })),
+  ];
+}
+
+/** The database is checked even if other variables have faults. A faulty address is in the result of CONFIGURATION. */
 function hasDatabaseAddress(): boolean {
   try {
     parseDatabaseAddress(process.env);
@@ -103,25 +103,16 @@ function hasDatabaseAddress(): boolean {
 
 async function runCheck(check: Check, checked: CheckedSubject[]): Promise<void> {
   if (!check.needs.every((subject) => isPassed(subject, checked))) return;
-  try {
-    checked.push({ ...check, result: await check.run() });
-  } catch (error) {
+  const result = await check.run().catch((error: unknown) => {
     const inOneLine = toMessage(error).replaceAll(/\n[ -]*/g, ' ');
-    checked.push({ ...check, result: fault(inOneLine, check.remedy ?? USUAL_REMEDY) });
-  }
+    return fault(inOneLine, check.remedy ?? USUAL_REMEDY);
+  });
+  checked.push({ ...check, result });
+  print(describeResult(check.subject, result));
 }
 
 function isPassed(subject: string, checked: readonly CheckedSubject[]): boolean {
   return checked.some((one) => one.subject === subject && one.result.state !== 'fault');
-}
-
-function listKeyChecks({ keys }: GivenCredentials): Check[] {
-  return keys.map((key, index) => ({
-    subject: nameGiven('API key', index, keys),
-    needs: ['role', 'row security'],
-    impact: 'credential',
-    run: () => withReading((session) => checkApiKey(session, key)),
-  }));
 }
 
 function listIssuerChecks(configuration: Configuration, { tokens }: GivenCredentials): Check[] {
@@ -141,30 +132,30 @@ function listIssuerChecks(configuration: Configuration, { tokens }: GivenCredent
   return [...ofIssuers, ...ofTokens];
 }
 
-/** With its number, in the order in which they were given, where there are several. */
+/** Numbered if there are several, in the order of the input. */
 function nameGiven(kind: string, index: number, given: readonly string[]): string {
   return given.length > 1 ? `${kind} ${index + 1}` : kind;
 }
 
 const STATE_WIDTH = 7;
 const SUBJECT_WIDTH = 13;
-/** The blanks before the arrow below the text. */
+/** The spaces in front of the arrow below the text. */
 const REMEDY_INDENT = STATE_WIDTH + SUBJECT_WIDTH + 4;
 
 const NOT_ANSWERED = 'A new replica would not answer calls; running ones may, from memory.';
 
-function describe(checked: readonly CheckedSubject[]): string {
-  const lines: string[] = [];
-  for (const { subject, result } of checked) {
-    lines.push(`${result.state.padEnd(STATE_WIDTH)}  ${subject.padEnd(SUBJECT_WIDTH)}  ${result.text}`);
-    if (result.state !== 'ok') lines.push(`${' '.repeat(REMEDY_INDENT)}→ ${result.remedy}`);
-  }
+function describeResult(subject: string, result: CheckResult): string {
+  const line = `${result.state.padEnd(STATE_WIDTH)}  ${subject.padEnd(SUBJECT_WIDTH)}  ${result.text}`;
+  return result.state === 'ok' ? line : `${line}\n${' '.repeat(REMEDY_INDENT)}→ ${result.remedy}`;
+}
+
+/** Says whether calls are answered, and which of the given credentials are refused. */
+function describeOutcome(checked: readonly CheckedSubject[]): string {
   const isAnswered = listFaulty(checked, ['all']) === '';
   const causes = listFaulty(checked, ['all', 'cause']);
   const refused = listFaulty(checked, ['credential']);
   const answered = isAnswered ? 'Calls are answered.' : `${NOT_ANSWERED} Correct ${causes}.`;
-  lines.push('', refused === '' ? answered : `${answered} Refused: ${refused}.`);
-  return lines.join('\n');
+  return refused === '' ? answered : `${answered} Refused: ${refused}.`;
 }
 
 function listFaulty(checked: readonly CheckedSubject[], impacts: readonly Check['impact'][]): string {

@@ -1,0 +1,43 @@
+-- Up Migration
+
+-- The changes that no migration made, of codes and of keys, until a migration has written the same rows again.
+-- A change is a migration's if its transaction also wrote pgmigrations. What a session says about itself does not matter.
+-- If a change renamed a row, a migration must have written the old and the new name.
+-- If you add a table to the history, add its key here, by a new migration. Otherwise its changes are never drift.
+create view drift as
+with key_of (table_name, columns) as (
+  values
+    ('code_list', array['name']),
+    ('code_list_value', array['code_list', 'value']),
+    ('area_property', array['area', 'property']),
+    ('communication_code', array['code_type', 'code']),
+    ('api_key', array['id'])
+),
+migration as (
+  select transaction_id, begun_at from history where table_name = 'pgmigrations'
+),
+-- One row for each side of a change. An update has two sides, which have the same key unless the update changed the key.
+side as (
+  select
+    id,
+    table_name,
+    (transaction_id, begun_at) in (select transaction_id, begun_at from migration) as is_migration,
+    array(select row_there ->> column_name from unnest(columns) as column_name) as key
+  from history
+  join key_of using (table_name)
+  cross join unnest(array[old_row, new_row]) as row_there
+  where row_there is not null
+),
+judged as (
+  select id, is_migration, max(id) filter (where is_migration) over (partition by table_name, key) as last_migration
+  from side
+)
+select case table_name when 'api_key' then 'keys' else 'codes' end as topic, history.*
+from history
+where id in (select id from judged where not is_migration and id > coalesce(last_migration, 0));
+
+comment on view drift is 'Changes of codes and keys that no migration made, and that no later migration has written again';
+
+-- Down Migration
+
+drop view drift;

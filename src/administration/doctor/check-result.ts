@@ -1,0 +1,21 @@
+/** The result of a check. With a warning, callers still get their answers. */
+export type CheckResult =
+  | { readonly state: 'ok'; readonly text: string }
+  | { readonly state: 'warning' | 'fault'; readonly text: string; readonly remedy: string };
+
+export function ok(text: string): CheckResult {
+  return { state: 'ok', text };
+}
+
+export function warning(text: string, remedy: string): CheckResult {
+  return { state: 'warning', text, remedy };
+}
+
+export function fault(text: string, remedy: string): CheckResult {
+  return { state: 'fault', text, remedy };
+}
+
+/** Returns a remedy of statements for psql, ready to paste. */
+export function forOwner(statements: readonly string[]): string {
+  return ['As the owner:', ...statements].join('\n');
+}

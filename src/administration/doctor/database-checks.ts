@@ -1,0 +1,155 @@
+// The doctor's checks of the database. Each runs in a transaction of its own, and all use one session. An error that a check
+// throws is a fault.
+import type { EntityManager } from 'typeorm';
+import { lockTables } from '../../database/database.js';
+import type { Session } from '../../database/session.js';
+import { CODE_TABLES, assertAreas, readCodes } from '../../lookups/code-rows.js';
+import { readColumn } from '../cli/connection.js';
+import { commandLine } from '../cli/program.js';
+import { KEY_STATE } from '../keys.js';
+import { describeMissing, readState } from '../migrate/migration-state.js';
+import { type CheckResult, fault, forOwner, ok, warning } from './check-result.js';
+
+const SERVER = `
+  select
+    pg_catalog.format('PostgreSQL %s, database %s, role %s',
+      current_setting('server_version'), current_database(), current_user) as text,
+    pg_catalog.pg_is_in_recovery() as "isStandby"`;
+
+/** A database that cannot be reached has no session, so this check does not run. */
+export async function checkDatabase(session: Session): Promise<CheckResult> {
+  const { rows } = await session.query<{ text: string; isStandby: boolean }>(SERVER);
+  const [server] = rows;
+  if (!server) throw new Error('PostgreSQL does not describe itself');
+  if (!server.isStandby) return ok(server.text);
+  return warning(
+    `${server.text}: a hot standby, which takes no changes`,
+    'The service can use it. For migrations and keys, name the primary in the connection string.',
+  );
+}
+
+/**
+ * The tables that the service reads. If the service reads another one, add it here, and its grant to a migration.
+ * Otherwise the doctor does not notice that the service may not read it.
+ */
+const READ_TABLES = ['revision', 'area_property', 'code_list_value', 'communication_code', 'api_key'];
+
+export async function checkMigrations(session: Session): Promise<CheckResult> {
+  const state = await readState(session);
+  const { pending, missing } = state;
+  if (pending.length > 0) {
+    return fault(`pending: ${pending.join(', ')}`, `As the owner: ${commandLine('migrate', 'up')}`);
+  }
+  if (missing.length > 0) return warning(describeMissing(state).join(' '), 'Nothing, if a newer release applied it.');
+  return ok('all applied');
+}
+
+/** The privileges of a table that does not exist are null. */
+const RIGHTS = `
+  select
+    current_user as role,
+    coalesce(pg_catalog.array_agg(name) filter (where may_read is null), '{}') as missing,
+    coalesce(pg_catalog.array_agg(name) filter (where not may_read), '{}') as unread,
+    coalesce(bool_or(may_write), false) as "canWrite"
+  from pg_catalog.unnest($1::text[]) as name
+  cross join lateral (select to_regclass('public.' || name) as id) as found
+  cross join lateral (
+    select
+      has_table_privilege(id, 'select') as may_read,
+      has_table_privilege(id, 'insert, update, delete, truncate') as may_write
+  ) as privileges`;
+
+interface Rights {
+  readonly role: string;
+  readonly missing: readonly string[];
+  readonly unread: readonly string[];
+  readonly canWrite: boolean;
+}
+
+/** @throws DatabaseError if the role may not even use the schema */
+export async function checkRole(session: Session): Promise<CheckResult> {
+  const { rows } = await session.query<Rights>(RIGHTS, [READ_TABLES]);
+  const [rights] = rows;
+  if (!rights) throw new Error('PostgreSQL does not tell what the role may');
+  const { role, missing, unread, canWrite } = rights;
+  if (missing.length > 0) {
+    const text = `${role} has nothing to read: ${missing.join(', ')} is missing`;
+    return fault(text, `As the owner: ${commandLine('migrate', 'up')}`);
+  }
+  if (unread.length > 0) {
+    const tables = unread.map((name) => `public.${name}`).join(', ');
+    return fault(`${role} may not read ${unread.join(', ')}`, `As the owner: grant select on ${tables} to ${role};`);
+  }
+  const text = `${role} may read all that the service needs`;
+  return canWrite ? warning(`${text}, and may write too`, 'Right for migrations alone.') : ok(text);
+}
+
+const COUNT_KEYS = `select count(*)::int from public.api_key where ${KEY_STATE} in ('in force', 'rotated')`;
+
+/** Reads as the service does. @throws Error if the service could not read or serve the content */
+export async function checkContent(session: Session, manager: EntityManager): Promise<CheckResult> {
+  await lockTables(session, CODE_TABLES);
+  const rows = await readCodes(manager);
+  assertAreas(rows);
+  const [keyCount = 0] = await readColumn<number>(session, COUNT_KEYS);
+  const { values, records } = rows;
+  const text = `${values.length} values, ${records.length} communication codes, ${keyCount} API keys in force`;
+  return keyCount > 0 ? ok(text) : warning(text, `Issue a key: ${commandLine('keys', 'issue --client NAME')}`);
+}
+
+/**
+ * The state of each trigger that the service depends on. Only `enable always` fires also if a tool has set
+ * session_replication_role to replica to load data.
+ */
+const TRIGGERS = `
+  select
+    expected.table_name as "table",
+    trigger_name as "trigger",
+    file,
+    tgenabled as state
+  from pg_catalog.unnest(array[
+    'code_list', 'code_list_value', 'area_property', 'communication_code', 'api_key', 'pgmigrations'
+  ]) as expected (table_name)
+  join (values
+    ('record_insert', '0002_record_changes'), ('record_update', '0002_record_changes'),
+    ('record_delete', '0002_record_changes'), ('record_truncate', '0002_record_changes'),
+    ('lock_stamp', '0005_lock_stamps_first'), ('set_stamps', '0005_lock_stamps_first')
+  ) as made (trigger_name, file)
+    on case trigger_name
+      when 'lock_stamp' then table_name <> 'pgmigrations'
+      when 'set_stamps' then table_name = 'pgmigrations'
+      else true
+    end
+  left join pg_trigger
+    on tgrelid = to_regclass('public.' || table_name) and tgname = trigger_name and not tgisinternal
+  where tgenabled is distinct from 'A'
+  order by table_name, trigger_name`;
+
+interface FaultyTrigger {
+  readonly table: string;
+  readonly trigger: string;
+  /** The migration whose text creates the trigger. */
+  readonly file: string;
+  /** The column tgenabled of PostgreSQL's catalog; null if there is no such trigger. */
+  readonly state: string | null;
+}
+
+/** The triggers give each change a new revision, so that every replica reads it, and its row in the history. */
+export async function checkTriggers(session: Session): Promise<CheckResult> {
+  const { rows } = await session.query<FaultyTrigger>(TRIGGERS);
+  if (rows.length === 0) return ok('all triggers that follow changes exist and are enabled');
+  return fault(rows.map(describeTrigger).join(', '), forOwner(listTriggerRemedies(rows)));
+}
+
+function describeTrigger({ trigger, table, state }: FaultyTrigger): string {
+  if (state === null) return `${trigger} of ${table} is missing`;
+  if (state === 'D') return `${trigger} of ${table} is switched off`;
+  return `${trigger} of ${table} is not enabled always: some tools load data past it`;
+}
+
+function listTriggerRemedies(triggers: readonly FaultyTrigger[]): string[] {
+  return triggers.flatMap(({ trigger, table, file, state }) => [
+    ...(state === null ? [`-- create ${trigger} of ${table} again, as migrations/${file}.sql does, then:`] : []),
+    `alter table public.${table} enable always trigger ${trigger};`,
+  ]);
+}

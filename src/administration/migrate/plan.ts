@@ -1,0 +1,187 @@
+// What callers would see of migrations, in five steps: read the state, run the migrations, read what callers would see,
+// compare, describe (describe-plan.ts). One session does it all.
+import type { EntityManager } from 'typeorm';
+import { type Database, lockTables } from '../../database/database.js';
+import type { Session } from '../../database/session.js';
+import { type Limits, describeKind } from '../../database/transactions.js';
+import { CODE_TABLES, type CodeRows, assertAreas, readCodes } from '../../lookups/code-rows.js';
+import { OperatorError, toMessage } from '../../telemetry/error-message.js';
+import { readClock, readColumn, withDatabase } from '../cli/connection.js';
+import { type Change, NOTICE_DAYS, findChanges } from './code-changes.js';
+import { dryRun, explain, hasGivenUp, tryMigrations } from './dry-run.js';
+import { type Direction, assertMigrations } from './migration-files.js';
+import { type MigrationState, readState } from './migration-state.js';
+import { markUnusual } from './unusual-codes.js';
+
+/** The output of `plan --json`. Pipelines read its members, so they keep their names; docs/pipeline.md shows some. */
+export interface Plan {
+  readonly migrations: readonly string[];
+  /** Applied migrations that the tree lacks. */
+  readonly missing: readonly string[];
+  readonly changes: readonly Change[];
+  /** Sentences about what the service could not serve, and about keys that callers would lose. */
+  readonly refusals: readonly string[];
+  /** Sentences about what is probably not meant, but breaks nothing. */
+  readonly marks: readonly string[];
+  readonly canBreakClients: boolean;
+}
+
+/** Names the migrations to try, the first one first. */
+type Choose = (state: MigrationState) => readonly string[];
+
+const NO_CODES: CodeRows = { properties: [], values: [], records: [] };
+const NOTHING = { migrations: [], changes: [], refusals: [], marks: [], canBreakClients: false };
+const REVISION = `select stamp::text from public.revision where topic = 'codes'`;
+
+/**
+ * The keys in force now (days is 0), and those in force after NOTICE_DAYS. A key may be in both, so twice. The identity is
+ * the same only for the same key, hash and time.
+ */
+const KEYS_IN_FORCE = `
+  select pg_catalog.concat_ws(' ', id, encode(key_hash, 'hex'), days) as identity, client
+  from public.api_key, pg_catalog.unnest(array[0, ${NOTICE_DAYS}]) as days
+  where coalesce(least(expires_at, revoked_at) > now() + make_interval(days => days), true)`;
+
+interface KeyInForce {
+  readonly identity: string;
+  readonly client: string;
+}
+
+/** The result of a reading that may fail, such as that of a table that a migration removes. */
+type Attempt<T> = { readonly value: T } | { readonly fault: string };
+
+/** What callers would get, read as the service reads it. */
+interface Seen {
+  readonly codes: Attempt<CodeRows>;
+  readonly keys: Attempt<readonly KeyInForce[]>;
+}
+
+/** The committed state of the database. */
+interface Committed extends Seen {
+  readonly state: MigrationState;
+  readonly revision: Attempt<string[]>;
+}
+
+/** Returns the plan of all pending migrations. */
+export function planUp(limits?: Partial<Limits>): Promise<Plan> {
+  return plan('up', ({ pending }) => pending, limits);
+}
+
+/** Returns the plan of undoing migrations. */
+export function planDown(choose: Choose): Promise<Plan> {
+  return plan('down', choose);
+}
+
+async function plan(direction: Direction, choose: Choose, limits: Partial<Limits> = {}): Promise<Plan> {
+  await assertMigrations();
+  return withDatabase(async (database) => {
+    const before = await readCommitted(database, limits);
+    const migrations = choose(before.state);
+    if (migrations.length === 0) return { ...NOTHING, missing: before.state.missing };
+    const tried = await dryRun(
+      database,
+      async (session, manager) => {
+        await tryMigrations(session, migrations, direction, limits);
+        return { ...(await readSeen(session, manager)), nowMs: await readClock(session) };
+      },
+      limits,
+    );
+    const after = await readCommitted(database, limits);
+    if (JSON.stringify(before.revision) !== JSON.stringify(after.revision)) {
+      throw new OperatorError('Others changed codes while the migrations were tried. Run the command again.');
+    }
+    return compare(migrations, before, tried, after);
+  });
+}
+
+/** Reads one snapshot. The limits are those of a dry run, so that a lock ends the plan after three seconds here, too. */
+async function readCommitted(database: Database, limits: Partial<Limits>): Promise<Committed> {
+  const { statementMs, lockMs, totalMs } = describeKind('dryRun', limits);
+  try {
+    return await database.within(
+      'read',
+      async (session, manager) => ({
+        ...(await readSeen(session, manager)), // first, because it locks the tables before the snapshot is taken
+        revision: await attempt(session, () => readColumn(session, REVISION)),
+        state: await readState(session),
+      }),
+      { statementMs, lockMs, totalMs },
+    );
+  } catch (error) {
+    throw explain(error);
+  }
+}
+
+/** Reads with the service's own functions, so it fails where the service would fail. */
+async function readSeen(session: Session, manager: EntityManager): Promise<Seen> {
+  const codes = await attempt(session, async () => {
+    await lockTables(session, CODE_TABLES);
+    const rows = await readCodes(manager);
+    assertAreas(rows);
+    return rows;
+  });
+  const keys = await attempt(session, async () => {
+    const { rows } = await session.query<KeyInForce>(KEYS_IN_FORCE);
+    return rows;
+  });
+  return { codes, keys };
+}
+
+/** For reads only: the savepoint is always rolled back, so a failed read does not end the transaction. */
+async function attempt<T>(session: Session, read: () => Promise<T>): Promise<Attempt<T>> {
+  await session.query('savepoint attempt');
+  try {
+    return { value: await read() };
+  } catch (error) {
+    if (hasGivenUp(error)) throw error;
+    return { fault: toMessage(error) };
+  } finally {
+    await session.query('rollback to savepoint attempt'); // throws if the connection is lost, which is no fault of the content
+  }
+}
+
+/** Codes that cannot be read are not compared: running replicas go on serving what they have. */
+function compare(
+  migrations: readonly string[],
+  before: Committed,
+  tried: Seen & { readonly nowMs: number },
+  after: Committed,
+): Plan {
+  const { missing, applied } = before.state;
+  const isFirst = applied.length === 0; // then callers have nothing that they could lose
+  const former = isFirst && 'fault' in before.codes ? { value: NO_CODES } : before.codes;
+  const refusals = [...describeUnread(former), ...describeFaults(tried), ...describeLostKeys(before, tried, after)];
+  const isRead = 'value' in former && 'value' in tried.codes;
+  const changes = isRead ? findChanges(former.value, tried.codes.value, tried.nowMs) : [];
+  const marks = isRead ? markUnusual(former.value, tried.codes.value) : [];
+  const canBreakClients = refusals.length > 0 || changes.some(({ breaks }) => breaks !== undefined);
+  return { migrations, missing, changes, refusals, marks, canBreakClients };
+}
+
+function describeUnread(former: Attempt<CodeRows>): string[] {
+  if ('value' in former) return [];
+  return [`the present codes cannot be read (${former.fault}), so nobody can say what callers lose`];
+}
+
+function describeFaults({ codes, keys }: Seen): string[] {
+  const sentences: string[] = [];
+  if ('fault' in codes) sentences.push(`the service would not serve the codes: ${codes.fault}`);
+  if ('fault' in keys) sentences.push(`callers will be refused: the service could not read its keys: ${keys.fault}`);
+  return sentences;
+}
+
+/**
+ * Finds keys that are revoked, deleted or have another hash, and keys that end within 30 days now. If a key has ended
+ * outside of the dry run, too, somebody else revoked it: it is left out.
+ */
+function describeLostKeys(before: Committed, tried: Seen, after: Committed): string[] {
+  const identities = (attempted: Attempt<readonly KeyInForce[]>): Set<string> =>
+    new Set('value' in attempted ? attempted.value.map(({ identity }) => identity) : []);
+  if ('fault' in before.keys || 'fault' in tried.keys) return [];
+  const present = identities(tried.keys);
+  const committed = identities(after.keys);
+  const lost = before.keys.value.filter(({ identity }) => !present.has(identity) && committed.has(identity));
+  if (lost.length === 0) return [];
+  const clients = [...new Set(lost.map(({ client }) => client))].sort();
+  return [`callers will be refused: keys of ${clients.join(', ')}`];
+}

@@ -1,0 +1,163 @@
+// The meaning of the errors of PostgreSQL, of pg and of sockets, and the sentences that people read about them.
+import { DatabaseError } from 'pg';
+import { QueryFailedError } from 'typeorm';
+import { OperatorError, toMessage } from '../telemetry/error-message.js';
+
+interface Meaning {
+  /** The server is starting, or its network is. A command tries again. */
+  readonly mayCome?: true;
+  /** The setting that closed the session. PostgreSQL's message names it in another language, or not at all. */
+  readonly setting?: string;
+  /** The remedy if no work could begin. */
+  readonly connecting?: string;
+  /** The remedy if PostgreSQL refused a statement of ours. */
+  readonly working?: string;
+  /** The remedy if the state of the server is to blame, also for a statement of a migration. */
+  readonly state?: string;
+}
+
+const START_SERVER = 'Start the server, or correct host and port in the connection string.';
+const MAY_COME: Meaning = { mayCome: true, connecting: START_SERVER };
+const USUAL_REMEDY = 'Check the connection string, and that the server runs.';
+const STANDBY =
+  'This server is a hot standby, which takes no changes: name the primary in the connection string. If you only read, the role ' +
+  "must not demand SERIALIZABLE: alter role ROLE set default_transaction_isolation = 'read committed';";
+/** The sessions that hold a lock on a table, except this one. */
+const SHOW_LOCKS =
+  'select pid, usename, application_name, state, xact_start, relation::regclass, mode from pg_locks ' +
+  "join pg_stat_activity using (pid) where granted and locktype = 'relation' and pid <> pg_backend_pid()";
+
+/** The keys are SQLSTATEs and the codes of Node.js. */
+const MEANINGS: Readonly<Record<string, Meaning>> = {
+  ECONNREFUSED: MAY_COME,
+  ECONNRESET: MAY_COME,
+  EHOSTUNREACH: MAY_COME,
+  ENETUNREACH: MAY_COME,
+  EAI_AGAIN: MAY_COME,
+  ENOTFOUND: { connecting: START_SERVER },
+  ETIMEDOUT: { connecting: START_SERVER },
+  ERR_TLS_CERT_ALTNAME_INVALID: { connecting: 'Write the host in the connection string as its certificate names it.' },
+  // cannot_connect_now: the server starts, stops or recovers
+  '57P03': { mayCome: true },
+  // feature_not_supported: while a transaction begins, PostgreSQL says this only on a hot standby
+  '0A000': { connecting: STANDBY },
+  // read_only_sql_transaction: our transactions are read-write, so the server is a hot standby
+  25006: { state: STANDBY },
+  // invalid_password
+  '28P01': { connecting: 'Correct role and password in the connection string, or set the password.' },
+  // invalid_authorization_specification
+  28000: {
+    connecting:
+      'Create the role, let it log in (alter role NAME login) or in from here (pg_hba.conf); ' +
+      'for TLS add sslmode=verify-full.',
+  },
+  // invalid_catalog_name
+  '3D000': {
+    connecting:
+      "Correct the database in the connection string, or create it: create database NAME encoding 'UTF8' template template0;",
+  },
+  // too_many_connections
+  53300: { connecting: 'End connections (table pg_stat_activity), or raise the limit that was reached.' },
+  // insufficient_privilege
+  42501: {
+    connecting: 'Let the role in: grant connect on database NAME to ROLE;',
+    working: 'Name a role that may do this in the connection string, such as order_lookup_owner.',
+  },
+  // check_violation: a command writes only the client of a key; MigrationFault explains those of migrations
+  23514: { working: 'Shorten the text, or remove spaces around it and characters that nobody sees.' },
+  // undefined_table
+  '42P01': { working: 'Apply the migrations first: npm run migrate -- up, or in the image node dist/migrate.js up' },
+  // lock_not_available
+  '55P03': { state: `Another session holds a lock. Wait, or find it and end it: ${SHOW_LOCKS}` },
+  // The limits with which PostgreSQL closes a session
+  '25P03': { setting: 'idle_in_transaction_session_timeout' },
+  '25P04': { setting: 'transaction_timeout' },
+  '57P05': { setting: 'idle_session_timeout' },
+};
+
+/**
+ * The SQLSTATEs with which PostgreSQL closes the session: connection exceptions, operator intervention, and the limits of
+ * a session. The severity FATAL says the same, but in the language of `lc_messages`.
+ */
+const CLOSES_SESSION = /^(08|57P|25P03|25P04)/;
+/** Class 28, invalid authorization: role, password or pg_hba.conf refuse the login. */
+const REFUSES_LOGIN = /^28/;
+
+/** No work could begin. */
+export class UnusableDatabase extends OperatorError {
+  /** @param subject the database, such as `database orders at db.example:5432` */
+  constructor(subject: string, error: unknown) {
+    const { connecting = USUAL_REMEDY } = findMeaning(error);
+    super(`The ${subject} cannot be used: ${describe(error)}. ${connecting}`);
+  }
+}
+
+/** The session was lost during a transaction, before its COMMIT was sent. */
+export class LostSession extends OperatorError {
+  constructor(readonly reason: string) {
+    super(`The connection to the database was lost: ${reason}. Nothing was changed.`);
+  }
+}
+
+/** COMMIT was sent, and no answer came. */
+export class UnknownOutcome extends OperatorError {
+  constructor(error: unknown) {
+    super(
+      `COMMIT got no answer (${describe(error)}). So nobody knows whether the change was made. ` +
+        'Look at the database before you repeat the command.',
+    );
+  }
+}
+
+export type Refusal = DatabaseError & { readonly code: string };
+
+/** Returns the error with which PostgreSQL refused a statement. The session goes on, and its transaction has failed. */
+export function findRefusal(error: unknown): Refusal | undefined {
+  const found = findDatabaseError(error);
+  return found && !CLOSES_SESSION.test(found.code) ? found : undefined;
+}
+
+/** Returns whether PostgreSQL closed the session. */
+export function hasClosedSession(error: unknown): boolean {
+  return CLOSES_SESSION.test(findDatabaseError(error)?.code ?? '');
+}
+
+/** Returns whether role, password or pg_hba.conf refused the login. */
+export function isLoginRefused(error: unknown): boolean {
+  return REFUSES_LOGIN.test(findDatabaseError(error)?.code ?? '');
+}
+
+/** Returns whether a server that cannot be reached now may answer soon. */
+export function mayCome(error: unknown): boolean {
+  return findMeaning(error).mayCome === true;
+}
+
+/** Returns the message of the error, with the name of the setting that closed the session. */
+export function describe(error: unknown): string {
+  const { setting } = findMeaning(error);
+  return setting === undefined ? toMessage(error) : `${toMessage(error)} (${setting})`;
+}
+
+/** Returns what a person at a command should do. Other errors for people say it themselves. */
+export function findRemedy(error: unknown): string | undefined {
+  if (error instanceof LostSession) return 'Run the command again once the database answers.';
+  if (error instanceof OperatorError) return undefined;
+  const { working, state } = findMeaning(error);
+  return working ?? state;
+}
+
+/** Returns what to do about the state of the server, if that is to blame for the error. */
+export function findServerRemedy(error: unknown): string | undefined {
+  return findMeaning(error).state;
+}
+
+/** Returns PostgreSQL's error, also if TypeORM has wrapped it. */
+function findDatabaseError(error: unknown): Refusal | undefined {
+  const reported: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  return reported instanceof DatabaseError && reported.code !== undefined ? (reported as Refusal) : undefined;
+}
+
+function findMeaning(error: unknown): Meaning {
+  const { code = '' } = error as { readonly code?: string }; // TypeORM's errors have it, too
+  return MEANINGS[code] ?? {};
+}

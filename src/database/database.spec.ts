@@ -1,0 +1,163 @@
+import { Global, Module } from '@nestjs/common';
+import { describe, expect, it } from '@jest/globals';
+import { Test } from '@nestjs/testing';
+import { DataSource } from 'typeorm';
+import { createDatabase } from '../../test/support/database.js';
+import { Proxy } from '../../test/support/proxy.js';
+import { until } from '../../test/support/until.js';
+import { Configuration } from '../configuration/configuration.js';
+import { parseDatabaseAddress } from '../configuration/database-url.js';
+import { TelemetryModule } from '../telemetry/telemetry.module.js';
+import { COMMAND, SERVICE, sourceOptions } from './data-source.js';
+import { Database, lockTables } from './database.js';
+import { DatabaseModule } from './database.module.js';
+import { Session } from './session.js';
+import { API_KEY, COMMUNICATION_CODE } from './tables.js';
+
+function open(url: string, use = SERVICE): Database {
+  const fields = parseDatabaseAddress({ DATABASE_URL: url });
+  return new Database(new DataSource(sourceOptions(fields, use)), fields, use);
+}
+
+describe('the sessions of one process', () => {
+  const COUNT = `select count(*)::int from pg_stat_activity
+    where application_name = 'order-lookup-services' and datname = current_database()`;
+
+  /** A database behind a proxy, and the number of sessions that a process has there. */
+  async function start() {
+    const database = await createDatabase();
+    const proxy = await Proxy.before(database.urlOf('order_lookup_service'));
+    const count = async (): Promise<number> => {
+      const [row] = await database.query<{ count: number }>(COUNT);
+      return row?.count ?? NaN;
+    };
+    const end = async (): Promise<void> => {
+      proxy.close();
+      await database.drop();
+    };
+    return { proxy, count, end };
+  }
+
+  const readOne = (database: Database) =>
+    database.within('poll', async (session) => (await session.query('select 1 as one')).rows);
+
+  it('do not become more if logins work and queries get no answer', async () => {
+    const { proxy, count, end } = await start();
+    const database = open(proxy.url, { ...SERVICE, answerMs: 100 });
+    proxy.mode = 'swallow-queries';
+    for (let attempt = 0; attempt < 5; attempt++) {
+      await expect(readOne(database)).rejects.toThrow('Query read timeout');
+    }
+    await until(async () => (await count()) === 0);
+    proxy.mode = 'pass';
+    expect(await readOne(database)).toEqual([{ one: 1 }]);
+    expect(await count()).toBe(1);
+    await database.close();
+    await end();
+  });
+
+  it('are three at most, however many transactions run at the same time', async () => {
+    const { proxy, count, end } = await start();
+    const database = open(proxy.url);
+    await Promise.all(Array.from({ length: 9 }, () => readOne(database)));
+    const opened = await count(); // the pool keeps them
+    await database.close();
+    await end();
+    expect(opened).toBe(3);
+  });
+
+  it('are none after the end of an application that was about to open the first one', async () => {
+    const { proxy, count, end } = await start();
+    const configuration = Object.assign(new Configuration(), { DATABASE_URL: proxy.url });
+    @Global()
+    @Module({
+      providers: [{ provide: Configuration, useValue: configuration }],
+      exports: [Configuration],
+    })
+    class ConfigurationModule {}
+    const module = await Test.createTestingModule({
+      imports: [ConfigurationModule, TelemetryModule, DatabaseModule],
+    }).compile();
+    const app = await module.init();
+    const database = app.get(Database);
+    const using = Promise.allSettled([readOne(database)]);
+    await app.close();
+    await using;
+    expect(app.get(DataSource).isInitialized).toBe(false);
+    await until(async () => (await count()) === 0);
+    await expect(readOne(database)).rejects.toThrow('shutting down');
+    await end();
+  });
+
+  it('are not used after a refused login until a new session succeeds', async () => {
+    const owner = await createDatabase();
+    const role = `rotated_${owner.name.slice(-12)}`;
+    await owner.query(`create role ${role} login password 'first'`);
+    const url = new URL(owner.url);
+    const database = open(Object.assign(url, { username: role, password: 'first' }).href);
+    await readOne(database);
+    await owner.query(`alter role ${role} password 'second'`);
+    // The old session is busy, so the second transaction needs a new one
+    const refusals = await Promise.allSettled([readOne(database), readOne(database)]);
+    expect(refusals.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    await expect(readOne(database)).rejects.toThrow('password authentication failed');
+    await owner.query(`alter role ${role} password 'first'`);
+    expect(await readOne(database)).toEqual([{ one: 1 }]);
+    await database.close();
+    await owner.query(`drop role ${role}`);
+    await owner.drop();
+  });
+});
+
+it.each(['poll', 'note', 'read', 'write', 'dryRun'] as const)(
+  'no limit that the database sets ends a transaction of the kind %s',
+  async (kind) => {
+    const limited = await createDatabase();
+    const limits = await limited.query<{ name: string }>(`select name from pg_settings where name in
+    ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')`);
+    for (const { name } of limits) await limited.query(`alter database ${limited.name} set ${name} = '300ms'`);
+    const database = open(limited.url, COMMAND);
+    const reading = database.within(kind, async (session) => {
+      await session.query('select pg_sleep(0.5)');
+      return session.query(`select name from pg_settings where source = 'database'`); // those that are still in force
+    });
+    await expect(reading).resolves.toMatchObject({ rows: [] });
+    await database.close();
+    await limited.drop();
+  },
+);
+
+it('all queries of a reading see one state of the database, whatever is committed between them', async () => {
+  const changed = await createDatabase();
+  const database = open(changed.url);
+  const seen = await database.within('poll', async (session) => {
+    await lockTables(session, [COMMUNICATION_CODE]);
+    const before = await session.query('table communication_code');
+    await changed.addCodes(1);
+    return [before.rows, (await session.query('table communication_code')).rows];
+  });
+  expect(seen).toEqual([[], []]);
+  await database.close();
+  await changed.drop();
+});
+
+it('a reading can lock its tables before its snapshot is taken', async () => {
+  const truncated = await createDatabase();
+  const database = open(truncated.url);
+  const other = await truncated.session();
+  await other.query(`begin; create temp table kept as table api_key; truncate api_key; insert into api_key table kept`);
+  const reading = database.within('read', async (session) => {
+    await lockTables(session, [API_KEY]);
+    return (await session.query('table api_key')).rows;
+  });
+  await until(async () => (await truncated.countWaiting('api_key')) > 0);
+  await other.query(`insert into api_key (client, key_hash) values ('later', sha256('later')); commit`);
+  expect(await reading).toHaveLength(1);
+  await database.close();
+  await truncated.drop();
+});
+
+it('the loss of a session to which nobody listens does not end the process', () => {
+  const session = new Session({});
+  expect(() => session.emit('error', new Error('Connection terminated unexpectedly'))).not.toThrow();
+});
