@@ -78,7 +78,7 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`${subject} is not one of PostgreSQL: ${FORM}`);
   if (hasLooseSign(text)) throw new Error(`${subject} has a sign in user or password that ends it: ${FORM}`);
   const describe = (error: NodeJS.ErrnoException) => `${subject} ${describeFault(error)}`;
-  const useLibpqCompat = !text.includes('uselibpqcompat='); // pg-connection-string takes one of the two
+  const useLibpqCompat = !text.includes('uselibpqcompat='); // it throws if the option and the parameter are both given
   const parsed = attempt(() => parse(text, { useLibpqCompat }), describe);
   if (parsed.host?.includes(','))
     throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);

@@ -139,11 +139,26 @@ function personSettings(): string[] {
   return person === '' ? [] : [`set local order_lookup.person = ${escapeLiteral(person)}`];
 }
 
+/**
+ * A member of the owner works as the owner: otherwise new tables would belong to the member, and the owner could not
+ * change them. `assertOwner` has checked that the role may do this.
+ */
+const SET_OWNER = `do $$ declare owner name; begin
+  set local search_path = pg_catalog, pg_temp;
+  select coalesce(
+    (select pg_get_userbyid(relowner) from pg_class where oid = to_regclass('public.pgmigrations')),
+    (select rolname from pg_roles where rolname = 'order_lookup_owner'),
+    current_user
+  ) into owner;
+  execute format('set role %I', owner);
+end $$`;
+
 /** Each migration starts with these settings, whatever the role, the database or an earlier migration has set. */
 export const MIGRATION_SESSION = [
   'reset session authorization',
   'reset role',
   'reset all',
+  SET_OWNER,
   `set default_transaction_isolation = 'read committed'`,
   'set default_transaction_read_only = off',
   'set default_transaction_deferrable = off',

@@ -18,7 +18,7 @@ import {
 import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
 import { API_KEY_PREFIX } from '../auth/api-keys/api-key.js';
-import { groupBy } from '../collections/group-by.js';
+import { groupBy } from '../lookups/group-by.js';
 import type { Filters } from '../lookups/codes-snapshot.js';
 import { LIMITS, MAX_CODE_CHARACTERS, MAX_ISSUES, MAX_SHOWN_CHARACTERS } from '../problems/limits.js';
 import { type Issue, Problem } from '../problems/problem.js';

@@ -88,6 +88,7 @@ it('finds no fault where there is none, and shows neither key nor token', async 
     'configuration',
     'database',
     'migrations',
+    'owner',
     'role',
     'content',
     'triggers',
@@ -242,6 +243,31 @@ describe('a database that is wrong', () => {
     const other = await databaseToSpoil();
     await other.query(`delete from area_property where area = 'order-update'`);
     expect(await examine(other)).toMatch(/^fault {4}content .*the area order-update has no property/m);
+  });
+
+  it('has tables of a wrong owner, until the remedy is pasted', async () => {
+    const other = await databaseToSpoil();
+    const objects = `select relname::text as name, relowner::regrole::text as owner from pg_class
+        where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')
+      union all select proname, proowner::regrole::text from pg_proc where pronamespace = 'public'::regnamespace
+      order by name`;
+    const right = await other.query(objects);
+    await other.query('create extension pg_trgm'); // its functions belong to the superuser, and stay as they are
+    const withExtension = await other.query(objects);
+    await other.query(
+      `do $$ declare object record; begin
+         for object in select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')
+         loop execute format('alter table %I owner to postgres', object.relname); end loop;
+         alter function record_change() owner to postgres;
+       end $$`,
+    );
+    const stdout = await examine(other);
+    expect(stdout).toMatch(/^fault {4}owner .*tables belong to postgres, and not to order_lookup_owner$/m);
+    const [, statements = ''] = /As a superuser, or as a member of both roles:\n((?:alter .*;\n)+)/.exec(stdout) ?? [];
+    await other.query(statements);
+    expect(await other.query(objects)).toEqual(withExtension);
+    expect(right.length).toBeLessThan(withExtension.length);
+    expect(await examine(other)).toMatch(/^ok {7}owner/m);
   });
 
   it('lacks triggers that follow changes, and the migration that the doctor names creates each again', async () => {

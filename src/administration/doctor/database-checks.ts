@@ -84,6 +84,45 @@ export async function checkRole(session: Session): Promise<CheckResult> {
   return canWrite ? warning(`${text}, and may write too`, 'Right for migrations alone.') : ok(text);
 }
 
+/**
+ * The statements that give each table, view and function of a wrong owner to the documented role, if that role exists.
+ * Objects of extensions are left out.
+ */
+const WRONG_OWNERS = `
+  with owner as (select oid from pg_roles where rolname = 'order_lookup_owner'),
+  wrong as (
+    select distinct relowner as oid
+    from pg_class, owner
+    where relnamespace = 'public'::regnamespace and relname = any ($1) and relowner <> owner.oid
+  ),
+  object as (
+    select 'pg_class'::regclass as catalog, oid, case relkind when 'v' then 'view' else 'table' end as kind,
+      pg_catalog.format('%I.%I', 'public', relname) as name, relowner as owner
+    from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')
+    union all
+    select 'pg_proc'::regclass, oid, 'function', oid::regprocedure::text, proowner
+    from pg_proc where pronamespace = 'public'::regnamespace and prokind = 'f'
+  )
+  select wrong.oid::regrole::text as owner,
+    pg_catalog.format('alter %s %s owner to order_lookup_owner;', kind, name) as statement
+  from object
+  join wrong on wrong.oid = object.owner
+  where not exists (
+    select from pg_depend where classid = catalog and objid = object.oid and deptype = 'e'
+  )
+  order by kind desc, name`;
+
+/** If the tables belong to another role, the documented owner can neither migrate nor issue keys. */
+export async function checkOwner(session: Session): Promise<CheckResult> {
+  const { rows } = await session.query<{ owner: string; statement: string }>(WRONG_OWNERS, [
+    [...READ_TABLES, 'code_list', 'history', 'pgmigrations'],
+  ]);
+  if (rows.length === 0) return ok('the tables belong to one role');
+  const owners = [...new Set(rows.map(({ owner }) => owner))].join(', ');
+  const statements = ['As a superuser, or as a member of both roles:', ...rows.map(({ statement }) => statement)];
+  return fault(`tables belong to ${owners}, and not to order_lookup_owner`, statements.join('\n'));
+}
+
 const COUNT_KEYS = `select count(*)::int from public.api_key where ${KEY_STATE} in ('in force', 'rotated')`;
 
 /** Reads as the service does. @throws Error if the service could not read or serve the content */

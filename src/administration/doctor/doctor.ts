@@ -8,7 +8,14 @@ import { OperatorError, toMessage } from '../../telemetry/error-message.js';
 import { withDatabase } from '../cli/connection.js';
 import { print } from '../cli/program.js';
 import { type CheckResult, fault, ok, warning } from './check-result.js';
-import { checkContent, checkDatabase, checkMigrations, checkRole, checkTriggers } from './database-checks.js';
+import {
+  checkContent,
+  checkDatabase,
+  checkMigrations,
+  checkOwner,
+  checkRole,
+  checkTriggers,
+} from './database-checks.js';
 import {
   type GivenCredentials,
   checkAccessToken,
@@ -79,6 +86,7 @@ function listDatabaseChecks(database: Database, { keys }: GivenCredentials): Che
   return [
     { subject: 'database', needs: [], impact: 'all', run: read(checkDatabase) },
     { subject: 'migrations', needs: ['database'], impact: 'cause', run: read(checkMigrations) },
+    { subject: 'owner', needs: ['migrations'], run: read(checkOwner) },
     { subject: 'role', needs: ['database'], impact: 'all', remedy: ROLE_REMEDY, run: read(checkRole) },
     { subject: 'content', needs: ['database'], impact: 'all', remedy: CONTENT_REMEDY, run: read(checkContent) },
     { subject: 'triggers', needs: ['migrations'], run: read(checkTriggers) },

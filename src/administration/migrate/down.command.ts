@@ -10,6 +10,11 @@ import { undo } from './run-migrations.js';
 
 const COUNT = /^[1-9]\d{0,3}$/;
 
+const CLOCK_SET_BACK =
+  "The server's clock was set back between two migrations, so node-pg-migrate would undo another one than the last. " +
+  'Nothing was undone. As the owner: update pgmigrations set run_on = (select max(run_on) from pgmigrations) ' +
+  'where id = (select max(id) from pgmigrations);';
+
 export const down = new Command('down')
   .description('shows what it undoes, asks, and undoes the last migration, or the last COUNT')
   .argument('[COUNT]', 'from 1 to 9999', parseCount, 1)
@@ -32,13 +37,14 @@ function parseCount(text: string): number {
   throw new OperatorError(`"${text}" is no number of migrations to undo. Give one from 1 to 9999, or none for one.`);
 }
 
-/** The last ones, the newest first. */
+/** Returns the last migrations, the newest first. */
 function selectLast(state: MigrationState, count: number): readonly string[] {
   const names = state.applied.slice(-count).toReversed();
   if (names.some((name) => state.missing.includes(name))) {
     const reasons = describeMissing(state).join('\n');
     throw new OperatorError(`Only a file that is here can be undone.\n${reasons}`);
   }
+  if (names.join() !== state.appliedByTime.slice(-count).toReversed().join()) throw new OperatorError(CLOCK_SET_BACK);
   return names;
 }
 

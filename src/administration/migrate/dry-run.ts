@@ -8,6 +8,7 @@ import { OperatorError, toMessage } from '../../telemetry/error-message.js';
 import { withDatabase } from '../cli/connection.js';
 import { InterruptedMigration, MigrationFault, type Script, explainFault } from './migration-fault.js';
 import { type Direction, readMigration } from './migration-files.js';
+import { assertOwner } from './migration-owner.js';
 import { readState } from './migration-state.js';
 import { toScript, toStatements } from './run-migrations.js';
 
@@ -42,6 +43,7 @@ export async function tryMigrations(
   direction: Direction,
   limits?: Partial<Limits>,
 ): Promise<void> {
+  await assertOwner(session);
   for (const name of names) await runScript(session, toScript(await readMigration(name), direction), limits);
 }
 

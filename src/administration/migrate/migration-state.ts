@@ -10,11 +10,14 @@ export interface MigrationState {
   readonly pending: readonly string[];
   /** Those of `applied` that the tree lacks. */
   readonly missing: readonly string[];
+  /** `applied` in the order of the server's clock, by which node-pg-migrate undoes them. */
+  readonly appliedByTime: readonly string[];
 }
 
 const TABLE = `select where to_regclass('public.pgmigrations') is not null`;
-/** `down` undoes the last of this order. If we ordered otherwise, we would show other migrations than those it undoes. */
-const APPLIED = 'select name from public.pgmigrations order by run_on, id';
+const APPLIED = 'select name from public.pgmigrations order by id';
+/** node-pg-migrate undoes the last of this order. It is another one if the server's clock was set back. */
+const APPLIED_BY_TIME = 'select name from public.pgmigrations order by run_on, id';
 
 export async function readState(session: Session): Promise<MigrationState> {
   const { names } = await readNames();
@@ -22,6 +25,7 @@ export async function readState(session: Session): Promise<MigrationState> {
   const applied = rowCount === 0 ? [] : await readColumn(session, APPLIED);
   return {
     applied,
+    appliedByTime: rowCount === 0 ? [] : await readColumn(session, APPLIED_BY_TIME),
     pending: names.filter((name) => !applied.includes(name)),
     missing: applied.filter((name) => !names.includes(name)),
   };

@@ -8,7 +8,7 @@ import { until } from '../../../test/support/until.js';
 import type * as Run from './run-migrations.js';
 
 const { copy, database } = await testCopy();
-process.env['DATABASE_URL'] = database.url;
+process.env['DATABASE_URL'] = database.urlOf('order_lookup_owner');
 const module = join(copy.folder, 'dist/administration/migrate/run-migrations.js');
 const { applyPending, undo } = (await import(module)) as typeof Run;
 
@@ -82,7 +82,7 @@ it('names the migration that cannot be read', async () => {
   await expect(running).rejects.toThrow(/^0101_second\.sql cannot be read: .*ENOENT.*\.$/);
 });
 
-it('says where to look for what is applied where the connection is lost', async () => {
+it('says where to look for what is applied if the connection is lost', async () => {
   copy.add('0100_first', 'select pg_terminate_backend(pg_backend_pid());', NOTHING);
   await expect(applyPending()).rejects.toThrow(
     /^0100_first\.sql: terminating connection .*\. The connection was lost\. What is applied: .*migrate.* status$/,

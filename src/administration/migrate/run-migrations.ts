@@ -8,7 +8,6 @@ import { basename } from 'node:path';
 import { type MigrationBuilder, type RunnerOption, runner } from 'node-pg-migrate';
 import { escapeLiteral } from 'pg';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
-import type { Database } from '../../database/database.js';
 import { findRefusal } from '../../database/database-errors.js';
 import type { Session } from '../../database/session.js';
 import { type Limits, MIGRATION_SESSION, RUNNER_SESSION, settingsText } from '../../database/transactions.js';
@@ -23,6 +22,7 @@ import {
   hasStatement,
   readMigration,
 } from './migration-files.js';
+import { assertOwner } from './migration-owner.js';
 
 /** The setting is emptied first: PostgreSQL copies settings to each parallel worker, and this one may have 50 MB. */
 const EXECUTE = `do $run$ declare file text := current_setting('order_lookup.file'); begin
@@ -170,17 +170,13 @@ async function run({ direction, count, check, report }: Run, address: DatabaseAd
   };
   try {
     return await withDatabase(async (database) => {
-      await assertWritable(database);
+      // On a hot standby the first statement of a file would fail, and the file would be blamed
+      await database.within('write', assertOwner);
       return database.borrow(migrate);
     }, address);
   } catch (error) {
     throw progress.script === undefined ? explainLock(error) : explainFault(error, progress.script);
   }
-}
-
-/** On a hot standby, the first statement of a file would fail, and the file would be blamed. */
-function assertWritable(database: Database): Promise<void> {
-  return database.within('write', async () => undefined);
 }
 
 /** All files were read before the run, but somebody may remove one meanwhile. */

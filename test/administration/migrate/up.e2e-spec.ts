@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { PG_MIGRATE_LOCK_ID } from 'node-pg-migrate';
 import type * as Runs from '../../../src/administration/migrate/run-migrations.js';
-import { createDatabase } from '../../support/database.js';
+import { PASSWORD, type TestDatabase, createDatabase, queryAt } from '../../support/database.js';
 import { runLocally } from '../../support/local-program.js';
 import { type Outcome, readText } from '../../support/program.js';
 import { MIGRATIONS, testCopy } from '../../support/project-copy.js';
@@ -20,12 +20,14 @@ async function applied(where = database): Promise<unknown[]> {
   return rows.map(({ name }) => name as unknown);
 }
 
-/** As for the owner in deploy/database/1-roles.sql: the service may read what is made. */
-const READABLE = 'alter default privileges grant select on tables to order_lookup_service';
+/** The rights of deploy/database/1-roles.sql: the owner may create tables, and the service may read them. */
+const RIGHTS = `
+  grant usage, create on schema public to order_lookup_owner;
+  alter default privileges for role order_lookup_owner in schema public grant select on tables to order_lookup_service`;
 /** A file looks whether settings of others are left. */
 const LOOK = `do $$ begin
   if current_setting('search_path') <> 'public, pg_temp' or current_setting('TimeZone') <> 'UTC'
-    or current_user <> session_user
+    or current_user <> 'order_lookup_owner'
     or current_setting('DateStyle') <> 'ISO, MDY' or current_setting('standard_conforming_strings') <> 'on'
     or current_setting('lock_timeout') = '1ms' or current_setting('bytea_output') <> 'hex'
     or current_setting('transaction_isolation') <> 'read committed'
@@ -40,7 +42,7 @@ const SPOIL = `set search_path = nowhere; set timezone = 'Asia/Tokyo'; set dates
 describe('migrate up', () => {
   it('applies each migration once, though three run at once, whatever the database is set to', async () => {
     const empty = await createDatabase({ migrated: false });
-    await empty.query(READABLE);
+    await empty.query(RIGHTS);
     for (const setting of [
       `timezone = 'Asia/Tokyo'`,
       `datestyle = 'German'`,
@@ -118,7 +120,7 @@ describe('migrate up', () => {
 
   it('makes the same objects of files with the line ends of Windows', async () => {
     const empty = await createDatabase({ migrated: false });
-    await empty.query(READABLE);
+    await empty.query(RIGHTS);
     copy.environment = { DATABASE_URL: empty.url };
     for (const name of MIGRATIONS) copy.write(name, readText(`migrations/${name}.sql`).replaceAll('\n', '\r\n'));
     expect(await migrate('up')).toMatchObject(GOOD);
@@ -233,4 +235,82 @@ reverted, or belongs to another branch: git log --all -- migrations/0100_gone.sq
     ...GOOD,
     stdout: expect.stringMatching(/\nundone {2}0101_more\n$/),
   });
+});
+
+describe('the owner of the tables', () => {
+  async function createEmpty(sql = RIGHTS): Promise<TestDatabase> {
+    const empty = await createDatabase({ migrated: false });
+    await empty.query(sql);
+    copy.environment = { DATABASE_URL: empty.url };
+    return empty;
+  }
+
+  /** Connects as a role that exists during the test. */
+  async function withRole(empty: TestDatabase, attributes: string, work: () => Promise<unknown>): Promise<void> {
+    const role = `role_${empty.name.slice(-12)}`;
+    await empty.query(`create role ${role} login password '${PASSWORD}' ${attributes}`);
+    copy.environment = { DATABASE_URL: empty.urlOf(role) };
+    await work();
+    await empty.drop();
+    await database.query(`drop role ${role}`);
+  }
+
+  it.each([
+    { what: 'a superuser that was not granted the role', attributes: 'superuser' },
+    { what: 'another role', attributes: '' },
+  ])('is not $what: the first up says so, and creates nothing', async ({ attributes }) => {
+    const empty = await createEmpty();
+    await withRole(empty, attributes, async () => {
+      const sentence =
+        /^The tables must belong to order_lookup_owner, and role_\w+ is not a member .* Nothing was changed\. .*grant .*;\n$/;
+      expect(await migrate('up')).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(sentence) });
+      expect(await empty.query(`select from pg_class where relnamespace = 'public'::regnamespace`)).toEqual([]);
+    });
+  });
+
+  it('is order_lookup_owner also if a member applies the migrations', async () => {
+    const empty = await createEmpty();
+    await withRole(empty, 'in role order_lookup_owner', async () => {
+      expect(await migrate('up')).toMatchObject(GOOD);
+      const owners = `select distinct relowner::regrole::text as owner from pg_class
+        where relnamespace = 'public'::regnamespace`;
+      expect(await empty.query(owners)).toEqual([{ owner: 'order_lookup_owner' }]);
+    });
+  });
+
+  it('has to be the role of a later up, which says so without a stack', async () => {
+    const empty = await createEmpty(`${RIGHTS}; grant usage, create on schema public to public`);
+    copy.environment = { DATABASE_URL: empty.urlOf('order_lookup_owner') };
+    expect(await migrate('up')).toMatchObject(GOOD);
+    await withRole(empty, '', async () => {
+      const sentence = /^The tables belong to order_lookup_owner, and role_\w+ is not a member .*\n$/;
+      expect(await migrate('up')).toEqual({ status: 1, stdout: '', stderr: expect.stringMatching(sentence) });
+    });
+  });
+
+  it('needs rights on a schema public that belongs to another role', async () => {
+    const empty = await createEmpty('revoke all on schema public from public');
+    expect(await migrate('up')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^order_lookup_owner may not create tables in the schema public, which belongs to \w+\. .*grant usage, create on schema public to order_lookup_owner;\n$/,
+      ),
+    });
+    await empty.drop();
+  });
+});
+
+it('migrate down refuses to undo another migration than the last, after the clock of the server was set back', async () => {
+  copy.environment = { DATABASE_URL: database.urlOf('order_lookup_owner') };
+  copy.add('0100_first', 'select 1;', 'select 1;');
+  copy.add('0101_last', 'select 1;', 'select 1;');
+  expect(await migrate('up')).toMatchObject(GOOD);
+  await database.query(`update pgmigrations set run_on = run_on - interval '1 day' where name = '0101_last'`);
+  const { status, stderr } = await migrate('down --yes');
+  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(/^The server's clock was set back/) });
+  const [statement = ''] = /update pgmigrations .*;/.exec(stderr) ?? [];
+  await queryAt(database.urlOf('order_lookup_owner'), statement);
+  const undone = await migrate('down 2 --yes');
+  expect(undone.stdout).toMatch(/undone {2}0101_last\nundone {2}0100_first\n$/);
 });

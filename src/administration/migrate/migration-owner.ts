@@ -1,0 +1,67 @@
+// The role to which the tables belong, and which runs the migrations.
+import type { Session } from '../../database/session.js';
+import { OperatorError } from '../../telemetry/error-message.js';
+
+/** The role that docs/operators.md describes. A database of a provider may have a single role of another name instead. */
+const DOCUMENTED_OWNER = 'order_lookup_owner';
+
+/** The owner is that of pgmigrations; before the first migration the documented role, or else the present one. */
+const STANDING = `
+  select
+    current_user::text as role,
+    owner.id::regrole::text as owner,
+    schema.nspowner::regrole::text as "schemaOwner",
+    pgmigrations is null as "isFirst",
+    case
+      when owner.id = me.oid then true
+      -- A superuser may set every role. It must have been granted this one, before it creates the tables.
+      when pgmigrations is null and me.rolsuper then
+        exists (select from pg_auth_members where roleid = owner.id and member = me.oid)
+      else pg_has_role(owner.id, 'member')
+    end as "isMember",
+    has_schema_privilege(owner.id, schema.oid, 'create') as "mayCreate"
+  from to_regclass('public.pgmigrations') as pgmigrations
+  join pg_roles as me on me.rolname = current_user
+  join pg_namespace as schema on schema.nspname = 'public'
+  cross join lateral (
+    select coalesce(
+      (select relowner from pg_class where oid = pgmigrations),
+      (select oid from pg_roles where rolname = '${DOCUMENTED_OWNER}'),
+      me.oid
+    ) as id
+  ) as owner`;
+
+interface Standing {
+  readonly role: string;
+  readonly owner: string;
+  readonly schemaOwner: string;
+  readonly isFirst: boolean;
+  readonly isMember: boolean;
+  readonly mayCreate: boolean;
+}
+
+/**
+ * Throws if the present role cannot run migrations as the owner. Otherwise the tables would belong to another role, and
+ * the owner could not change them.
+ * @throws OperatorError with the statement that helps
+ */
+export async function assertOwner(session: Session): Promise<void> {
+  const { rows } = await session.query<Standing>(STANDING);
+  const [standing] = rows;
+  if (!standing)
+    throw new OperatorError('There is no schema public. As the owner of the database: create schema public;');
+  const { role, owner, schemaOwner, isFirst, isMember, mayCreate } = standing;
+  if (!isMember) {
+    const relation = isFirst ? 'must belong' : 'belong';
+    throw new OperatorError(
+      `The tables ${relation} to ${owner}, and ${role} is not a member of that role. Nothing was changed. ` +
+        `Connect as ${owner}, or run as an administrator: grant ${owner} to ${role};`,
+    );
+  }
+  if (isFirst && !mayCreate) {
+    throw new OperatorError(
+      `${owner} may not create tables in the schema public, which belongs to ${schemaOwner}. Nothing was changed. ` +
+        `As ${schemaOwner}: grant usage, create on schema public to ${owner};`,
+    );
+  }
+}
