@@ -108,6 +108,7 @@ export class RequestLog {
     const { operation, status, durationMs } = outcome;
     const level = chooseLevel(status, context.error);
     if (!this.logger.isLevelEnabled(level)) return; // saves the work for a line that is not written
+    const { TRUSTED_PROXY_HOPS: hops } = this.configuration;
     this.logger[level]({
       message: 'request',
       requestId: context.id,
@@ -117,8 +118,8 @@ export class RequestLog {
       durationMs: durationMs === undefined ? undefined : Math.round(durationMs * 1000) / 1000,
       address: findClientAddress({
         peer: context.peer,
-        forwarded: request.ips ?? [],
-        hops: this.configuration.TRUSTED_PROXY_HOPS,
+        forwarded: hops > 0 ? (request.ips ?? []) : [], // Express parses X-Forwarded-For at each access
+        hops,
       }),
       ...describeContext(context),
     });

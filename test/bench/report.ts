@@ -24,10 +24,10 @@ export function medianRatio({ rounds }: Result): number {
   return median(rounds.map(({ ratio }) => ratio));
 }
 
-/** Median and lower quartile: what else runs on the machine makes a round slower, hardly ever faster. */
-function medianAndQuartile(values: readonly number[], digits: number): string {
-  const lowerQuartile = quantile(values, 0.25);
-  return `${median(values).toFixed(digits)} (${lowerQuartile.toFixed(digits)})`;
+/** Returns the median, and the lower and the upper quartile as the spread. */
+function medianAndSpread(values: readonly number[], digits: number): string {
+  const [lower, middle, upper] = [0.25, 0.5, 0.75].map((share) => quantile(values, share).toFixed(digits));
+  return `${middle} (${lower} to ${upper})`;
 }
 
 function row({ scenario, rounds }: Result): string {
@@ -38,21 +38,21 @@ function row({ scenario, rounds }: Result): string {
   const cells = [
     scenario.serverName,
     scenario.name,
-    medianAndQuartile(ratios, 2),
+    medianAndSpread(ratios, 2),
     scenario.aim?.toFixed(2) ?? '',
-    medianAndQuartile(costs, 1),
+    medianAndSpread(costs, 1),
     median(rates).toFixed(0),
     (100 * median(coreShares)).toFixed(0),
   ];
   return `| ${cells.join(' | ')} |`;
 }
 
-/** A table in Markdown. */
+/** Returns a table in Markdown. */
 export function table(results: readonly Result[]): string {
   const heads = [
     'Server',
     'Request',
-    'CPU time, hello world = 1: median (lower quartile)',
+    'CPU time, hello world = 1: median (quartiles)',
     'Aim',
     'CPU time, µs',
     'Requests/s',
