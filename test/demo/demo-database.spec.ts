@@ -1,4 +1,4 @@
-// The database of the demo without the rest: it starts beside whatever a killed server left.
+// The database of the demo without the rest of the demo. It starts beside everything that an earlier start has left.
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
@@ -14,12 +14,17 @@ async function startAndStop(): Promise<void> {
   await database.stop();
 }
 
-/** Of a server that started an hour ago. */
+/** Leaves the lock file of a server that started an hour ago. */
 function leaveLockFile(content: string): void {
   const hourAgo = new Date(Date.now() - 3_600_000);
   writeFileSync(inData('postmaster.pid'), content);
   utimesSync(inData('postmaster.pid'), hourAgo, hourAgo);
 }
+
+it('the database of the demo starts after a full disk has left an empty password', async () => {
+  writeFileSync(join(folder, 'postgres-password'), '');
+  await expect(startAndStop()).resolves.toBeUndefined();
+});
 
 it('the database of the demo starts again beside an empty lock file', async () => {
   await startAndStop();
@@ -27,7 +32,7 @@ it('the database of the demo starts again beside an empty lock file', async () =
   await expect(startAndStop()).resolves.toBeUndefined();
 });
 
-it('the database of the demo starts again where it was killed and another program has its process id', async () => {
+it('the database of the demo starts again after it was killed and another program has its process id', async () => {
   const database = await DemoDatabase.create(folder);
   await database.start();
   const [postmaster = '', ...lines] = readFileSync(inData('postmaster.pid'), 'utf8').split('\n');

@@ -2,7 +2,9 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from '@jest/globals';
+import { findRemedy } from '../../src/demo/postgres-failures.js';
 import { findPrograms, isRoot } from '../../src/demo/postgres-programs.js';
+import { toMessage } from '../../src/telemetry/error-message.js';
 import { testFolder } from '../support/test-folder.js';
 
 const folder = testFolder();
@@ -23,25 +25,16 @@ function packageOf(name: string, program: string, mode: number): string {
   return pathToFileURL(main).href;
 }
 
-const LACKS_LIBRARY = '#!/bin/sh\necho "libicuuc.so.60: cannot open" >&2\nexit 127\n';
+const LACKS_LIBRARY =
+  '#!/bin/sh\necho "initdb: error while loading shared libraries: libicuuc.so.60: cannot open" >&2\nexit 127\n';
 it.each([
-  { name: 'cannot be executed', program: '#!/bin/sh\n', mode: 0o600, sentence: /EACCES/ },
-  {
-    name: 'miss a library',
-    program: LACKS_LIBRARY,
-    mode: 0o700,
-    sentence: /libicuuc[^]*npm rebuild/,
-  },
-  {
-    name: 'are of another system',
-    program: 'MZ',
-    mode: 0o700,
-    sentence: /do not run|cannot be run/,
-  },
-])('programs that $name are one sentence with a remedy', async ({ name, sentence, ...file }) => {
+  { name: 'cannot be executed', program: '#!/bin/sh\n', mode: 0o600, remedy: 'noexec' },
+  { name: 'miss a library', program: LACKS_LIBRARY, mode: 0o700, remedy: 'npm rebuild' },
+  { name: 'miss the loader of glibc', program: '#!/nowhere/ld-linux.so\n', mode: 0o700, remedy: 'glibc' },
+])('programs that $name are one sentence with a remedy', async ({ name, remedy, ...file }) => {
   const found = findPrograms(packageOf(name.replaceAll(' ', '-'), file.program, file.mode));
-  await expect(found).rejects.toThrow(sentence);
-  await expect(found).rejects.not.toThrow(/\n {4}at /);
+  await expect(found).rejects.toThrow(/^The programs of PostgreSQL do not run: .*\.$/);
+  await found.catch((error: unknown) => expect(findRemedy(toMessage(error))).toContain(remedy));
 });
 
 it('a platform without programs is one sentence with a remedy', async () => {

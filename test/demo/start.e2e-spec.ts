@@ -1,7 +1,7 @@
 // `npm start` as a whole. Programs and database of PostgreSQL have tests of their own beside this file.
 //
-// The tests are the life of one clone, in this order: each goes on with the data, and the first two with the demo, that
-// the test before has left. So run the whole file: with `-t` a later test fails.
+// The tests are the life of one clone, in this order. Each uses the data of the test before, and the second one also its
+// demo. So run the whole file: with `-t` a later test fails.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -109,7 +109,10 @@ let demo: Demo;
 
 it('npm start in two clones at once, beside variables of other projects and taken ports, prints lines to paste', async () => {
   mkdirSync(join(clone.folder, '.data'), { recursive: true });
-  // Damaged, as a full disk or a power cut leaves them
+  // A migration of one's own may make codes, and the samples are loaded nevertheless
+  const code = "insert into communication_code values ('ZONE', 'NORTH', 'Of a migration')";
+  writeFileSync(join(clone.folder, 'migrations/0098_of_ones_own.sql'), `-- Up Migration\n${code};\n`);
+  // A full disk or a power cut leaves empty files
   for (const name of ['api-key', 'issuer-key.json']) writeFileSync(join(clone.folder, '.data', name), '');
   mkdirSync(join(clone.databaseFolder, 'postgres'), { recursive: true });
 

@@ -1,13 +1,25 @@
 import { isBuilt } from '../../scripts/build.mjs';
 import { exemptFromProxy } from '../../src/configuration/loopback.ts';
+import { findRemedy } from '../../src/demo/postgres-failures.ts';
+import { toMessage } from '../../src/telemetry/error-message.ts';
 import { startMigratedPostgres } from './migrated-postgres.ts';
 import { TestRun } from './test-run.ts';
 
 /** One PostgreSQL for all test files, with a migrated database that each file gets a copy of. */
 export default async function globalSetup(): Promise<void> {
+  try {
+    await startRun();
+  } catch (error) {
+    const message = toMessage(error);
+    console.error(`The tests cannot start: ${message} ${findRemedy(message) ?? ''}`); // Jest would print a stack trace
+    process.exit(1);
+  }
+}
+
+async function startRun(): Promise<void> {
   avoidProxies();
   if (process.env['E2E_BASE_URL']) return;
-  if (!isBuilt()) throw new Error('dist/ was not made from this src/, and the tests start dist/: npm run build');
+  if (!isBuilt()) throw new Error('dist/ was not made from this src/. Build it: npm run build.');
   const run = TestRun.start();
   Object.assign(globalThis, { testRun: run });
   process.env['TMPDIR'] = run.folder;

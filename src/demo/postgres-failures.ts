@@ -1,0 +1,37 @@
+// Says in a sentence why a program of PostgreSQL failed, and what helps.
+
+/**
+ * The first line in which initdb, pg_ctl or the server says what is wrong. The server also writes FATAL for a session
+ * that came too early, and initdb says what it removes.
+ */
+const FAULT = /(?:\b(?:FATAL|PANIC): {2}(?!the database system is)|^(?:initdb|pg_ctl): (?:error: )?(?!removing))(.*)/m;
+
+/** The first that fits is given: a fault of shared memory also says "No space left on device". */
+const REMEDIES: readonly (readonly [fault: RegExp, remedy: string])[] = [
+  [/user ID \d+/, 'PostgreSQL needs a user that has a name: add one for this id (useradd), or run as another user.'],
+  [/shared memory|semaphore/, 'Give this machine more shared memory, or a container: docker run --shm-size=256m.'],
+  [/no space|ENOSPC|could not extend|quota|EDQUOT/i, 'Free 200 MB on this disk, or use a clone on another disk.'],
+  [
+    /permissions|ownership|not permitted|EPERM/,
+    'Is this a mount without modes and owners, such as a Windows folder in WSL or a network share? ' +
+      'Use a clone in a folder of this system itself, such as one in your home.',
+  ],
+  [/EACCES/, 'Is it on a mount on which no program may run (noexec)? Use a clone in another folder.'],
+  [
+    /ENOENT|GLIBC_/,
+    'PostgreSQL needs glibc, which Alpine lacks: use docker-compose up --build, or set DATABASE_URL and the OAUTH ' +
+      'variables of .env.example.',
+  ],
+  [/shared librar/, 'Did npm leave scripts out (ignore-scripts)? npm rebuild --ignore-scripts=false'],
+  [/ENETUNREACH|EADDRNOTAVAIL|Cannot assign/, 'This machine has no loopback network: ip link set lo up.'],
+];
+
+/** Returns the remedy for a failure, or undefined if none is known. */
+export function findRemedy(failure: string): string | undefined {
+  return REMEDIES.find(([form]) => form.test(failure))?.[1];
+}
+
+/** Returns the first sentence in which a program of PostgreSQL says what is wrong, or its last lines. */
+export function findFault(printed: string): string {
+  return FAULT.exec(printed)?.[1] ?? printed.trim().split('\n').slice(-3).join(' ');
+}

@@ -1,0 +1,52 @@
+import { expect, it } from '@jest/globals';
+import { findFault, findRemedy } from '../../src/demo/postgres-failures.js';
+
+const PROGRESS =
+  'creating configuration files ... ok\nrunning bootstrap script ... 2026-11-29 10:30:58.989 UTC [25686] ';
+const END =
+  'child process exited with exit code 1\ninitdb: removing data directory "/clone/.data/postgres.unfinished"\n';
+
+/** Texts that the programs printed on machines with these faults. */
+it.each([
+  {
+    machine: 'a user id without a name',
+    printed: 'initdb: error: could not look up effective user ID 12345: user does not exist\n',
+    fault: 'could not look up effective user ID 12345: user does not exist',
+    remedy: 'useradd',
+  },
+  {
+    machine: 'a full disk',
+    printed:
+      `${PROGRESS}FATAL:  could not extend file "base/1/2691": wrote only 4096 of 8192 bytes at block 9\n` +
+      `2026-11-29 10:30:58.989 UTC [25686] PANIC:  cannot abort transaction 1, it was already committed\n${END}`,
+    fault: 'could not extend file "base/1/2691": wrote only 4096 of 8192 bytes at block 9',
+    remedy: 'on this disk',
+  },
+  {
+    machine: 'a mount without modes',
+    printed:
+      `${PROGRESS}FATAL:  data directory "/clone/.data/postgres" has invalid permissions\n` +
+      `2026-11-29 10:30:58.989 UTC [25686] DETAIL:  Permissions should be u=rwx (0700) or u=rwx,g=rx (0750).\n${END}`,
+    fault: 'data directory "/clone/.data/postgres" has invalid permissions',
+    remedy: 'without modes and owners',
+  },
+  {
+    machine: 'little shared memory',
+    printed: `${PROGRESS}FATAL:  could not resize shared memory segment "/PostgreSQL.1" to 1048576 bytes: No space left on device\n`,
+    fault: 'could not resize shared memory segment "/PostgreSQL.1" to 1048576 bytes: No space left on device',
+    remedy: '--shm-size',
+  },
+  {
+    machine: 'a session that came too early',
+    printed:
+      '[1] FATAL:  the database system is starting up\n[2] FATAL:  database files are incompatible with server\n',
+    fault: 'database files are incompatible with server',
+    remedy: undefined,
+  },
+])('on a machine with $machine the first sentence of the program is shown, with its remedy', (row) => {
+  const fault = findFault(row.printed);
+  expect(fault).toBe(row.fault);
+  const remedy = findRemedy(fault);
+  if (row.remedy === undefined) expect(remedy).toBeUndefined();
+  else expect(remedy).toContain(row.remedy);
+});
