@@ -118,9 +118,8 @@ export function hasScope(claims: JWTPayload, wanted: string): boolean {
 }
 
 function hasOAuthScope(claims: JWTPayload): boolean {
-  return OAUTH_SCOPE_CLAIMS.some((name) => {
-    const scope = claims[name];
-    return Array.isArray(scope) ? scope.length > 0 : typeof scope === 'string' && scope !== '';
+  return OAUTH_SCOPE_CLAIMS.flatMap((name) => claims[name]).some((scope) => {
+    return typeof scope === 'string' && scope.trim() !== '';
   });
 }
 

@@ -142,7 +142,15 @@ describe('an access token is refused', () => {
     ]),
     { header: { typ: 'JWT' }, claims: { at_hash: 'x', nonce: 'n' } },
     { header: { typ: 'JWT' }, claims: { nonce: 'n', azp: 'x', client_id: undefined } },
-    ...[{}, { scope: '' }, { scp: [] }, { client_id: '' }, { azp: null }, { roles: ['lookups.read'] }].map((other) => {
+    ...[
+      {},
+      { scope: ' ' },
+      { scope: [null] },
+      { scp: [] },
+      { client_id: '' },
+      { azp: null },
+      { roles: ['lookups.read'] },
+    ].map((other) => {
       return { header: { typ: 'JWT' }, claims: { client_id: undefined, ...other } };
     }),
     ...claims('c_hash', ['x']),
