@@ -20,8 +20,9 @@ import {
   isOfAnotherKind,
   readToken,
 } from './access-token.js';
-import { ALGORITHMS, type Issuer, type SigningKeys } from './issuers/issuer.js';
+import type { Issuer } from './issuers/issuer.js';
 import { IssuersService } from './issuers/issuers.service.js';
+import { ALGORITHMS, type SigningKeys } from './issuers/signing-keys.js';
 import { type RefusalReason, type Verdict, accepted, refused, undecided } from './verdict.js';
 
 /** Tolerated difference between clocks (RFC 7519 section 4.1.4). */
@@ -98,7 +99,7 @@ export class AccessTokensService {
     const verdict = await this.verifyAndRemember(keys, token, issuer);
     const isOfUnknownKey = verdict.outcome === 'refused' && verdict.reason === 'unknown-key';
     if (!isOfUnknownKey || typeof token.header.kid !== 'string') return verdict;
-    const newKeys = await issuer.findNewKeys();
+    const newKeys = await issuer.findNewKeys(token.header.kid);
     if (!newKeys) {
       return undecided('signing-keys-not-fetched', 'The signing keys of the issuer could not be fetched.');
     }

@@ -131,7 +131,7 @@ describe('a surrounding that is wrong', () => {
       }),
       findings: [
         /^fault {4}database .*password authentication.* Correct role and password/m,
-        /^fault {4}issuer .*OAUTH_ISSUER has to be the exact iss/m,
+        /^fault {4}issuer .*OAUTH_ISSUER has to be exactly the iss/m,
         /\nA new replica would not answer calls; running ones may, from memory\. Correct database, issuer\.\n$/,
       ],
     },
@@ -173,12 +173,12 @@ describe('a surrounding that is wrong', () => {
   it.each([
     {
       fault: 'down',
-      ofIssuer: /^fault {4}issuer .*does not answer/m,
+      ofIssuer: /^fault {4}issuer .*the connection was closed/m,
       ofToken: /^warning {2}access token .*was not checked/m,
     },
     {
       fault: 'html',
-      ofIssuer: /^fault {4}issuer .*is not valid JSON/m,
+      ofIssuer: /^fault {4}issuer .*answers with a page/m,
       ofToken: /^warning {2}access token .*was not checked/m,
     },
     {

@@ -1,21 +1,123 @@
+// Answers of issuers over real connections: what was wrong is told by the right sentence.
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { type ServerResponse, createServer } from 'node:http';
-import { afterEach, expect, it, jest } from '@jest/globals';
+import { createServer as createTlsServer } from 'node:https';
+import { type Server, createServer as createTcpServer } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { fetchJson } from '../../src/auth/issuers/fetch-json.js';
+import { CertificateAuthority, hasOpenSsl } from '../support/certificates.js';
 import { listen } from '../support/ports.js';
 
-afterEach(() => void jest.restoreAllMocks()); // the limit is one for all files that a worker runs
+const servers: Server[] = [];
+
+afterEach(() => {
+  jest.restoreAllMocks(); // the limit is one for all files that a worker runs
+  for (const server of servers.splice(0)) server.close();
+});
+
+async function serve(server: Server): Promise<string> {
+  servers.push(server);
+  return `127.0.0.1:${await listen(server)}`;
+}
+
+/** Answers the first bytes of each connection with this text, and closes the connection. */
+async function serveRaw(answer: string | Buffer): Promise<string> {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined); // the client has closed first
+    socket.once('data', () => socket.end(answer));
+  });
+  return serve(server);
+}
 
 it('the body of an answer with another status than 200 is not waited for, and its connection is closed', async () => {
   // Without a limit of time nothing else closes the connection
   jest.spyOn(AbortSignal, 'timeout').mockReturnValue(new AbortController().signal);
   const server = createServer();
   const answering = once(server, 'request') as Promise<[unknown, ServerResponse]>;
-  const fetching = fetchJson(`http://127.0.0.1:${await listen(server)}`);
+  const fetching = fetchJson(`http://${await serve(server)}`);
   const [, response] = await answering;
   const closing = once(response, 'close');
   response.writeHead(500).write('a body without an end');
-  await expect(fetching).rejects.toThrow('does not answer as it should');
+  await expect(fetching).rejects.toThrow('answers with status 500');
   await closing;
-  server.close().closeAllConnections(); // one would keep the worker of Jest alive
+});
+
+it('each fetch has a connection of its own, so that a balancer can choose another node', async () => {
+  let connections = 0;
+  const server = createServer((_, response) => response.end('{}'));
+  server.on('connection', () => connections++);
+  const address = `http://${await serve(server)}`;
+  await fetchJson(address);
+  await fetchJson(address);
+  expect(connections).toBe(2);
+});
+
+it('a byte order mark before the JSON is ignored', async () => {
+  const address = `http://${await serveRaw('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n\ufeff{}')}`;
+  expect(await fetchJson(address)).toEqual({});
+});
+
+it('an answer that does not come whole within the limit is told so', async () => {
+  jest.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort(new DOMException('', 'TimeoutError')));
+  await expect(fetchJson(`http://${await serveRaw('')}`)).rejects.toThrow('gives no whole answer within 10 s');
+});
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+it.each([
+  { what: 'a page', answer: `${OK}\r\n <!doctype html>`, fault: 'answers with a page (HTML or XML) instead of JSON' },
+  { what: 'an empty body', answer: `${OK}Content-Length: 0\r\n\r\n`, fault: 'answers with an empty body' },
+  {
+    what: 'UTF-16',
+    answer: Buffer.concat([Buffer.from(`${OK}\r\n`), Buffer.from('{}', 'utf16le')]),
+    fault: 'a text that is not JSON',
+  },
+  { what: 'half a document', answer: `${OK}\r\n{"keys":[`, fault: 'a text that is not JSON' },
+  { what: 'less than its length', answer: `${OK}Content-Length: 9\r\n\r\n{}`, fault: 'the connection was closed' },
+  { what: 'a faulty chunk', answer: `${OK}Transfer-Encoding: chunked\r\n\r\nx\r\n{}`, fault: 'is not HTTP' },
+  {
+    what: 'plain text as gzip',
+    answer: `${OK}Content-Length: 2\r\nContent-Encoding: gzip\r\n\r\n{}`,
+    fault: 'content-encoding',
+  },
+  {
+    what: 'plain text as br',
+    answer: `${OK}Content-Length: 2\r\nContent-Encoding: br\r\n\r\n{}`,
+    fault: 'content-encoding',
+  },
+  {
+    what: 'gzip as plain text',
+    answer: Buffer.concat([Buffer.from(`${OK}\r\n`), gzipSync('{}')]),
+    fault: 'a text that is not JSON',
+  },
+  { what: 'a redirect', answer: 'HTTP/1.1 301 Moved\r\nLocation: /a\r\n\r\n', fault: 'redirects (status 301) to' },
+  { what: 'nothing', answer: '', fault: 'the connection was closed' },
+  { what: 'another protocol', answer: 'SSH-2.0-OpenSSH\r\n', fault: 'is not HTTP' },
+])('an answer with $what has its own reason: $fault', async ({ answer, fault }) => {
+  await expect(fetchJson(`http://${await serveRaw(answer)}`)).rejects.toThrow(fault);
+});
+
+it('a server that speaks http at an https address is told so', async () => {
+  await expect(fetchJson(`https://${await serveRaw('HTTP/1.1 400 Bad\r\n\r\n')}`)).rejects.toThrow(
+    'does not speak TLS',
+  );
+});
+
+(hasOpenSsl ? describe : describe.skip)('a server whose certificate', () => {
+  let authority: CertificateAuthority;
+  beforeAll(() => {
+    authority = new CertificateAuthority();
+  });
+  afterAll(() => authority.remove());
+
+  it.each([
+    { what: 'comes without an intermediate', isWhole: false, fault: 'sends no intermediate certificate' },
+    { what: 'is of an unknown CA', isWhole: true, fault: 'the CA at the end of the server' },
+  ])('$what has its own reason', async ({ isWhole, fault }) => {
+    const { cert, key } = authority.issue('issuer', 'IP:127.0.0.1');
+    const chain = [cert, ...(isWhole ? [authority.cert] : [])].map((file) => readFileSync(file, 'utf8'));
+    const server = createTlsServer({ key: readFileSync(key), cert: chain.join('') });
+    await expect(fetchJson(`https://${await serve(server)}`)).rejects.toThrow(fault);
+  });
 });

@@ -5,7 +5,7 @@ import { Verifier } from '../support/verifier.js';
 
 const DAY_MS = 24 * 3_600_000;
 const MINUTE_SECONDS = 60;
-const NO_KEYS = 'No signing keys of the issuer are available.';
+const notFetched = (): string => `The signing keys of ${source.url} were not fetched yet.`;
 
 let keys: SigningKey[];
 let source: Issuer;
@@ -36,7 +36,7 @@ describe('before the first keys', () => {
     });
     expect(verifier.issuer.ageSeconds).toBe(Infinity);
     expect(verifier.issuer.secondsUntilRefusal).toBe(0);
-    expect(verifier.issuers.unavailableReason).toBe(NO_KEYS);
+    expect(verifier.issuers.unavailableReason).toBe(notFetched());
   });
 
   it.each(['down', 'status 500'] as const)('an issuer that is %s is asked again each 5 s', async (fault) => {
@@ -52,12 +52,22 @@ describe('before the first keys', () => {
   });
 });
 
+it('an issuer that needs 9 s for each answer is slow, and its keys are used', async () => {
+  source.fault = 'held';
+  void verifier.start();
+  await verifier.until(() => source.isHoldingBack);
+  jest.advanceTimersByTime(9_000);
+  source.release();
+  await verifier.until(() => !verifier.issuer.isAsked);
+  expect(await statusOfNew()).toBe(200);
+});
+
 describe('with keys', () => {
   it('an equal key set makes them new again, and remembered tokens are not verified again', async () => {
     await verifier.start();
     const { keys: former } = verifier.issuer;
     await verifier.pass(MINUTE_SECONDS);
-    expect(verifier.issuer.ageSeconds).toBe(7);
+    expect(verifier.issuer.ageSeconds).toBe(25);
     expect(verifier.issuer.keys).toBe(former);
   });
 
@@ -71,13 +81,13 @@ describe('with keys', () => {
     expect([await verifier.findStatus(remembered), await statusOfNew()]).toEqual([200, 200]);
     jest.advanceTimersByTime(1);
     expect([await verifier.findStatus(remembered), await statusOfNew()]).toEqual([503, 503]);
-    expect(verifier.issuers.unavailableReason).toBe(NO_KEYS);
+    expect(verifier.issuers.unavailableReason).toBe(`The signing keys of ${source.url} are too old.`);
   });
 
-  it('the issuer is asked each 53 s, and its return has a line in the log', async () => {
+  it('the issuer is asked each 5 s while it fails, and its return has a line in the log', async () => {
     await verifier.start();
     source.fault = 'status 500';
-    expect(await verifier.pass(200)).toEqual([53, 106, 159]);
+    expect(await verifier.pass(50)).toEqual([35, 40, 45, 50]);
     source.fault = 'none';
     await verifier.pass(MINUTE_SECONDS);
     expect(verifier.issuer.ageSeconds).toBeLessThan(MINUTE_SECONDS);
@@ -88,7 +98,7 @@ describe('with keys', () => {
 it('an end during a fetch is an end: nobody is asked any more', async () => {
   await verifier.start();
   source.fault = 'slow';
-  jest.advanceTimersByTime(53_000);
+  jest.advanceTimersByTime(35_000);
   await verifier.until(() => source.isHoldingBack);
   verifier.issuers.onApplicationShutdown();
   await verifier.pass(2); // the fetch ends

@@ -154,7 +154,7 @@ describe('the database', () => {
       type: '/problems/not-ready',
       status: 503,
       detail: expect.stringMatching(
-        /^The codes have not been read from the database yet\. Last attempt: The database .* cannot be used: .*\. The list of API keys has not been read yet\. No signing keys of the issuer are available\.$/,
+        /^The codes have not been read from the database yet\. Last attempt: The database .* cannot be used: .*\. The list of API keys has not been read yet\. The signing keys of http:\S+ were not fetched yet\.$/,
       ),
     });
     const reply = await world.get(UPDATE, { service });

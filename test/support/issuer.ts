@@ -48,8 +48,11 @@ const FAULTS = {
   'empty set': (response: ServerResponse) => response.end('{"keys":[]}'),
   redirect: (response: ServerResponse) => response.writeHead(302, { Location: '/elsewhere' }).end(),
 };
-/** `held`: it is answered, as it is now, when the test calls `release`. */
-export type Fault = 'none' | 'held' | keyof typeof FAULTS;
+/**
+ * `held`: the key set is answered, as it is now, when the test calls `release`. `silent metadata`: the key set is
+ * answered, and the metadata are not.
+ */
+export type Fault = 'none' | 'held' | 'silent metadata' | keyof typeof FAULTS;
 /** With these a request waits until its client gives up, or the test releases it. */
 const HOLDING_BACK: readonly Fault[] = ['slow', 'drip', 'held'];
 
@@ -69,6 +72,8 @@ export class Issuer {
   readonly hits = new Map<string, number>();
   fault: Fault = 'none';
   published: JWK[];
+  /** The key sets that its nodes give in turn, if they differ. */
+  nodes: JWK[][] = [];
   /** Members of the metadata that differ. */
   metadata: Record<string, string> = {};
   private heldBackCount = 0;
@@ -169,6 +174,7 @@ export class Issuer {
   private answer({ url = '' }: IncomingMessage, response: ServerResponse): void {
     this.hits.set(url, (this.hits.get(url) ?? 0) + 1);
     if (this.fault === 'down') FAULTS.down(response);
+    else if (this.fault === 'silent metadata' && url !== '/jwks') this.countUntilClosed(response);
     else if (url === '/.well-known/openid-configuration') sendJson(response, this.allMetadata);
     else if (url === '/token') void this.answerToken(response);
     else if (url === '/elsewhere')
@@ -179,14 +185,15 @@ export class Issuer {
 
   private answerKeySet(url: string, response: ServerResponse): void {
     this.keySetHitsMs.push(performance.now());
-    const keys = [...this.published];
+    const node = this.nodes[this.keySetHitsMs.length % this.nodes.length];
+    const keys = [...(node ?? this.published)];
     if (url === '/jwks' && this.left) sendJson(response, { keys: this.left });
     else if (url === '/jwks' && this.hasMoved) response.writeHead(404).end();
-    else if (this.fault === 'none') sendJson(response, { keys });
+    else if (this.fault === 'none' || this.fault === 'silent metadata') sendJson(response, { keys });
     else this.spoil(response, this.fault);
   }
 
-  private spoil(response: ServerResponse, fault: Exclude<Fault, 'none'>): void {
+  private spoil(response: ServerResponse, fault: Exclude<Fault, 'none' | 'silent metadata'>): void {
     if (HOLDING_BACK.includes(fault)) this.countUntilClosed(response);
     if (fault === 'held') {
       const keys = [...this.published];

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { AccessTokensService } from '../../src/auth/access-tokens.service.js';
-import { Issuer as SigningIssuer } from '../../src/auth/issuers/issuer.js';
+import type { Issuer as SigningIssuer } from '../../src/auth/issuers/issuer.js';
 import { IssuersService } from '../../src/auth/issuers/issuers.service.js';
 import type { Verdict } from '../../src/auth/verdict.js';
 import { Configuration } from '../../src/configuration/configuration.js';
@@ -11,10 +11,6 @@ import { sayIfLate } from './waiting.js';
 
 /** Lets the process go on. The clock of a test does not turn it. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-/** Of which each fetch by the timer is a call. */
-type Start = (this: SigningIssuer) => Promise<void>;
-const running = new Set<Promise<void>>();
 
 /**
  * The part of the service that verifies access tokens, with real issuers over HTTP. Its clock is turned by the test:
@@ -47,23 +43,16 @@ export class Verifier {
   }
 
   /**
-   * Call it before the first verifier is made, whose timers would be the machine's, and undo it behind each test with
+   * Call it before the first verifier is made, whose timers would be the machine's, and undo it after each test with
    * `jest.restoreAllMocks()` and `jest.useRealTimers()`.
    */
   static turnClock(): void {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
-    // A fetch ends where the issuer gives no answer, not where the machine is slow: after its limit by this clock
+    // The limit of a fetch is by the test's clock, so that no fetch ends because the machine is slow.
     jest.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
       const controller = new AbortController();
       setTimeout(() => controller.abort(new Error('the time is over')), ms);
       return controller.signal;
-    });
-    const start = Object.getOwnPropertyDescriptor(SigningIssuer.prototype, 'start')?.value as Start;
-    jest.spyOn(SigningIssuer.prototype, 'start').mockImplementation(async function (this: SigningIssuer) {
-      const starting = start.call(this);
-      running.add(starting);
-      await starting;
-      running.delete(starting);
     });
   }
 
@@ -91,23 +80,22 @@ export class Verifier {
     return verdict.outcome === 'refused' ? 401 : 503;
   }
 
-  /** Waits until the service waits for nothing but the clock. */
-  settled(): Promise<void> {
-    return sayIfLate('the end of the fetches under way', async () => {
-      do {
-        await turn();
-      } while (running.size > 0 && !this.sources.some(({ isHoldingBack }) => isHoldingBack));
-    });
+  /** Waits until the service waits for the clock alone, or for an answer that an issuer holds back. */
+  async settled(): Promise<void> {
+    const isHeldBack = (): boolean => this.sources.some(({ isHoldingBack }) => isHoldingBack);
+    await this.until(() => isHeldBack() || !this.issuers.all.some(({ isAsked }) => isAsked));
   }
 
   /** Waits for something that a request under way does. */
   until(holds: () => boolean | Promise<boolean>): Promise<void> {
     return sayIfLate(holds.toString(), async () => {
-      while (!(await holds())) await turn();
+      do {
+        await turn();
+      } while (!(await holds()));
     });
   }
 
-  /** Lets seconds pass. Gives those in which the first issuer was asked for its keys. */
+  /** Lets seconds pass. Returns those in which the first issuer was asked for its keys. */
   async pass(seconds: number, eachSecond?: (second: number) => Promise<unknown>): Promise<number[]> {
     const asked: number[] = [];
     for (let second = 1; second <= seconds; second++) {

@@ -1,5 +1,4 @@
 // Checks what the service needs, says what to do about each fault, and whether calls are answered. It changes nothing.
-import { countSigningKeys } from '../../auth/issuers/issuer.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { parseDatabaseAddress, transportWarning } from '../../configuration/database-url.js';
 import { ConfigurationError, readConfiguration } from '../../configuration/read-configuration.js';
@@ -183,7 +182,7 @@ async function checkConfiguration(): Promise<CheckResult> {
 
 async function checkIssuer(issuer: string, configuration: Configuration): Promise<CheckResult> {
   const { address, keys } = await fetchKeys(issuer, configuration);
-  const keyCount = countSigningKeys(keys.document);
+  const keyCount = keys.usableCount;
   const text = `${issuer}: ${keyCount} signing keys at ${address}`;
   return keyCount > 0
     ? ok(text)

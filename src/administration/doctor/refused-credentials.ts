@@ -6,7 +6,7 @@ import { MAX_TOKEN_BYTES, type ReadToken, hasScope, readToken } from '../../auth
 import { verifyToken } from '../../auth/access-tokens.service.js';
 import { discover } from '../../auth/issuers/discovery.js';
 import { fetchJson } from '../../auth/issuers/fetch-json.js';
-import { ALGORITHMS, type SigningKeys, toSigningKeys } from '../../auth/issuers/issuer.js';
+import { ALGORITHMS, type SigningKeys, readKeys, toSigningKeys } from '../../auth/issuers/signing-keys.js';
 import type { RefusalReason } from '../../auth/verdict.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import type { Session } from '../../database/session.js';
@@ -120,7 +120,7 @@ export async function checkAccessToken(text: string, configuration: Configuratio
 export async function fetchKeys(issuer: string, configuration: Configuration) {
   const index = configuration.OAUTH_ISSUER.indexOf(issuer);
   const address = configuration.OAUTH_JWKS_URI[index] || (await discover(issuer, configuration)).jwks_uri;
-  return { address, keys: toSigningKeys(await fetchJson(address)) };
+  return { address, keys: await toSigningKeys({ keys: readKeys(address, await fetchJson(address)) }) };
 }
 
 /** Undefined where they cannot be fetched: the check of the issuer says why. */

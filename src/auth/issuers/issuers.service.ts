@@ -4,7 +4,7 @@ import { Metrics } from '../../telemetry/metrics.js';
 import { ServiceLogger } from '../../telemetry/service-logger.js';
 import { Issuer } from './issuer.js';
 
-/** The issuers whose tokens are accepted. The start does not wait for them, since they may be away. */
+/** The issuers whose tokens are accepted. The start does not wait for them, because they may be away. */
 @Injectable()
 export class IssuersService implements OnApplicationBootstrap, OnApplicationShutdown {
   /** The order is that of OAUTH_ISSUER. */
@@ -23,15 +23,10 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
     return this.all.find((issuer) => issuer.name === name);
   }
 
-  /**
-   * Why every token is refused now, or undefined. A token itself gets 401 where its issuer publishes no keys, else 503.
-   */
+  /** Says why every token is refused now, or undefined. A token of an issuer that publishes no usable key gets 401, else 503. */
   get unavailableReason(): string | undefined {
     if (this.all.some(({ keyCount }) => keyCount > 0)) return undefined;
-    const isAnswered = this.all.some(({ keys }) => keys !== undefined);
-    return isAnswered
-      ? 'No key that the issuer publishes can verify a token.'
-      : 'No signing keys of the issuer are available.';
+    return this.all.map(describeLack).join(' ');
   }
 
   onApplicationBootstrap(): void {
@@ -45,7 +40,7 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
   private addGauges(metrics: Metrics): void {
     metrics.addGauge({
       name: 'jwks_age_seconds',
-      help: 'Seconds since the keys of an issuer were fetched',
+      help: 'Seconds since the keys of an issuer were last fetched; no series before the first time',
       labelNames: ['issuer'],
       collect: (gauge) => {
         for (const { name, ageSeconds } of this.all) {
@@ -62,4 +57,10 @@ export class IssuersService implements OnApplicationBootstrap, OnApplicationShut
       },
     });
   }
+}
+
+function describeLack({ name, keys, ageSeconds }: Issuer): string {
+  if (keys) return `No key that ${name} publishes can verify a token.`;
+  if (ageSeconds === Infinity) return `The signing keys of ${name} were not fetched yet.`;
+  return `The signing keys of ${name} are too old.`;
 }

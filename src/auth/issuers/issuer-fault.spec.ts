@@ -1,0 +1,65 @@
+import { expect, it } from '@jest/globals';
+import { explainFetchError, explainStatus } from './issuer-fault.js';
+
+const ADDRESS = 'https://a/jwks';
+
+it.each([
+  { code: 'ENOTFOUND', found: 'DNS does not know the host', remedy: 'Correct the host' },
+  { code: 'EAI_AGAIN', found: 'the DNS server gives no answer', remedy: 'port 53' },
+  { code: 'ECONNREFUSED', found: 'nothing listens', remedy: 'Start the issuer' },
+  { code: 'EHOSTUNREACH', found: 'no route', remedy: 'network policy' },
+  { code: 'UND_ERR_CONNECT_TIMEOUT', found: 'no connection within the time', remedy: 'HTTPS_PROXY' },
+  { code: 'ETIMEDOUT', found: 'no connection within the time', remedy: 'HTTPS_PROXY' },
+  { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', found: 'no intermediate certificate', remedy: 'send the whole chain' },
+  { code: 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY', found: 'the CA at the end', remedy: 'the file of the root CA' },
+  { code: 'SELF_SIGNED_CERT_IN_CHAIN', found: 'the CA at the end', remedy: 'NODE_EXTRA_CA_CERTS' },
+  { code: 'DEPTH_ZERO_SELF_SIGNED_CERT', found: 'is self-signed', remedy: 'the file of this certificate' },
+  { code: 'CERT_HAS_EXPIRED', found: 'has expired', remedy: "the machine's clock is wrong" },
+  { code: 'CERT_NOT_YET_VALID', found: 'is not valid yet', remedy: "the machine's clock is wrong" },
+  { code: 'ERR_TLS_CERT_ALTNAME_INVALID', found: 'for another host', remedy: 'Use a host that the certificate names' },
+  { code: 'ERR_SSL_WRONG_VERSION_NUMBER', found: 'does not speak TLS', remedy: 'Correct the port' },
+  { code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', found: 'demands a certificate', remedy: 'Key sets are public' },
+  { code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION', found: 'TLS failed', remedy: 'TLS 1.2 or 1.3' },
+  { code: 'Z_DATA_ERROR', found: 'content-encoding', remedy: 'proxy or balancer' },
+  { code: 'ERR__ERROR_FORMAT_PADDING_2', found: 'content-encoding', remedy: 'proxy or balancer' },
+  { code: 'HPE_INVALID_CONSTANT', found: 'is not HTTP', remedy: 'proxy or balancer' },
+  { code: 'UND_ERR_HEADERS_OVERFLOW', found: 'is not HTTP', remedy: 'proxy or balancer' },
+  { code: 'ECONNRESET', found: 'the connection was closed', remedy: 'does the port speak https?' },
+  { code: 'UND_ERR_SOCKET', found: 'the connection was closed', remedy: 'does the port speak https?' },
+])('$code: $found', ({ code, found, remedy }) => {
+  const error = new TypeError('fetch failed', { cause: Object.assign(new Error('of this attempt'), { code }) });
+  const fault = explainFetchError(ADDRESS, error);
+  expect(fault.found).toContain(found);
+  expect(fault.found).toContain(code);
+  expect(fault.remedy).toContain(remedy);
+  expect(fault.message).not.toContain('of this attempt'); // RepeatedFailure would log each one
+});
+
+it.each([
+  { message: 'bad port', found: 'this port may not be fetched' },
+  { message: 'Proxy response (403) !== 200 when HTTP Tunneling', found: 'the proxy refuses the connection' },
+  { message: 'something new', found: 'https://a/jwks: something new' },
+])('an error without a code, $message: $found', ({ message, found }) => {
+  expect(explainFetchError(ADDRESS, new TypeError('fetch failed', { cause: new Error(message) })).found).toContain(
+    found,
+  );
+});
+
+it.each([
+  { status: 401, remedy: 'without credentials' },
+  { status: 403, remedy: 'without credentials' },
+  { status: 404, remedy: 'OAUTH_ISSUER has to be exactly the iss' },
+  { status: 407, remedy: 'The proxy demands credentials' },
+  { status: 429, remedy: 'allow more requests' },
+  { status: 503, remedy: "call the issuer's team" },
+  { status: 204, remedy: 'Status 200 is needed' },
+])('status $status: $remedy', ({ status, remedy }) => {
+  const fault = explainStatus(ADDRESS, status, null);
+  expect(fault.found).toBe(`https://a/jwks answers with status ${status}`);
+  expect(fault.remedy).toContain(remedy);
+});
+
+it('a redirect names its target without the query, which may contain a secret', () => {
+  const { found } = explainStatus(ADDRESS, 302, '/sign-in?state=secret');
+  expect(found).toBe('https://a/jwks redirects (status 302) to https://a/sign-in');
+});

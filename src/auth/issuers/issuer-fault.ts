@@ -1,0 +1,168 @@
+/** The reason why an answer of an issuer cannot be used, and what to do about it. */
+export class IssuerFault extends Error {
+  constructor(
+    readonly found: string,
+    readonly remedy: string,
+    /** The status of the answer, if the status is the fault. */
+    readonly status?: number,
+  ) {
+    super(`${found}. ${remedy}`);
+  }
+}
+
+interface Explanation {
+  readonly codes: RegExp;
+  readonly found: string;
+  readonly remedy: string;
+}
+
+const NETWORK_REMEDY =
+  'Let the service reach this address (firewall, network policy); if only a proxy may, set NODE_USE_ENV_PROXY=1 and HTTPS_PROXY';
+const BROKEN_REMEDY = "The issuer's team has to correct its server, or the proxy or balancer in front of it";
+const CLOCK_REMEDY = "If it is right, the machine's clock is wrong: compare it with the time (date -u)";
+
+/** The codes of errors of Node.js, OpenSSL and undici. The first explanation whose pattern matches is used. */
+const EXPLANATIONS: readonly Explanation[] = [
+  {
+    codes: /^ENOTFOUND$/,
+    found: 'DNS does not know the host',
+    remedy: 'Correct the host in OAUTH_ISSUER or OAUTH_JWKS_URI, or let the DNS of this machine resolve it',
+  },
+  {
+    codes: /^EAI_/,
+    found: 'the DNS server gives no answer',
+    remedy: 'Let the service reach its DNS server (resolv.conf, network policy for port 53)',
+  },
+  {
+    codes: /^ECONNREFUSED$/,
+    found: 'the connection was refused: nothing listens at this port',
+    remedy: 'Start the issuer, or correct host and port',
+  },
+  { codes: /^(EHOST|ENET|EADDRNOTAVAIL)/, found: 'there is no route to the host', remedy: NETWORK_REMEDY },
+  { codes: /TIMEOUT|TIMEDOUT/, found: 'no connection within the time', remedy: NETWORK_REMEDY },
+  {
+    codes: /^UNABLE_TO_VERIFY_LEAF_SIGNATURE$/,
+    found: 'the server sends no intermediate certificate, and no CA that is known here has signed its own certificate',
+    remedy:
+      'Have the server send the whole chain (such as fullchain.pem); a root in NODE_EXTRA_CA_CERTS does not replace ' +
+      'it. Only if a private CA has signed the certificate directly, name the file of that CA in NODE_EXTRA_CA_CERTS',
+  },
+  {
+    codes: /^(UNABLE_TO_GET_ISSUER|SELF_SIGNED_CERT_IN_CHAIN)/,
+    found: "the CA at the end of the server's chain is not known here",
+    remedy:
+      'Name the file of the root CA in NODE_EXTRA_CA_CERTS. If a firewall or proxy replaces certificates, it is the ' +
+      'CA of that',
+  },
+  {
+    codes: /^DEPTH_ZERO_SELF_SIGNED_CERT$/,
+    found: 'the certificate of the server is self-signed',
+    remedy: 'Name the file of this certificate in NODE_EXTRA_CA_CERTS, or give the server one of a CA',
+  },
+  {
+    codes: /^CERT_HAS_EXPIRED$/,
+    found: 'the certificate of the server has expired',
+    remedy: `The issuer's team has to renew it. ${CLOCK_REMEDY}`,
+  },
+  {
+    codes: /^CERT_NOT_YET_VALID$/,
+    found: 'the certificate of the server is not valid yet',
+    remedy: `The issuer's team has to replace it. ${CLOCK_REMEDY}`,
+  },
+  {
+    codes: /^ERR_TLS_CERT_ALTNAME_INVALID$/,
+    found: 'the certificate of the server is for another host',
+    remedy: 'Use a host that the certificate names, or have the server send a certificate for this one',
+  },
+  {
+    codes: /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH|HTTP_REQUEST)/,
+    found: 'the port does not speak TLS',
+    remedy: 'Correct the port, or let the issuer speak https there',
+  },
+  {
+    codes: /CERTIFICATE_REQUIRED|BAD_CERTIFICATE/,
+    found: 'the server demands a certificate of its client',
+    remedy: 'Key sets are public: have the server ask for no client certificate at this address',
+  },
+  {
+    codes: /^(ERR_SSL_|ERR_TLS_|EPROTO|CERT_|UNABLE_|INVALID_|CRL_|HOSTNAME_)/,
+    found: 'TLS failed',
+    remedy: `${BROKEN_REMEDY}: TLS 1.2 or 1.3 and a certificate with a modern signature are needed`,
+  },
+  {
+    codes: /^(Z_|ERR_(_ERROR|_FORMAT|BROTLI|ZSTD|PADDING))/,
+    found: 'the body is not compressed as the header content-encoding says',
+    remedy: BROKEN_REMEDY,
+  },
+  { codes: /^(HPE_|UND_ERR_.*(OVERFLOW|MISMATCH))/, found: 'the answer is not HTTP', remedy: BROKEN_REMEDY },
+  {
+    codes: /^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET)$/,
+    found: 'the connection was closed before the whole answer was there',
+    remedy:
+      'See the log of the issuer or of a proxy in between. At an http address: does the port speak https? At an https ' +
+      'address: does it demand a client certificate?',
+  },
+];
+
+/** Describes an error of `fetch`, or of reading its body. The message must be the same at each attempt: see RepeatedFailure. */
+export function explainFetchError(address: string, error: unknown): IssuerFault {
+  const causes = listCauses(error);
+  const code = causes.map((cause) => cause.code).find((each) => typeof each === 'string') ?? '';
+  const explanation = EXPLANATIONS.find(({ codes }) => codes.test(code));
+  if (explanation) return new IssuerFault(`${address}: ${explanation.found} (${code})`, explanation.remedy);
+  const message = causes.at(-1)?.message ?? String(error);
+  if (message === 'bad port') {
+    const remedy = 'Let the issuer listen at another port: the Fetch standard blocks this one';
+    return new IssuerFault(`${address}: this port may not be fetched`, remedy);
+  }
+  if (message.startsWith('Proxy response')) {
+    const remedy = 'Have the proxy of HTTPS_PROXY let this host through, or name the host in NO_PROXY';
+    return new IssuerFault(`${address}: the proxy refuses the connection (${message})`, remedy);
+  }
+  return new IssuerFault(`${address}: ${[message, code].filter(Boolean).join(', ')}`, BROKEN_REMEDY);
+}
+
+interface Cause {
+  readonly code?: unknown;
+  readonly message?: string;
+  readonly cause?: unknown;
+}
+
+/** Lists an error and its causes, the outermost first. */
+function listCauses(error: unknown): readonly Cause[] {
+  if (typeof error !== 'object' || error === null) return [];
+  const cause: Cause = error;
+  return [cause, ...listCauses(cause.cause)];
+}
+
+/** Explains an answer whose status is not 200. */
+export function explainStatus(address: string, status: number, location: string | null): IssuerFault {
+  if (status >= 300 && status < 400) {
+    const target = describeTarget(address, location);
+    const remedy =
+      'A redirect is not followed. If that is an address of the issuer, configure it; if it is a sign-in page, have ' +
+      'this address answer without a sign-in';
+    return new IssuerFault(`${address} redirects (status ${status}) to ${target}`, remedy, status);
+  }
+  return new IssuerFault(`${address} answers with status ${status}`, findStatusRemedy(status), status);
+}
+
+/** Leaves out the query, which may contain a secret. */
+function describeTarget(address: string, location: string | null): string {
+  if (location === null || !URL.canParse(location, address)) return 'no address';
+  const { origin, pathname } = new URL(location, address);
+  return origin + pathname;
+}
+
+function findStatusRemedy(status: number): string {
+  if (status === 404 || status === 410) {
+    return 'OAUTH_ISSUER has to be exactly the iss of the tokens. If its metadata is elsewhere, set OAUTH_JWKS_URI';
+  }
+  if (status === 407) return 'The proxy demands credentials: put them into HTTPS_PROXY, or name the host in NO_PROXY';
+  if (status === 401 || status === 403) {
+    return 'Have the issuer, or the firewall in front of it, give this address without credentials';
+  }
+  if (status === 429) return 'Have the issuer allow more requests: each replica asks twice a minute';
+  if (status >= 500) return "The issuer, or the gateway in front of it, fails: call the issuer's team";
+  return 'Status 200 is needed: correct the address, or the issuer';
+}

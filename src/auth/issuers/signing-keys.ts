@@ -1,0 +1,93 @@
+import { type CryptoKey, type JSONWebKeySet, type JWK, type JWTVerifyGetKey, createLocalJWKSet } from 'jose';
+import { IssuerFault } from './issuer-fault.js';
+
+/**
+ * Asymmetric algorithms only (RFC 8725 section 3.1). With a MAC the verifier could create signatures, and a public key
+ * could be used as the secret.
+ */
+export const ALGORITHMS: readonly string[] = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+];
+/** For a set of which no key can verify a token. */
+export const NO_USABLE_KEY_REMEDY =
+  'The issuer has to publish public keys for signatures: RSA of at least 2048 bits, EC (P-256, P-384, P-521) or Ed25519';
+/** jose looks at every key for each token. With the 350,000 keys that 1 MiB may have, it would stop the process. */
+const MAX_KEYS = 1_000;
+/** jose refuses signatures of shorter RSA keys (RFC 7518 section 3.3). */
+const MIN_RSA_BITS = 2_048;
+
+/**
+ * The keys that judge tokens (RFC 7517 section 5). The object is never changed, only replaced when the keys are others.
+ * So a token that was verified by this object need not be verified again while the issuer still has this object.
+ */
+export interface SigningKeys {
+  readonly document: JSONWebKeySet;
+  /** jose's function that finds the key which fits the header of a token. */
+  readonly find: JWTVerifyGetKey;
+  /** The number of keys that can verify a token. If it is 0, every token is refused. */
+  readonly usableCount: number;
+}
+
+/** @throws IssuerFault if the document of this address is no key set */
+export function readKeys(address: string, document: unknown): readonly JWK[] {
+  const { keys, kty, jwks_uri: keySetAddress } = Object(document) as Record<string, unknown>;
+  if (Array.isArray(keys) && keys.length > MAX_KEYS) {
+    const remedy = 'Have the issuer publish only the keys of tokens that have not expired';
+    throw new IssuerFault(`${address} has ${keys.length} keys; at most ${MAX_KEYS} are accepted`, remedy);
+  }
+  if (Array.isArray(keys) && keys.every(isObject)) return keys;
+  if (keySetAddress !== undefined) {
+    throw new IssuerFault(`${address} is metadata and no key set`, 'Set OAUTH_JWKS_URI to the jwks_uri in it');
+  }
+  const found = kty === undefined ? 'no list "keys" of objects' : 'a single key';
+  const remedy = 'A key set (RFC 7517) is needed, {"keys":[{"kty":…}]}: correct the address, or the issuer';
+  throw new IssuerFault(`${address} has ${found}`, remedy);
+}
+
+function isObject(value: unknown): value is JWK {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Returns the members that decide whether a key is used. None of them is secret. */
+export function describeKey({ kid, kty, use, alg, crv }: JWK): Partial<JWK> {
+  return { kid, kty, use, alg, crv };
+}
+
+/** @throws JWKSInvalid if the document is no key set */
+export async function toSigningKeys(document: unknown): Promise<SigningKeys> {
+  const keySet = document as JSONWebKeySet;
+  createLocalJWKSet(keySet); // checks the form
+  const areUsable = await Promise.all(keySet.keys.map(canVerify));
+  const find = createLocalJWKSet({ keys: keySet.keys.map(acceptBothNames) });
+  return { document: keySet, find, usableCount: areUsable.filter(Boolean).length };
+}
+
+/**
+ * Removes the algorithm of an Ed25519 key. `EdDSA` and `Ed25519` are two names of one algorithm (RFC 9864), and jose
+ * would refuse a token that uses the other name than its key.
+ */
+function acceptBothNames(key: JWK): JWK {
+  const { alg, ...others } = key;
+  const isNameOfEd25519 = alg === 'EdDSA' || alg === 'Ed25519';
+  return key.crv === 'Ed25519' && isNameOfEd25519 ? others : key;
+}
+
+/** Returns whether jose would verify a token with this key. */
+async function canVerify(key: JWK): Promise<boolean> {
+  const find = createLocalJWKSet({ keys: [key] });
+  const algorithms = ALGORITHMS.filter((each) => key.alg === undefined || key.alg === each);
+  for (const alg of algorithms) {
+    try {
+      const found = await find({ alg });
+      if (isLongEnough(found)) return true;
+    } catch {
+      // jose does not use the key for this algorithm
+    }
+  }
+  return false;
+}
+
+function isLongEnough({ algorithm }: CryptoKey): boolean {
+  return !('modulusLength' in algorithm) || Number(algorithm.modulusLength) >= MIN_RSA_BITS;
+}
