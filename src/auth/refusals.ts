@@ -17,7 +17,7 @@ interface Credential {
 const API_KEY: Credential = {
   name: 'api_key',
   header: 'Api-Key',
-  remedy: 'send your subscription key',
+  remedy: 'send your API key',
   invalid: 'Api-Key is not valid.',
 };
 const ACCESS_TOKEN: Credential = {

@@ -11,7 +11,7 @@ interface TokenScheme {
   readonly flows?: object;
 }
 
-/** The parts of openapi.yaml, and of a document, that are read to make another document. */
+/** The parts of openapi.yaml, and of a document made from it, that this file reads. */
 interface OpenApiDocument {
   readonly info: { readonly license: { readonly name: string }; readonly version: string };
   readonly servers: readonly { readonly url: string }[];
@@ -22,12 +22,12 @@ interface OpenApiDocument {
 
 const CONTRACT = parse(readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8')) as OpenApiDocument;
 
-/** Where the operations are, behind BASE_PATH. */
+/** The paths of the operations, without BASE_PATH. */
 export const OPERATION_PATHS = Object.keys(CONTRACT.paths);
 
 /**
- * Makes the OpenAPI document: the contract as it stands in openapi.yaml, with what only a running service knows.
- * @param issuer the metadata of the first issuer; undefined until they are known, and where the issuer publishes none
+ * Makes the OpenAPI document: the contract in openapi.yaml, and what only a running service knows.
+ * @param issuer the metadata of the first issuer; undefined until they are known, or if the issuer publishes none
  */
 export function openApiDocument(configuration: Configuration, issuer: IssuerMetadata | undefined): OpenApiDocument {
   const { baseAddress, OAUTH_REQUIRED_SCOPE: requiredScope } = configuration;
@@ -38,14 +38,14 @@ export function openApiDocument(configuration: Configuration, issuer: IssuerMeta
     ...CONTRACT,
     info: { ...info, version },
     servers: [{ url: baseAddress || '/' }],
-    security: [{ apiKey: [], accessToken: requiredScope ? [requiredScope] : [] }],
+    security: [{ accessToken: requiredScope ? [requiredScope] : [], apiKey: [] }],
     components: { ...components, securitySchemes: { ...securitySchemes, accessToken } },
   };
 }
 
 /**
- * The same document as OpenAPI 3.0.3, for gateways that know no other. It has no `const`, no identifier of the licence,
- * and no scopes beside a scheme that is not oauth2.
+ * Makes the same document as OpenAPI 3.0.3, for gateways that know no other version. That version knows no `const` and no
+ * identifier of a licence, and a scheme has scopes only if it is oauth2.
  */
 export function toOpenApi30(document: OpenApiDocument): object {
   const { info, components, security } = document;
@@ -54,13 +54,13 @@ export function toOpenApi30(document: OpenApiDocument): object {
     ...document,
     openapi: '3.0.3',
     info: { ...info, license: { name: info.license.name } },
-    security: hasScopes ? security : [{ apiKey: [], accessToken: [] }],
+    security: hasScopes ? security : [{ accessToken: [], apiKey: [] }],
   };
   const text = JSON.stringify(converted, (_name, value: unknown) => replaceConst(value));
   return JSON.parse(text) as object;
 }
 
-/** A schema with `enum` of one value instead of `const`; any other value as it is. */
+/** Returns a schema with an `enum` of one value instead of `const`. Returns any other value unchanged. */
 function replaceConst(value: unknown): unknown {
   const isSchema = typeof value === 'object' && value !== null && 'const' in value;
   if (!isSchema) return value;
@@ -69,8 +69,8 @@ function replaceConst(value: unknown): unknown {
 }
 
 /**
- * The scheme of the token. Without a token endpoint of the issuer it stays `bearer`: Swagger UI sends secrets to that
- * endpoint, so it is never guessed.
+ * Makes the scheme of the token. If the issuer names no token endpoint, the scheme stays `bearer`. The endpoint is never
+ * guessed, because Swagger UI sends secrets to it.
  */
 function accessTokenScheme(
   bearer: TokenScheme,

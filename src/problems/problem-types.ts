@@ -1,19 +1,19 @@
-// All problem types. Problem documents and the pages at /problems are made from this table; tests hold openapi.yaml
-// against it.
+// All problem types. Problem documents and the pages at /problems are made from this table, and tests compare openapi.yaml
+// with it.
 import { HEADERS_TIMEOUT_MS, LIMITS } from './limits.js';
 
-const WAIT = 'Wait for the number of seconds in Retry-After, then send the request again.';
+const WAIT = 'Wait for the number of seconds in Retry-After, then send the request again. Stop after three repeats.';
 
 export interface ProblemType {
   readonly status: number;
   readonly title: string;
-  /** When it is sent. */
+  /** Says when the problem is sent. */
   readonly meaning: string;
-  /** What the developer of the client can do. */
+  /** The steps that the developer of a client can take. */
   readonly remedy: readonly string[];
 }
 
-/** The texts are HTML as well: no `<` and no `&` stands in them. */
+/** The texts are also written into HTML, so they must not contain `<` or `&`. */
 export const problemTypes = {
   'malformed-request': {
     status: 400,
@@ -44,7 +44,7 @@ export const problemTypes = {
     title: 'Credentials are missing',
     meaning: 'The request lacks the header Api-Key, the header Authorization, or both. Every operation needs both.',
     remedy: [
-      'Send your subscription key in the header Api-Key.',
+      'Send your API key in the header Api-Key.',
       'Send an OAuth 2.0 access token in the header Authorization, as Bearer and the token.',
     ],
   },
@@ -106,7 +106,7 @@ export const problemTypes = {
       'The request was in order, but the service failed to answer it. The log of the service ' +
       'holds the cause under the id in instance.',
     remedy: [
-      'Send the request again after 1, 10 and 60 seconds.',
+      'Send the request again after 1, 10 and 60 seconds, then stop.',
       'If the error remains, send the instance of the problem document to the support.',
     ],
   },

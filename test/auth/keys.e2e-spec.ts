@@ -83,7 +83,7 @@ describe('an API key', () => {
   it.each(['Api_Key', 'X-Api-Key', 'ApiKey', 'Cookie'])('is not looked for in %s, nor in the query', async (name) => {
     const headers = { 'Api-Key': undefined, [name]: world.key.key };
     const reply = await world.get(`${PATH}?Api-Key=${world.key.key}`, { headers });
-    const description = 'Api-Key is missing: send your subscription key.';
+    const description = 'Api-Key is missing: send your API key.';
     expect(expectProblem(reply, 'missing-credentials').issues).toEqual([
       { description, field: 'Api-Key', location: 'header' },
     ]);

@@ -28,6 +28,7 @@ async function expectAccessible(page: Page): Promise<void> {
 const SCROLLED = 'document.documentElement.scrollWidth';
 
 let browser: Browser;
+let issuerUrl: string;
 const issuer = createServer();
 let world: World;
 
@@ -38,7 +39,7 @@ beforeAll(async () => {
   mkdirSync(OUTPUT, { recursive: true });
   const host = '127.0.0.1';
   const PORT = String(await freePort());
-  const issuerUrl = `http://${host}:${await listen(issuer)}`;
+  issuerUrl = `http://${host}:${await listen(issuer)}`;
   await serveIssuer(issuer, {
     url: issuerUrl,
     signingKey: await makeSigningKey(),
@@ -84,8 +85,8 @@ itInBrowser('/docs lets a person enter a key, sign in, and call each operation w
   await page.getByText('press Authorize, enter your API key').waitFor();
   await page.getByRole('button', { name: 'Authorize' }).first().click();
   const dialog = page.locator('.dialog-ux');
-  // The key, and the sign-in of a person: a page cannot use the grant of programs
-  expect(await dialog.locator('.auth-container').count()).toBe(2);
+  // The key, the sign-in of a person, and a pasted token: a page cannot use the grant of programs
+  expect(await dialog.locator('.auth-container').count()).toBe(3);
   await page.screenshot({ path: join(OUTPUT, 'docs-sign-in.png') });
   await dialog.locator('input[type="text"], input[type="password"]').first().fill(world.key.key);
   await dialog.getByRole('button', { name: 'Apply credentials' }).first().click();
@@ -101,6 +102,36 @@ itInBrowser('/docs lets a person enter a key, sign in, and call each operation w
     await status.filter({ hasText: '200' }).waitFor();
   }
   await page.screenshot({ path: join(OUTPUT, 'docs-operations.png'), fullPage: true });
+  expect(complaints).toEqual([]);
+});
+
+/** Gets an access token by the grant of programs. */
+async function fetchToken(): Promise<string> {
+  const Authorization = `Basic ${Buffer.from('program:tests-only').toString('base64')}`;
+  const body = new URLSearchParams({ grant_type: 'client_credentials' });
+  const response = await fetch(`${issuerUrl}/token`, { method: 'POST', headers: { Authorization }, body });
+  const { access_token: token } = (await response.json()) as { access_token: string };
+  return token;
+}
+
+itInBrowser('/docs has a field for the access token of a program, and calls with it', async () => {
+  const { page, complaints } = await open({ viewport: { width: 1280, height: 1000 } });
+  await page.getByRole('button', { name: 'Authorize' }).first().click();
+  const dialog = page.locator('.dialog-ux');
+  for (const [scheme, value] of [
+    ['apiKey', world.key.key],
+    ['pastedAccessToken', await fetchToken()],
+  ] as const) {
+    const container = dialog.locator('.auth-container').filter({ hasText: scheme });
+    await container.locator('input').fill(value);
+    await container.getByRole('button', { name: 'Apply credentials' }).click();
+  }
+  await dialog.getByRole('button', { name: 'Close' }).first().click();
+  const operation = page.locator('.opblock').first();
+  await operation.locator('.opblock-summary-control').click();
+  await operation.getByRole('button', { name: 'Execute' }).click();
+  const status = operation.locator('.live-responses-table .response-col_status');
+  await status.filter({ hasText: '200' }).waitFor();
   expect(complaints).toEqual([]);
 });
 
