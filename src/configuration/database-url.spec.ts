@@ -68,6 +68,36 @@ describe('a password of DATABASE_URL_FILE', () => {
   });
 });
 
+describe('files that people write', () => {
+  const folder = testFolder();
+  function write(name: string, text: string, encoding: BufferEncoding): string {
+    const file = join(folder, name);
+    writeFileSync(file, text, encoding);
+    return file;
+  }
+
+  it('DATABASE_URL_FILE may begin with a byte order mark', () => {
+    const file = write('url', '\uFEFFpostgres://db.example/orders\r\n', 'utf8');
+    expect(parseDatabaseAddress({ DATABASE_URL_FILE: file })).toMatchObject({ host: 'db.example', database: 'orders' });
+  });
+
+  it.each(['utf16le', 'latin1'] as const)('DATABASE_URL_FILE in %s is refused by its encoding', (encoding) => {
+    const file = write('url', 'postgres://reader:pä@db.example/orders', encoding);
+    expect(() => parseDatabaseAddress({ DATABASE_URL_FILE: file })).toThrow(
+      `DATABASE_URL_FILE is "${file}": the file is not in UTF-8: save it as UTF-8`,
+    );
+  });
+
+  it('sslrootcert and sslcert without a certificate are named, before Node.js ignores them', () => {
+    const file = write('ca.pem', '-----BEGIN CERTIFICATE-----\n', 'utf16le');
+    const parseWith = (query: string) => () => parse(`postgres://db.example/orders?sslmode=verify-full&${query}`);
+    expect(parseWith(`sslrootcert=${file}`)).toThrow(
+      'DATABASE_URL has an sslrootcert without a certificate: a file in PEM is needed',
+    );
+    expect(parseWith(`sslcert=${file}`)).toThrow(/^DATABASE_URL has an sslcert or sslkey that cannot be used \(/);
+  });
+});
+
 it.each([
   { url: 'postgres://db.example/orders', isWarned: true },
   { url: 'postgres://db.example/orders?sslmode=disable', isWarned: false },

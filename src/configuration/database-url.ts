@@ -1,15 +1,17 @@
+import { isUtf8 } from 'node:buffer';
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { ConnectionOptions as TlsOptions } from 'node:tls';
+import { type ConnectionOptions as TlsOptions, createSecureContext } from 'node:tls';
 import { Logger } from '@nestjs/common';
 import { Client } from 'pg';
 import { type ConnectionOptions, parse, toClientConfig } from 'pg-connection-string';
 import { QUOTED, isQuoted } from './configuration.js';
 import { isLoopback } from './loopback.js';
 
-/** One is needed; parseDatabaseAddress refuses both. */
+/** One of the two is needed. parseDatabaseAddress refuses both. */
 export type DatabaseAddress = Partial<Record<'DATABASE_URL' | 'DATABASE_URL_FILE', string>>;
 
-/** What counts of a connection string, as options of pg. */
+/** The parts of a connection string that are used, as options of pg. */
 export interface ConnectionFields {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
@@ -27,13 +29,16 @@ const FORM =
   'a connection string such as postgres://user:password@host:5432/database is needed, ' +
   'with %40 for @, %2F for /, %3F for ?, %23 for # and %25 for % in user and password';
 
-/** Parameters whose value may hold an unescaped @, such as user=name@tenant. In any other it ends a password. */
+/**
+ * Parameters whose value may contain an unescaped @, such as user=name@tenant. An @ in any other parameter means that the
+ * password held an unescaped ? or &.
+ */
 const MAY_HOLD_AT = /^(application_name|options|password|user)=/;
 
 /**
- * The fields of the connection string, which is parsed once. Where a file holds it, the password is read anew for each
- * connection, so that a rotated one counts.
- * @throws Error with the fault of the two variables, without any part of a password
+ * Parses the connection string. If it is in a file, the password is read again for each connection, so that a rotated
+ * password is used.
+ * @throws Error that says what is wrong in the two variables, without any part of a password
  */
 export function parseDatabaseAddress(address: DatabaseAddress): ConnectionFields {
   const { DATABASE_URL: url = '', DATABASE_URL_FILE: file = '' } = address;
@@ -47,16 +52,18 @@ export function parseDatabaseAddress(address: DatabaseAddress): ConnectionFields
 function parseFile(file: string): ConnectionFields {
   if (isQuoted(file)) throw new Error(`DATABASE_URL_FILE ${QUOTED}`);
   const subject = `DATABASE_URL_FILE is "${file}": the`;
-  const text = attempt(
-    () => readFileSync(file, 'utf8').trim(),
+  const bytes = attempt(
+    () => readFileSync(file),
     ({ code, message }) => `${subject} file cannot be read (${code ?? message})`,
   );
-  return parseConnectionString(text, `${subject} connection string in the file`);
+  if (!isUtf8(bytes) || bytes.includes(0)) throw new Error(`${subject} file is not in UTF-8: save it as UTF-8`);
+  // trim() takes a byte order mark off, too
+  return parseConnectionString(bytes.toString().trim(), `${subject} connection string in the file`);
 }
 
 /**
- * It never throws: pg would leave a connection open whose password it does not get, until PostgreSQL closes it a minute
- * later. With the former password PostgreSQL refuses the login, or it is still the right one.
+ * Returns a function that never throws. If it threw, pg would leave the connection open until PostgreSQL closes it after
+ * a minute. So the last password is used: it is still right, or PostgreSQL refuses the login.
  */
 function passwordReader(file: string, first: string): () => string {
   const logger = new Logger('Database');
@@ -84,12 +91,28 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
     throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
   const { host, port, user, database, ssl } = attempt(() => toClientConfig(parsed), describe);
   const { password, options, application_name } = parsed;
-  return { host, port, user, password, database, ssl: toTlsOptions(ssl, parsed), options, application_name };
+  const tls = toTlsOptions(ssl, parsed);
+  if (typeof tls === 'object') assertCertificates(tls, subject);
+  return { host, port, user, password, database, ssl: tls, options, application_name };
+}
+
+/** Node.js ignores a CA that it cannot read. Then a server with the right certificate would look like a wrong one. */
+function assertCertificates({ ca, cert, key }: TlsFields, subject: string): void {
+  const needed = 'a file in PEM is needed, which begins with -----BEGIN, in UTF-8';
+  if (ca)
+    attempt(
+      () => new X509Certificate(String(ca)),
+      () => `${subject} has an sslrootcert without a certificate: ${needed}`,
+    );
+  attempt(
+    () => createSecureContext({ cert, key }),
+    ({ message }) => `${subject} has an sslcert or sslkey that cannot be used (${message}): ${needed}`,
+  );
 }
 
 /**
- * Whether an unescaped sign in user or password ended it, so that its rest counts as a path, a parameter or a fragment:
- * of `postgres://u:12?a=secret@db.example/x` the host would be `u`, and messages name the host.
+ * Returns whether an unescaped sign ends the user or the password too early. The host of
+ * `postgres://u:12?a=secret@db.example/x` would be `u`, and messages show the host.
  */
 function hasLooseSign(text: string): boolean {
   const [, ...queries] = text.split('?');
@@ -100,9 +123,9 @@ function hasLooseSign(text: string): boolean {
 }
 
 /**
- * `require` and `prefer` verify certificate and name, as `verify-full` does, and `verify-ca` the certificate alone, as
- * in libpq. Libpq's form is asked for since pg-connection-string warns of these modes in its own. In libpq's form it
- * sets for `require` a `checkServerIdentity` that accepts every name, so that field is left out.
+ * `require` and `prefer` verify certificate and name, as `verify-full` does. `verify-ca` verifies the certificate alone,
+ * as in libpq. We ask for libpq's rules, because under its own rules pg-connection-string prints a warning for these
+ * modes. Under libpq's rules its `checkServerIdentity` for `require` accepts every name, so that field is left out.
  */
 function toTlsOptions(ssl: boolean | TlsFields | undefined, parsed: ConnectionOptions): ConnectionFields['ssl'] {
   const { sslmode } = parsed;
@@ -130,12 +153,12 @@ function attempt<T>(read: () => T, describe: (error: NodeJS.ErrnoException) => s
 }
 
 /**
- * That others can read what passes between the service and the database, as a sentence; undefined if they cannot, or if
- * sslmode says that it is meant so.
+ * Returns a warning if others can read the traffic between the service and the database. sslmode=disable says that this
+ * is intended: then there is no warning.
  */
 export function transportWarning(address: DatabaseAddress): string | undefined {
   const fields = parseDatabaseAddress(address);
-  const { host, ssl } = new Client(fields); // also PGHOST and PGSSLMODE count
+  const { host, ssl } = new Client(fields); // it also reads PGHOST and PGSSLMODE
   if (fields.ssl !== undefined || ssl || isOnThisMachine(host)) return undefined;
   return (
     `the connection to the database at ${host} is not encrypted: add sslmode=verify-full to the connection string, ` +
@@ -143,7 +166,7 @@ export function transportWarning(address: DatabaseAddress): string | undefined {
   );
 }
 
-/** A folder is that of PostgreSQL's socket. */
+/** A host that begins with / is the folder of PostgreSQL's Unix socket. */
 function isOnThisMachine(host: string): boolean {
   return host === '' || host.startsWith('/') || isLoopback(host);
 }

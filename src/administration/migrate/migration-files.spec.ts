@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { testFolder } from '../../../test/support/test-folder.js';
@@ -10,6 +10,7 @@ const NAME = '20261127120000_x';
 
 const folder = testFolder();
 const severalFiles = testFolder();
+const withFolder = testFolder();
 
 function faultsOf(content: string | Buffer): Promise<string[]> {
   writeFileSync(join(folder, `${NAME}.sql`), content);
@@ -55,9 +56,16 @@ it('all faults of all files are told at once', async () => {
   ]);
 });
 
-it('a file is refused in another encoding', async () => {
-  expect(await faultsOf(Buffer.from(`${UP}\nÿ`, 'latin1'))).toEqual([
+it.each(['latin1', 'utf16le'] as const)('a file in %s is refused', async (encoding) => {
+  expect(await faultsOf(Buffer.from(`${UP}\nÿ`, encoding))).toEqual([
     `${NAME}.sql is not in UTF-8. Save it in that encoding.`,
+  ]);
+});
+
+it('a folder with the name of a migration is named', async () => {
+  mkdirSync(join(withFolder, '0001_a.sql'));
+  expect(await findFaults(withFolder)).toEqual([
+    '0001_a.sql cannot be read (EISDIR). Make it a file that this user may read.',
   ]);
 });
 

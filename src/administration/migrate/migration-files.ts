@@ -140,14 +140,19 @@ export async function findFaults(folder = MIGRATIONS): Promise<string[]> {
   const { names, faults } = await readNames(folder);
   const found = [...faults];
   for (const name of names) {
-    const fault = findFault(await readFile(toPath(name, folder)));
+    const fault = await readFile(toPath(name, folder)).then(findFault, describeUnreadable);
     if (fault !== undefined) found.push(`${name}.sql${fault}`);
   }
   return found;
 }
 
+function describeUnreadable({ code }: NodeJS.ErrnoException): string {
+  return ` cannot be read (${code}). Make it a file that this user may read.`;
+}
+
 function findFault(bytes: Uint8Array): string | undefined {
-  if (!isUtf8(bytes)) return ' is not in UTF-8. Save it in that encoding.';
+  // PostgreSQL refuses U+0000, which UTF-16 has without a byte order mark
+  if (!isUtf8(bytes) || bytes.includes(0)) return ' is not in UTF-8. Save it in that encoding.';
   const lines = splitLines(bytes);
   const conflictAt = lines.findIndex((line) => CONFLICT_MARKER.test(line));
   if (conflictAt >= 0) {
