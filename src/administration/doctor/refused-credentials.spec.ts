@@ -18,7 +18,12 @@ function checkToken(text: string) {
 it.each([
   { what: 'the type', token: { header: { typ: 'id+jwt' } }, remedy: /typ at\+jwt, JWT or none/ },
   { what: 'the expiry', token: { claims: { exp: undefined } }, remedy: /write when it expires/ },
-  { what: 'the kind', token: { claims: { token_use: 'id' } }, remedy: /Send the access token/ },
+  { what: 'the kind', token: { claims: { token_use: 'id' } }, remedy: /send the access token/ },
+  {
+    what: 'a missing client',
+    token: { header: { typ: 'JWT' }, claims: { client_id: undefined } },
+    remedy: /names neither its client nor a scope/,
+  },
 ])('has a remedy against $what', async ({ token, remedy }) => {
   const result = await checkToken(await issuer.token(token));
   expect(result).toMatchObject({ state: 'fault', remedy: expect.stringMatching(remedy) });

@@ -71,7 +71,7 @@ const ENCRYPTED_REMEDY =
   'Auth0: switch JSON Web Encryption of the API off. Okta: switch Access Token Encryption of the authorization server ' +
   'off. Keycloak encrypts ID tokens alone: send the access_token of its token endpoint.';
 const USUAL_REMEDY = 'Ask the issuer for an access token of OAUTH_AUDIENCE, and copy all of it.';
-/** What to do, by the reason of the refusal, where to ask for another token would not help, or not be enough. */
+/** The remedy for each reason for which asking for another token does not help, or is not enough. */
 const REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
   'too-long': 'Have the issuer put less into it, such as fewer groups.',
   algorithm: `Have the issuer sign access tokens by one of ${ALGORITHMS.join(', ')}.`,
@@ -79,18 +79,22 @@ const REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
   type: 'An access token has the typ at+jwt, JWT or none; where OAUTH_TOKEN_TYPE demands at+jwt, only that.',
   issuer: 'Ask an issuer of OAUTH_ISSUER for the token, or add its exact iss there.',
   client: 'If this client may call, add it to OAUTH_CLIENTS.',
-  'another-kind': 'It is an ID, refresh or logout token. Send the access token that the issuer gave with it.',
+  'another-kind':
+    'It is an ID, refresh or logout token: send the access token that the issuer gave with it. Or it names neither its ' +
+    'client nor a scope: docs/identity-providers.md says what to set at the issuer.',
   'no-expiry': 'Have the issuer write when it expires (exp), in seconds since 1970.',
   expired: 'Ask the issuer for another one.',
   'not-before': 'Compare the clocks of the issuer and of this machine.',
-  signature: 'Copy all of it, or ask the issuer for another one: its key may have been withdrawn.',
+  signature:
+    'Copy all of it, or ask the issuer for another one: its key may have been withdrawn. A token of Entra ID with a ' +
+    'nonce in its header is for Microsoft Graph: ask for the scope of your own API.',
   'unknown-key': 'Copy all of it, or ask the issuer for another one: its key may have been withdrawn.',
 };
 
-/** What is shown of a token. Nobody can call with it, and it names no person, as `sub` and `email` do. */
-const SHOWN_OF_HEADER = ['alg', 'typ', 'kid'];
+/** The members of a token that are shown. Nobody can call with them, and they name no person, as `sub` would. */
+const SHOWN_OF_HEADER = ['alg', 'typ', 'kid', 'nonce'];
 const SHOWN_OF_CLAIMS = [
-  ...['iss', 'aud', 'client_id', 'azp', 'appid', 'cid', 'typ', 'token_use'],
+  ...['iss', 'aud', 'client_id', 'azp', 'appid', 'cid', 'scope', 'scp', 'typ', 'token_use'],
   ...['exp', 'nbf', 'iat'],
 ];
 const MAX_SHOWN_CHARACTERS = 500;
