@@ -1,7 +1,14 @@
--- Once, connected to the service's own, empty database, before the first migration: as a superuser, or as a role with CREATEROLE that owns
--- the database. The roles get no password here: give them one by \password, or leave it to your certificates.
-create role order_lookup_owner login;   -- owns the tables; runs `migrate` and `keys`
-create role order_lookup_service login; -- the service: reads, and nothing else
+-- Run this before the first migration, connected to the service's own, empty database: as a superuser, or as a role with CREATEROLE that owns
+-- the database. It can be run again, also in a further database. The roles get no password here: give them one by \password, or leave it to your
+-- certificates.
+do $$ begin
+  if not exists (select from pg_roles where rolname = 'order_lookup_owner') then
+    create role order_lookup_owner login; -- owns the tables; runs `migrate` and `keys`
+  end if;
+  if not exists (select from pg_roles where rolname = 'order_lookup_service') then
+    create role order_lookup_service login; -- the service: reads, and nothing else
+  end if;
+end $$;
 grant order_lookup_service to order_lookup_owner; -- `migrate plan` reads as the service does
 grant order_lookup_owner to current_user;
 

@@ -38,6 +38,60 @@ it.each([
   expect(emitWarning).not.toHaveBeenCalled();
 });
 
+/** Copied from the pages of the providers, with other names. */
+it.each([
+  {
+    provider: 'Neon',
+    url: 'postgresql://alex:AbC123@ep-cool-darkness-a1b2c3d4-pooler.us-east-2.aws.neon.tech/db?sslmode=require&channel_binding=require',
+    fields: { host: 'ep-cool-darkness-a1b2c3d4-pooler.us-east-2.aws.neon.tech', database: 'db', ssl: VERIFIED },
+  },
+  {
+    provider: 'Supabase, session pooler',
+    url: 'postgresql://postgres.abcdefghijklm:pw@aws-0-eu-central-1.pooler.supabase.com:5432/postgres',
+    fields: { user: 'postgres.abcdefghijklm', port: 5432, database: 'postgres' },
+  },
+  {
+    provider: 'Google Cloud SQL, Unix socket',
+    url: 'postgresql://user:pw@/orders?host=/cloudsql/project:region:instance',
+    fields: { host: '/cloudsql/project:region:instance', database: 'orders' },
+  },
+  {
+    provider: 'Azure, single server',
+    url: 'postgres://admin@server:pw@server.postgres.database.azure.com/postgres?sslmode=require',
+    fields: { host: 'server.postgres.database.azure.com', user: 'admin@server', ssl: VERIFIED },
+  },
+  {
+    provider: 'PlanetScale',
+    url: 'postgresql://postgres.abc:pscale_pw_x@aws-us-east-2-1.pg.psdb.cloud:5432/postgres?sslmode=verify-full&sslrootcert=system',
+    fields: { host: 'aws-us-east-2-1.pg.psdb.cloud', ssl: VERIFIED },
+  },
+  {
+    provider: 'a provider that demands libpq, with the CAs of the system alone',
+    url: 'postgresql://user:pw@db.example/orders?sslrootcert=system',
+    fields: { host: 'db.example', ssl: VERIFIED },
+  },
+  {
+    provider: 'Aiven',
+    url: 'postgres://avnadmin:AVNS_x@pg-1.aivencloud.com:12691/defaultdb?sslmode=require',
+    fields: { port: 12_691, database: 'defaultdb', ssl: VERIFIED },
+  },
+  {
+    provider: 'DigitalOcean',
+    url: 'postgresql://doadmin:pw@db-postgresql-nyc3-1.b.db.ondigitalocean.com:25060/defaultdb?sslmode=require',
+    fields: { port: 25_060, user: 'doadmin', ssl: VERIFIED },
+  },
+])('takes the connection string of $provider', ({ url, fields }) => {
+  expect(parse(url)).toMatchObject(fields);
+});
+
+it.each([
+  'postgresql://u:p@one.example:5432,two.example:5432/orders?target_session_attrs=read-write',
+  'postgresql://one.example,two.example/orders',
+  'postgresql:///orders?host=one.example,two.example',
+])('says what to write instead of several hosts: %s', (url) => {
+  expect(() => parse(url)).toThrow('DATABASE_URL names several hosts: name one that leads to the primary');
+});
+
 describe('a password of DATABASE_URL_FILE', () => {
   const file = join(testFolder(), 'database-url');
   const write = (text: string) => writeFileSync(file, text);

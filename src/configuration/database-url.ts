@@ -29,9 +29,12 @@ const FORM =
   'a connection string such as postgres://user:password@host:5432/database is needed, ' +
   'with %40 for @, %2F for /, %3F for ?, %23 for # and %25 for % in user and password';
 
+/** Several hosts before the path, or in the parameter `host`. Node.js cannot parse a port for each. */
+const SEVERAL_HOSTS = /^\w+:\/\/([^/?]*@)?[^@/?]*,[^@/?]*([/?]|$)|[?&]host=[^&]*,/;
+
 /**
  * Parameters whose value may contain an unescaped @, such as user=name@tenant. An @ in any other parameter means that the
- * password held an unescaped ? or &.
+ * password contained an unescaped ? or &.
  */
 const MAY_HOLD_AT = /^(application_name|options|password|user)=/;
 
@@ -84,11 +87,12 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
   if (isQuoted(text)) throw new Error(`${subject} ${QUOTED}`);
   if (!/^postgres(ql)?:\/\//.test(text)) throw new Error(`${subject} is not one of PostgreSQL: ${FORM}`);
   if (hasLooseSign(text)) throw new Error(`${subject} has a sign in user or password that ends it: ${FORM}`);
+  if (SEVERAL_HOSTS.test(text)) {
+    throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
+  }
   const describe = (error: NodeJS.ErrnoException) => `${subject} ${describeFault(error)}`;
   const useLibpqCompat = !text.includes('uselibpqcompat='); // it throws if the option and the parameter are both given
-  const parsed = attempt(() => parse(text, { useLibpqCompat }), describe);
-  if (parsed.host?.includes(','))
-    throw new Error(`${subject} names several hosts: name one that leads to the primary, such as HAProxy or PgBouncer`);
+  const parsed = attempt(() => parse(replaceSystemRoot(text), { useLibpqCompat }), describe);
   const { host, port, user, database, ssl } = attempt(() => toClientConfig(parsed), describe);
   const { password, options, application_name } = parsed;
   const tls = toTlsOptions(ssl, parsed);
@@ -120,6 +124,11 @@ function hasLooseSign(text: string): boolean {
   const hasAtInPath = /^\w+:\/\/[^/?]*\/[^?]*@/.test(text);
   const hasAtInParameter = parameters.some((parameter) => parameter.includes('@') && !MAY_HOLD_AT.test(parameter));
   return text.includes('#') || hasAtInPath || hasAtInParameter;
+}
+
+/** In libpq, sslrootcert=system demands verify-full with the CAs of the system. pg would look for a file of that name. */
+function replaceSystemRoot(text: string): string {
+  return text.replace(/(?<=[?&])sslrootcert=system(?=&|$)/, 'sslmode=verify-full');
 }
 
 /**
