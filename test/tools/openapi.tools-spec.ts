@@ -1,11 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { convertV2 as convertToPostman } from 'openapi-to-postmanv2';
 import { readBlocks } from '../support/pages.js';
 import { listen } from '../support/ports.js';
-import { PATHS } from '../support/paths.js';
+import { ALL_PATHS, PATHS } from '../support/paths.js';
 import { shell, readText } from '../support/program.js';
 import { testFolder } from '../support/test-folder.js';
 import { processWorld } from '../support/test-world.js';
@@ -26,6 +28,40 @@ it.each([
   const config = await createConfig({ extends: ['recommended'], rules: rules ?? {} });
   const problems = await lintFromString({ source: await source(), config });
   expect(problems.map(({ message, location }) => [message, location[0]?.pointer])).toEqual([]);
+});
+
+interface PostmanItem {
+  readonly item?: readonly PostmanItem[];
+  readonly request?: { readonly url: { readonly path: readonly string[]; readonly query: readonly PostmanPair[] } };
+}
+interface PostmanPair {
+  readonly key: string;
+  readonly value: string;
+}
+interface PostmanCollection extends PostmanItem {
+  readonly auth: { readonly type: string; readonly oauth2?: readonly PostmanPair[] };
+}
+
+/** Imports the contract as Postman does with the setting that docs/integrators.md names. */
+async function importIntoPostman(document: object): Promise<PostmanCollection> {
+  const convert = promisify(convertToPostman);
+  const result = await convert({ type: 'string', data: JSON.stringify(document) }, { parametersResolution: 'Example' });
+  const [collection] = result?.output ?? [];
+  if (!collection) throw new Error(result?.reason);
+  return collection.data as PostmanCollection;
+}
+
+function listRequests({ item = [], request }: PostmanItem): NonNullable<PostmanItem['request']>[] {
+  return [...(request ? [request] : []), ...item.flatMap(listRequests)];
+}
+
+it('Postman imports each operation with the examples as filters and the token at the top', async () => {
+  const collection = await importIntoPostman(world.contract?.document ?? {});
+  const requests = listRequests(collection);
+  expect(requests.map(({ url }) => `/${url.path.join('/')}`)).toEqual(ALL_PATHS);
+  const filters = requests.flatMap(({ url }) => url.query.map(({ key, value }) => `${key}=${value}`));
+  expect(filters).toEqual(['codeType=SAMPLE-APPOINTMENT', 'code=CONFIRMED']);
+  expect(collection.auth.type).toBe('oauth2');
 });
 
 describe('the clients of docs/integrators.md, in an empty folder', () => {
