@@ -26,7 +26,7 @@ import { ALGORITHMS, type SigningKeys } from './issuers/signing-keys.js';
 import { type RefusalReason, type Verdict, accepted, refused, undecided } from './verdict.js';
 
 /** Tolerated difference between clocks (RFC 7519 section 4.1.4). */
-const CLOCK_SKEW_SECONDS = 30;
+export const CLOCK_SKEW_SECONDS = 30;
 /** The limit counts the text of remembered tokens, which is ASCII. */
 const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
 /** The reason for each claim that jose refuses, and for the header parameter `typ`. */

@@ -33,6 +33,11 @@ export class DatabaseClock {
     return performance.now() + this.offsetMs;
   }
 
+  /** How far this machine's clock is ahead of the database's, or undefined before the first measurement. */
+  get machineOffsetMs(): number | undefined {
+    return this.offsetMs === undefined ? undefined : Date.now() - this.now();
+  }
+
   /**
    * The database read its clock between question and answer, so the right offset is within two bounds. A present offset
    * that is within them stays: it is at least as near as the lowest one. Any other is replaced by the lowest one, with

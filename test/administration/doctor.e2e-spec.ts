@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, it, jest } from '@jest/globals';
 import { generateApiKey } from '../../src/auth/api-keys/api-key.js';
 import { type TestDatabase, createDatabase, queryAt } from '../support/database.js';
 import { Issuer, signingKey } from '../support/issuer.js';
@@ -87,6 +87,7 @@ it('finds no fault where there is none, and shows neither key nor token', async 
   expect(subjects).toEqual([
     'configuration',
     'database',
+    'clock',
     'migrations',
     'owner',
     'role',
@@ -104,6 +105,36 @@ it('finds no fault where there is none, and shows neither key nor token', async 
 function partsOf(credential: string): string[] {
   return credential.match(/[^.]{20}/g) ?? [];
 }
+
+describe("the machine's clock", () => {
+  const machineNow = Date.now.bind(Date);
+  afterEach(() => void jest.restoreAllMocks());
+  const setClock = (aheadSeconds: number): void => {
+    jest.spyOn(Date, 'now').mockImplementation(() => machineNow() + aheadSeconds * 1000);
+  };
+
+  it.each([
+    {
+      aheadSeconds: 3_600,
+      line: 'fault    clock .* is 3600 s ahead of the database',
+      answers: 'may be refused. Correct',
+    },
+    { aheadSeconds: -300, line: 'fault    clock .* is 300 s behind the database', answers: 'may be refused. Correct' },
+    { aheadSeconds: 15, line: 'warning  clock .* is 15 s ahead of the database', answers: 'Calls are answered.' },
+    { aheadSeconds: 5, line: 'ok       clock .* agrees', answers: 'Calls are answered.' },
+  ])('that is $aheadSeconds s ahead of the database has a line: $answers', async ({ aheadSeconds, line, answers }) => {
+    setClock(aheadSeconds);
+    const stdout = await doctor();
+    expect(stdout).toMatch(new RegExp(`^${line}`, 'm'));
+    expect(stdout).toContain(answers);
+  });
+});
+
+it('one of two issuers that is away: calls with tokens of the other are answered, so only good tokens may be refused', async () => {
+  const stdout = await doctor({ environment: { OAUTH_ISSUER: `${issuer.url},http://127.0.0.1:1` } });
+  expect(stdout).toMatch(/^fault {4}issuer .*\n +→ Let the issuer listen at another port/m);
+  expect(stdout).toContain('Calls with good tokens may be refused. Correct issuer.');
+});
 
 describe('a surrounding that is wrong', () => {
   it.each([
@@ -131,7 +162,7 @@ describe('a surrounding that is wrong', () => {
       }),
       findings: [
         /^fault {4}database .*password authentication.* Correct role and password/m,
-        /^fault {4}issuer .*OAUTH_ISSUER has to be exactly the iss/m,
+        /^fault {4}issuer .* names the issuer .*\n +→ OAUTH_ISSUER has to be exactly the iss/m,
         /\nA new replica would not answer calls; running ones may, from memory\. Correct database, issuer\.\n$/,
       ],
     },

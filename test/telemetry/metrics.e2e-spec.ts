@@ -53,6 +53,7 @@ it('a replica shows how old everything is, and how long it may be used', async (
     const since = valueOf(`served_since_timestamp_seconds{topic="${topic}"}`);
     expect(Math.abs(nowSeconds - since)).toBeLessThan(600);
   }
+  expect(Math.abs(valueOf('clock_offset_seconds'))).toBeLessThan(5);
   const issuer = `{issuer="${world.issuer.url}"}`;
   expect(valueOf(`jwks_keys${issuer}`)).toBe(3);
   expect(valueOf(`jwks_age_seconds${issuer}`)).toBeGreaterThan(0);

@@ -1,8 +1,10 @@
 // The doctor's checks of the database. Each runs in a transaction of its own, and all use one session. An error that a check
 // throws is a fault.
 import type { EntityManager } from 'typeorm';
+import { CLOCK_SKEW_SECONDS } from '../../auth/access-tokens.service.js';
 import { lockTables } from '../../database/database.js';
 import type { Session } from '../../database/session.js';
+import { CLOCK_REMEDY, NOTICEABLE_OFFSET_MS, describeOffset } from '../../following/clock-watch.js';
 import { CODE_TABLES, assertAreas, readCodes } from '../../lookups/code-rows.js';
 import { readColumn } from '../cli/connection.js';
 import { commandLine } from '../cli/program.js';
@@ -26,6 +28,22 @@ export async function checkDatabase(session: Session): Promise<CheckResult> {
     `${server.text}: a hot standby, which takes no changes`,
     'The service can use it. For migrations and keys, name the primary in the connection string.',
   );
+}
+
+/** The least difference of the clocks with which the service refuses good tokens. */
+const TOLERATED_OFFSET_MS = CLOCK_SKEW_SECONDS * 1000;
+
+/** The database reads its clock between question and answer. The middle of both is the nearest guess. */
+export async function checkClock(session: Session): Promise<CheckResult> {
+  const askedAtMs = Date.now();
+  const { rows } = await session.query<{ ms: string }>(
+    'select extract(epoch from pg_catalog.clock_timestamp()) * 1000 as ms',
+  );
+  const middleMs = (askedAtMs + Date.now()) / 2;
+  const offsetMs = middleMs - Number(rows[0]?.ms);
+  if (Math.abs(offsetMs) < NOTICEABLE_OFFSET_MS) return ok("this machine's clock agrees with the database's");
+  const text = describeOffset(offsetMs);
+  return Math.abs(offsetMs) < TOLERATED_OFFSET_MS ? warning(text, CLOCK_REMEDY) : fault(text, CLOCK_REMEDY);
 }
 
 /**

@@ -1,4 +1,6 @@
 // Checks what the service needs, says what to do about each fault, and whether calls are answered. It changes nothing.
+import { IssuerFault } from '../../auth/issuers/issuer-fault.js';
+import { NO_USABLE_KEY_REMEDY } from '../../auth/issuers/signing-keys.js';
 import type { Configuration } from '../../configuration/configuration.js';
 import { parseDatabaseAddress, transportWarning } from '../../configuration/database-url.js';
 import { ConfigurationError, readConfiguration } from '../../configuration/read-configuration.js';
@@ -8,6 +10,7 @@ import { withDatabase } from '../cli/connection.js';
 import { print } from '../cli/program.js';
 import { type CheckResult, fault, ok, warning } from './check-result.js';
 import {
+  checkClock,
   checkContent,
   checkDatabase,
   checkMigrations,
@@ -28,10 +31,10 @@ interface Check {
   /** Earlier checks that must pass first, or this one is skipped. */
   readonly needs: readonly string[];
   /**
-   * `all`: with this fault no call is answered. `cause`: it may cause such a fault. `credential`: calls with this
-   * credential are refused.
+   * `all`: with this fault no call is answered. `some`: calls with good tokens may be refused. `cause`: it may cause such
+   * faults. `credential`: calls with this credential are refused.
    */
-  readonly impact?: 'all' | 'cause' | 'credential';
+  readonly impact?: 'all' | 'some' | 'cause' | 'credential';
   /** The remedy for an error that the check throws. */
   readonly remedy?: string;
   readonly run: () => Promise<CheckResult>;
@@ -47,10 +50,6 @@ const CONTENT_REMEDY =
   'as the owner: alter table public.TABLE disable row level security;';
 const CONFIGURATION_REMEDY = 'Every variable is explained in .env.example. For those of the demo: . .data/demo.env';
 const ROLE_REMEDY = 'Use the role order_lookup_service, or as the owner: grant usage on schema public to ROLE;';
-const ISSUER_REMEDY =
-  'Without an answer: it does not run, or cannot be reached from here; Node.js ignores HTTPS_PROXY without ' +
-  'NODE_USE_ENV_PROXY=1. With one: OAUTH_ISSUER has to be exactly its iss; if its metadata is elsewhere, set ' +
-  'OAUTH_JWKS_URI.';
 
 const CONFIGURATION: Check = { subject: 'configuration', needs: [], impact: 'all', run: checkConfiguration };
 const NO_CREDENTIALS: GivenCredentials = { keys: [], tokens: [] };
@@ -84,6 +83,7 @@ function listDatabaseChecks(database: Database, { keys }: GivenCredentials): Che
   const read = (work: Work<CheckResult>) => () => database.within('read', work);
   return [
     { subject: 'database', needs: [], impact: 'all', run: read(checkDatabase) },
+    { subject: 'clock', needs: ['database'], impact: 'some', run: read(checkClock) },
     { subject: 'migrations', needs: ['database'], impact: 'cause', run: read(checkMigrations) },
     { subject: 'owner', needs: ['migrations'], run: read(checkOwner) },
     { subject: 'role', needs: ['database'], impact: 'all', remedy: ROLE_REMEDY, run: read(checkRole) },
@@ -111,6 +111,7 @@ function hasDatabaseAddress(): boolean {
 async function runCheck(check: Check, checked: CheckedSubject[]): Promise<void> {
   if (!check.needs.every((subject) => isPassed(subject, checked))) return;
   const result = await check.run().catch((error: unknown) => {
+    if (error instanceof IssuerFault) return fault(error.found, `${error.remedy}.`);
     const inOneLine = toMessage(error).replaceAll(/\n[ -]*/g, ' ');
     return fault(inOneLine, check.remedy ?? USUAL_REMEDY);
   });
@@ -126,8 +127,7 @@ function listIssuerChecks(configuration: Configuration, { tokens }: GivenCredent
   const ofIssuers = configuration.OAUTH_ISSUER.map((issuer): Check => ({
     subject: 'issuer',
     needs: [],
-    impact: 'all',
-    remedy: ISSUER_REMEDY,
+    impact: configuration.OAUTH_ISSUER.length === 1 ? 'all' : 'some', // calls with tokens of other issuers are answered
     run: () => checkIssuer(issuer, configuration),
   }));
   const ofTokens = tokens.map((token, index): Check => ({
@@ -158,11 +158,16 @@ function describeResult(subject: string, result: CheckResult): string {
 
 /** Says whether calls are answered, and which of the given credentials are refused. */
 function describeOutcome(checked: readonly CheckedSubject[]): string {
-  const isAnswered = listFaulty(checked, ['all']) === '';
-  const causes = listFaulty(checked, ['all', 'cause']);
+  const answered = describeAnswers(checked);
   const refused = listFaulty(checked, ['credential']);
-  const answered = isAnswered ? 'Calls are answered.' : `${NOT_ANSWERED} Correct ${causes}.`;
   return refused === '' ? answered : `${answered} Refused: ${refused}.`;
+}
+
+function describeAnswers(checked: readonly CheckedSubject[]): string {
+  const causes = listFaulty(checked, ['all', 'some', 'cause']);
+  if (listFaulty(checked, ['all']) !== '') return `${NOT_ANSWERED} Correct ${causes}.`;
+  if (listFaulty(checked, ['some']) !== '') return `Calls with good tokens may be refused. Correct ${causes}.`;
+  return 'Calls are answered.';
 }
 
 function listFaulty(checked: readonly CheckedSubject[], impacts: readonly Check['impact'][]): string {
@@ -186,5 +191,5 @@ async function checkIssuer(issuer: string, configuration: Configuration): Promis
   const text = `${issuer}: ${keyCount} signing keys at ${address}`;
   return keyCount > 0
     ? ok(text)
-    : fault(text, 'It has to publish keys (RFC 7517). Until it does, running replicas refuse its tokens, too.');
+    : fault(text, `${NO_USABLE_KEY_REMEDY}. Until it does, running replicas refuse its tokens, too.`);
 }

@@ -83,8 +83,8 @@ const REMEDIES: Readonly<Partial<Record<RefusalReason, string>>> = {
     'It is an ID, refresh or logout token: send the access token that the issuer gave with it. Or it names neither its ' +
     'client nor a scope: docs/identity-providers.md says what to set at the issuer.',
   'no-expiry': 'Have the issuer write when it expires (exp), in seconds since 1970.',
-  expired: 'Ask the issuer for another one.',
-  'not-before': 'Compare the clocks of the issuer and of this machine.',
+  expired: 'Ask the issuer for another one. If that one is refused, too, correct the clock: see the line "clock".',
+  'not-before': 'Correct the clock of this machine, see the line "clock", or that of the issuer.',
   signature:
     'Copy all of it, or ask the issuer for another one: its key may have been withdrawn. A token of Entra ID with a ' +
     'nonce in its header is for Microsoft Graph: ask for the scope of your own API.',

@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { Metrics } from '../telemetry/metrics.js';
+import type { LogEntry, ServiceLogger } from '../telemetry/service-logger.js';
+import { ClockWatch } from './clock-watch.js';
+import { DatabaseClock } from './database-clock.js';
+
+const MINUTE_MS = 60_000;
+const MACHINE_MS = Date.UTC(2026, 10, 29);
+
+const metrics = new Metrics();
+let clock: DatabaseClock;
+let watch: ClockWatch;
+let lines: string[];
+
+beforeEach(() => {
+  jest.useFakeTimers({ now: MACHINE_MS });
+  lines = [];
+  const write = (entry: LogEntry) => lines.push(entry.message);
+  const logger = { log: write, warn: write } as unknown as ServiceLogger;
+  metrics.registry.clear();
+  clock = new DatabaseClock();
+  watch = new ClockWatch(clock, logger, metrics);
+  watch.onApplicationBootstrap();
+});
+afterEach(() => {
+  watch.onApplicationShutdown();
+  jest.useRealTimers();
+});
+
+/** The database answers, and the machine's clock is so far ahead of its clock. */
+function measureOffset(aheadSeconds: number): void {
+  const nowMs = performance.now();
+  const databaseEpochMs = Date.now() - aheadSeconds * 1000;
+  clock.measured({ databaseEpochMs, askedAtMonotonicMs: nowMs, answeredAtMonotonicMs: nowMs });
+}
+
+it('a clock that is off by 10 s is warned of within a second, again each ten minutes, and once when it is right', () => {
+  measureOffset(-300);
+  jest.advanceTimersByTime(1_000);
+  expect(lines).toEqual(["clock: this machine's clock is 300 s behind the database's"]);
+  jest.advanceTimersByTime(10 * MINUTE_MS);
+  expect(lines).toHaveLength(2);
+  measureOffset(2);
+  jest.advanceTimersByTime(20 * MINUTE_MS);
+  expect(lines.slice(2)).toEqual(["clock: this machine's clock agrees with the database's again"]);
+});
+
+it('a clock that somebody sets later is warned of, also while the database is away', () => {
+  measureOffset(0);
+  jest.setSystemTime(Date.now() + 3_600_000);
+  jest.advanceTimersByTime(1_000);
+  expect(lines).toEqual(["clock: this machine's clock is 3600 s ahead of the database's"]);
+});
+
+it.each([-9, 0, 9])('a clock that is off by %i s is not warned of', (aheadSeconds) => {
+  measureOffset(aheadSeconds);
+  jest.advanceTimersByTime(MINUTE_MS);
+  expect(lines).toEqual([]);
+});
+
+it('the metric has the difference', async () => {
+  measureOffset(12);
+  expect(await metrics.registry.metrics()).toMatch(/^order_lookup_clock_offset_seconds 12$/m);
+});

@@ -1,0 +1,66 @@
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Metrics } from '../telemetry/metrics.js';
+import { ServiceLogger } from '../telemetry/service-logger.js';
+import { DatabaseClock } from './database-clock.js';
+
+/** A difference from which on the log warns. Tokens tolerate 30 s. */
+export const NOTICEABLE_OFFSET_MS = 10_000;
+/** For the log and the doctor. */
+export const CLOCK_REMEDY =
+  "Tokens are judged by this machine's clock. From 30 s on good tokens are refused: as expired if it is ahead, as " +
+  'not-before if it is behind. Compare both clocks with the time (date -u), and have NTP set the one that is wrong';
+
+const CHECK_INTERVAL_MS = 1_000;
+const REMINDER_INTERVAL_MS = 10 * 60_000;
+
+/** Shows and logs the difference between the machine's clock and the database's. One of the two is wrong then. */
+@Injectable()
+export class ClockWatch implements OnApplicationBootstrap, OnApplicationShutdown {
+  private timer: NodeJS.Timeout | undefined;
+  /** By the monotonic clock; undefined if the clocks agreed at the last check. */
+  private warnedAtMs: number | undefined;
+
+  constructor(
+    private readonly clock: DatabaseClock,
+    private readonly logger: ServiceLogger,
+    metrics: Metrics,
+  ) {
+    metrics.addGauge({
+      name: 'clock_offset_seconds',
+      help: "How far the machine's clock is ahead of the database's; negative if it is behind, 0 if it is not known",
+      collect: (gauge) => gauge.set((clock.machineOffsetMs ?? 0) / 1000),
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    this.timer = setInterval(() => this.check(), CHECK_INTERVAL_MS).unref();
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.timer);
+  }
+
+  private check(): void {
+    const offsetMs = this.clock.machineOffsetMs;
+    if (offsetMs === undefined) return;
+    if (Math.abs(offsetMs) >= NOTICEABLE_OFFSET_MS) this.warn(offsetMs);
+    else if (this.warnedAtMs !== undefined) {
+      this.warnedAtMs = undefined;
+      this.logger.log({ message: "clock: this machine's clock agrees with the database's again" });
+    }
+  }
+
+  /** Warns at once, and then each ten minutes. */
+  private warn(offsetMs: number): void {
+    const nowMs = performance.now();
+    if (this.warnedAtMs !== undefined && nowMs - this.warnedAtMs < REMINDER_INTERVAL_MS) return;
+    this.warnedAtMs = nowMs;
+    this.logger.warn({ message: `clock: ${describeOffset(offsetMs)}`, remedy: CLOCK_REMEDY });
+  }
+}
+
+/** Returns the difference as a part of a sentence: "this machine's clock is 300 s ahead of the database's". */
+export function describeOffset(offsetMs: number): string {
+  const seconds = Math.abs(Math.round(offsetMs / 1000));
+  return `this machine's clock is ${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} the database's`;
+}
