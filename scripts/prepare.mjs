@@ -5,6 +5,7 @@
 // signals from npm reach it. For the same reason the script `start` has `exec`: npm's shell would end alone.
 // Scripts such as `prestart` are not used: npm skips them if ignore-scripts is set.
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -25,7 +26,7 @@ if (mustInstall) {
   for (const folder of ['.', 'node_modules']) assertWritable(folder);
   await install();
 }
-if (isTest) assertWritable('dist');
+if (isTest) assertTestable();
 else if (mustInstall || !isBuilt()) await build();
 if (program !== undefined && !isTest) {
   setVariables();
@@ -67,6 +68,23 @@ function assertWritable(folder) {
         ? 'It is on a read-only mount: use a clone in a folder that can be written.'
         : 'If it belongs to another user, such as root, take the clone over: sudo chown -R "$(id -un)" .';
     end(`Packages or programs have to be written, and ${resolve(folder)} cannot be written (${code}). ${remedy}`);
+  }
+}
+
+function assertTestable() {
+  assertWritable('dist');
+  try {
+    accessSync(tmpdir(), constants.W_OK | constants.X_OK);
+  } catch ({ code }) {
+    end(`The tests write to ${tmpdir()}, which cannot be written (${code}): set TMPDIR to a folder of yours.`);
+  }
+  try {
+    accessSync('node_modules/.bin/oxlint', constants.X_OK);
+  } catch ({ code }) {
+    end(
+      `npm test runs programs of node_modules, and they may not run (${code}). ` +
+        'Is it on a mount on which no program may run (noexec)? Use a clone in another folder.',
+    );
   }
 }
 

@@ -10,7 +10,10 @@ const FAULT = /(?:\b(?:FATAL|PANIC): {2}(?!the database system is)|^(?:initdb|pg
 const REMEDIES: readonly (readonly [fault: RegExp, remedy: string])[] = [
   [/user ID \d+/, 'PostgreSQL needs a user that has a name: add one for this id (useradd), or run as another user.'],
   [/shared memory|semaphore/, 'Give this machine more shared memory, or a container: docker run --shm-size=256m.'],
-  [/no space|ENOSPC|could not extend|quota|EDQUOT/i, 'Free 200 MB on this disk, or use a clone on another disk.'],
+  [
+    /no space|ENOSPC|could not extend|quota|EDQUOT/i,
+    'Free 200 MB on this disk, or use another one: a clone there, or TMPDIR for tests.',
+  ],
   [
     /permissions|ownership|not permitted|EPERM/,
     'Is this a mount without modes and owners, such as a Windows folder in WSL or a network share? ' +

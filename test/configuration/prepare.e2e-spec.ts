@@ -109,6 +109,19 @@ it('npm test needs the development dependencies', async () => {
   expect(await prepare(['--no-build']).ended).toEqual(REFUSED);
 });
 
+it.each([
+  {
+    given: 'programs of node_modules may not run',
+    environment: {},
+    sentence: 'npm test runs programs of node_modules,',
+  },
+  { given: 'TMPDIR cannot be written', environment: { TMPDIR: '/nowhere' }, sentence: 'The tests write to /nowhere,' },
+])('npm test says in one sentence that $given', async ({ environment, sentence }) => {
+  write('node_modules/.bin/oxlint', ''); // without the mode of a program, as on a mount with noexec
+  const { status, stderr } = await prepare(['--no-build'], environment).ended;
+  expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(new RegExp(`^${sentence} .*\n$`)) });
+});
+
 it('if another package manager runs the scripts, npm installs', async () => {
   remove('node_modules/.package-lock.json');
   expect(await prepare(undefined, { npm_execpath: '/usr/bin/pnpm.cjs' }).ended).toEqual(REFUSED);

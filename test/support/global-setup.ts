@@ -10,8 +10,8 @@ export default async function globalSetup(): Promise<void> {
   try {
     await startRun();
   } catch (error) {
-    const message = toMessage(error);
-    console.error(`The tests cannot start: ${message} ${findRemedy(message) ?? ''}`); // Jest would print a stack trace
+    const sentence = toMessage(error).replace(/\.?$/, '.');
+    console.error(`The tests cannot start: ${sentence} ${findRemedy(sentence) ?? ''}`); // Jest would print a stack trace
     process.exit(1);
   }
 }
