@@ -5,9 +5,8 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { CsvError, parse } from 'csv-parse/sync';
 import type { Column, Table } from '../../database/tables.js';
-import { toMessage } from '../../telemetry/error-message.js';
+import { OperatorError, toMessage } from '../../telemetry/error-message.js';
 import { showInvisible } from '../cli/invisible-characters.js';
-import { OperatorError } from '../../telemetry/error-message.js';
 import { commandLine } from '../cli/program.js';
 import { parseTime } from '../cli/time.js';
 import { LISTS, POSITION, type Row, isTime, joinFields, listFileColumns } from './csv-lists.js';
@@ -103,8 +102,7 @@ function parseCsv(bytes: Uint8Array): CsvText {
     });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    const message = 'its quotes are wrong. Between quotes, write "" for each quote.';
-    faults.push({ line: findNextLine(text, lastLine), message });
+    faults.push(describeQuotes(text, findNextLine(text, lastLine)));
   }
   const [header = { cells: [], line: 1 }, ...others] = records;
   const names = header.cells.map((name) => name.trim());
@@ -130,6 +128,15 @@ function findNextLine(text: string, line: number): number {
   const lines = text.split('\n');
   const found = lines.findIndex((content, at) => at >= line && hasText(content));
   return Math.max(found, 0) + 1;
+}
+
+/** Returns the fault of a line with a wrong quote. Scripts write ="007" so that a spreadsheet keeps the zeros. */
+function describeQuotes(text: string, line: number): Fault {
+  const content = text.split('\n')[line - 1] ?? '';
+  const message = /(?:^|[,;])=/.test(content)
+    ? 'it has a formula, such as ="007". Write the text alone, such as 007.'
+    : 'its quotes are wrong. Between quotes, write "" for each quote.';
+  return { line, message };
 }
 
 /** Returns whether a line is more than separators and empty quoted cells. */

@@ -224,6 +224,11 @@ describe('migrate new --from', () => {
       fault: /^line 4: its quotes are wrong/,
     },
     {
+      what: 'a formula as scripts write it',
+      text: `${CODES}\nA,="007",c,,`,
+      fault: /^line 2: it has a formula, such as ="007"\. Write the text alone, such as 007\.$/,
+    },
+    {
       what: 'a quote without its end',
       text: `${CODES}\nA,"B\n,c,,\n`,
       fault: /^line 2: its quotes are wrong/,
