@@ -9,8 +9,8 @@ import type { DatabaseClock } from './database-clock.js';
 import { type TopicName, readRevision } from './revision.js';
 
 /**
- * The pause between two questions for the revision. A committed change has to be served within a second: this pause,
- * and the reading and preparing of 20,000 codes.
+ * The pause between two questions for the revision. If you raise it, changes and revoked keys miss the promised second,
+ * and the clock drifts for longer. Everything that depends on it: docs/decisions.md#the-poll-interval
  */
 const POLL_INTERVAL_MS = 250;
 /** The pause after a failure: so late, at most, is the return of the database noticed. */

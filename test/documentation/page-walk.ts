@@ -2,8 +2,9 @@
 // of the project, and have to print what the page shows. A command of ours that stands alone runs in the process of the
 // test, in a tenth of the time; all others, with their pipes and files, are a shell's.
 import { readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
+import { chooseName } from '../../src/administration/migrate/migration-files.js';
 import { copyProject, ProgramCopy } from '../support/project-copy.js';
 import { queryAt } from '../support/database.js';
 import { type Block, findRemark } from '../support/pages.js';
@@ -58,11 +59,10 @@ export class PageWalk {
     return role === 'superuser' ? database.url : database.urlOf(role);
   }
 
-  /** After those of the project, and before those that a page creates with a command afterwards. */
+  /** Returns a path after all migrations, as `migrate new` would choose it. */
   private nextMigration(): string {
-    const { length } = readdirSync(this.copy.migrations);
-    const minutes = String(length).padStart(2, '0');
-    return join(this.copy.migrations, `2026112711${minutes}00_follow_recipe.sql`);
+    const names = readdirSync(this.copy.migrations).map((file) => basename(file, '.sql'));
+    return join(this.copy.migrations, `${chooseName('follow_recipe', names)}.sql`);
   }
 
   private async followDialogue(block: Block, role: string): Promise<void> {

@@ -68,23 +68,26 @@ function isName(name: string): boolean {
   return time !== undefined && !Number.isNaN(parseNameTime(time));
 }
 
-/** As node-pg-migrate has it: by the number in front. */
-function compareNames(one: string, other: string): number {
+/** Compares two names like node-pg-migrate: by the number in front. */
+export function compareNames(one: string, other: string): number {
   return one.localeCompare(other, 'en', { numeric: true });
 }
 
-/**
- * Writes a new migration that comes after all others, also those of somebody whose clock is ahead: it was written last.
- * Gives its path.
- */
+/** Writes a new migration, whose name comes after all others. Returns its path. */
 export async function createMigration(subject: string, text = EMPTY): Promise<string> {
   assertSubject(subject);
   const { names } = await readNames();
-  const lastTime = TIMED.exec(names.at(-1) ?? '')?.groups?.['time'];
-  const afterLastMs = lastTime === undefined ? 0 : parseNameTime(lastTime) + SECOND_MS;
-  const path = toPath(`${formatNameTime(Math.max(Date.now(), afterLastMs))}_${subject}`);
+  const path = toPath(chooseName(subject, names));
   await writeFile(path, text, { flag: 'wx' });
   return path;
+}
+
+/** Returns a name that comes after all others, even if the clock of somebody who wrote one is ahead. */
+export function chooseName(subject: string, names: readonly string[]): string {
+  const lastName = names.toSorted(compareNames).at(-1) ?? '';
+  const lastTime = TIMED.exec(lastName)?.groups?.['time'];
+  const afterLastMs = lastTime === undefined ? 0 : parseNameTime(lastTime) + SECOND_MS;
+  return `${formatNameTime(Math.max(Date.now(), afterLastMs))}_${subject}`;
 }
 
 export function assertSubject(subject: string): void {

@@ -9,9 +9,10 @@ import { OperatorError, toMessage } from '../../telemetry/error-message.js';
 import { readClock, readColumn, withDatabase } from '../cli/connection.js';
 import { type Change, NOTICE_DAYS, findChanges } from './code-changes.js';
 import { dryRun, explain, hasGivenUp, tryMigrations } from './dry-run.js';
-import { type Direction, assertMigrations } from './migration-files.js';
+import { type Direction, assertMigrations, readMigration } from './migration-files.js';
 import { type MigrationState, readState } from './migration-state.js';
 import { markUnusual } from './unusual-codes.js';
+import { markEarlyNames, markTimesWithoutZone } from './unusual-migrations.js';
 
 /** The output of `plan --json`. Pipelines read its members, so they keep their names; docs/pipeline.md shows some. */
 export interface Plan {
@@ -90,7 +91,9 @@ async function plan(direction: Direction, choose: Choose, limits: Partial<Limits
     if (JSON.stringify(before.revision) !== JSON.stringify(after.revision)) {
       throw new OperatorError('Others changed codes while the migrations were tried. Run the command again.');
     }
-    return compare(migrations, before, tried, after);
+    const found = compare(migrations, before, tried, after);
+    if (direction === 'down') return found;
+    return { ...found, marks: [...(await markMigrations(migrations, before, tried)), ...found.marks] };
   });
 }
 
@@ -156,6 +159,14 @@ function compare(
   const marks = isRead ? markUnusual(former.value, tried.codes.value) : [];
   const canBreakClients = refusals.length > 0 || changes.some(({ breaks }) => breaks !== undefined);
   return { migrations, missing, changes, refusals, marks, canBreakClients };
+}
+
+/** Returns the marks of the migrations themselves. */
+async function markMigrations(migrations: readonly string[], before: Committed, tried: Seen): Promise<string[]> {
+  const marks = markEarlyNames(migrations, before.state.applied);
+  if ('fault' in before.codes || 'fault' in tried.codes) return marks;
+  const files = await Promise.all(migrations.map((name) => readMigration(name)));
+  return [...marks, ...markTimesWithoutZone(files, before.codes.value, tried.codes.value)];
 }
 
 function describeUnread(former: Attempt<CodeRows>): string[] {

@@ -100,11 +100,11 @@ order-scheduling
       ),
     },
   ])('$what, and changes nothing', async ({ up, down, shown, status = 0, verdict = SAFE }) => {
-    copy.add('0100_x', up, down);
+    copy.add('21000101000000_x', up, down);
     const before = await contents();
     const outcome = await plan();
     expect(outcome).toMatchObject({ status, stderr: '' });
-    const beginning = 'Pending: 0100_x\n';
+    const beginning = 'Pending: 21000101000000_x\n';
     const end = `\n${verdict}\nNothing was changed: this was a plan.\n`;
     expect(outcome.stdout.slice(0, beginning.length)).toBe(beginning);
     expect(outcome.stdout.slice(-end.length)).toBe(end);
@@ -114,7 +114,7 @@ order-scheduling
 
   it('effective times; what ends within 30 days of the clock of the database counts as a break', async () => {
     copy.add(
-      '0100_schedule',
+      '21000101000000_schedule',
       `update code_list_value set valid_until = ${inDays(5)} where value = 'Best';
        update code_list_value set valid_until = ${inDays(40)} where value = 'Rail';
        insert into code_list_value (code_list, value, valid_from) values ('orderType', 'Late', ${inDays(40)});
@@ -133,13 +133,13 @@ order-scheduling
     ])
       expect(stdout).toMatch(new RegExp(lines));
     expect(JSON.parse(json)).toMatchObject({
-      migrations: ['0100_schedule'],
+      migrations: ['21000101000000_schedule'],
       changes: { length: 8 },
       canBreakClients: true,
     });
 
     expect(await copy.run('migrate', 'up')).toMatchObject({ status: 0 });
-    copy.add('0101_change', `update communication_code set description = 'Second';`, 'select 1;');
+    copy.add('21000101000001_change', `update communication_code set description = 'Second';`, 'select 1;');
     const changed = await plan();
     expect(changed.stdout).toContain('    ~ codeType "A", code "B", description "First" → "Second" changed\n');
     const down = await copy.run('migrate', 'down', '--yes');
@@ -183,13 +183,13 @@ order-scheduling
 
   it('that nobody can say yet what callers would see, if a value of an enum must be committed first', async () => {
     await database.query(`create type m as enum ('a'); alter type m owner to order_lookup_owner`);
-    copy.add('0100_extend', `alter type m add value 'b';`);
-    copy.add('0101_use', `select 'b'::m;`);
+    copy.add('21000101000000_extend', `alter type m add value 'b';`);
+    copy.add('21000101000001_use', `select 'b'::m;`);
     try {
       expect(await plan()).toEqual({
         status: 1,
         stdout: '',
-        stderr: expect.stringMatching(/^Nobody can say yet what callers would see: 0101_use\.sql/),
+        stderr: expect.stringMatching(/^Nobody can say yet what callers would see: 21000101000001_use\.sql/),
       });
     } finally {
       await database.query('drop type m');
@@ -200,7 +200,7 @@ order-scheduling
 describe('a plan that is long', () => {
   it('has totals and the first lines, fits into a comment, and has the rest with --full and --json', async () => {
     copy.add(
-      '0100_many',
+      '21000101000000_many',
       `insert into communication_code
          select 'T', 'CODE-' || n, rpad('', 1000, 'x') from generate_series(1, 400) n;
        insert into code_list_value (code_list, value, valid_from)
@@ -234,9 +234,9 @@ it('migrate plan marks what resembles another code and what a spreadsheet made, 
      insert into code_list_value (code_list, value) values ('answers', '007'), ('answers', 'NO-ANSWER')`,
   );
   copy.add(
-    '0100_x',
+    '21000101000000_x',
     `insert into code_list_value (code_list, value) values ('answers', '7'), ('answers', 'NO–ANSWER'), ('answers', '2-Mar');
-     insert into communication_code values ('A', '7', '#NAME?'), ('B', '007', 'x');`,
+     insert into communication_code values ('A', '7', '#NAME?', null), ('B', '007', 'x', '2031-01-01');`,
     'select 1;',
   );
   try {
@@ -244,6 +244,7 @@ it('migrate plan marks what resembles another code and what a spreadsheet made, 
     expect(status).toBe(0);
     expect(stdout).toContain(`
 Is this meant?
+21000101000000_x, line 3: '2031-01-01' has no time zone, so it is 2031-01-01T00:00:00.000Z. Write the zone
 answers: "7" resembles "007"
 answers: "NO–ANSWER" resembles "NO-ANSWER"
 answers: "2-Mar" looks like a day that a spreadsheet made
@@ -252,7 +253,7 @@ codeType "A", code "7", description: "#NAME?" looks like an error or a placehold
 Nothing here breaks clients.
 `);
     const { marks } = JSON.parse((await plan('--json')).stdout) as { marks: string[] };
-    expect(marks).toHaveLength(4);
+    expect(marks).toHaveLength(5);
   } finally {
     await database.query(`delete from code_list where name = 'answers'`);
   }
@@ -260,7 +261,7 @@ Nothing here breaks clients.
 
 it('migrate plan shows a character that nobody sees as its escape', async () => {
   copy.add(
-    '0100_x',
+    '21000101000000_x',
     `alter table communication_code drop constraint communication_code_has_no_invisible_characters;
      insert into communication_code values ('Typ', U&'LEFT\\200b', 'x'), ('Typ', 'left', 'x');`,
     'select 1;',
@@ -291,7 +292,7 @@ describe('migrate plan sees what the service would see:', () => {
       said: `${CODES}the area order-update has`,
     },
   ])('$sql', async ({ sql, said }) => {
-    copy.add('0100_x', sql);
+    copy.add('21000101000000_x', sql);
     const before = await contents();
     const { status, stdout } = await plan();
     expect({ status, stdout }).toEqual({ status: 2, stdout: expect.stringContaining(said) });
@@ -303,7 +304,7 @@ describe('migrate plan sees what the service would see:', () => {
   it('present codes that cannot be served either, so that nobody can say what callers lose', async () => {
     const ofArea = `from area_property where area = 'order-update'`;
     await database.query(`create table kept as select * ${ofArea}; grant select on kept to public; delete ${ofArea}`);
-    copy.add('0100_x', 'insert into area_property select * from kept;');
+    copy.add('21000101000000_x', 'insert into area_property select * from kept;');
     try {
       const { status, stdout } = await plan();
       expect(status).toBe(2);
@@ -319,7 +320,7 @@ describe('migrate plan sees what the service would see:', () => {
       `insert into api_key (client, key_hash, revoked_at)
          values (E'In\\u200bvisible', sha256('invisible'), now() + interval '60 days')`,
     );
-    copy.add('0100_x', `delete from api_key where client like 'In%';`);
+    copy.add('21000101000000_x', `delete from api_key where client like 'In%';`);
     try {
       const { stdout } = await plan();
       expect(stdout).toContain(String.raw`keys of In\u200bvisible` + '\n');
@@ -329,7 +330,7 @@ describe('migrate plan sees what the service would see:', () => {
   });
 
   it('a key that ends after 30 days is no refusal', async () => {
-    copy.add('0100_x', `update api_key set expires_at = now() + interval '31 days';`);
+    copy.add('21000101000000_x', `update api_key set expires_at = now() + interval '31 days';`);
     expect(await plan()).toMatchObject({ status: 0 });
   });
 });

@@ -1,0 +1,65 @@
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { ALWAYS, type CodeRows } from '../../lookups/code-rows.js';
+import { markEarlyNames, markTimesWithoutZone } from './unusual-migrations.js';
+
+describe('a pending migration', () => {
+  beforeEach(() => {
+    jest.spyOn(Date, 'now').mockReturnValue(Date.parse('2027-01-05T10:00:00Z'));
+  });
+
+  it('whose name is earlier than an applied one is marked, with the name that it needs', () => {
+    const applied = ['0005_add_views', '20270103000000_ours', '20270101000000_first'];
+    expect(markEarlyNames(['20270102000000_theirs', '20270104000000_new'], applied)).toEqual([
+      '20270102000000_theirs: if it is applied nowhere yet, rename it to 20270105100000_theirs.sql. Its name is earlier ' +
+        'than 20270103000000_ours, which is applied: a new database would apply them in the other order',
+    ]);
+  });
+
+  it('keeps its place among others that are early, too', () => {
+    const marks = markEarlyNames(['20270101000000_one', '20270102000000_two'], ['20270103000000_ours']);
+    expect(marks.map((mark) => /rename it to (\S+)\./.exec(mark)?.[1])).toEqual([
+      '20270105100000_one.sql',
+      '20270105100001_two.sql',
+    ]);
+  });
+
+  it('is not marked if its name is later than all applied ones, or if nothing is applied', () => {
+    expect(markEarlyNames(['20270104000000_new'], ['0005_add_views', '20270103000000_ours'])).toEqual([]);
+    expect(markEarlyNames(['0001_first', '20270104000000_new'], [])).toEqual([]);
+  });
+});
+
+/** Returns the marks of a migration that makes a code begin at a time. */
+function markTimes(up: string, beginning: string): string[] {
+  const record = { codeType: 'T', code: 'A', description: 'x', ...ALWAYS };
+  const toRows = (validFromMs: number): CodeRows => ({
+    properties: [],
+    values: [],
+    records: [{ ...record, validFromMs }],
+  });
+  const migration = { name: 'm', up, down: '' };
+  return markTimesWithoutZone([migration], toRows(-Infinity), toRows(Date.parse(beginning)));
+}
+
+describe('a time in a migration', () => {
+  it.each([
+    ...['2031-01-01', '2031-01-01 00:00', '2031-01-01T00:00:00', '2031-01-01 00:00:00.000', '2031/01/01'],
+    ...['Jan 1 2031', '1 Jan 2031', '2031-1-1', '2031-01-01 12:00 AM'],
+  ])('without a zone is marked with its line: %s', (text) => {
+    expect(markTimes(`\n\ninsert into t values ('A', '${text}')`, '2031-01-01T00:00:00Z')).toEqual([
+      `m, line 3: '${text}' has no time zone, so it is 2031-01-01T00:00:00.000Z. Write the zone`,
+    ]);
+  });
+
+  it.each([
+    { what: 'with Z', up: `'2031-01-01T00:00:00Z'` },
+    { what: 'with UTC', up: `'2031-01-01 00:00 UTC'` },
+    { what: 'with an offset', up: `'2031-01-01 00:00:00+00'` },
+    { what: 'with the name of a zone', up: `'2031-01-01 00:00 Africa/Abidjan'` },
+    { what: 'before at time zone', up: `timestamp '2031-01-01 00:00' at time zone 'UTC'` },
+    { what: 'before at time zone, after a cast', up: `('2031-01-01'::timestamp) at time zone 'UTC'` },
+    { what: 'of another code or of a description', up: `'2032-01-01'` },
+  ])('$what is not marked', ({ up }) => {
+    expect(markTimes(up, '2031-01-01T00:00:00Z')).toEqual([]);
+  });
+});
