@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { Configuration } from '../configuration/configuration.js';
-import type { Caller } from '../http/request-log.js';
 import { type Issue, Problem, retryAfter } from '../problems/problem.js';
 import { Metrics } from '../telemetry/metrics.js';
-import type { NotAccepted, RefusalReason, Undecided, Verdict } from './verdict.js';
+import type { Caller, NotAccepted, RefusalReason, Undecided, Verdict } from './verdict.js';
 
 interface Credential {
   /** The name in the log and the metrics. The dashboard and docs/at-night.md use it. */

@@ -1,4 +1,8 @@
-import type { Caller } from '../http/request-log.js';
+/** The client that an API key belongs to. */
+export interface Caller {
+  readonly keyId: string;
+  readonly client: string;
+}
 
 /**
  * The reasons in log and metrics. Callers never learn them. Never rename a reason, because dashboards use it. A new

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { Injectable, type LogLevel } from '@nestjs/common';
 import type express from 'express';
+import type { Caller } from '../auth/verdict.js';
 import { Configuration } from '../configuration/configuration.js';
 import { Metrics, NO_OPERATION } from '../telemetry/metrics.js';
 import { ServiceLogger } from '../telemetry/service-logger.js';
@@ -10,12 +11,6 @@ import { type RequestSpan, Tracing } from '../telemetry/tracing.js';
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const UUID_WITHOUT_DASHES = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/i;
-
-/** The client that an API key belongs to. */
-export interface Caller {
-  readonly keyId: string;
-  readonly client: string;
-}
 
 /** Why credentials were refused, in the fixed words of the metric. */
 interface Refusal {

@@ -20,7 +20,7 @@ import { LRUCache } from 'lru-cache';
 import { API_KEY_PREFIX } from '../auth/api-keys/api-key.js';
 import { groupBy } from '../lookups/group-by.js';
 import type { Filters } from '../lookups/codes-snapshot.js';
-import { LIMITS, MAX_CODE_CHARACTERS, MAX_ISSUES, MAX_SHOWN_CHARACTERS } from '../problems/limits.js';
+import { LIMITS, MAX_FILTER_CHARACTERS, MAX_ISSUES, MAX_SHOWN_CHARACTERS } from '../problems/limits.js';
 import { type Issue, Problem } from '../problems/problem.js';
 
 /** The query of the communication codes. Each rule that a value breaks is an issue of its own. */
@@ -47,7 +47,7 @@ function IsFilter(): PropertyDecorator {
     IsOptional(),
     IsNotEmpty({ message: '$property is empty: give a value or leave it out.' }),
     // MaxLength would not count variation selectors, which PostgreSQL counts as characters
-    Matches(new RegExp(`^.{0,${MAX_CODE_CHARACTERS}}$`, 'su'), {
+    Matches(new RegExp(`^.{0,${MAX_FILTER_CHARACTERS}}$`, 'su'), {
       message: `$property has more than ${LIMITS.filter}.`,
     }),
     HasNoControlCharacters({ message: '$property holds control characters.' }),

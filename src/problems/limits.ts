@@ -1,13 +1,12 @@
-// The limits for callers. openapi.yaml and the constraints of the tables repeat them, and tests compare.
+// The limits of HTTP. openapi.yaml repeats them, and tests compare.
 
 /** The size of target and headers together, as Node.js's parser counts it. */
 export const MAX_HEADER_BYTES = 16 * 1024;
 /** The time until the header section must have arrived, and the time until the whole request must, with its body. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 12_000;
-/** The length of a name, value, code or filter, in code points, as PostgreSQL counts characters. */
-export const MAX_CODE_CHARACTERS = 256;
-export const MAX_DESCRIPTION_CHARACTERS = 1_024;
+/** The length of a filter in code points. The constraints of the tables allow no longer code. */
+export const MAX_FILTER_CHARACTERS = 256;
 export const MAX_ISSUES = 20;
 /** The length of the part of a value that an issue shows, in UTF-16 units. */
 export const MAX_SHOWN_CHARACTERS = 256;
@@ -15,5 +14,5 @@ export const MAX_SHOWN_CHARACTERS = 256;
 /** The limits that problem documents name, as texts. */
 export const LIMITS = {
   headers: `${MAX_HEADER_BYTES / 1024} KiB`,
-  filter: `${MAX_CODE_CHARACTERS} characters`,
+  filter: `${MAX_FILTER_CHARACTERS} characters`,
 } as const;

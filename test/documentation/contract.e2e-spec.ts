@@ -11,8 +11,7 @@ import { CodesService } from '../../src/lookups/codes.service.js';
 import {
   HEADERS_TIMEOUT_MS,
   LIMITS,
-  MAX_CODE_CHARACTERS,
-  MAX_DESCRIPTION_CHARACTERS,
+  MAX_FILTER_CHARACTERS,
   MAX_ISSUES,
   REQUEST_TIMEOUT_MS,
 } from '../../src/problems/limits.js';
@@ -89,13 +88,13 @@ it('openapi.yaml has the limits that the service keeps', () => {
   for (const limit of limits) expect(description).toContain(limit);
   const { schemas } = file.components;
   expect(schemas).toMatchObject({
-    Filter: { maxLength: MAX_CODE_CHARACTERS },
-    Code: { maxLength: MAX_CODE_CHARACTERS },
+    Filter: { maxLength: MAX_FILTER_CHARACTERS },
+    Code: { maxLength: MAX_FILTER_CHARACTERS },
     CommunicationCodeRecord: {
       properties: {
-        codeType: { maxLength: MAX_CODE_CHARACTERS },
-        code: { maxLength: MAX_CODE_CHARACTERS },
-        description: { maxLength: MAX_DESCRIPTION_CHARACTERS },
+        codeType: { maxLength: MAX_FILTER_CHARACTERS },
+        code: { maxLength: MAX_FILTER_CHARACTERS },
+        description: { maxLength: 1_024 },
       },
     },
     ProblemDetails: { properties: { issues: { maxItems: MAX_ISSUES } } },
@@ -134,8 +133,8 @@ describe('the schema of a filter', () => {
     { name: 'a control character beyond ASCII', value: 'a\x85' },
     { name: 'a no-break space, after the control characters', value: '\xa0' },
     { name: 'a line separator, which is no control character', value: 'a\u2028' },
-    { name: 'as many characters as are allowed', value: '𝄞'.repeat(MAX_CODE_CHARACTERS) },
-    { name: 'one more', value: 'a'.repeat(MAX_CODE_CHARACTERS + 1) },
+    { name: 'as many characters as are allowed', value: '𝄞'.repeat(MAX_FILTER_CHARACTERS) },
+    { name: 'one more', value: 'a'.repeat(MAX_FILTER_CHARACTERS + 1) },
   ])('agrees with the service on $name', ({ value }) => expectAgreement(value));
 
   it('agrees with the service on any text', () =>

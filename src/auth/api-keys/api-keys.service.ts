@@ -5,9 +5,8 @@ import { API_KEY } from '../../database/tables.js';
 import { DatabaseClock } from '../../following/database-clock.js';
 import type { FollowedTopic } from '../../following/followed-topic.js';
 import { FollowingService } from '../../following/following.service.js';
-import type { Caller } from '../../http/request-log.js';
 import { Metrics } from '../../telemetry/metrics.js';
-import { type Verdict, accepted, refused, undecided } from '../verdict.js';
+import { type Caller, type Verdict, accepted, refused, undecided } from '../verdict.js';
 import { hasValidChecksum, hashApiKey } from './api-key.js';
 import { KeyUse } from './key-use.js';
 
