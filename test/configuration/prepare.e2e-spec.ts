@@ -112,7 +112,7 @@ it('npm test needs the development dependencies', async () => {
 it.each([
   {
     given: 'programs of node_modules may not run',
-    environment: {},
+    environment: { TMPDIR: '/tmp' },
     sentence: 'npm test runs programs of node_modules,',
   },
   { given: 'TMPDIR cannot be written', environment: { TMPDIR: '/nowhere' }, sentence: 'The tests write to /nowhere,' },
