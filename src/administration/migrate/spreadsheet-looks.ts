@@ -25,7 +25,8 @@ const DAMAGE = [
   String.raw`(?:[√├┬]|‚Ä)\P{ASCII}`, // Z√ºrich (Mac OS Roman), Z├╝rich (a console of Windows)
   String.raw`(?:[РС]\P{ASCII}){3}`, // РЎРІСЏР·СЊ (Windows-1251)
   String.raw`\p{L}\?+\p{L}|^\?+$`, // Z?rich: the encoding of the file lacks the character
-  String.raw`&(?:[a-z]{2,6}|#\d+);`, // R&amp;D
+  String.raw`&(?:[a-z]{2,6}|#\d+|#x[\da-f]+);`, // R&amp;D
+  String.raw`\p{Co}|锟斤拷`, // a character of a symbol font; U+FFFD in UTF-8, read as GBK
 ];
 
 const LOOKS: readonly { readonly mark: string; readonly form: RegExp }[] = [
