@@ -1,10 +1,13 @@
-import { setTimeout as pause } from 'node:timers/promises';
-
-/** Waits, and ends early when `signal` is aborted. It does not keep the process alive. */
-export async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
-  try {
-    await pause(Math.max(0, milliseconds), undefined, { signal, ref: false });
-  } catch {
-    // The signal was aborted, so whoever waits looks at it and ends
-  }
+/** Waits, and ends early when `signal` is aborted. The timer does not keep the process alive. */
+export function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end); // otherwise the signal would collect a listener for each wait
+      resolve();
+    };
+    const timer = setTimeout(end, Math.max(0, milliseconds)).unref();
+    signal.addEventListener('abort', end);
+  });
 }

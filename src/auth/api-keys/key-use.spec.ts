@@ -1,66 +1,92 @@
-import { afterEach, expect, it } from '@jest/globals';
-import { until } from '../../../test/support/until.js';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Database } from '../../database/database.js';
 import type { Kind } from '../../database/transactions.js';
 import type { ServiceLogger } from '../../telemetry/service-logger.js';
 import { KeyUse } from './key-use.js';
 
-interface Started {
-  readonly keyUse: KeyUse;
-  readonly database: { isUsable: boolean; calls: number };
-  readonly warnings: unknown[];
-}
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
 
-const started: KeyUse[] = [];
-afterEach(() => {
-  for (const keyUse of started.splice(0)) keyUse.onApplicationShutdown();
-});
+let keyUse: KeyUse;
+let database: {
+  isUsable: boolean;
+  isStandby: boolean;
+  /** The ids of each write. */
+  readonly writes: (readonly string[])[];
+  /** Returns when the write has ended. */
+  end: () => Promise<void>;
+};
+let warnings: unknown[];
 
-/**
- * A second one whose writes work is the clock: when it has written, the other one had its turn, too.
- * @param write what becomes of each write
- */
-function start(write: () => Promise<void>): Started {
-  const warnings: unknown[] = [];
-  const database = {
-    isUsable: true,
-    calls: 0,
-    async within(kind: Kind): Promise<unknown> {
-      if (kind === 'poll') return { rows: [{ isStandby: false }] };
-      database.calls += 1;
-      return write();
+beforeEach(() => {
+  jest.useFakeTimers();
+  database = { isUsable: true, isStandby: false, writes: [], end: () => Promise.resolve() };
+  warnings = [];
+  const session = {
+    query: async (text: string, [keyIds]: [readonly string[]] = [[]]): Promise<unknown> => {
+      if (text.includes('pg_is_in_recovery')) return { rows: [{ isStandby: database.isStandby }] };
+      database.writes.push(keyIds);
+      return database.end();
     },
   };
+  const within = (_kind: Kind, work: (given: typeof session) => Promise<unknown>): Promise<unknown> => work(session);
   const logger = { log: () => undefined, warn: (entry: unknown) => warnings.push(entry) };
-  const keyUse = new KeyUse(database as unknown as Database, logger as unknown as ServiceLogger);
-  started.push(keyUse);
+  const given = Object.assign(database, { within }) as unknown as Database;
+  keyUse = new KeyUse(given, logger as unknown as ServiceLogger);
   keyUse.onApplicationBootstrap();
-  return { keyUse, database, warnings };
-}
-
-it('writes one time after the other, however long a write takes: the sessions are few', async () => {
-  let release = (): void => undefined;
-  const locked = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  const slow = start(() => locked);
-  const quick = start(() => Promise.resolve());
-  for (let write = 1; write <= 3; write++) {
-    slow.keyUse.note(String(write));
-    quick.keyUse.note(String(write));
-    await until(async () => slow.database.calls > 0 && quick.database.calls === write);
-  }
-  expect(slow.database.calls).toBe(1);
-  release();
-  await until(async () => slow.database.calls === 2);
+});
+afterEach(() => {
+  keyUse.onApplicationShutdown();
+  jest.useRealTimers();
 });
 
-it('says once what prevents it, such as a right that is missing, and goes on', async () => {
-  const { keyUse, database, warnings } = start(() => Promise.reject(new Error('permission denied')));
-  for (let write = 1; write <= 2; write++) {
-    keyUse.note(String(write));
-    await until(async () => database.calls === write);
+describe('the use of a key', () => {
+  it('is written within a second, together with the uses of other keys', async () => {
+    for (const keyId of ['1', '2', '1']) keyUse.note(keyId);
+    await jest.advanceTimersByTimeAsync(SECOND_MS);
+    expect(database.writes).toEqual([['1', '2']]);
+  });
+
+  it('is written once in each minute, as long as the key is used', async () => {
+    for (let second = 0; second < 150; second++) {
+      keyUse.note('1');
+      await jest.advanceTimersByTimeAsync(SECOND_MS);
+    }
+    expect(database.writes).toEqual([['1'], ['1'], ['1']]);
+  });
+
+  it('is written no more after the end of the service', async () => {
+    keyUse.onApplicationShutdown();
+    keyUse.note('1');
+    await jest.advanceTimersByTimeAsync(MINUTE_MS);
+    expect(database.writes).toEqual([]);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+it('a write that takes long delays the next write, because the sessions are few', async () => {
+  let release = (): void => undefined;
+  database.end = () =>
+    new Promise((resolve) => {
+      release = resolve;
+    });
+  for (const keyId of ['1', '2', '3']) {
+    keyUse.note(keyId);
+    await jest.advanceTimersByTimeAsync(SECOND_MS);
   }
+  expect(database.writes).toEqual([['1']]);
+  release();
+  await jest.advanceTimersByTimeAsync(SECOND_MS);
+  expect(database.writes).toEqual([['1'], ['2', '3']]);
+});
+
+it('a missing right is one line in the log, and further uses are still written', async () => {
+  database.end = () => Promise.reject(new Error('permission denied'));
+  for (const keyId of ['1', '2']) {
+    keyUse.note(keyId);
+    await jest.advanceTimersByTimeAsync(SECOND_MS);
+  }
+  expect(database.writes).toEqual([['1'], ['2']]);
   expect(warnings).toEqual([
     expect.objectContaining({
       message: 'noting the use of API keys: failed, retrying',
@@ -69,14 +95,18 @@ it('says once what prevents it, such as a right that is missing, and goes on', a
   ]);
 });
 
-it('does not write before the database has answered, and says nothing of it', async () => {
-  const { keyUse, database, warnings } = start(() => Promise.resolve());
-  const other = start(() => Promise.resolve());
+it('nothing is written before the database has answered, and the log says nothing', async () => {
   database.isUsable = false;
   keyUse.note('1');
-  for (let write = 1; write <= 2; write++) {
-    other.keyUse.note(String(write));
-    await until(async () => other.database.calls === write);
-  }
-  expect([database.calls, warnings]).toEqual([0, []]);
+  await jest.advanceTimersByTimeAsync(2 * SECOND_MS);
+  expect(database.writes).toEqual([]);
+  expect(warnings).toEqual([]);
+});
+
+it('nothing is written on a hot standby, which would refuse the write', async () => {
+  database.isStandby = true;
+  keyUse.note('1');
+  await jest.advanceTimersByTimeAsync(2 * SECOND_MS);
+  expect(database.writes).toEqual([]);
+  expect(warnings).toEqual([]);
 });
