@@ -22,10 +22,10 @@ side as (
     id,
     table_name,
     (transaction_id, begun_at) in (select transaction_id, begun_at from migration) as is_migration,
-    array(select row_there ->> column_name from unnest(columns) as column_name) as key
+    array(select row_there ->> column_name from pg_catalog.unnest(columns) as column_name) as key
   from history
   join key_of using (table_name)
-  cross join unnest(array[old_row, new_row]) as row_there
+  cross join pg_catalog.unnest(array[old_row, new_row]) as row_there
   where row_there is not null
 ),
 judged as (

@@ -7,8 +7,9 @@ import { escapeLiteral } from 'pg';
  * another client afterwards.
  *
  * PostgreSQL searches pg_catalog before `public`, because the list does not name pg_catalog. If the list named it first,
- * each migration would create its tables there. A function in `public` whose argument types fit exactly still wins over
- * one of pg_catalog that takes any type: call such functions with their schema.
+ * each migration would create its tables there. A function or operator in `public` whose argument types fit exactly still
+ * wins over one of pg_catalog. Call functions that take any type with their schema. Cast to oid before you compare: for an
+ * oid and a regclass, `=` fits exactly only if somebody created it in `public`.
  */
 const RESULT_SETTINGS = [
   'set local search_path = public, pg_temp',
@@ -144,7 +145,6 @@ function personSettings(): string[] {
  * change them. `assertOwner` has checked that the role may do this.
  */
 const SET_OWNER = `do $$ declare owner name; begin
-  set local search_path = pg_catalog, pg_temp;
   select coalesce(
     (select pg_get_userbyid(relowner) from pg_class where oid = to_regclass('public.pgmigrations')),
     (select rolname from pg_roles where rolname = 'order_lookup_owner'),
@@ -153,11 +153,19 @@ const SET_OWNER = `do $$ declare owner name; begin
   execute format('set role %I', owner);
 end $$`;
 
+/**
+ * The search path for statements that name the schema of each table, such as those of node-pg-migrate. With `public` in the
+ * path, an operator that somebody created there could run as the owner: `=` of two varchars fits exactly only there.
+ */
+const OWN_PATH = 'search_path = pg_catalog, pg_temp';
+export const RUNNER_PATH = `set local ${OWN_PATH}`;
+
 /** Each migration starts with these settings, whatever the role, the database or an earlier migration has set. */
 export const MIGRATION_SESSION = [
   'reset session authorization',
   'reset role',
   'reset all',
+  `set ${OWN_PATH}`,
   SET_OWNER,
   `set default_transaction_isolation = 'read committed'`,
   'set default_transaction_read_only = off',

@@ -132,9 +132,21 @@ it('every command but new says and does the same whatever the database is set to
     'unnest(text[]) returns setof text',
     'unnest(int[]) returns setof int',
     'unnest(jsonb[]) returns setof jsonb',
+    'has_table_privilege(regclass, text) returns boolean',
   ])
     await other.query(
       `create function public.${foreign} language plpgsql as $$ begin raise exception 'foreign'; end $$`,
+    );
+  for (const [left, right] of [
+    ['oid', 'regclass'],
+    ['oid', 'regnamespace'],
+    ['varchar', 'varchar'],
+    ['information_schema.sql_identifier', 'information_schema.sql_identifier'],
+  ])
+    await other.query(
+      `create function public.equals(${left}, ${right}) returns boolean language plpgsql
+         as $$ begin raise exception 'foreign'; end $$;
+       create operator public.= (leftarg = ${left}, rightarg = ${right}, function = public.equals)`,
     );
 
   for (const { line, status = 0 } of [

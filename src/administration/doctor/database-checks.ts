@@ -70,7 +70,7 @@ const RIGHTS = `
     coalesce(pg_catalog.array_agg(name) filter (where not may_read), '{}') as unread,
     coalesce(bool_or(may_write), false) as "canWrite"
   from pg_catalog.unnest($1::text[]) as name
-  cross join lateral (select to_regclass('public.' || name) as id) as found
+  cross join lateral (select to_regclass('public.' || name)::oid as id) as found
   cross join lateral (
     select
       has_table_privilege(id, 'select') as may_read,
@@ -111,15 +111,15 @@ const WRONG_OWNERS = `
   wrong as (
     select distinct relowner as oid
     from pg_class, owner
-    where relnamespace = 'public'::regnamespace and relname = any ($1) and relowner <> owner.oid
+    where relnamespace = 'public'::regnamespace::oid and relname = any ($1) and relowner <> owner.oid
   ),
   object as (
     select 'pg_class'::regclass as catalog, oid, case relkind when 'v' then 'view' else 'table' end as kind,
       pg_catalog.format('%I.%I', 'public', relname) as name, relowner as owner
-    from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')
+    from pg_class where relnamespace = 'public'::regnamespace::oid and relkind in ('r', 'v')
     union all
     select 'pg_proc'::regclass, oid, 'function', oid::regprocedure::text, proowner
-    from pg_proc where pronamespace = 'public'::regnamespace and prokind = 'f'
+    from pg_proc where pronamespace = 'public'::regnamespace::oid and prokind = 'f'
   )
   select wrong.oid::regrole::text as owner,
     pg_catalog.format('alter %s %s owner to order_lookup_owner;', kind, name) as statement
@@ -135,7 +135,7 @@ export async function checkOwner(session: Session): Promise<CheckResult> {
   const { rows } = await session.query<{ owner: string; statement: string }>(WRONG_OWNERS, [
     [...READ_TABLES, 'code_list', 'history', 'pgmigrations'],
   ]);
-  if (rows.length === 0) return ok('the tables belong to one role');
+  if (rows.length === 0) return ok('no table belongs to a wrong role');
   const owners = [...new Set(rows.map(({ owner }) => owner))].join(', ');
   const statements = ['As a superuser, or as a member of both roles:', ...rows.map(({ statement }) => statement)];
   return fault(`tables belong to ${owners}, and not to order_lookup_owner`, statements.join('\n'));
@@ -178,7 +178,7 @@ const TRIGGERS = `
       else true
     end
   left join pg_trigger
-    on tgrelid = to_regclass('public.' || table_name) and tgname = trigger_name and not tgisinternal
+    on tgrelid = to_regclass('public.' || table_name)::oid and tgname = trigger_name and not tgisinternal
   where tgenabled is distinct from 'A'
   order by table_name, trigger_name`;
 

@@ -85,7 +85,7 @@ function listDatabaseChecks(database: Database, { keys }: GivenCredentials): Che
     { subject: 'database', needs: [], impact: 'all', run: read(checkDatabase) },
     { subject: 'clock', needs: ['database'], impact: 'some', run: read(checkClock) },
     { subject: 'migrations', needs: ['database'], impact: 'cause', run: read(checkMigrations) },
-    { subject: 'owner', needs: ['migrations'], run: read(checkOwner) },
+    { subject: 'owner', needs: ['database'], run: read(checkOwner) },
     { subject: 'role', needs: ['database'], impact: 'all', remedy: ROLE_REMEDY, run: read(checkRole) },
     { subject: 'content', needs: ['database'], impact: 'all', remedy: CONTENT_REMEDY, run: read(checkContent) },
     { subject: 'triggers', needs: ['migrations'], run: read(checkTriggers) },

@@ -11,9 +11,9 @@ import { undo } from './run-migrations.js';
 const COUNT = /^[1-9]\d{0,3}$/;
 
 const CLOCK_SET_BACK =
-  "The server's clock was set back between two migrations, so node-pg-migrate would undo another one than the last. " +
-  'Nothing was undone. As the owner: update pgmigrations set run_on = (select max(run_on) from pgmigrations) ' +
-  'where id = (select max(id) from pgmigrations);';
+  "The server's clock was set back between two migrations, so node-pg-migrate would undo others than the last ones. " +
+  'Nothing was undone. As the owner: update pgmigrations as one ' +
+  'set run_on = (select max(run_on) from pgmigrations where id <= one.id);';
 
 export const down = new Command('down')
   .description('shows what it undoes, asks, and undoes the last migration, or the last COUNT')

@@ -1,6 +1,7 @@
 // The role to which the tables belong, and which runs the migrations.
 import type { Session } from '../../database/session.js';
 import { OperatorError } from '../../telemetry/error-message.js';
+import { commandLine } from '../cli/program.js';
 
 /** The role that docs/operators.md describes. A database of a provider may have a single role of another name instead. */
 const DOCUMENTED_OWNER = 'order_lookup_owner';
@@ -17,15 +18,15 @@ const STANDING = `
       -- A superuser may set every role. It must have been granted this one, before it creates the tables.
       when pgmigrations is null and me.rolsuper then
         exists (select from pg_auth_members where roleid = owner.id and member = me.oid)
-      else pg_has_role(owner.id, 'member')
-    end as "isMember",
+      else pg_has_role(owner.id, $1)
+    end as "maySetRole",
     has_schema_privilege(owner.id, schema.oid, 'create') as "mayCreate"
   from to_regclass('public.pgmigrations') as pgmigrations
   join pg_roles as me on me.rolname = current_user
   join pg_namespace as schema on schema.nspname = 'public'
   cross join lateral (
     select coalesce(
-      (select relowner from pg_class where oid = pgmigrations),
+      (select relowner from pg_class where oid = pgmigrations::oid),
       (select oid from pg_roles where rolname = '${DOCUMENTED_OWNER}'),
       me.oid
     ) as id
@@ -36,7 +37,7 @@ interface Standing {
   readonly owner: string;
   readonly schemaOwner: string;
   readonly isFirst: boolean;
-  readonly isMember: boolean;
+  readonly maySetRole: boolean;
   readonly mayCreate: boolean;
 }
 
@@ -46,16 +47,23 @@ interface Standing {
  * @throws OperatorError with the statement that helps
  */
 export async function assertOwner(session: Session): Promise<void> {
-  const { rows } = await session.query<Standing>(STANDING);
+  const knowsSetOption = session.serverVersion >= 16; // older versions refuse the word
+  const { rows } = await session.query<Standing>(STANDING, [knowsSetOption ? 'set' : 'member']);
   const [standing] = rows;
   if (!standing)
     throw new OperatorError('There is no schema public. As the owner of the database: create schema public;');
-  const { role, owner, schemaOwner, isFirst, isMember, mayCreate } = standing;
-  if (!isMember) {
+  const { role, owner, schemaOwner, isFirst, maySetRole, mayCreate } = standing;
+  if (!maySetRole) {
     const relation = isFirst ? 'must belong' : 'belong';
+    const grant = `grant ${owner} to ${role}${knowsSetOption ? ' with set true' : ''};`;
+    // A grant of another owner, perhaps of a superuser, would give the documented role far more than its tables
+    const remedy =
+      role === DOCUMENTED_OWNER
+        ? `To give them to ${role}: ${commandLine('doctor')} prints the statements.`
+        : `Connect as ${owner}, or run as an administrator: ${grant}`;
     throw new OperatorError(
-      `The tables ${relation} to ${owner}, and ${role} is not a member of that role. Nothing was changed. ` +
-        `Connect as ${owner}, or run as an administrator: grant ${owner} to ${role};`,
+      `The tables ${relation} to ${owner}, and ${role} is not a member of that role with the right to set it. ` +
+        `Nothing was changed. ${remedy}`,
     );
   }
   if (isFirst && !mayCreate) {

@@ -10,7 +10,13 @@ import { escapeLiteral } from 'pg';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
 import { findRefusal } from '../../database/database-errors.js';
 import type { Session } from '../../database/session.js';
-import { type Limits, MIGRATION_SESSION, RUNNER_SESSION, settingsText } from '../../database/transactions.js';
+import {
+  type Limits,
+  MIGRATION_SESSION,
+  RUNNER_PATH,
+  RUNNER_SESSION,
+  settingsText,
+} from '../../database/transactions.js';
 import { OperatorError, toMessage } from '../../telemetry/error-message.js';
 import { withDatabase } from '../cli/connection.js';
 import { MigrationFault, type Script, explainFault, toExecutable } from './migration-fault.js';
@@ -149,7 +155,8 @@ async function run({ direction, count, check, report }: Run, address: DatabaseAd
     progress.begin(name);
     check(name);
     progress.script = toScript(await readAgain(name), direction);
-    return toStatements(progress.script, session);
+    // node-pg-migrate writes the row of pgmigrations last
+    return [...toStatements(progress.script, session), RUNNER_PATH];
   };
   const migrate = async (session: Session): Promise<string[]> => {
     await session.query(RUNNER_SESSION);

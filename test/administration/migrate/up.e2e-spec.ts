@@ -288,6 +288,41 @@ describe('the owner of the tables', () => {
     });
   });
 
+  it('is named without advice to grant a superuser, if the tables belong to one', async () => {
+    const other = await createDatabase();
+    await other.query('alter table pgmigrations owner to postgres');
+    copy.environment = { DATABASE_URL: other.urlOf('order_lookup_owner') };
+    expect(await migrate('up')).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^The tables belong to postgres, and .* is not a member .*doctor\S* prints the statements\.\n$/,
+      ),
+    });
+    await other.drop();
+  });
+
+  it('is set by up and plan: a member that may not set it is refused before a file is blamed', async () => {
+    const [version] = await database.query<{ number: number }>(
+      `select current_setting('server_version_num')::int as number`,
+    );
+    if (Number(version?.number) < 160_000) return; // every member may set the role
+    const empty = await createEmpty();
+    await withRole(empty, '', async () => {
+      const [role] = await empty.query<{ name: string }>(`select 'role_' || right(current_database(), 12) as name`);
+      await empty.query(`grant order_lookup_owner to ${role?.name} with set false`);
+      const refused = {
+        status: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/ with the right to set it\. .* with set true;\n$/),
+      };
+      for (const line of ['plan', 'up']) expect(await migrate(line)).toEqual(refused);
+      const [grant = ''] = /grant .*;/.exec((await migrate('up')).stderr) ?? [];
+      await empty.query(grant);
+      expect(await migrate('up')).toMatchObject(GOOD);
+    });
+  });
+
   it('needs rights on a schema public that belongs to another role', async () => {
     const empty = await createEmpty('revoke all on schema public from public');
     expect(await migrate('up')).toEqual({
@@ -301,16 +336,16 @@ describe('the owner of the tables', () => {
   });
 });
 
-it('migrate down refuses to undo another migration than the last, after the clock of the server was set back', async () => {
+it('migrate down refuses to undo others than the last, after the clock of the server was set back', async () => {
   copy.environment = { DATABASE_URL: database.urlOf('order_lookup_owner') };
-  copy.add('0100_first', 'select 1;', 'select 1;');
-  copy.add('0101_last', 'select 1;', 'select 1;');
+  for (const name of ['0100_first', '0101_second', '0102_third']) copy.add(name, 'select 1;', 'select 1;');
   expect(await migrate('up')).toMatchObject(GOOD);
-  await database.query(`update pgmigrations set run_on = run_on - interval '1 day' where name = '0101_last'`);
-  const { status, stderr } = await migrate('down --yes');
+  await database.query(`update pgmigrations set run_on = run_on - interval '1 day' where name = '0101_second';
+    update pgmigrations set run_on = run_on - interval '1 hour' where name = '0102_third'`);
+  const { status, stderr } = await migrate('down 2 --yes');
   expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(/^The server's clock was set back/) });
   const [statement = ''] = /update pgmigrations .*;/.exec(stderr) ?? [];
   await queryAt(database.urlOf('order_lookup_owner'), statement);
-  const undone = await migrate('down 2 --yes');
-  expect(undone.stdout).toMatch(/undone {2}0101_last\nundone {2}0100_first\n$/);
+  const undone = await migrate('down 3 --yes');
+  expect(undone.stdout).toMatch(/undone {2}0102_third\nundone {2}0101_second\nundone {2}0100_first\n$/);
 });
