@@ -37,7 +37,7 @@ async function createTestingApplication(configuration = configurationWith()): Pr
   return app;
 }
 
-async function listen(app: INestApplication): Promise<string> {
+async function listenOnFreePort(app: INestApplication): Promise<string> {
   await app.listen(0, '127.0.0.1');
   return app.getUrl();
 }
@@ -55,7 +55,7 @@ it.each(['', '/lookups/v1'])('answers with ServerAdapter as the service does, wi
   const service = await createApplication(configuration);
   applications.push(service);
   const testing = await createTestingApplication(configuration);
-  const [serviceUrl, testingUrl] = await Promise.all([listen(service), listen(testing)]);
+  const [serviceUrl, testingUrl] = await Promise.all([listenOnFreePort(service), listenOnFreePort(testing)]);
   const paths = ['', '/orders-update-api/supported-values', '/docs', '/docs/', '/DOCS', '/problems/not-found', '/none'];
   const found: string[] = [];
   for (const path of ['/', '/none', ...paths.map((each) => base + each)]) {
@@ -88,7 +88,7 @@ it('answers with a problem document, and logs, when a middleware of app.use thro
   app.use((_request: Request, _response: Response, _next: NextFunction) => {
     throw new Error('a secret');
   });
-  const response = await fetch(`${await listen(app)}/docs`);
+  const response = await fetch(`${await listenOnFreePort(app)}/docs`);
   const id = response.headers.get('x-request-id');
   const text = await response.text();
   expect({ status: response.status, type: response.headers.get('content-type') }).toEqual({

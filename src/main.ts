@@ -10,5 +10,5 @@ const processEnd = new ProcessEnd();
 processEnd.listen();
 
 // Imported after `listen`, because a signal counts also while the service is being loaded
-const { run } = await import('./bootstrap/start-service.js');
-await run(processEnd);
+const { startFromEnvironment } = await import('./bootstrap/start-service.js');
+await startFromEnvironment(processEnd);

@@ -28,7 +28,7 @@ import { type RefusalReason, type Verdict, accepted, refused, undecided } from '
 /** Tolerated difference between clocks (RFC 7519 section 4.1.4). */
 export const CLOCK_SKEW_SECONDS = 30;
 /** The limit counts the text of remembered tokens, which is ASCII. */
-const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
+const MAX_REMEMBERED_TOKENS_BYTES = 8 * 1024 ** 2;
 /** The reason for each claim that jose refuses, and for the header parameter `typ`. */
 const REASONS_BY_CLAIM: Readonly<Partial<Record<string, RefusalReason>>> = {
   iss: 'issuer',
@@ -68,7 +68,7 @@ interface RememberedToken {
 @Injectable()
 export class AccessTokensService {
   private readonly remembered = new LRUCache<string, RememberedToken>({
-    maxSize: MAX_REMEMBERED_BYTES,
+    maxSize: MAX_REMEMBERED_TOKENS_BYTES,
     sizeCalculation: (_token, text) => text.length,
   });
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { Configuration } from '../configuration/configuration.js';
-import { type Issue, Problem, retryAfter } from '../problems/problem.js';
+import { type Issue, Problem, formatRetryAfter } from '../problems/problem.js';
 import { Metrics } from '../telemetry/metrics.js';
 import type { Caller, NotAccepted, RefusalReason, Undecided, Verdict } from './verdict.js';
 
@@ -13,13 +13,13 @@ interface Credential {
   readonly invalid: string;
 }
 
-const API_KEY: Credential = {
+const KEY_CREDENTIAL: Credential = {
   name: 'api_key',
   header: 'Api-Key',
   remedy: 'send your API key',
   invalid: 'Api-Key is not valid.',
 };
-const ACCESS_TOKEN: Credential = {
+const TOKEN_CREDENTIAL: Credential = {
   name: 'access_token',
   header: 'Authorization',
   remedy: 'send Bearer and an access token',
@@ -57,33 +57,33 @@ export class Refusals {
    * @param token the token that was found in its header
    */
   problemForKey(request: Request, key: NotAccepted, token: Verdict<string>): Problem {
-    const keyRefusal: RefusedCredential = { credential: API_KEY, reason: key.reason };
+    const keyRefusal: RefusedCredential = { credential: KEY_CREDENTIAL, reason: key.reason };
     const tokenRefusals: RefusedCredential[] =
-      token.outcome === 'accepted' ? [] : [{ credential: ACCESS_TOKEN, reason: token.reason }];
+      token.outcome === 'accepted' ? [] : [{ credential: TOKEN_CREDENTIAL, reason: token.reason }];
     const repeated = [keyRefusal, ...tokenRefusals].filter(({ reason }) => reason === 'repeated');
     if (repeated.length > 0) {
       this.note(request, repeated, key.owner);
-      return sentTwice(repeated);
+      return createRepeatedProblem(repeated);
     }
     const isTokenMissing = tokenRefusals.some(({ reason }) => reason === 'missing');
     if (!isTokenMissing) {
       this.note(request, [keyRefusal], key.owner);
-      return key.outcome === 'undecided' ? cannotVerify(key) : unauthorized([keyRefusal]);
+      return key.outcome === 'undecided' ? createUndecidedProblem(key) : createUnauthorizedProblem([keyRefusal]);
     }
     // Without a token the answer is 401 in any case. It does not name a key that may be valid
     const refused = key.outcome === 'undecided' ? tokenRefusals : [keyRefusal, ...tokenRefusals];
     this.note(request, refused, key.owner);
-    return unauthorized(refused);
+    return createUnauthorizedProblem(refused);
   }
 
   /** Notes that the token of a request with a valid key is not accepted, and returns its answer: 400, 401, 403 or 503. */
   problemForToken(request: Request, token: NotAccepted): Problem {
-    const refused = [{ credential: ACCESS_TOKEN, reason: token.reason }];
+    const refused = [{ credential: TOKEN_CREDENTIAL, reason: token.reason }];
     this.note(request, refused);
-    if (token.outcome === 'undecided') return cannotVerify(token);
-    if (token.reason === 'repeated') return sentTwice(refused);
+    if (token.outcome === 'undecided') return createUndecidedProblem(token);
+    if (token.reason === 'repeated') return createRepeatedProblem(refused);
     request.context.tokenClient = token.tokenClient;
-    return token.reason === 'scope' ? this.insufficientScope() : unauthorized(refused);
+    return token.reason === 'scope' ? this.createScopeProblem() : createUnauthorizedProblem(refused);
   }
 
   /** Counts the refusal, and keeps it for the log line of the request. */
@@ -98,7 +98,7 @@ export class Refusals {
     };
   }
 
-  private insufficientScope(): Problem {
+  private createScopeProblem(): Problem {
     const { OAUTH_REQUIRED_SCOPE: scope } = this.configuration;
     const challenge = `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${scope}"`;
     return new Problem('insufficient-scope', {
@@ -106,7 +106,7 @@ export class Refusals {
       issues: [
         {
           description: `The access token lacks the scope ${scope}.`,
-          field: ACCESS_TOKEN.header,
+          field: TOKEN_CREDENTIAL.header,
           location: 'header',
         },
       ],
@@ -116,24 +116,24 @@ export class Refusals {
 }
 
 /** A gateway may have judged the first of two headers, and the service the second. So neither is judged. */
-function sentTwice(refused: readonly RefusedCredential[]): Problem {
+function createRepeatedProblem(refused: readonly RefusedCredential[]): Problem {
   return new Problem('malformed-request', {
     detail: 'A credential header was sent more than once, or holds a comma.',
     issues: refused.map(toIssue),
   });
 }
 
-function cannotVerify({ explanation }: Undecided): Problem {
+function createUndecidedProblem({ explanation }: Undecided): Problem {
   return new Problem('cannot-verify-credentials', {
     detail: `${explanation} The credentials may be valid.`,
-    headers: { 'Retry-After': retryAfter(RETRY_AFTER_SECONDS) },
+    headers: { 'Retry-After': formatRetryAfter(RETRY_AFTER_SECONDS) },
   });
 }
 
-function unauthorized(refused: readonly RefusedCredential[]): Problem {
+function createUnauthorizedProblem(refused: readonly RefusedCredential[]): Problem {
   const circumstances = {
     issues: refused.map(toIssue),
-    headers: { 'WWW-Authenticate': [KEY_CHALLENGE, bearerChallenge(refused)] },
+    headers: { 'WWW-Authenticate': [KEY_CHALLENGE, formatBearerChallenge(refused)] },
   };
   if (refused.every(({ reason }) => reason === 'missing')) {
     return new Problem('missing-credentials', {
@@ -149,9 +149,9 @@ function unauthorized(refused: readonly RefusedCredential[]): Problem {
 }
 
 /** Returns the challenge for the token. It has `error` only if a token was sent (RFC 6750 section 3.1). */
-function bearerChallenge(refused: readonly RefusedCredential[]): string {
+function formatBearerChallenge(refused: readonly RefusedCredential[]): string {
   const isSentTokenRefused = refused.some(({ credential, reason }) => {
-    return credential === ACCESS_TOKEN && !NO_TOKEN_SENT.includes(reason);
+    return credential === TOKEN_CREDENTIAL && !NO_TOKEN_SENT.includes(reason);
   });
   return isSentTokenRefused ? `${BEARER_CHALLENGE}, error="invalid_token"` : BEARER_CHALLENGE;
 }

@@ -6,15 +6,15 @@ import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { readConfiguration } from '../configuration/read-configuration.js';
 import { startService } from './start-service.js';
 
-let program: Server;
+let otherProgram: Server;
 let taken: number;
 beforeAll(async () => {
-  program = createServer().listen(0, '127.0.0.1');
-  await once(program, 'listening');
-  taken = (program.address() as AddressInfo).port;
+  otherProgram = createServer().listen(0, '127.0.0.1');
+  await once(otherProgram, 'listening');
+  taken = (otherProgram.address() as AddressInfo).port;
 });
 afterAll(() => {
-  program.close();
+  otherProgram.close();
 });
 
 function start(environment: Record<string, string>) {

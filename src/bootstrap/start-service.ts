@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import type { NestApplicationContext } from '@nestjs/core';
 import type { Configuration } from '../configuration/configuration.js';
-import { transportWarning } from '../configuration/database-url.js';
+import { findTransportWarning } from '../configuration/database-url.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
 import { StartError, describeStartFailure } from '../configuration/start-error.js';
 import { ManagementServer } from '../management/management.server.js';
@@ -14,7 +14,7 @@ import { createApplication } from './create-application.js';
 export type Service = Awaited<ReturnType<typeof startService>>;
 
 /** Starts the service with the variables of the environment. A start that fails ends the process with status 1. */
-export async function run(processEnd: { watch: (service: Service) => void }): Promise<void> {
+export async function startFromEnvironment(processEnd: { watch: (service: Service) => void }): Promise<void> {
   try {
     processEnd.watch(await startService(readConfiguration(process.env)));
   } catch (error) {
@@ -30,7 +30,7 @@ export async function run(processEnd: { watch: (service: Service) => void }): Pr
 export async function startService(configuration: Configuration) {
   const app = await createApplication(configuration);
   const logger = app.get(ServiceLogger);
-  const warning = transportWarning(configuration);
+  const warning = findTransportWarning(configuration);
   if (warning !== undefined) logger.warn({ message: warning });
   await app.init();
   const management = app.get(ManagementServer);
@@ -47,8 +47,12 @@ export async function startService(configuration: Configuration) {
     const { HOST, PORT, MANAGEMENT_HOST, MANAGEMENT_PORT } = configuration;
     const host = MANAGEMENT_HOST || HOST;
     // The management port first: health and metrics are there as long as the API is
-    const managementUrl = await listen(management.server, { variable: 'MANAGEMENT_PORT', host, port: MANAGEMENT_PORT });
-    const url = await listen(app.getHttpServer(), { variable: 'PORT', host: HOST, port: PORT });
+    const managementUrl = await openPort(management.server, {
+      variable: 'MANAGEMENT_PORT',
+      host,
+      port: MANAGEMENT_PORT,
+    });
+    const url = await openPort(app.getHttpServer(), { variable: 'PORT', host: HOST, port: PORT });
     logger.log({ message: 'listening', url, managementUrl });
     return { logger, url, managementUrl, stop };
   } catch (error) {
@@ -67,7 +71,7 @@ interface Address {
 }
 
 /** Opens a port. Gives the address of the server. */
-async function listen(server: Server, { variable, host, port }: Address): Promise<string> {
+async function openPort(server: Server, { variable, host, port }: Address): Promise<string> {
   // Without a host Node.js listens on :: for both families, or on 0.0.0.0 where the machine has no IPv6
   server.listen({ port, host: host || undefined });
   try {

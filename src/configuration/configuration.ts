@@ -145,14 +145,14 @@ function needed(what: string): ValidationOptions {
   return {
     message: ({ property, value }) => {
       const text = String(value);
-      const found = text === '' ? 'not set' : `"${withoutSecrets(text)}"`;
+      const found = text === '' ? 'not set' : `"${hideSecrets(text)}"`;
       return `${property} is ${found}: ${what} is needed`;
     },
   };
 }
 
 /** The parts of an address that may hold a password are the one before `@`, and a query or fragment. */
-function withoutSecrets(text: string): string {
+function hideSecrets(text: string): string {
   const withoutUser = text.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/is, '$1***@');
   return withoutUser.replace(/([?#]).*$/s, '$1***');
 }

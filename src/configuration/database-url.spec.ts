@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { testFolder } from '../../test/support/test-folder.js';
-import { parseDatabaseAddress, transportWarning } from './database-url.js';
+import { parseDatabaseAddress, findTransportWarning } from './database-url.js';
 
 const parse = (url: string) => parseDatabaseAddress({ DATABASE_URL: url });
 const VERIFIED = { rejectUnauthorized: true };
@@ -163,5 +163,5 @@ it.each([
   { url: 'postgres:///orders?host=/run/postgresql', isWarned: false },
 ])('says whether others can read what passes: $url', ({ url, isWarned }) => {
   const warning = expect.stringMatching(/^the connection to the database at \S*db\.example is not encrypted/);
-  expect(transportWarning({ DATABASE_URL: url })).toEqual(isWarned ? warning : undefined);
+  expect(findTransportWarning({ DATABASE_URL: url })).toEqual(isWarned ? warning : undefined);
 });

@@ -49,13 +49,13 @@ export function parseDatabaseAddress(address: DatabaseAddress): ConnectionFields
   if (url !== '') throw new Error('DATABASE_URL is set, and so is DATABASE_URL_FILE: one of them is needed');
   const fields = parseFile(file);
   if (typeof fields.password !== 'string') return fields;
-  return { ...fields, password: passwordReader(file, fields.password) };
+  return { ...fields, password: createPasswordReader(file, fields.password) };
 }
 
 function parseFile(file: string): ConnectionFields {
   if (isQuoted(file)) throw new Error(`DATABASE_URL_FILE ${QUOTED}`);
   const subject = `DATABASE_URL_FILE is "${file}": the`;
-  const bytes = attempt(
+  const bytes = readOrThrow(
     () => readFileSync(file),
     ({ code, message }) => `${subject} file cannot be read (${code ?? message})`,
   );
@@ -68,7 +68,7 @@ function parseFile(file: string): ConnectionFields {
  * Returns a function that never throws. If it threw, pg would leave the connection open until PostgreSQL closes it after
  * a minute. So the last password is used: it is still right, or PostgreSQL refuses the login.
  */
-function passwordReader(file: string, first: string): () => string {
+function createPasswordReader(file: string, first: string): () => string {
   const logger = new Logger('Database');
   let password = first;
   return () => {
@@ -92,8 +92,8 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
   }
   const describe = (error: NodeJS.ErrnoException) => `${subject} ${describeFault(error)}`;
   const useLibpqCompat = !text.includes('uselibpqcompat='); // it throws if the option and the parameter are both given
-  const parsed = attempt(() => parse(replaceSystemRoot(text), { useLibpqCompat }), describe);
-  const { host, port, user, database, ssl } = attempt(() => toClientConfig(parsed), describe);
+  const parsed = readOrThrow(() => parse(replaceSystemRoot(text), { useLibpqCompat }), describe);
+  const { host, port, user, database, ssl } = readOrThrow(() => toClientConfig(parsed), describe);
   const { password, options, application_name } = parsed;
   const tls = toTlsOptions(ssl, parsed);
   if (typeof tls === 'object') assertCertificates(tls, subject);
@@ -104,11 +104,11 @@ function parseConnectionString(text: string, subject: string): ConnectionFields 
 function assertCertificates({ ca, cert, key }: TlsFields, subject: string): void {
   const needed = 'a file in PEM is needed, which begins with -----BEGIN, in UTF-8';
   if (ca)
-    attempt(
+    readOrThrow(
       () => new X509Certificate(String(ca)),
       () => `${subject} has an sslrootcert without a certificate: ${needed}`,
     );
-  attempt(
+  readOrThrow(
     () => createSecureContext({ cert, key }),
     ({ message }) => `${subject} has an sslcert or sslkey that cannot be used (${message}): ${needed}`,
   );
@@ -152,7 +152,7 @@ function describeFault(error: NodeJS.ErrnoException): string {
   return `cannot be used: ${message}`;
 }
 
-function attempt<T>(read: () => T, describe: (error: NodeJS.ErrnoException) => string): T {
+function readOrThrow<T>(read: () => T, describe: (error: NodeJS.ErrnoException) => string): T {
   try {
     return read();
   } catch (error) {
@@ -165,7 +165,7 @@ function attempt<T>(read: () => T, describe: (error: NodeJS.ErrnoException) => s
  * Returns a warning if others can read the traffic between the service and the database. sslmode=disable says that this
  * is intended: then there is no warning.
  */
-export function transportWarning(address: DatabaseAddress): string | undefined {
+export function findTransportWarning(address: DatabaseAddress): string | undefined {
   const fields = parseDatabaseAddress(address);
   const { host, ssl } = new Client(fields); // it also reads PGHOST and PGSSLMODE
   if (fields.ssl !== undefined || ssl || isOnThisMachine(host)) return undefined;

@@ -21,10 +21,10 @@ export const variableNames: readonly string[] = Object.keys(new Configuration())
 export function readConfiguration(environment: NodeJS.ProcessEnv): Configuration {
   const configuration = plainToInstance(Configuration, readVariables(environment));
   const faults = [
-    ...databaseFaults(configuration),
-    ...quotedNames(environment).map((name) => `${name} ${QUOTED}`),
-    ...brokenRules(configuration, quotedNames(environment)),
-    ...unknownVariables(environment),
+    ...findDatabaseFaults(configuration),
+    ...findQuotedNames(environment).map((name) => `${name} ${QUOTED}`),
+    ...findBrokenRules(configuration, findQuotedNames(environment)),
+    ...findUnknownVariables(environment),
   ];
   if (faults.length > 0) throw new ConfigurationError(faults);
   return Object.freeze(configuration);
@@ -49,7 +49,7 @@ function convert(text: string, defaultValue: unknown): unknown {
   return text;
 }
 
-function databaseFaults(configuration: Configuration): readonly string[] {
+function findDatabaseFaults(configuration: Configuration): readonly string[] {
   try {
     parseDatabaseAddress(configuration);
     return [];
@@ -59,7 +59,7 @@ function databaseFaults(configuration: Configuration): readonly string[] {
 }
 
 /** Variables whose value is in quotes. Those of OpenTelemetry are for its packages, and may not stop the start. */
-function quotedNames(environment: NodeJS.ProcessEnv): readonly string[] {
+function findQuotedNames(environment: NodeJS.ProcessEnv): readonly string[] {
   const ours = variableNames.filter((name) => !/^(OTEL_|DATABASE_URL)/.test(name));
   return ours.filter((name) => {
     const text = environment[name];
@@ -67,7 +67,7 @@ function quotedNames(environment: NodeJS.ProcessEnv): readonly string[] {
   });
 }
 
-function brokenRules(configuration: Configuration, quoted: readonly string[]): readonly string[] {
+function findBrokenRules(configuration: Configuration, quoted: readonly string[]): readonly string[] {
   const errors = validateSync(configuration, { stopAtFirstError: true });
   const others = errors.filter(({ property }) => !quoted.includes(property));
   return others.flatMap(({ property, constraints }) => {
@@ -77,7 +77,7 @@ function brokenRules(configuration: Configuration, quoted: readonly string[]): r
 }
 
 /** A misspelt OAUTH_REQUIRED_SCOPE, if ignored, would let in more callers. */
-function unknownVariables(environment: NodeJS.ProcessEnv): readonly string[] {
+function findUnknownVariables(environment: NodeJS.ProcessEnv): readonly string[] {
   const knownNames = variableNames.filter((name) => name.startsWith('OAUTH_'));
   return Object.entries(environment)
     .filter(([name, text]) => text && /^OAUTH_/i.test(name) && !knownNames.includes(name))

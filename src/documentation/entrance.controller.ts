@@ -2,7 +2,7 @@ import { Controller, Get } from '@nestjs/common';
 import { Public } from '../auth/public.decorator.js';
 import { Configuration } from '../configuration/configuration.js';
 import type { Answer } from '../http/answer.js';
-import { plainPage } from './page.js';
+import { createPlainPage } from './page.js';
 
 /**
  * The page at `/` and at BASE_PATH, open to everybody, with any Accept header. People type this address into a browser,
@@ -20,7 +20,7 @@ export class EntranceController {
         <li><a href="${baseAddress}/openapi-3.0.json">OpenAPI 3.0, for gateways that know no other</a></li>
       </ul>`;
     const about = '<p>This service tells programs which codes an order may hold.</p>';
-    this.page = plainPage('Order Lookup Services', DOCUMENTATION === 'on' ? `${about}\n      ${links}` : about);
+    this.page = createPlainPage('Order Lookup Services', DOCUMENTATION === 'on' ? `${about}\n      ${links}` : about);
   }
 
   @Get()

@@ -29,11 +29,14 @@ export const OPERATION_PATHS = Object.keys(CONTRACT.paths);
  * Makes the OpenAPI document: the contract in openapi.yaml, and what only a running service knows.
  * @param issuer the metadata of the first issuer; undefined until they are known, or if the issuer publishes none
  */
-export function openApiDocument(configuration: Configuration, issuer: IssuerMetadata | undefined): OpenApiDocument {
+export function createOpenApiDocument(
+  configuration: Configuration,
+  issuer: IssuerMetadata | undefined,
+): OpenApiDocument {
   const { baseAddress, OAUTH_REQUIRED_SCOPE: requiredScope } = configuration;
   const { info, components } = CONTRACT;
   const { securitySchemes } = components;
-  const accessToken = accessTokenScheme(securitySchemes.accessToken, issuer, requiredScope);
+  const accessToken = createTokenScheme(securitySchemes.accessToken, issuer, requiredScope);
   return {
     ...CONTRACT,
     info: { ...info, version },
@@ -72,7 +75,7 @@ function replaceConst(value: unknown): unknown {
  * Makes the scheme of the token. If the issuer names no token endpoint, the scheme stays `bearer`. The endpoint is never
  * guessed, because Swagger UI sends secrets to it.
  */
-function accessTokenScheme(
+function createTokenScheme(
   bearer: TokenScheme,
   issuer: IssuerMetadata | undefined,
   requiredScope: string,
@@ -81,11 +84,11 @@ function accessTokenScheme(
   return {
     type: 'oauth2',
     description: bearer.description,
-    flows: makeFlows(issuer, issuer.token_endpoint, requiredScope),
+    flows: createFlows(issuer, issuer.token_endpoint, requiredScope),
   };
 }
 
-function makeFlows(issuer: IssuerMetadata, tokenUrl: string, requiredScope: string): object {
+function createFlows(issuer: IssuerMetadata, tokenUrl: string, requiredScope: string): object {
   const { authorization_endpoint: authorizationUrl, scopes_supported: supported } = issuer;
   const required = requiredScope
     ? {

@@ -4,8 +4,8 @@ import type { IssuerMetadata } from '../auth/issuers/discovery.js';
 import { IssuersService } from '../auth/issuers/issuers.service.js';
 import { Configuration } from '../configuration/configuration.js';
 import type { Answer } from '../http/answer.js';
-import { openApiDocument, toOpenApi30 } from './openapi-document.js';
-import { documentationAnswer } from './page.js';
+import { createOpenApiDocument, toOpenApi30 } from './openapi-document.js';
+import { createDocumentationAnswer } from './page.js';
 
 interface Documents {
   readonly issuer: IssuerMetadata | undefined;
@@ -43,11 +43,11 @@ export class OpenApiController {
   }
 
   private makeFor(issuer: IssuerMetadata | undefined): Documents {
-    const document = openApiDocument(this.configuration, issuer);
-    return { issuer, openApi31: jsonAnswer(document), openApi30: jsonAnswer(toOpenApi30(document)) };
+    const document = createOpenApiDocument(this.configuration, issuer);
+    return { issuer, openApi31: createJsonAnswer(document), openApi30: createJsonAnswer(toOpenApi30(document)) };
   }
 }
 
-function jsonAnswer(document: object): Answer {
-  return documentationAnswer({ contentType: 'application/json', body: JSON.stringify(document) });
+function createJsonAnswer(document: object): Answer {
+  return createDocumentationAnswer({ contentType: 'application/json', body: JSON.stringify(document) });
 }

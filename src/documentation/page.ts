@@ -16,7 +16,11 @@ export interface DocumentationOptions {
 }
 
 /** The answer with a part of the documentation: a page, or a script, a style or a picture of one. */
-export function documentationAnswer({ contentType, body, policy = DENY_ALL_POLICY }: DocumentationOptions): Answer {
+export function createDocumentationAnswer({
+  contentType,
+  body,
+  policy = DENY_ALL_POLICY,
+}: DocumentationOptions): Answer {
   const headers = {
     'Cache-Control': 'no-cache', // asked for again each time, since the addresses hold no version
     'Content-Security-Policy': policy,
@@ -30,7 +34,7 @@ export function documentationAnswer({ contentType, body, policy = DENY_ALL_POLIC
  * @param title a text without markup, as all texts of these pages are; it is the heading as well
  * @param content HTML behind the heading
  */
-export function plainPage(title: string, content: string): Answer {
+export function createPlainPage(title: string, content: string): Answer {
   const body = `<!doctype html>
 <html lang="en">
   <head>
@@ -50,5 +54,5 @@ export function plainPage(title: string, content: string): Answer {
   </body>
 </html>
 `;
-  return documentationAnswer({ contentType: HTML, body, policy: PAGE_POLICY });
+  return createDocumentationAnswer({ contentType: HTML, body, policy: PAGE_POLICY });
 }

@@ -3,7 +3,7 @@ import { Public } from '../auth/public.decorator.js';
 import type { Answer } from '../http/answer.js';
 import { type ProblemType, problemTypes } from '../problems/problem-types.js';
 import { Problem } from '../problems/problem.js';
-import { plainPage } from './page.js';
+import { createPlainPage } from './page.js';
 
 /** The pages of the problem types, for people. The `type` of a problem document is the address of its page. */
 @Public()
@@ -12,7 +12,7 @@ export class ProblemPagesController {
   private readonly pages = new Map<string, Answer>();
 
   constructor() {
-    for (const [slug, type] of Object.entries(problemTypes)) this.pages.set(slug, problemPage(slug, type));
+    for (const [slug, type] of Object.entries(problemTypes)) this.pages.set(slug, createProblemPage(slug, type));
   }
 
   @Get(':slug')
@@ -23,9 +23,9 @@ export class ProblemPagesController {
   }
 }
 
-function problemPage(slug: string, { status, title, meaning, remedy }: ProblemType): Answer {
+function createProblemPage(slug: string, { status, title, meaning, remedy }: ProblemType): Answer {
   const steps = remedy.map((step) => `<li>${step}</li>`);
-  return plainPage(
+  return createPlainPage(
     title,
     `<p>Problem type <code>${slug}</code>, status ${status}</p>
       <h2>What happened</h2>

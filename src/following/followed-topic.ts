@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { type Database, lockTables } from '../database/database.js';
 import type { Table } from '../database/tables.js';
 import type { Metrics } from '../telemetry/metrics.js';
-import { type CallerImpact, RepeatedFailure, refusedIn } from '../telemetry/repeated-failure.js';
+import { type CallerImpact, RepeatedFailure, toCallerImpact } from '../telemetry/repeated-failure.js';
 import type { ServiceLogger } from '../telemetry/service-logger.js';
 import { wait } from './wait.js';
 import type { DatabaseClock } from './database-clock.js';
@@ -135,11 +135,11 @@ export class FollowedTopic<T, Rows = unknown> {
       this.isAnswered = true;
       if (revision !== this.unprepared?.revision) this.unprepared = undefined;
       if (this.isReadingDue(revision)) await this.replace();
-      if (!this.unprepared) this.failure.succeeded();
+      if (!this.unprepared) this.failure.noteSuccess();
       return true;
     } catch (error) {
       this.isAnswered = isAnswered;
-      if (!signal.aborted) this.failure.failed(error, this.callerImpact);
+      if (!signal.aborted) this.failure.noteFailure(error, this.callerImpact);
       return false;
     }
   }
@@ -205,6 +205,6 @@ export class FollowedTopic<T, Rows = unknown> {
     const { maxAgeSeconds } = this.options.topic;
     if (!this.served) return { name: 'refused' };
     if (maxAgeSeconds === Infinity) return { name: 'none' };
-    return refusedIn(maxAgeSeconds - this.ageSeconds);
+    return toCallerImpact(maxAgeSeconds - this.ageSeconds);
   }
 }

@@ -39,7 +39,7 @@ export class ApiServer extends Server {
 
   constructor(options: ServerOptions, listener: RequestListener) {
     const connections = new Map<Socket, Connection>();
-    super({ ...options, ServerResponse: countedResponse(connections) }, listener);
+    super({ ...options, ServerResponse: createCountedResponse(connections) }, listener);
     this.openConnections = connections;
     this.on('connection', (socket: Socket) => {
       connections.set(socket, new Connection());
@@ -57,7 +57,7 @@ export class ApiServer extends Server {
  * Returns a class of responses that are counted as soon as they exist. A middleware would be too late: Node.js itself
  * answers `Expect: x`, and a request without Host, before it calls the listener.
  */
-function countedResponse(connections: ReadonlyMap<Socket, Connection>): typeof ServerResponse {
+function createCountedResponse(connections: ReadonlyMap<Socket, Connection>): typeof ServerResponse {
   return class<Request extends IncomingMessage> extends ServerResponse<Request> {
     constructor(...parameters: [Request]) {
       super(...parameters); // Node.js passes more parameters than its types have

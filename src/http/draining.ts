@@ -36,14 +36,14 @@ export class Draining implements BeforeApplicationShutdown {
     const server = this.adapterHost.httpAdapter.getHttpServer() as ApiServer;
     if (signal !== undefined) {
       await pause(this.configuration.DRAIN_SECONDS * 1000);
-      await untilAnswersAreRead(server);
+      await waitUntilAnswersAreRead(server);
     }
     setTimeout(() => server.closeAllConnections(), CLOSE_MS).unref();
   }
 }
 
 /** Waits for the answers before the port closes: with the port, Node.js also cuts clients that are still reading one. */
-async function untilAnswersAreRead(server: ApiServer): Promise<void> {
+async function waitUntilAnswersAreRead(server: ApiServer): Promise<void> {
   const endsAtMs = performance.now() + CLOSE_MS;
   while (server.isAnswering && performance.now() < endsAtMs) await pause(LOOK_MS);
 }

@@ -38,7 +38,7 @@ export class HttpModule implements NestModule {
       throw new Error('AppModule needs its own adapter: create the application with new ServerAdapter(configuration).');
     }
     this.watchConnections(httpAdapter.getHttpServer() as ApiServer);
-    if (this.configuration.CORS_ORIGINS.length > 0) httpAdapter.enableCors(corsOptions(this.configuration));
+    if (this.configuration.CORS_ORIGINS.length > 0) httpAdapter.enableCors(createCorsOptions(this.configuration));
     consumer.apply(RequestContextMiddleware).forRoutes('/'); // every address, also an unknown one
   }
 
@@ -48,7 +48,7 @@ export class HttpModule implements NestModule {
   }
 }
 
-function corsOptions({ CORS_ORIGINS }: Configuration) {
+function createCorsOptions({ CORS_ORIGINS }: Configuration) {
   return {
     origin: CORS_ORIGINS,
     methods: 'GET, HEAD, OPTIONS',

@@ -30,7 +30,7 @@ export class ParserErrors {
     const isAfterLastRequest = error.code === 'HPE_CLOSED_CONNECTION';
     if (hasAnswer || isAfterLastRequest) return;
 
-    const problem = toProblem(error);
+    const problem = describeParserError(error);
     // No byte in ten seconds: no 408. If the client's request is on the way, the client would take it for the answer
     const isSilent = socket.bytesRead === 0;
     const isAnswerDue = !isSilent && server.openConnections.get(socket)?.isAnswerDue;
@@ -63,7 +63,7 @@ function formatMessage({ status, headers, body }: ProblemResponse, requestId: st
 }
 
 /** Returns the problem for an error of Node.js's server. Undefined if nobody can read an answer, such as after a reset. */
-function toProblem({ code = '' }: NodeJS.ErrnoException): Problem | undefined {
+function describeParserError({ code = '' }: NodeJS.ErrnoException): Problem | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
     const detail = `The request target and the headers together have more than ${LIMITS.headers}.`;
     return new Problem('headers-too-large', { detail });

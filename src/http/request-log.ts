@@ -13,7 +13,7 @@ const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const UUID_WITHOUT_DASHES = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/i;
 
 /** Why credentials were refused, in the fixed words of the metric. */
-interface Refusal {
+interface CredentialRefusal {
   readonly credential: string;
   readonly reason: string;
   /** The caller whose API key was sent, if the key is one of ours: a key in force, or a revoked or expired one. */
@@ -31,7 +31,7 @@ export interface RequestContext {
   caller?: Caller;
   /** The client that the access token names, if its signature was verified. */
   tokenClient?: string | undefined;
-  refusal?: Refusal;
+  refusal?: CredentialRefusal;
   /** The problem type of the answer. */
   problem?: string;
   /** The thrown value, if the service is to blame for the failure. */

@@ -22,7 +22,10 @@ export class ServerAdapter extends ExpressAdapter {
   }
 
   override initHttpServer(): void {
-    const server = new ApiServer(serverOptions(this.configuration), toRequestListener(this.getInstance<Express>()));
+    const server = new ApiServer(
+      createServerOptions(this.configuration),
+      toRequestListener(this.getInstance<Express>()),
+    );
     server.maxHeadersCount = 0; // no limit: with one, Node.js silently drops further headers
     server.maxConnections = MAX_CONNECTIONS;
     server.setTimeout(STALLED_MS);
@@ -83,7 +86,7 @@ function createExpress({ TRUSTED_PROXY_HOPS }: Configuration): Express {
   return app;
 }
 
-function serverOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptions {
+function createServerOptions({ KEEP_ALIVE_SECONDS }: Configuration): ServerOptions {
   const options = {
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_TIMEOUT_MS,

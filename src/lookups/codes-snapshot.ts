@@ -8,7 +8,7 @@ import { AREAS, type Area, type CodeRows, isInForce } from './code-rows.js';
 /** The bytes that small answers to filters may take together. */
 const MAX_SMALL_ANSWERS_BYTES = 20 * 1024 ** 2;
 /** The bytes that an answer to a filter takes beside its body and its key. */
-const ENTRY_BYTES = 1024;
+const ANSWER_ENTRY_BYTES = 1024;
 /** The size from which an answer is large. Node.js copies a small body for each connection in any case. */
 const LARGE_ANSWER_BYTES = 16 * 1024;
 
@@ -99,7 +99,7 @@ export class CodesSnapshot {
   private readonly allCodes: Answer;
   private readonly smallAnswers = new LRUCache<string, Answer>({
     maxSize: MAX_SMALL_ANSWERS_BYTES,
-    sizeCalculation: ({ length }, key) => length + 2 * key.length + ENTRY_BYTES,
+    sizeCalculation: ({ length }, key) => length + 2 * key.length + ANSWER_ENTRY_BYTES,
   });
   /**
    * Large answers are never dropped: each slow reader would hold a copy of its own of an answer that was made again.

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { Injectable, Logger } from '@nestjs/common';
 import { Configuration } from '../configuration/configuration.js';
-import { Problem, retryAfter } from '../problems/problem.js';
+import { Problem, formatRetryAfter } from '../problems/problem.js';
 import { Metrics } from '../telemetry/metrics.js';
 import { HealthService } from './health.service.js';
 
@@ -40,7 +40,7 @@ export class ManagementServer {
       const { type, body } = await this.read(path);
       response.writeHead(200, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(body);
     } catch (error) {
-      this.refuse(response, error);
+      this.sendProblem(response, error);
     }
   }
 
@@ -48,9 +48,9 @@ export class ManagementServer {
   private async read(path: string): Promise<Resource> {
     switch (path) {
       case '/health/live':
-        return toJson({ status: 'ok' });
+        return toJsonResource({ status: 'ok' });
       case '/health/ready':
-        return this.readiness();
+        return this.readReadiness();
       case '/metrics': {
         const { registry } = this.metrics;
         return { type: registry.contentType, body: await registry.metrics() };
@@ -60,28 +60,28 @@ export class ManagementServer {
     }
   }
 
-  private readiness(): Resource {
+  private readReadiness(): Resource {
     const { unavailableReasons } = this.health;
     if (unavailableReasons.length > 0) {
       const detail = unavailableReasons.join(' ');
-      throw new Problem('not-ready', { detail, headers: { 'Retry-After': retryAfter(1) } });
+      throw new Problem('not-ready', { detail, headers: { 'Retry-After': formatRetryAfter(1) } });
     }
-    return toJson({ status: 'ok' });
+    return toJsonResource({ status: 'ok' });
   }
 
-  private refuse(response: ServerResponse, error: unknown): void {
-    const problem = error instanceof Problem ? error : this.unexpected(error);
+  private sendProblem(response: ServerResponse, error: unknown): void {
+    const problem = error instanceof Problem ? error : this.logUnexpected(error);
     const requestId = randomUUID();
     const { status, headers, body } = problem.render(requestId, this.configuration.baseAddress);
     response.writeHead(status, { 'X-Request-Id': requestId, ...headers }).end(body);
   }
 
-  private unexpected(error: unknown): Problem {
+  private logUnexpected(error: unknown): Problem {
     this.logger.error({ message: 'the metrics cannot be collected', error });
     return new Problem('internal-error', { detail: 'The metrics cannot be collected.' });
   }
 }
 
-function toJson(members: Readonly<Record<string, unknown>>): Resource {
+function toJsonResource(members: Readonly<Record<string, unknown>>): Resource {
   return { type: 'application/json', body: JSON.stringify(members) };
 }

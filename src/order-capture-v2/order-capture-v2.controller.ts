@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import type { Answer } from '../http/answer.js';
 import { CodesService } from '../lookups/codes.service.js';
-import { notReady } from '../problems/problem.js';
+import { createNotReadyProblem } from '../problems/problem.js';
 
 /** The path is part of the contract, documentation/openapi.yaml. */
 @Controller('orders-api-v2/v2/supported-values')
@@ -11,7 +11,7 @@ export class OrderCaptureV2Controller {
   @Get()
   getSupportedValues(): Answer {
     const answer = this.codes.supportedValues('order-capture-v2');
-    if (!answer) throw notReady(this.codes.absenceReason);
+    if (!answer) throw createNotReadyProblem(this.codes.absenceReason);
     return answer;
   }
 }

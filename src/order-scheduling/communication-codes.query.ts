@@ -35,9 +35,9 @@ export class CommunicationCodesQuery implements Filters {
 const PARAMETERS = ['codeType', 'code'] as const satisfies (keyof CommunicationCodesQuery)[];
 type Parameters = Partial<Record<(typeof PARAMETERS)[number], string>>;
 /** The bytes that queries which have passed may take together. */
-const MAX_REMEMBERED_BYTES = 8 * 1024 ** 2;
+const MAX_REMEMBERED_QUERIES_BYTES = 8 * 1024 ** 2;
 /** The bytes that a remembered query takes beside its texts. */
-const ENTRY_BYTES = 512;
+const QUERY_ENTRY_BYTES = 512;
 /** The first characters of a JSON web token: `{"` in base64url. */
 const JSON_WEB_TOKEN_PREFIX = 'eyJ';
 const HALF_PAIR = /\p{Surrogate}/gu;
@@ -77,8 +77,8 @@ export const Target = createParamDecorator((_data: unknown, context: ExecutionCo
 export class CommunicationCodesQueryPipe implements PipeTransform<string, CommunicationCodesQuery> {
   /** Queries that have passed, by the whole target: a part of it would keep the whole text in V8's memory. */
   private readonly passed = new LRUCache<string, CommunicationCodesQuery>({
-    maxSize: MAX_REMEMBERED_BYTES,
-    sizeCalculation: (_query, target) => 2 * target.length + ENTRY_BYTES,
+    maxSize: MAX_REMEMBERED_QUERIES_BYTES,
+    sizeCalculation: (_query, target) => 2 * target.length + QUERY_ENTRY_BYTES,
   });
 
   /** @throws Problem 400 with an issue for each fault */
@@ -88,7 +88,7 @@ export class CommunicationCodesQueryPipe implements PipeTransform<string, Commun
     const { parameters, issues } = decodeQuery(cutQuery(target));
     const query = plainToInstance(CommunicationCodesQuery, parameters);
     issues.push(...validateSync(query).flatMap(describeInvalidParameter));
-    if (issues.length > 0) throw invalidQuery(issues);
+    if (issues.length > 0) throw describeInvalidQuery(issues);
     this.passed.set(target, query);
     return query;
   }
@@ -154,7 +154,7 @@ function decodeTexts(encodedTexts: readonly string[]): string[] | undefined {
   }
 }
 
-function invalidQuery(issues: readonly Issue[]): Problem {
+function describeInvalidQuery(issues: readonly Issue[]): Problem {
   const isCut = issues.length > MAX_ISSUES;
   const count = isCut ? `More than ${MAX_ISSUES}` : String(issues.length);
   const noun = issues.length === 1 ? 'fault' : 'faults';
@@ -197,11 +197,11 @@ function describeUnknownParameter(name: string): Issue {
 
 /** Returns a question if the name differs from a parameter only in letter case, `-` or `_`; otherwise an empty text. */
 function suggestParameter(name: string): string {
-  const similar = PARAMETERS.find((parameter) => simplify(parameter) === simplify(name));
+  const similar = PARAMETERS.find((parameter) => ignoreSpelling(parameter) === ignoreSpelling(name));
   return similar === undefined ? '' : ` Did you mean ${similar}?`;
 }
 
-function simplify(name: string): string {
+function ignoreSpelling(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, '');
 }
 

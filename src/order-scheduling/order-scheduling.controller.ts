@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import type { Answer } from '../http/answer.js';
 import { CodesService } from '../lookups/codes.service.js';
-import { notReady } from '../problems/problem.js';
+import { createNotReadyProblem } from '../problems/problem.js';
 import { CommunicationCodesQuery, CommunicationCodesQueryPipe, Target } from './communication-codes.query.js';
 
 /** The path is part of the contract, documentation/openapi.yaml. */
@@ -12,7 +12,7 @@ export class OrderSchedulingController {
   @Get()
   listCommunicationCodes(@Target(CommunicationCodesQueryPipe) query: CommunicationCodesQuery): Answer {
     const answer = this.codes.communicationCodes(query);
-    if (!answer) throw notReady(this.codes.absenceReason);
+    if (!answer) throw createNotReadyProblem(this.codes.absenceReason);
     return answer;
   }
 }

@@ -87,11 +87,11 @@ function describeType(slug: ProblemSlug | 'about:blank', status: number | undefi
 }
 
 /** Returns a value of Retry-After. Up to two random seconds are added, so that callers do not all return together. */
-export function retryAfter(seconds: number): string {
+export function formatRetryAfter(seconds: number): string {
   return String(seconds + randomInt(0, 3));
 }
 
 /** Returns the 503 of a service that has read no codes yet. */
-export function notReady(detail: string): Problem {
-  return new Problem('not-ready', { detail, headers: { 'Retry-After': retryAfter(2) } });
+export function createNotReadyProblem(detail: string): Problem {
+  return new Problem('not-ready', { detail, headers: { 'Retry-After': formatRetryAfter(2) } });
 }

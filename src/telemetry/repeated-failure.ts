@@ -18,7 +18,7 @@ export type CallerImpact =
  * The impact where callers are refused from a time on.
  * @param secondsLeft how long it is until then; negative if that time has passed
  */
-export function refusedIn(secondsLeft: number): CallerImpact {
+export function toCallerImpact(secondsLeft: number): CallerImpact {
   if (secondsLeft <= 0) return { name: 'refused', secondsAgo: -secondsLeft };
   return { name: 'refused-later', secondsLeft };
 }
@@ -33,7 +33,7 @@ interface LoggedFailure {
 
 /**
  * Logs a failure that repeats: when it begins, when its reason or its impact changes, once a minute while it lasts, and
- * when it has ended. Call `failed` after each attempt that failed, and `succeeded` after each one that succeeded. The
+ * when it has ended. Call `noteFailure` after each attempt that failed, and `noteSuccess` after each one that succeeded. The
  * message of an error may hold nothing that differs in each attempt: each would be a line.
  */
 export class RepeatedFailure {
@@ -56,7 +56,7 @@ export class RepeatedFailure {
     return this.lastReason;
   }
 
-  failed(error: unknown, impact: CallerImpact): void {
+  noteFailure(error: unknown, impact: CallerImpact): void {
     this.failures += 1;
     this.lastReason = toMessage(error);
     const failure = { impact: impact.name, reason: this.lastReason, atMs: performance.now() };
@@ -66,7 +66,7 @@ export class RepeatedFailure {
   }
 
   /** Logs that the subject works again, if the attempt before failed. */
-  succeeded(): void {
+  noteSuccess(): void {
     const { failures, subject } = this;
     if (failures === 0) return;
     this.logger.log({ message: `${subject}: works again`, failures });
@@ -84,7 +84,7 @@ export class RepeatedFailure {
 
   private writeLine(reason: string, impact: CallerImpact): void {
     const { failures, subject } = this;
-    const fields = { reason, failures, callersRefusedAt: refusalDate(impact) };
+    const fields = { reason, failures, callersRefusedAt: findRefusalDate(impact) };
     if (impact.name === 'refused') {
       this.logger.error({ message: `${subject}: failed, callers are refused`, ...fields });
     } else {
@@ -94,14 +94,14 @@ export class RepeatedFailure {
 }
 
 /** The time from which on callers are refused, if there is one. */
-function refusalDate(impact: CallerImpact): Date | undefined {
+function findRefusalDate(impact: CallerImpact): Date | undefined {
   if (impact.name === 'none') return undefined;
-  if (impact.name === 'refused-later') return dateIn(impact.secondsLeft);
-  return impact.secondsAgo === undefined ? undefined : dateIn(-impact.secondsAgo);
+  if (impact.name === 'refused-later') return addSeconds(impact.secondsLeft);
+  return impact.secondsAgo === undefined ? undefined : addSeconds(-impact.secondsAgo);
 }
 
 /** Undefined for a time that is too far away for a Date, which would be null in the log. */
-function dateIn(seconds: number): Date | undefined {
+function addSeconds(seconds: number): Date | undefined {
   const date = new Date(Date.now() + seconds * 1000);
   const isValid = !Number.isNaN(date.getTime());
   return isValid ? date : undefined;

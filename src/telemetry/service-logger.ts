@@ -124,8 +124,8 @@ export class ServiceLogger implements LoggerService {
 
   private write(level: LogLevel, message: unknown, { context, stack, details }: NestParameters): void {
     if (!this.isLevelEnabled(level)) return;
-    const { message: text, error = findError(details), ...fields } = toEntry(message);
-    const others = details.filter((detail) => detail !== undefined && detail !== error).map(toJson);
+    const { message: text, error = findError(details), ...fields } = toLogEntry(message);
+    const others = details.filter((detail) => detail !== undefined && detail !== error).map(toJsonValue);
     const line = {
       err: error === undefined ? stack : inspect(error),
       context,
@@ -163,7 +163,7 @@ function isStack(parameter: unknown): parameter is string {
 }
 
 /** Returns errors as texts, because JSON has no members for them. */
-function toJson(detail: unknown): unknown {
+function toJsonValue(detail: unknown): unknown {
   return detail instanceof Error ? inspect(detail) : detail;
 }
 
@@ -171,13 +171,13 @@ function findError(details: readonly unknown[]): unknown {
   return details.find((detail) => detail instanceof Error);
 }
 
-function toEntry(message: unknown): LogEntry {
+function toLogEntry(message: unknown): LogEntry {
   if (message instanceof Error) return { message: message.message, error: message };
-  if (isEntry(message)) return message;
+  if (isLogEntry(message)) return message;
   return { message: typeof message === 'string' ? message : inspect(message) };
 }
 
-function isEntry(message: unknown): message is LogEntry {
+function isLogEntry(message: unknown): message is LogEntry {
   if (typeof message !== 'object' || message === null) return false;
   return 'message' in message && typeof message.message === 'string';
 }

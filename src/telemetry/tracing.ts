@@ -102,8 +102,8 @@ export async function createTracing(configuration: Configuration, logger: Servic
   if (collector === '' || isDisabled) return new Tracing();
   try {
     logDiagnostics(logger); // first: the packages warn of wrong variables while the provider is made
-    const tracing = new Tracing(await createProvider());
-    logger.log({ message: `traces are on${exceptionOf(configuration.OTEL_TRACES_SAMPLER)}` });
+    const tracing = new Tracing(await createTracerProvider());
+    logger.log({ message: `traces are on${describeUntracedCalls(configuration.OTEL_TRACES_SAMPLER)}` });
     return tracing;
   } catch (error) {
     logger.warn({ message: 'traces are off: OpenTelemetry cannot be started', error });
@@ -112,7 +112,7 @@ export async function createTracing(configuration: Configuration, logger: Servic
 }
 
 /** Says which calls have no span although traces are on. Every other sampler, the default too, obeys the caller's traceparent. */
-function exceptionOf(sampler: string): string {
+function describeUntracedCalls(sampler: string): string {
   if (['always_on', 'always_off', 'traceidratio'].includes(sampler)) return '';
   return ', except for calls whose traceparent ends with 00: OTEL_TRACES_SAMPLER=always_on traces them, too';
 }
@@ -122,7 +122,7 @@ function exceptionOf(sampler: string): string {
  * OTEL_SPAN_*, OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME. Nobody reads OTEL_TRACES_EXPORTER,
  * OTEL_EXPORTER_OTLP_PROTOCOL, OTEL_PROPAGATORS and OTEL_LOG_LEVEL (docs/decisions.md).
  */
-async function createProvider(): Promise<NodeTracerProvider> {
+async function createTracerProvider(): Promise<NodeTracerProvider> {
   const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
   const { BatchSpanProcessor, NodeTracerProvider } = await import('@opentelemetry/sdk-trace-node');
   const { defaultResource, detectResources, envDetector, resourceFromAttributes, serviceInstanceIdDetector } =
@@ -155,5 +155,5 @@ function logDiagnostics(logger: ServiceLogger): void {
   });
   // The batch processor reports refused and slow exports here. Only failed exports are reported, so `failures` is never reset
   const failure = new RepeatedFailure(logger, 'sending traces');
-  setGlobalErrorHandler((error) => failure.failed(error, { name: 'none' }));
+  setGlobalErrorHandler((error) => failure.noteFailure(error, { name: 'none' }));
 }

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import { type JWK, exportJWK } from 'jose';
 import { discover } from '../../src/auth/issuers/discovery.js';
 import { Configuration } from '../../src/configuration/configuration.js';
-import { openApiDocument } from '../../src/documentation/openapi-document.js';
+import { createOpenApiDocument } from '../../src/documentation/openapi-document.js';
 import { type Fault, Issuer, type SigningKey, encodePart, signingKey, signingKeys } from '../support/issuer.js';
 import { Verifier } from '../support/verifier.js';
 
@@ -496,7 +496,7 @@ describe('an issuer', () => {
     });
     const metadata = await discover('https://a', { OAUTH_ALLOW_HTTP: false });
     expect(metadata).toEqual({ ...needed, scopes_supported: [] });
-    expect(() => openApiDocument(new Configuration(), metadata)).not.toThrow();
+    expect(() => createOpenApiDocument(new Configuration(), metadata)).not.toThrow();
   });
 });
 

@@ -2,7 +2,7 @@
 import { IssuerFault } from '../../auth/issuers/issuer-fault.js';
 import { NO_USABLE_KEY_REMEDY } from '../../auth/issuers/signing-keys.js';
 import type { Configuration } from '../../configuration/configuration.js';
-import { parseDatabaseAddress, transportWarning } from '../../configuration/database-url.js';
+import { parseDatabaseAddress, findTransportWarning } from '../../configuration/database-url.js';
 import { ConfigurationError, readConfiguration } from '../../configuration/read-configuration.js';
 import type { Database, Work } from '../../database/database.js';
 import { OperatorError, toMessage } from '../../telemetry/error-message.js';
@@ -177,7 +177,7 @@ function listFaulty(checked: readonly CheckedSubject[], impacts: readonly Check[
 
 async function checkConfiguration(): Promise<CheckResult> {
   try {
-    const ofTransport = transportWarning(readConfiguration(process.env));
+    const ofTransport = findTransportWarning(readConfiguration(process.env));
     return ofTransport === undefined ? ok('complete') : warning('complete', ofTransport);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;

@@ -19,7 +19,7 @@ interface Explanation {
 const NETWORK_REMEDY =
   'Let the service reach this address (firewall, network policy); if only a proxy may, set NODE_USE_ENV_PROXY=1 and HTTPS_PROXY';
 const BROKEN_REMEDY = "The issuer's team has to correct its server, or the proxy or balancer in front of it";
-const CLOCK_REMEDY = "If it is right, the machine's clock is wrong: compare it with the time (date -u)";
+const CERTIFICATE_CLOCK_REMEDY = "If it is right, the machine's clock is wrong: compare it with the time (date -u)";
 
 /** The codes of errors of Node.js, OpenSSL and undici. The first explanation whose pattern matches is used. */
 const EXPLANATIONS: readonly Explanation[] = [
@@ -62,12 +62,12 @@ const EXPLANATIONS: readonly Explanation[] = [
   {
     codes: /^CERT_HAS_EXPIRED$/,
     found: 'the certificate of the server has expired',
-    remedy: `The issuer's team has to renew it. ${CLOCK_REMEDY}`,
+    remedy: `The issuer's team has to renew it. ${CERTIFICATE_CLOCK_REMEDY}`,
   },
   {
     codes: /^CERT_NOT_YET_VALID$/,
     found: 'the certificate of the server is not valid yet',
-    remedy: `The issuer's team has to replace it. ${CLOCK_REMEDY}`,
+    remedy: `The issuer's team has to replace it. ${CERTIFICATE_CLOCK_REMEDY}`,
   },
   {
     codes: /^ERR_TLS_CERT_ALTNAME_INVALID$/,
@@ -138,7 +138,7 @@ function listCauses(error: unknown): readonly Cause[] {
 /** Explains an answer whose status is not 200. */
 export function explainStatus(address: string, status: number, location: string | null): IssuerFault {
   if (status >= 300 && status < 400) {
-    const target = describeTarget(address, location);
+    const target = describeRedirectTarget(address, location);
     const remedy =
       'A redirect is not followed. If that is an address of the issuer, configure it; if it is a sign-in page, have ' +
       'this address answer without a sign-in';
@@ -148,7 +148,7 @@ export function explainStatus(address: string, status: number, location: string 
 }
 
 /** Leaves out the query, which may contain a secret. */
-function describeTarget(address: string, location: string | null): string {
+function describeRedirectTarget(address: string, location: string | null): string {
   if (location === null || !URL.canParse(location, address)) return 'no address';
   const { origin, pathname } = new URL(location, address);
   return origin + pathname;

@@ -101,7 +101,7 @@ export class Issuer {
       const metadata = await discover(this.name, this.settings);
       // Equal metadata leave the former object: with another one the contract would be made again.
       if (!isDeepStrictEqual(metadata, this.lastMetadata)) this.lastMetadata = metadata;
-      this.metadataFailure.succeeded();
+      this.metadataFailure.noteSuccess();
     } catch (error) {
       this.logMetadataFailure(error);
     }
@@ -113,8 +113,8 @@ export class Issuer {
    */
   private logMetadataFailure(error: unknown): void {
     const { name, keySetAddress } = this.settings;
-    if (this.lastMetadata) this.metadataFailure.failed(error, { name: 'none' });
-    else if (keySetAddress === undefined) this.metadataFailure.failed(error, { name: 'refused' });
+    if (this.lastMetadata) this.metadataFailure.noteFailure(error, { name: 'none' });
+    else if (keySetAddress === undefined) this.metadataFailure.noteFailure(error, { name: 'refused' });
     else
       this.logger.debug({
         message: 'issuer: no metadata, so /docs and the contract lack its endpoints',

@@ -3,7 +3,13 @@ import type { JWK } from 'jose';
 import { type CallerImpact, RepeatedFailure } from '../../telemetry/repeated-failure.js';
 import type { ServiceLogger } from '../../telemetry/service-logger.js';
 import { fetchJson } from './fetch-json.js';
-import { NO_USABLE_KEY_REMEDY, type SigningKeys, describeKey, readKeys, toSigningKeys } from './signing-keys.js';
+import {
+  NO_USABLE_KEY_REMEDY,
+  type SigningKeys,
+  selectDecidingMembers,
+  readKeys,
+  toSigningKeys,
+} from './signing-keys.js';
 
 /**
  * From the begin of a fetch to the begin of the next one. A key that is withdrawn just after a fetch is refused after
@@ -15,7 +21,7 @@ export const PAUSE_MS = 5_000;
 /** The least time from the end of a fetch to the begin of the next one by the timer. */
 const LEAST_PAUSE_MS = 1_000;
 /** How long a caller waits for a fetch. */
-const PATIENCE_MS = 2_000;
+const MAX_CALLER_WAIT_MS = 2_000;
 /** Keys that were fetched longer ago are not used, even if the issuer does not answer. */
 const MAX_AGE_SECONDS = 24 * 3_600;
 
@@ -110,7 +116,7 @@ export class KeySet {
    * @returns the present keys, or undefined if it is not known whether the issuer has the key
    */
   async findNewKeys(keyId: string): Promise<SigningKeys | undefined> {
-    await waitAtMost(PATIENCE_MS, this.seek(keyId));
+    await waitAtMost(MAX_CALLER_WAIT_MS, this.seek(keyId));
     const isAnswered = !this.isFetching && this.failure.failuresInARow === 0;
     return isAnswered || this.has(keyId) ? this.keys : undefined;
   }
@@ -151,10 +157,10 @@ export class KeySet {
       const former = this.keys ? this.used : []; // keys that are too old do not come back
       await this.use(mergeKeys(former, fetched, this.beganAtMs));
       this.fetchedAtMs = this.beganAtMs;
-      this.failure.succeeded();
+      this.failure.noteSuccess();
     } catch (error) {
       this.state = 'unusable';
-      this.failure.failed(error, this.callerImpact);
+      this.failure.noteFailure(error, this.callerImpact);
     }
   }
 
@@ -190,7 +196,12 @@ export class KeySet {
     const { issuer } = this;
     if (usableCount === 0) {
       const message = 'issuer: no key that can verify a token, callers are refused';
-      this.logger.warn({ message, issuer, keys: document.keys.map(describeKey), remedy: NO_USABLE_KEY_REMEDY });
+      this.logger.warn({
+        message,
+        issuer,
+        keys: document.keys.map(selectDecidingMembers),
+        remedy: NO_USABLE_KEY_REMEDY,
+      });
     } else {
       const message = this.signingKeys ? 'issuer: other signing keys' : 'issuer: signing keys';
       this.logger.log({ message, issuer, keyIds: document.keys.map(({ kid }) => kid) });
@@ -213,7 +224,7 @@ export class KeySet {
  * before. The order is always the same, because the nodes of an issuer may give the same keys in different orders.
  */
 function mergeKeys(used: readonly UsedKey[], fetched: readonly JWK[], beganAtMs: number): UsedKey[] {
-  const present = fetched.map((jwk) => ({ jwk, identity: identify(jwk), lackedSinceMs: undefined }));
+  const present = fetched.map((jwk) => ({ jwk, identity: identifyKey(jwk), lackedSinceMs: undefined }));
   const identities = new Set(present.map(({ identity }) => identity));
   const lacking = used
     .filter(({ identity }) => !identities.has(identity))
@@ -223,7 +234,7 @@ function mergeKeys(used: readonly UsedKey[], fetched: readonly JWK[], beganAtMs:
 }
 
 /** Returns the key id and the public key as one text. A key may be replaced under its id. */
-function identify({ kid, kty, crv, n, e, x, y }: JWK): string {
+function identifyKey({ kid, kty, crv, n, e, x, y }: JWK): string {
   return JSON.stringify([kid, kty, crv, n, e, x, y]);
 }
 

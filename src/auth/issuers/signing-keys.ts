@@ -50,7 +50,7 @@ function isObject(value: unknown): value is JWK {
 }
 
 /** Returns the members that decide whether a key is used. None of them is secret. */
-export function describeKey({ kid, kty, use, alg, crv }: JWK): Partial<JWK> {
+export function selectDecidingMembers({ kid, kty, use, alg, crv }: JWK): Partial<JWK> {
   return { kid, kty, use, alg, crv };
 }
 

@@ -4,7 +4,7 @@ import { IssuersService } from '../../auth/issuers/issuers.service.js';
 import { Public } from '../../auth/public.decorator.js';
 import type { Answer } from '../../http/answer.js';
 import { Problem } from '../../problems/problem.js';
-import { HTML, documentationAnswer } from '../page.js';
+import { HTML, createDocumentationAnswer } from '../page.js';
 
 const CSS = 'text/css; charset=utf-8';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
@@ -43,17 +43,17 @@ export class DocsController {
   constructor(private readonly issuers: IssuersService) {
     for (const file of SWAGGER_UI_FILES) {
       const body = readSwaggerUiFile(file.name);
-      this.answers.set(file.name, documentationAnswer({ ...file, body, policy: FILE_POLICY }));
+      this.answers.set(file.name, createDocumentationAnswer({ ...file, body, policy: FILE_POLICY }));
     }
     for (const file of OWN_FILES) {
       const body = readOwnFile(file.name);
-      this.answers.set(file.name, documentationAnswer({ ...file, body, policy: FILE_POLICY }));
+      this.answers.set(file.name, createDocumentationAnswer({ ...file, body, policy: FILE_POLICY }));
     }
   }
 
   @Get()
   showPage(): Answer {
-    return documentationAnswer({ contentType: HTML, body: this.page, policy: this.pagePolicy() });
+    return createDocumentationAnswer({ contentType: HTML, body: this.page, policy: this.formatPagePolicy() });
   }
 
   @Get(':name')
@@ -64,8 +64,8 @@ export class DocsController {
   }
 
   /** The policy of the page, from which a person calls the service, and the issuer for a token. */
-  private pagePolicy(): string {
-    const callableOrigins = ["'self'", ...this.issuerOrigins()];
+  private formatPagePolicy(): string {
+    const callableOrigins = ["'self'", ...this.findIssuerOrigins()];
     return [
       "default-src 'none'",
       "script-src 'self'",
@@ -79,7 +79,7 @@ export class DocsController {
   }
 
   /** The origin of the token endpoint of the first issuer, at which people sign in, once its metadata are known. */
-  private issuerOrigins(): string[] {
+  private findIssuerOrigins(): string[] {
     const [firstIssuer] = this.issuers.all;
     const tokenEndpoint = firstIssuer?.metadata?.token_endpoint;
     if (tokenEndpoint === undefined || !URL.canParse(tokenEndpoint)) return [];
