@@ -64,7 +64,7 @@ export class Database implements OnApplicationShutdown {
         await finish(session, kind);
         return result;
       } catch (error) {
-        throw timer.hasEnded ? new LostSession(`it took longer than ${totalMs / 1000} s`) : explain(error, session);
+        throw timer.hasEnded ? new LostSession(`it took longer than ${totalMs / 1000} s`) : explainLoss(error, session);
       } finally {
         timer.stop();
       }
@@ -193,8 +193,11 @@ async function commit(session: Session): Promise<void> {
   if (answer.command !== 'COMMIT') throw new Error('PostgreSQL rolled back, because a statement had failed');
 }
 
-/** PostgreSQL's own reason comes first, because the reason of the socket says less. */
-function explain(error: unknown, { loss }: Session): unknown {
+/**
+ * Returns LostSession in place of an error that the loss of the session caused. PostgreSQL's own reason comes first,
+ * because the reason of the socket says less. Do not use it after a COMMIT was sent.
+ */
+export function explainLoss(error: unknown, { loss }: Session): unknown {
   if (error instanceof OperatorError) return error;
   if (hasClosedSession(error)) return new LostSession(describe(error));
   return loss === undefined ? error : new LostSession(describe(loss));

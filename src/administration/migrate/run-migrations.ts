@@ -8,6 +8,7 @@ import { basename } from 'node:path';
 import { type MigrationBuilder, type RunnerOption, runner } from 'node-pg-migrate';
 import { escapeLiteral } from 'pg';
 import type { DatabaseAddress } from '../../configuration/database-url.js';
+import { explainLoss } from '../../database/database.js';
 import { findRefusal } from '../../database/database-errors.js';
 import type { Session } from '../../database/session.js';
 import {
@@ -175,15 +176,17 @@ async function run({ direction, count, check, report }: Run, address: DatabaseAd
     progress.end();
     return done.map(({ name }) => name);
   };
-  try {
-    return await withDatabase(async (database) => {
-      // On a hot standby the first statement of a file would fail, and the file would be blamed
-      await database.within('write', assertOwner);
-      return database.borrow(migrate);
-    }, address);
-  } catch (error) {
-    throw progress.script === undefined ? explainLock(error) : explainFault(error, progress.script);
-  }
+  return withDatabase(async (database) => {
+    // On a hot standby the first statement of a file would fail, and the file would be blamed. So this kind may write
+    await database.within('dryRun', assertOwner);
+    return database.borrow(async (session) => {
+      try {
+        return await migrate(session);
+      } catch (error) {
+        throw progress.script === undefined ? explainStart(error, session) : explainFault(error, progress.script);
+      }
+    });
+  }, address);
 }
 
 /** All files were read before the run, but somebody may remove one meanwhile. */
@@ -216,7 +219,13 @@ function loadSql(load: (name: string) => Promise<string[]>): Strategies {
   ];
 }
 
-function explainLock(error: unknown): unknown {
-  if (findRefusal(error)?.code !== LOCK_TIMEOUT) return error;
-  return new OperatorError('Another run of migrations did not end within two minutes. Try again later.');
+/** Explains an error before the first migration, so nothing was changed. node-pg-migrate adds a stack to some errors. */
+function explainStart(error: unknown, session: Session): unknown {
+  if (findRefusal(error)?.code === LOCK_TIMEOUT) {
+    return new OperatorError('Another run of migrations did not end within two minutes. Try again later.');
+  }
+  const explained = explainLoss(error, session);
+  if (explained instanceof OperatorError || findRefusal(explained)) return explained;
+  const [sentence] = toMessage(explained).split('\n');
+  return new OperatorError(`${sentence}. Nothing was changed.`);
 }

@@ -97,6 +97,24 @@ describe('migrate up', () => {
     for (const line of ['up', 'down --yes']) expect(await migrate(line)).toMatchObject(GOOD);
   });
 
+  it('says that nothing was changed if its session ends before the first migration', async () => {
+    copy.environment = { DATABASE_URL: database.urlOf('order_lookup_owner') };
+    const holder = await database.session();
+    await holder.query(`begin; select pg_advisory_xact_lock(${PG_MIGRATE_LOCK_ID})`);
+    const { ended } = copy.start('migrate', 'up');
+    const waiting = `from pg_stat_activity where datname = current_database()
+      and application_name = 'order-lookup-administration' and wait_event = 'advisory'`;
+    await until(async () => (await database.query(`select ${waiting}`)).length > 0);
+    await database.query(`select pg_terminate_backend(pid) ${waiting}`);
+    expect(await ended).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(
+        /^The connection .* was lost: terminating .*\. Nothing was changed\. Run the .*\.\n$/,
+      ),
+    });
+    await holder.query('commit');
+  });
+
   it('applies each migration up to the one that fails; none sees what another has set', async () => {
     copy.add('0100_spoil', SPOIL, SPOIL);
     copy.add('0101_look', LOOK, LOOK);
