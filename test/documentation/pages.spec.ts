@@ -42,10 +42,12 @@ describe.each(PAGES)('%s', (page) => {
     expect(broken).toEqual([]);
   });
 
-  it('names files and metrics that exist', () => {
+  it('names files, code in files and metrics that exist', () => {
     const files = allOf(text, /`((?:src|test|deploy|docs|scripts|migrations|\.ci)\/[\w./-]*)`/g);
     const named = allOf(text, /`(order_lookup_\w+_(?:total|seconds|up|keys|info|ready))\b/g);
     expect(files.filter((path) => !exists(path))).toEqual([]);
+    const inFiles = [...text.matchAll(/`(\w+)` (?:\(|(?:of|in)\s)`(src\/[\w./-]+\.\w+)`/g)];
+    expect(inFiles.filter(([, name = '', path = '']) => !readText(path).includes(name))).toEqual([]);
     expect(named.filter((name) => !metrics.includes(name))).toEqual([]);
   });
 
