@@ -1,5 +1,5 @@
-// The database of the demo: a server of PostgreSQL with its data, the migrations, samples and a key. Data and password
-// stay from one start to the next.
+// The database of the demo: a PostgreSQL server with the migrations, sample codes and one key. The data and the password
+// are kept between starts.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { PostgresServer } from './postgres-server.js';
 /** The application name of the demo's sessions. The process id of the demo follows it. */
 const APPLICATION = 'order-lookup-demo';
 
-/** The interface document names no communication codes, so the demo loads samples that say so. */
+/** The interface document names no communication codes, so the demo loads samples. Their descriptions say "Sample". */
 const SAMPLES = `
   insert into communication_code (code_type, code, description) values
     ('SAMPLE-APPOINTMENT', 'CONFIRMED', 'Sample: the consumer confirmed the appointment'),
@@ -27,38 +27,39 @@ const SAMPLES = `
     on conflict do nothing`;
 
 const USUAL_PORT = 3003;
-/** The id of the advisory lock that a running demo has. */
+/** The id of the advisory lock that a running demo keeps. */
 const LOCK_ID = 20_265;
-/** The session of a demo that was killed a moment ago may still have the lock. */
+/** The wait for the lock. The session of a demo that was killed a moment ago may still have it. */
 const LOCK_LIMIT_MS = 1_000;
-/** The SQLSTATEs of a lock that was not free in time, and of a server that is starting or ending. */
+/** The SQLSTATE of a lock that was not free in time. */
 const LOCK_NOT_AVAILABLE = '55P03';
+/** The SQLSTATE of a server that is starting or stopping. */
 const CANNOT_CONNECT_NOW = '57P03';
-/** The codes of a machine without a loopback network, as in a new network namespace. */
+/** The error codes of a machine without a loopback network, for example in a new network namespace. */
 const UNREACHABLE = new Set<string | undefined>(['ENETUNREACH', 'EADDRNOTAVAIL']);
-/** Another program may have the port of a killed server by now, and say nothing. */
+/** The limit of an attempt to connect. The port of a killed server may belong to a program that never answers. */
 const ANSWER_MS = 5_000;
-/** A server that was killed repairs its data before it accepts sessions. */
+/** The limit of a start. A server that was killed repairs its data before it accepts sessions. */
 const START_LIMIT_MS = 60_000;
-/** A server that has written its lock file listens in a fraction of this time. */
+/** The age at which a lock file is stale if nobody answers. A server listens soon after it has written the file. */
 const STALE_LOCK_FILE_MS = 10_000;
 const ATTEMPTS = 3;
 
 export class DemoDatabase {
   private readonly password: string;
   private port = 0;
-  /** Has the lock until this process ends, however it ends. It is undefined if another demo has the lock. */
+  /** The session that has the lock until this process ends, however it ends. Undefined if another demo has the lock. */
   private session: Client;
 
   private constructor(private readonly server: PostgresServer) {
     const file = join(server.folder, 'postgres-password');
-    // A full disk leaves an empty file
+    // If the disk was full, the file is empty
     if (!existsSync(file) || readFileSync(file).length === 0)
       writeFileSync(file, randomBytes(16).toString('hex'), { mode: 0o600 });
     this.password = readFileSync(file, 'utf8');
   }
 
-  /** @throws StartError if there are no programs that run here, or no folder for the data */
+  /** @throws StartError if the programs do not run here, or the folder of the data cannot be made */
   static async create(folder: string): Promise<DemoDatabase> {
     try {
       return new DemoDatabase(new PostgresServer(await findPrograms(), folder));
@@ -74,14 +75,14 @@ export class DemoDatabase {
     return `postgres://postgres:${this.password}@127.0.0.1:${this.port}/postgres?sslmode=disable`;
   }
 
-  /** The folder to delete for a fresh start. */
+  /** The folder that people delete to start afresh. */
   get data(): string {
     return this.server.data;
   }
 
   /**
-   * Starts the server, or goes on with the one that a killed demo left running.
-   * @throws StartError with what PostgreSQL says, or if the demo of this clone runs already
+   * Starts the server, or uses the one that a killed demo left running.
+   * @throws StartError with PostgreSQL's message, or if the demo of this clone runs already
    */
   async start(): Promise<void> {
     const session = (await this.connect()) ?? (await this.startServer());
@@ -111,9 +112,9 @@ export class DemoDatabase {
           `${this.data} to start afresh.`,
       );
     }
-    // A migration of somebody's own may have made codes already, so the key of the demo tells the first start
+    // Without the demo's key this is the first start. Codes do not show this: somebody's migration may have added some
     const { rowCount } = await this.session.query("select from api_key where client = 'demo' limit 1");
-    if (rowCount === 0) await this.session.query(SAMPLES); // no migration made them, so they are drift
+    if (rowCount === 0) await this.session.query(SAMPLES); // no migration adds them, so drift lists them
     await this.session.query(
       `insert into api_key as present (client, key_hash) values ('demo', decode($1, 'hex'))
        on conflict (key_hash) do update set revoked_at = null, expires_at = null
@@ -122,7 +123,7 @@ export class DemoDatabase {
     );
   }
 
-  /** Returns a session at our server, or undefined if it does not run: only our server accepts our password. */
+  /** Returns a session of our server, or undefined if it does not run. Only our server accepts our password. */
   private async connect(sinceMs = performance.now()): Promise<Client | undefined> {
     const { lockFile } = this.server;
     if (!lockFile?.port) return undefined;
@@ -132,12 +133,12 @@ export class DemoDatabase {
       application_name: `${APPLICATION} ${process.pid}`,
       connectionTimeoutMillis: ANSWER_MS,
     });
-    client.on('error', () => undefined); // the service says that its database is away
+    client.on('error', () => undefined); // the service itself logs that its database is gone
     try {
       await client.connect();
       return client;
     } catch (error) {
-      void client.end().catch(() => undefined); // a program that says nothing would not let it end
+      void client.end().catch(() => undefined); // not awaited: if the program on the port never answers, `end` never resolves
       if (UNREACHABLE.has((error as NodeJS.ErrnoException).code)) throw this.describeFailure(error as Error);
       if (!(error instanceof DatabaseError) || error.code !== CANNOT_CONNECT_NOW) return undefined;
       if (performance.now() > sinceMs + START_LIMIT_MS) throw this.describeFailure(error);
@@ -160,7 +161,7 @@ export class DemoDatabase {
     }
   }
 
-  /** @throws StartError after it has stopped the server, if no session can be opened */
+  /** @throws StartError if no session can be opened. The server is stopped first */
   private async connectToServer(): Promise<Client | undefined> {
     try {
       return await this.connectUnlessStale();
@@ -171,8 +172,8 @@ export class DemoDatabase {
   }
 
   /**
-   * Waits for the server of another start, which may have been faster. If nobody answers, a killed server has left its
-   * lock file, and another program has the process id in it by now.
+   * Connects to our server, also if another start was faster and started it. If nobody answers for long, a killed server
+   * left the lock file, and another program has the server's process id by now: the file is removed.
    */
   private async connectUnlessStale(): Promise<Client | undefined> {
     for (;;) {
@@ -202,7 +203,7 @@ export class DemoDatabase {
   }
 }
 
-/** Names the process of the demo that has the lock. A demo that Ctrl-Z has stopped ends when it is continued. */
+/** Returns an error that names the process with the lock. A demo that Ctrl-Z stopped ends only after `kill -CONT`. */
 async function describeRunningDemo(session: Client, cause: unknown): Promise<unknown> {
   if (!(cause instanceof DatabaseError) || cause.code !== LOCK_NOT_AVAILABLE) return cause;
   const { rows } = await session.query<{ name: string }>(

@@ -25,23 +25,23 @@ import { findFreePort, listen } from './ports.js';
 import { findDatabaseFolder } from './postgres-programs.js';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
-/** What the demo keeps from one start to the next. */
+/** The folder of what the demo keeps between starts. */
 const DATA = join(PROJECT, '.data');
 const HOST = '127.0.0.1';
-/** A port that a program has is replaced by any free one. */
+/** The preferred ports. If one is taken, any free port replaces it. */
 const USUAL_PORTS = { api: 3000, management: 3001, issuer: 3002 };
 const OAUTH_AUDIENCE = 'https://orders.demo.example';
 const CLIENT_ID = 'demo-program';
-/** After this time somebody who waits is told for what, and so again. */
-const PATIENCE_MS = 5_000;
-/** A service whose database and issuer are there is ready within a second. */
+/** The time between two messages that say for what the demo waits. */
+const MESSAGE_INTERVAL_MS = 5_000;
+/** The limit until the service is ready. With its database and issuer it needs a second. */
 const READY_LIMIT_MS = 60_000;
 
 type Variables = Readonly<Record<string, string>>;
 
 /**
  * Starts database, issuer and service, and prints how to use them.
- * @param toEnd is told of everything that has to be ended with the demo
+ * @param toEnd is called with a function that ends a part of the demo, for each part that was started
  * @throws StartError that says what is wrong and how to mend it
  */
 export async function startDemo(toEnd: (end: () => Promise<unknown>) => void): Promise<void> {
@@ -51,10 +51,10 @@ export async function startDemo(toEnd: (end: () => Promise<unknown>) => void): P
   const database = await DemoDatabase.create(findDatabaseFolder(PROJECT));
   const starting = database.start();
   toEnd(async () => {
-    await starting.catch(() => undefined); // a server whose start is under way would be left behind
+    await starting.catch(() => undefined); // a server that is still starting would stay
     await database.stop();
   });
-  const loading = import('../bootstrap/start-service.js'); // beside the start of PostgreSQL: each takes half a second
+  const loading = import('../bootstrap/start-service.js'); // while PostgreSQL starts: each takes half a second
   await Promise.all([waitFor('PostgreSQL', starting), loading]);
   const key = await readOrMake('api-key', /^[\w-]+$/, generateApiKey);
   await waitFor('the migrations of the database', database.prepare(key));
@@ -87,17 +87,17 @@ export async function startDemo(toEnd: (end: () => Promise<unknown>) => void): P
     OAUTH_AUDIENCE,
   };
   writePrivateFile(join(DATA, 'demo.env'), toShell(variables));
-  const { OPERATION_PATHS } = await import('../documentation/openapi-document.js'); // the service has loaded it
+  const { OPERATION_PATHS } = await import('../documentation/openapi-document.js'); // the service has loaded it; a static import would delay the start of PostgreSQL
   process.stdout.write(describeDemo(variables, OPERATION_PATHS, service.managementUrl, database.data));
 }
 
-/** Variables of other projects that would change what this process does. */
+/** Removes the PG variables of other projects, and keeps our own calls away from a proxy. */
 function adaptEnvironment(): void {
   for (const name of Object.keys(process.env)) if (name.startsWith('PG')) delete process.env[name];
   exemptFromProxy(HOST);
 }
 
-/** The environment of the service. Only this machine and our issuer are used, whatever a shell exports. */
+/** Returns the environment of the service. It names our own database and issuer, whatever a shell exports. */
 function makeEnvironment(databaseUrl: string, issuerUrl: string): NodeJS.ProcessEnv {
   return {
     ...process.env,
@@ -111,8 +111,8 @@ function makeEnvironment(databaseUrl: string, issuerUrl: string): NodeJS.Process
 }
 
 /**
- * Before anything is started. A port that is not set may be any.
- * @throws StartError with everything that is wrong in what a shell exports
+ * Checks the environment before anything is started. A port that is not set is 0 here.
+ * @throws StartError with everything that is wrong in the variables of the shell
  */
 function checkEnvironment(): Configuration {
   const environment = makeEnvironment('postgres://localhost', `http://${HOST}`);
@@ -144,8 +144,8 @@ function describeDataFolder({ code, path = DATA }: NodeJS.ErrnoException): strin
 }
 
 /**
- * The text of a file in `.data/`, so that terminals that have loaded demo.env go on working.
- * @param form of the text: a file that is missing or damaged is made anew
+ * Returns the text of a file in `.data/`. The file is kept, so that terminals that have loaded demo.env go on working.
+ * @param form the form of the text. If the file is missing or has another form, it is made anew
  */
 async function readOrMake(name: string, form: RegExp, make: () => string | Promise<string>): Promise<string> {
   const file = join(DATA, name);
@@ -156,16 +156,16 @@ async function readOrMake(name: string, form: RegExp, make: () => string | Promi
   return made;
 }
 
-/** Only its owner may read it. It is replaced as a whole: a full disk leaves the former one. */
+/** Writes a file that only its owner may read. If the disk is full, the former file stays whole. */
 function writePrivateFile(file: string, text: string): void {
   const unfinished = `${file}.${process.pid}`;
   writeFileSync(unfinished, text, { mode: 0o600 });
   renameSync(unfinished, file);
 }
 
-/** Says from time to time for what somebody waits. */
+/** Waits for the work, and says every few seconds for what the demo waits. */
 async function waitFor<T>(what: string, work: Promise<T>): Promise<T> {
-  const timer = setInterval(() => process.stderr.write(`The demo waits for ${what} …\n`), PATIENCE_MS);
+  const timer = setInterval(() => process.stderr.write(`The demo waits for ${what} …\n`), MESSAGE_INTERVAL_MS);
   try {
     return await work;
   } finally {
@@ -173,7 +173,7 @@ async function waitFor<T>(what: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Another program, or the demo of another clone, may take a port after it was found. */
+/** Starts the service. If another program takes a port after it was found free, the service gets any free ports. */
 async function startOnFreePorts(environment: NodeJS.ProcessEnv): Promise<Service> {
   const { startService } = await import('../bootstrap/start-service.js');
   try {
@@ -190,7 +190,7 @@ async function findPorts({ PORT, MANAGEMENT_PORT }: NodeJS.ProcessEnv): Promise<
   return { PORT: `${api}`, MANAGEMENT_PORT: management === api ? '0' : `${management}` };
 }
 
-/** The port that is set or usual, or a free one, which is said where one was set. */
+/** Returns the port that is set, else the usual one. If that port is taken, returns a free one. */
 async function findPort(set: string | undefined, usual: number): Promise<number> {
   const wanted = set ? Number(set) : usual;
   const port = await findFreePort(wanted);
@@ -198,7 +198,7 @@ async function findPort(set: string | undefined, usual: number): Promise<number>
   return port;
 }
 
-/** @throws StartError with the reasons of `/health/ready`, if it takes far longer than it should */
+/** @throws StartError with the reasons of `/health/ready`, if the service is not ready after READY_LIMIT_MS */
 async function untilReady({ managementUrl }: Service): Promise<void> {
   const beginMs = performance.now();
   for (;;) {
@@ -211,7 +211,7 @@ async function untilReady({ managementUrl }: Service): Promise<void> {
   }
 }
 
-/** By the client credentials grant, as programs get theirs. */
+/** Fetches an access token by the client credentials grant, as programs do. */
 async function fetchToken(issuerUrl: string, secret: string): Promise<string> {
   const body = new URLSearchParams({ grant_type: 'client_credentials' });
   const headers = { Authorization: `Basic ${btoa(`${CLIENT_ID}:${secret}`)}` };
@@ -221,13 +221,13 @@ async function fetchToken(issuerUrl: string, secret: string): Promise<string> {
   return token;
 }
 
-/** Lines that set the variables in a shell. */
+/** Returns lines that set the variables in a shell. */
 function toShell(variables: Variables): string {
   const lines = Object.entries(variables).map(([name, value]) => `export ${name}='${value}'\n`);
   return lines.join('');
 }
 
-/** Where everything is, calls to paste, and a first change of the codes. */
+/** Returns the text that the demo prints: the addresses, calls to paste, and a first change of the codes. */
 function describeDemo(
   variables: Variables,
   operationPaths: readonly string[],

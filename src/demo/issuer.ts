@@ -1,6 +1,7 @@
-// An OAuth 2.0 server for development: authorization code grant with PKCE for persons, client credentials grant for
-// programs, JWT access tokens (RFC 9068) for our audience. Whoever reaches it is signed in as the demo user, without a
-// question: it is only for this machine and for tests.
+// An OAuth 2.0 server for development. Persons use the authorization code grant with PKCE, programs use the client
+// credentials grant. Both get JWT access tokens (RFC 9068) for our audience.
+//
+// DANGER: it signs in everybody who reaches it, without a question. Use it only on this machine and in tests.
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { type JWK, exportJWK, generateKeyPair } from 'jose';
@@ -9,23 +10,23 @@ import type { Provider } from 'oidc-provider';
 const TOKEN_SECONDS = 8 * 3600;
 const LASTING = 'AccessToken ClientCredentials Session Grant Interaction IdToken'.split(' ');
 const ACCOUNT = 'demo-user';
-/** Metadata of the client for persons. A redirect address on this machine counts with any port (RFC 8252 section 7.3). */
+/** Metadata of the client for persons. `native` allows any port in a redirect to this machine (RFC 8252 section 7.3). */
 const FOR_PERSONS = { token_endpoint_auth_method: 'none', application_type: 'native' } as const;
 const FOR_PROGRAMS = { redirect_uris: [], grant_types: ['client_credentials'], response_types: [] };
 
 interface IssuerOptions {
-  /** The address by which its callers reach it. */
+  /** The address at which callers reach the issuer. */
   readonly url: string;
   readonly audience: string;
   readonly scopes: string;
   readonly redirectUris: readonly string[];
-  /** Of `makeSigningKey`: tokens remain valid as long as it is the same. */
+  /** The result of `makeSigningKey`. Another key ends the validity of all earlier tokens. */
   readonly signingKey: string;
   /** A client that gets tokens by the client credentials grant. */
   readonly machine: { readonly id: string; readonly secret: string };
 }
 
-/** Has a server answer as an issuer. */
+/** Makes a server answer as an issuer. */
 export async function serveIssuer(server: Server, options: IssuerOptions): Promise<void> {
   const provider = await createProvider(options);
   const answer = provider.callback();
@@ -33,7 +34,7 @@ export async function serveIssuer(server: Server, options: IssuerOptions): Promi
     if (!request.url?.startsWith('/interaction/')) void answer(request, response);
     else
       provider
-        // Without a consent oidc-provider would ask a native client again and again
+        // Without `consent` oidc-provider would ask a native client again and again
         .interactionFinished(request, response, { login: { accountId: ACCOUNT }, consent: {} })
         .catch(() => response.writeHead(400).end('This sign-in is over. Sign in again.'));
   });
@@ -42,7 +43,7 @@ export async function serveIssuer(server: Server, options: IssuerOptions): Promi
 async function createProvider(options: IssuerOptions): Promise<Provider> {
   const { url, audience, scopes, redirectUris, machine, signingKey } = options;
   const { warn } = console;
-  console.warn = () => undefined; // that data is kept in memory, and which versions of Node.js its authors support
+  console.warn = () => undefined; // oidc-provider warns that it keeps data in memory, and of some versions of Node.js
   const { Provider: OidcProvider } = await import('oidc-provider');
   const provider: Provider = new OidcProvider(url, {
     clients: [
@@ -84,7 +85,7 @@ async function createProvider(options: IssuerOptions): Promise<Provider> {
   return provider;
 }
 
-/** A private key, as JSON. */
+/** Returns a new private key as a JWK, in JSON. */
 export async function makeSigningKey(): Promise<string> {
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
   return JSON.stringify({ ...(await exportJWK(privateKey)), use: 'sig', alg: 'RS256' });

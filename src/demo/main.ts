@@ -1,5 +1,5 @@
-// `npm start`: without configuration the demo with its own database and issuer, otherwise the service as in production,
-// which reports missing variables.
+// The program of `npm start`. Without configuration it runs the demo, with a database and an issuer of its own. With any
+// variable of the service it runs the service as in production, which reports missing variables.
 import 'reflect-metadata';
 import { INTERRUPTED, SAME_SIGNAL_MS } from '../bootstrap/process-end.js';
 import { describeStartFailure } from '../configuration/start-error.js';
@@ -22,27 +22,27 @@ async function runService(): Promise<void> {
   await import('../main.js');
 }
 
-/** Ends the demo as a whole: on a signal, at any moment of its start, and after an error. */
+/** Runs the demo until a signal or an error. Then it ends all parts, also in the middle of the start. */
 async function runDemo(): Promise<void> {
-  /** What was started, each with what ends it. */
+  /** The functions that end the parts, in the order in which the parts were started. */
   const ends: (() => Promise<unknown>)[] = [];
   let endingSinceMs: number | undefined;
 
   async function end(status: number): Promise<void> {
     endingSinceMs = performance.now();
-    // What was started last needs the others
+    // The last part first: each part needs those that were started before
     for (const endOne of ends.toReversed()) {
       try {
         await endOne();
       } catch (error) {
-        process.stderr.write(`${describeStartFailure(error)}\n`); // the others are ended nevertheless
+        process.stderr.write(`${describeStartFailure(error)}\n`); // go on, and end the other parts
       }
     }
     process.exit(status);
   }
 
   async function fail(error: unknown): Promise<void> {
-    if (endingSinceMs !== undefined) return; // what was started last fails where the first is ended
+    if (endingSinceMs !== undefined) return; // during the end a part may fail because another part has ended
     process.stderr.write(`${describeStartFailure(error)}\n`);
     await end(1);
   }
@@ -55,7 +55,7 @@ async function runDemo(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
   for (const event of ['uncaughtException', 'unhandledRejection'] as const)
     process.on(event, (error: unknown) => void fail(error));
-  // A terminal that was closed: what is written is lost, and the signal ends the demo
+  // After its terminal was closed the demo cannot write. SIGHUP ends it
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     const { startDemo } = await import('./demo.js');

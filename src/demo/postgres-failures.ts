@@ -1,12 +1,12 @@
-// Says in a sentence why a program of PostgreSQL failed, and what helps.
+// Finds the sentence in which a program of PostgreSQL says why it failed, and a remedy.
 
 /**
- * The first line in which initdb, pg_ctl or the server says what is wrong. The server also writes FATAL for a session
- * that came too early, and initdb says what it removes.
+ * The first line in which initdb, pg_ctl or the server says what is wrong. Left out are FATAL lines about sessions that
+ * came during the start, and lines of initdb about files that it removes.
  */
 const FAULT = /(?:\b(?:FATAL|PANIC): {2}(?!the database system is)|^(?:initdb|pg_ctl): (?:error: )?(?!removing))(.*)/m;
 
-/** The first that fits is given: a fault of shared memory also says "No space left on device". */
+/** The first match applies. Shared memory precedes the disk, because its fault also says "No space left on device". */
 const REMEDIES: readonly (readonly [fault: RegExp, remedy: string])[] = [
   [/user ID \d+/, 'PostgreSQL needs a user that has a name: add one for this id (useradd), or run as another user.'],
   [/shared memory|semaphore/, 'Give this machine more shared memory, or a container: docker run --shm-size=256m.'],

