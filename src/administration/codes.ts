@@ -1,4 +1,4 @@
-// What callers are answered, and the lists in CSV.
+// The commands `codes show`, which prints the answers to callers, and `codes export`, which prints a list as CSV.
 import { Argument, Command, Option } from 'commander';
 import { stringify } from 'csv-stringify/sync';
 import type { EntityManager } from 'typeorm';
@@ -29,7 +29,7 @@ export const show = new Command('show')
     process.stdout.write(area ? formatAnswer(snapshot, area) : formatAnswers(snapshot));
   });
 
-/** Returns the answers of now, or of a later time, made of what is committed now. */
+/** Returns the answers for now or for a later time, from the rows that are committed now. */
 async function makeSnapshot(
   session: Session,
   manager: EntityManager,
@@ -39,8 +39,8 @@ async function makeSnapshot(
   const nowMs = await readClock(session);
   if (timeMs !== undefined && timeMs < nowMs) {
     throw new OperatorError(
-      `--at is past: by the clock of the database it is ${new Date(nowMs).toISOString()}. ` +
-        'The changes since then say what was answered before: select * from change_history order by id;',
+      `--at is in the past: by the clock of the database it is ${new Date(nowMs).toISOString()}. ` +
+        'To see earlier codes, read the changes: select * from change_history order by id;',
     );
   }
   const rows = await readCodes(manager);

@@ -1,4 +1,4 @@
-// API keys: issued, listed, rotated and revoked. A key is printed once, and its hash alone is stored.
+// The commands `keys issue`, `list`, `rotate` and `revoke`. A key is printed once, and only its hash is stored.
 import { Command, InvalidArgumentError } from 'commander';
 import { generateApiKey, hashApiKey } from '../auth/api-keys/api-key.js';
 import type { Session } from '../database/session.js';
@@ -8,8 +8,8 @@ import { showInvisible } from './cli/invisible-characters.js';
 import { commandLine, print, printJson } from './cli/program.js';
 
 /**
- * The state of a row of `api_key` as SQL, by the clock of the database, as `ApiKeysService` judges the keys that it
- * holds: `in force`, `rotated` (in force until the time that `rotate` set), `revoked` or `expired`.
+ * An SQL expression for the state of a key, by the database's clock. `rotated` is in force until `revoked_at`. If you
+ * change it, change the check in `ApiKeysService`, or this list and the service disagree.
  */
 export const KEY_STATE = `case
     when revoked_at <= now() then 'revoked'
@@ -18,13 +18,13 @@ export const KEY_STATE = `case
     else 'in force'
   end`;
 
-/** What these commands call themselves in the change history. Nothing is decided by it: any session may take the name. */
+/** The name of these commands in the change history. It proves nothing, because any session can set it. */
 const APPLICATION = 'order-lookup-keys';
 
-/** The latest time at which a row may expire. */
+/** The latest time that a constraint of `api_key` permits. */
 const LAST_TIME = '9999-12-31Z';
 
-/** The units of a duration by their letter on the command line; the words are those of PostgreSQL's intervals. */
+/** The units of a duration: the letter on the command line, and the word in an interval of PostgreSQL. */
 const UNITS: Readonly<Record<string, string>> = {
   m: 'minutes',
   h: 'hours',
@@ -45,7 +45,7 @@ interface IssueOptions {
 
 export const issue = new Command('issue')
   .description('makes a key, stores its hash and prints the key once')
-  // A required option would be named as missing where it is misspelt
+  // Not required here: of a misspelt option commander would say that this one is missing
   .option('--client <NAME>', 'needed: whose key it is, such as "Acme TMS"')
   .option('--expires-in <TIME>', `such as 90d (${UNITS_HELP}); without it the key never expires`, parseDuration)
   .option('--json', 'print it for programs')
@@ -73,12 +73,12 @@ interface KeyRow {
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
-  /** The earlier one of `expiresAt` and `revokedAt`. */
+  /** The earlier of `expiresAt` and `revokedAt`. */
   readonly endsAt: Date | null;
   readonly lastUsedAt: Date | null;
 }
 
-/** $1 is a client or null, $2 a time within which the end of a key has to come, or null. */
+/** $1 is a client, or null for all. $2 is the interval within which a key has to end, or null. */
 const LIST = `
   select id, client, ${KEY_STATE} as state, created_at as "createdAt", expires_at as "expiresAt",
     revoked_at as "revokedAt", least(expires_at, revoked_at) as "endsAt", last_used_at as "lastUsedAt"
@@ -90,8 +90,8 @@ const LIST = `
 
 export const list = new Command('list')
   .description('shows all keys, and their last use')
-  .option('--client <NAME>', 'those of a client')
-  .option('--expiring <TIME>', `those that expire within a time such as 30d (${UNITS_HELP})`, parseDuration)
+  .option('--client <NAME>', 'only the keys of this client')
+  .option('--expiring <TIME>', `only keys that end within a time such as 30d (${UNITS_HELP})`, parseDuration)
   .option('--json', 'print them for programs')
   .action(async ({ client, expiring, json }: ListOptions) => {
     const values = [client ?? null, expiring ?? null];
@@ -123,7 +123,7 @@ function describeKeys(keys: readonly KeyRow[]): string {
   return [header, ...lines].join('\n');
 }
 
-/** The widths are those of a UUID, the longest state and a time. */
+/** Returns one line of the table. The widths are those of a UUID, the longest state and a time. */
 function describeKey(cells: Record<'id' | 'state' | 'created' | 'until' | 'used' | 'client', string>): string {
   const { id, state, created, until, used, client } = cells;
   return [id.padEnd(36), state.padEnd(8), created.padEnd(24), until.padEnd(24), used.padEnd(24), client].join('  ');
@@ -142,12 +142,12 @@ interface RotateOptions {
 interface FormerKey {
   readonly id: string;
   readonly client: string;
-  /** From its creation until it expires, as an interval; null for a key that never does. */
+  /** The time from creation to expiry, as an interval of PostgreSQL. Null if the key never expires. */
   readonly lifetime: string | null;
   readonly endsAt: Date;
 }
 
-/** Of two rotations at once the second waits for the first, and finds the key in another state. */
+/** If a key is rotated twice at the same time, the second update waits, and then finds the key `rotated`. */
 const REVOKE_LATER = `
   update api_key set revoked_at = least(now() + $2::interval, '${LAST_TIME}')
   where id::text = lower($1) and ${KEY_STATE} = 'in force'
@@ -178,9 +178,7 @@ async function explainNoRotation(session: Session, id: string): Promise<Operator
   const [state] = await readColumn(session, `select ${KEY_STATE} from api_key where id::text = lower($1)`, [id]);
   if (state === undefined) return unknownId();
   const another = commandLine('keys', 'issue');
-  return new OperatorError(
-    `The key is ${state}, and only one that is in force can be rotated. For another one: ${another}`,
-  );
+  return new OperatorError(`The key is ${state}. Only a key in force can be rotated. To issue a new key: ${another}`);
 }
 
 interface RevokedKey {
@@ -189,7 +187,7 @@ interface RevokedKey {
   readonly revokedAt: Date;
 }
 
-/** The first time counts: a key that is revoked already keeps it. */
+/** A key that is revoked already keeps the time of its first revocation. */
 const REVOKE = `
   update api_key set revoked_at = least(revoked_at, now()) where id::text = lower($1)
   returning id, client, revoked_at as "revokedAt"`;
@@ -206,7 +204,7 @@ export const revoke = new Command('revoke')
     print(`The key ${key.id} of ${showInvisible(key.client)} is revoked since ${key.revokedAt.toISOString()}.`);
   });
 
-/** In one transaction, under the name by which the change history shows these commands. */
+/** Runs the work in one transaction, whose name in the change history is APPLICATION. */
 function changeKeys<T>(work: (session: Session) => Promise<T>): Promise<T> {
   return withWriting(async (session) => {
     await session.query(`set local application_name = '${APPLICATION}'`);
@@ -214,7 +212,7 @@ function changeKeys<T>(work: (session: Session) => Promise<T>): Promise<T> {
   });
 }
 
-/** A key as it is printed once. */
+/** A new key, which is printed once. */
 interface IssuedKey {
   readonly id: string;
   readonly client: string;
@@ -247,12 +245,12 @@ function describeIssued(title: 'Key' | 'Second key', { id, client, key, expiresA
   return `${title} of ${client}, shown this once:\n\n  ${key}\n\nIts id is ${id}; it ${expiry}.`;
 }
 
-/** No message repeats the word of the command line: it could be a key. */
+/** Returns an error that does not repeat what was typed: somebody may have typed a key instead of an id. */
 function unknownId(): OperatorError {
-  return new OperatorError(`There is no key of this id. To see the ids: ${commandLine('keys', 'list')}`);
+  return new OperatorError(`There is no key with this id. To see the ids: ${commandLine('keys', 'list')}`);
 }
 
-/** An interval of PostgreSQL from a text such as 90d. */
+/** Returns the interval of PostgreSQL for a text such as 90d. */
 function parseDuration(text: string): string {
   const amount = text.slice(0, -1);
   const unit = UNITS[text.slice(-1)];

@@ -130,7 +130,7 @@ it.each([
   { line: ['list', '--expiring', 'soon'], reason: /'--expiring <TIME>' argument 'soon' is invalid/ },
   {
     line: ['revoke', '00000000-0000-4000-8000-000000000000'],
-    reason: /^There is no key of this id\. To see the ids: node dist\/keys\.js list\n$/,
+    reason: /^There is no key with this id\. To see the ids: node dist\/keys\.js list\n$/,
   },
   { line: ['revoke', 'ols_x'], reason: /^(?!.*ols_x)There is no key/ },
   { line: ['rotate', 'ols_x'], reason: /^(?!.*ols_x)There is no key/ },
@@ -243,7 +243,7 @@ describe('keys rotate', () => {
       revokedAt: null,
     });
     const again = await keys('rotate', first.id);
-    expect(again).toEqual(refusedFor(/^The key is rotated, and only one that is in force can be/));
+    expect(again).toEqual(refusedFor(/^The key is rotated\. Only a key in force can be/));
     expect((await stored(first.id))?.revokedAt).toEqual(end);
   });
 

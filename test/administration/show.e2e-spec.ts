@@ -86,7 +86,7 @@ describe('codes show', () => {
       words: ['--at', 'yesterday'],
       sentence: "'yesterday' is invalid. It is neither a date (in UTC) nor a date-time such as",
     },
-    { words: ['--at', '2000-01-01T00:00:00Z'], sentence: '--at is past: by the clock of the database it is 20' },
+    { words: ['--at', '2000-01-01T00:00:00Z'], sentence: '--at is in the past: by the clock of the database it is 20' },
     {
       words: ['--area', 'orders'],
       sentence: 'Allowed choices are order-update, order-capture-v2, ',

@@ -1,6 +1,6 @@
-// Reads a CSV file (RFC 4180) of one of the lists, as spreadsheets save it: with commas or semicolons, with any line ends,
-// with or without a byte order mark. A line of separators only is an empty line. Empty cells at the end are ignored.
-// This file checks the form; the constraints of the table check the content of the cells.
+// Reads a CSV file (RFC 4180) of a list as spreadsheets save it: with commas or semicolons, any line ends, and perhaps a
+// byte order mark. A line of separators only is an empty line. Empty cells at the end are ignored.
+// This file checks the form. The constraints of the table check the content of the cells.
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { CsvError, parse } from 'csv-parse/sync';
@@ -28,7 +28,7 @@ interface CsvRecord {
 }
 
 interface CsvText {
-  /** The names of the columns; a cell without a name is empty. */
+  /** The names of the columns. A column without a name has an empty text. */
   readonly header: readonly string[];
   readonly headerLine: number;
   readonly records: readonly CsvRecord[];
@@ -57,7 +57,7 @@ export async function readCsvFile(path: string): Promise<CsvFile> {
     const messages = [...findSurplus(header, record), ...findWrongTimes(columns, row)];
     const sameLine = lines.get(key);
     if (sameLine !== undefined) {
-      messages.push(`${list.key.join(' and ')} are those of line ${sameLine}. Take one line out.`);
+      messages.push(`${list.key.join(' and ')} are those of line ${sameLine}. Remove one of the two lines.`);
     }
     lines.set(key, sameLine ?? record.line);
     rows.push(row);
@@ -76,15 +76,15 @@ async function readBytes(path: string): Promise<Uint8Array> {
   }
 }
 
-/** After a wrong quote nobody knows which text is quoted, so the records end there with a fault. */
+/** Returns all records, or those before the first wrong quote: after it nobody knows which text is quoted. */
 function parseCsv(bytes: Uint8Array): CsvText {
   if (!isUtf8(bytes)) return withFault(1, 'the file is not in UTF-8. Save it as "CSV UTF-8".');
-  // TextDecoder removes the byte order mark. A line that somebody appended may end differently from the others
+  // TextDecoder removes the byte order mark. A line that somebody has appended may have another line end
   const text = new TextDecoder().decode(bytes).replaceAll(/\r\n?/g, '\n');
   const nulAt = text.indexOf('\0');
   if (nulAt >= 0) {
     const line = countLineBreaks(text.slice(0, nulAt)) + 1;
-    return withFault(line, 'the character U+0000 is in it, as in a file in UTF-16. Save it as "CSV UTF-8".');
+    return withFault(line, 'the file contains U+0000, as a file in UTF-16 does. Save it as "CSV UTF-8".');
   }
   let lastLine = 0;
   const records: CsvRecord[] = [];
@@ -94,7 +94,7 @@ function parseCsv(bytes: Uint8Array): CsvText {
       delimiter: findDelimiter(text),
       relax_column_count: true,
       skip_records_with_empty_values: true,
-      // If `parse` throws, its result is lost: the records before the fault are needed, too
+      // If `parse` throws, its result is lost, but the records before the fault are needed
       on_record: (cells: string[], { lines }) => {
         records.push({ cells, line: lines - countLineBreaks(cells.join('')) });
         lastLine = lines;
@@ -113,7 +113,7 @@ function withFault(line: number, message: string): CsvText {
   return { header: [], headerLine: 1, records: [], faults: [{ line, message }] };
 }
 
-/** Returns the separator. Excel writes semicolons if the comma is the decimal sign. No column's name contains one. */
+/** Returns the separator. Excel writes semicolons if the comma is the decimal sign. No column's name contains ";". */
 function findDelimiter(text: string): string {
   const header = text.split('\n').find(hasText) ?? '';
   return header.includes(';') ? ';' : ',';
@@ -123,7 +123,7 @@ function countLineBreaks(text: string): number {
   return text.split('\n').length - 1;
 }
 
-/** Returns the first line after `line` that has text. Lines count from 1. In an empty text it is line 1. */
+/** Returns the number of the first line after `line` that has text, or 1 if there is none. Lines are numbered from 1. */
 function findNextLine(text: string, line: number): number {
   const lines = text.split('\n');
   const found = lines.findIndex((content, at) => at >= line && hasText(content));
@@ -139,12 +139,12 @@ function describeQuotes(text: string, line: number): Fault {
   return { line, message };
 }
 
-/** Returns whether a line is more than separators and empty quoted cells. */
+/** Returns whether a line contains more than separators and empty quotes. */
 function hasText(line: string): boolean {
   return /[^\s,;]/.test(line.replaceAll('""', ''));
 }
 
-/** Returns the list with these columns, in any order. A nullable column may be missing: older files lack newer columns. */
+/** Returns the list with these columns, in any order. A nullable column may be missing, because older files lack it. */
 function findList(names: readonly string[]): Table | undefined {
   if (new Set(names).size < names.length) return undefined;
   return Object.values(LISTS).find((list) => {
@@ -157,7 +157,7 @@ function findList(names: readonly string[]): Table | undefined {
 function describeHeader(names: readonly string[]): string {
   if (names.length === 0) return 'the file is empty.';
   if (names.includes(POSITION)) {
-    return 'the column position is not read: the order of the lines is the order. Take the column out.';
+    return 'the column position is not read: the order of the lines is the order. Remove the column.';
   }
   const forms = Object.values(LISTS).map((list) =>
     listFileColumns(list)
@@ -168,7 +168,7 @@ function describeHeader(names: readonly string[]): string {
   return `the columns are "${names.join(',')}". Needed are ${forms.join(', or ')}, as this writes them: ${example}`;
 }
 
-/** Returns the fields of a record. A missing last cell is empty, as spreadsheets write it. A wrong time stays as it is. */
+/** Returns the fields of a record. A missing last cell is an empty text. A wrong time is returned as it is. */
 function toRow(columns: readonly Column[], header: readonly string[], { cells }: CsvRecord): Row {
   const fields = columns.map((column) => {
     const text = cells[header.indexOf(column.name)] ?? '';
@@ -178,7 +178,7 @@ function toRow(columns: readonly Column[], header: readonly string[], { cells }:
   return Object.fromEntries(fields);
 }
 
-/** Returns a fault for each cell with text in a column without a name: nobody knows what the text is. */
+/** Returns a message for each cell that has text but whose column has no name. */
 function findSurplus(header: readonly string[], { cells }: CsvRecord): string[] {
   const messages: string[] = [];
   for (const [index, cell] of cells.entries()) {
@@ -189,7 +189,7 @@ function findSurplus(header: readonly string[], { cells }: CsvRecord): string[] 
   return messages;
 }
 
-/** Refuses what PostgreSQL would accept: a time without a zone, and a day of a spreadsheet, which `datestyle` decides. */
+/** Returns a message for each time that PostgreSQL would guess: without a zone, or 01/02/2027, which `datestyle` decides. */
 function findWrongTimes(columns: readonly Column[], row: Row): string[] {
   const messages: string[] = [];
   for (const column of columns) {

@@ -1,14 +1,14 @@
-// The tables that are exported to CSV files and read from them. Their columns, keys and orders are those of the entities.
+// The tables that are exported to CSV files and read from them.
 import type { Client } from 'pg';
 import { CODE_LIST_VALUE, COMMUNICATION_CODE, type Column, type Table } from '../../database/tables.js';
 
-/** The fields of a row by their columns. An empty text is null, and a time is in UTC, as short as RFC 3339 permits. */
+/** The fields of a row by column. An empty text stands for null. A time is in UTC, as short as RFC 3339 permits. */
 export type Row = Readonly<Record<string, string>>;
 
 /** The tables by the words of the command line. */
 export const LISTS = { 'communication-codes': COMMUNICATION_CODE, 'code-lists': CODE_LIST_VALUE } as const;
 
-/** The column that a file does not have: the order of its lines is the order of the values. */
+/** The column that files do not have, because the order of their lines is the order of the values. */
 export const POSITION = 'position';
 
 export function isTime({ type }: Column): boolean {
@@ -19,7 +19,7 @@ export function listFileColumns({ columns }: Table): Column[] {
   return columns.filter(({ name }) => name !== POSITION);
 }
 
-/** Returns the fields of some columns as one text. No field contains U+0000. */
+/** Returns the fields of some columns as one text. U+0000 separates them, because no field contains it. */
 export function joinFields(row: Row, columns: readonly string[]): string {
   return columns.map((column) => row[column]).join('\0');
 }
@@ -34,7 +34,7 @@ export async function readList(client: Client, { name, columns, order }: Table):
   return rows;
 }
 
-/** JSON writes a time by ISO 8601, whatever `datestyle` is. `#>> '{}'` removes the quotes. */
+/** Returns SQL for a column as text. `to_jsonb` writes a time by ISO 8601, also under another `datestyle`. */
 function toText(column: Column): string {
   const { name } = column;
   const text = isTime(column) ? `pg_catalog.to_jsonb(${name} at time zone 'UTC') #>> '{}' || 'Z'` : `${name}::text`;

@@ -44,7 +44,7 @@ function keyed({ key }: Table, rows: readonly Row[]): [string, Row][] {
   return rows.map((row) => [joinFields(row, key), row]);
 }
 
-/** Returns the values of all code lists, with positions. Staying values of a list that the file does not name keep theirs. */
+/** Returns the values of all code lists, with positions. In a list that the file does not name, positions stay. */
 function arrangeLists(staying: readonly Row[], wanted: readonly Row[]): Row[] {
   const wantedByList = groupBy(wanted, (row) => row['code_list']);
   const formerByList = groupBy(staying, (row) => row['code_list']);
@@ -74,7 +74,7 @@ function findValue(rows: readonly Row[], wanted: Row): number {
   return rows.findIndex(({ value }) => value === wanted['value']);
 }
 
-/** Returns the present positions, so that most rows stay as they are, and then as many new ones as are needed. */
+/** Returns the present positions first, so that few rows change, then new positions. */
 function choosePositions(count: number, former: readonly Row[]): number[] {
   const positions = former.map((row) => Number(row[POSITION]));
   const last = positions.at(-1) ?? 0;
@@ -95,7 +95,7 @@ function selectUnknown(rows: readonly Row[], others: readonly Row[], { columns }
 function toStatements({ table, before, after }: RowChanges): string[] {
   const remaining = new Set(after.map((row) => joinFields(row, table.key)));
   const removed = before.filter((row) => !remaining.has(joinFields(row, table.key)));
-  const statements: string[] = []; // In any order: PostgreSQL compares the positions when the migration ends
+  const statements: string[] = []; // in any order: PostgreSQL checks positions at the end of the migration
   if (after.length > 0) statements.push(formatInsert(table, after));
   if (removed.length > 0) statements.push(formatDelete(table, removed));
   return statements;
@@ -120,7 +120,7 @@ function formatTuples(rows: readonly Row[], columns: readonly string[]): string 
   return lines.join(',\n');
 }
 
-/** Returns `null` for an empty text, as in `Row`, and for a column that the file lacks. */
+/** Returns a constant of SQL. It is `null` for an empty text, and for a column that the file lacks. */
 function formatConstant(text: string | undefined): string {
   return text ? escapeLiteral(text) : 'null';
 }

@@ -6,7 +6,7 @@ const NOW_MS = Date.parse('2027-01-01T00:00:00Z');
 const SOON = '2027-01-05T00:00:00.000Z';
 const property = { area: 'order-update', property: 'orderType', position: 1, codeList: 'types' };
 
-/** The values of a list, in this order; those with `beginsAt` begin at that moment. */
+/** Returns a list of values in this order. A value with `beginsAt` is valid from that time. */
 function rowsWith(...values: { value: string; beginsAt?: string }[]): CodeRows {
   return {
     properties: [property],
@@ -29,20 +29,20 @@ const shown = (before: CodeRows, after: CodeRows) =>
     withdrawn,
   }));
 
-describe('an order that is planned', () => {
+describe('a planned change of an order', () => {
   const planned = rowsWith({ value: 'A' }, { value: 'X', beginsAt: SOON }, { value: 'B' });
 
-  it('is not new where another value is appended', () => {
+  it('is not reported again if another value is appended', () => {
     const after = rowsWith({ value: 'A' }, { value: 'X', beginsAt: SOON }, { value: 'B' }, { value: 'C' });
     expect(shown(planned, after)).toEqual([{ what: 'C', kind: 'added', at: undefined, withdrawn: false }]);
   });
 
-  it('is not withdrawn where a value goes', () => {
+  it('is not reported as withdrawn if another value is removed', () => {
     const before = rowsWith({ value: 'A' }, { value: 'X', beginsAt: SOON }, { value: 'B' }, { value: 'C' });
     expect(shown(before, planned)).toEqual([{ what: 'C', kind: 'removed', at: undefined, withdrawn: false }]);
   });
 
-  it('is new and withdrawn where it is another one', () => {
+  it('is reported as withdrawn, and the new order as planned, if the order at that time changes', () => {
     const after = rowsWith({ value: 'X', beginsAt: SOON }, { value: 'A' }, { value: 'B' });
     expect(shown(planned, after)).toEqual([
       { what: 'X A B', kind: 'order changed', at: SOON, withdrawn: false },
@@ -50,7 +50,7 @@ describe('an order that is planned', () => {
     ]);
   });
 
-  it('is withdrawn with what would have changed it', () => {
+  it('is reported as withdrawn together with the value that would have begun', () => {
     const after = rowsWith({ value: 'A' }, { value: 'B' });
     expect(shown(planned, after)).toEqual([
       { what: 'X', kind: 'added', at: SOON, withdrawn: true },

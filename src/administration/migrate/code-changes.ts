@@ -1,33 +1,33 @@
-// What callers would see change between two states of the codes: a function for each kind of change, one list of results.
+// Compares two states of the codes, and lists the changes that callers would see. Each kind of change has a function.
 import { groupBy } from '../../lookups/group-by.js';
 import type { Validity } from '../../database/entities.js';
 import { COMMUNICATION_CODE } from '../../database/tables.js';
 import { ALWAYS, AREAS, type CodeRows, ORDER_SCHEDULING, isInForce } from '../../lookups/code-rows.js';
 
-/** The list that a change is of: properties of an area, values of a property, or communication codes. */
+/** The list in which something changes: properties of an area, values of a property, or communication codes. */
 interface Place {
   readonly area: string;
   readonly what: 'property' | 'value' | 'record';
-  /** The property that returns the values; properties and records have none. */
+  /** The property whose values change. Only for `value`. */
   readonly property?: string;
 }
 
-/** One difference that callers see, now or later. The members are those of `plan --json`. */
+/** One change that callers see, now or later. `plan --json` prints it, so its members are an interface. */
 export interface Change extends Place {
   readonly kind: 'added' | 'removed' | 'changed' | 'order changed';
-  /** The name of the property, value or record. An order that changed has none. */
+  /** The name of the property, value or record. Absent if an order changed. */
   readonly name?: string;
-  /** What is answered of a record beside its key. */
+  /** The fields of a record in the answer, without its key. */
   readonly fields?: Fields;
-  /** The fields of a record before they change. */
+  /** The fields of a record before the change. */
   readonly former?: Fields;
-  /** The whole list, where its order changes. */
+  /** The whole list in its new order, if the order changes. */
   readonly order?: readonly string[];
-  /** When it happens (RFC 3339). A change that happens at once has none. */
+  /** The time of the change (RFC 3339). Absent if it happens immediately. */
   readonly at?: string;
-  /** The change was planned for this time, and will not happen. */
+  /** True if the change was planned for `at` before, and now will not happen. */
   readonly withdrawn?: true;
-  /** Why it can break clients. */
+  /** The reason why the change can break clients. Absent if it cannot. */
   readonly breaks?: string;
 }
 
@@ -48,15 +48,15 @@ interface Versions {
 
 type ScheduledChange = Change & { readonly at: string };
 
-/** What changes later than this is announced early enough to break nobody. */
+/** A change that is this far ahead does not count as breaking. */
 export const NOTICE_DAYS = 30;
 const NOTICE_MS = NOTICE_DAYS * 86_400_000;
 const REMOVAL_BREAKS = 'orders and clients may still hold it';
 const ORDER_BREAKS = 'clients that go by position read another one';
 
 /**
- * The lists in the order of the answers, and in each list its changes by time.
- * @param nowMs by the clock of the database
+ * Returns the changes of each list, in the order of the answers. Within a list, planned changes are ordered by time.
+ * @param nowMs the present time, by the clock of the database
  */
 export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): Change[] {
   const former = findLists(before);
@@ -76,7 +76,7 @@ export function findChanges(before: CodeRows, after: CodeRows, nowMs: number): C
   return changes.map((change) => ({ ...change, ...describeBreak(change, nowMs) }));
 }
 
-/** A title for people. Two lists never have the same: the name of a property holds no blank. */
+/** Returns a title for people. Each list has its own: a property's name contains no space, so none is "its properties". */
 export function formatPlace({ area, what, property }: Place): string {
   if (what === 'value') return `${area}, ${property}`;
   return what === 'property' ? `${area}, its properties` : area;
@@ -103,8 +103,8 @@ function toEntry(record: CodeRows['records'][number]): Entry {
 }
 
 /**
- * Its key, and what is answered beside it: every column but the times, of which those of validity are changes of their
- * own, so that a column that is added is compared as well. One that is null is left out.
+ * Returns the key of a record, and all other columns except null and times. A changed validity is reported as an added
+ * or removed record. A new column is compared without a change here.
  */
 export function describeRecord(record: CodeRows['records'][number]): { name: string; fields: Fields } {
   const values = new Map<string, string | number | null | undefined>(Object.entries(record));
@@ -147,9 +147,9 @@ function findChanged({ place, former, present }: Versions): Change[] {
   return changes;
 }
 
-/** A change where a list is not what was there before, in the same order, with new entries behind it. */
+/** Reports a new order, unless the remaining entries keep their order and all new entries come last. */
 function findReordered({ place, former, present }: Versions): Change[] {
-  if (place.what === 'record') return []; // by code type and code, whatever is added
+  if (place.what === 'record') return []; // always ordered by code type and code
   const order = present.map(({ name }) => name);
   const remaining = selectShared(
     former.map(({ name }) => name),
@@ -168,7 +168,7 @@ function toChange(kind: Change['kind'], place: Place, { name, fields }: Entry): 
   return { kind, ...place, name, ...(fields && { fields }) };
 }
 
-/** What will change and was not planned before, and what was planned and will not be. */
+/** Returns later changes that were not planned before, and planned changes that are withdrawn, by time. */
 function findScheduled({ place, former, present }: Versions, nowMs: number): Change[] {
   const before = schedule(place, former, nowMs);
   const after = schedule(place, present, nowMs);
@@ -179,8 +179,8 @@ function findScheduled({ place, former, present }: Versions, nowMs: number): Cha
 }
 
 /**
- * A change is the same only if all of it is: another time or other fields make it another one. An order is the
- * same where the names that both have stand alike.
+ * Returns the changes that `known` lacks. A change with another time or other fields is another change. Two orders are
+ * the same if the names that are in both lists come in the same order.
  */
 function selectUnknown(changes: readonly ScheduledChange[], known: readonly ScheduledChange[]): ScheduledChange[] {
   const identities = new Set(known.map((change) => JSON.stringify(change)));
@@ -194,13 +194,13 @@ function selectUnknown(changes: readonly ScheduledChange[], known: readonly Sche
   });
 }
 
-/** Whether the names that both have are in the same order: a value that only one of them has is announced by itself. */
+/** Ignores names that are in one list only: they are reported as added or removed. */
 function isSameOrder(one: readonly string[], other: readonly string[]): boolean {
   const shared = selectShared(other, one);
   return selectShared(one, other).every((name, index) => name === shared[index]);
 }
 
-/** All changes of a list that lie ahead. */
+/** Returns all changes of a list after now. */
 function schedule(place: Place, entries: readonly Entry[], nowMs: number): ScheduledChange[] {
   const changes: ScheduledChange[] = [];
   const beginningsMs = new Set<number>();
@@ -218,9 +218,9 @@ function schedule(place: Place, entries: readonly Entry[], nowMs: number): Sched
   return changes;
 }
 
-/** Where something begins in the middle of a list, the others change their places. */
+/** Returns a new order if a value begins in the middle of its list: the positions of the later values change. */
 function scheduleOrder(place: Place, entries: readonly Entry[], timeMs: number): ScheduledChange[] {
-  if (place.what !== 'value') return []; // properties have no validity, and records an order of their own
+  if (place.what !== 'value') return []; // properties have no validity, and records are always ordered by their key
   const present = selectInForce(entries, timeMs);
   const former = present.filter(({ validity }) => validity.validFromMs < timeMs);
   return findReordered({ place, former, present }).map((change) => ({ ...change, at: formatTime(timeMs) }));

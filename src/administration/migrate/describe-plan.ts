@@ -1,4 +1,4 @@
-// A plan as people read it: what is pending, then totals, then what is refused, then the first lines of each list.
+// Writes a plan for people: the pending migrations, the totals, the refusals, and then the first lines of each list.
 import { groupBy } from '../../lookups/group-by.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { type Change, formatPlace } from './code-changes.js';
@@ -6,11 +6,11 @@ import type { Plan } from './plan.js';
 import { describeMissing } from './migration-state.js';
 
 export interface Extent {
-  /** All lines, each of them whole. */
+  /** True if all lines are shown, at full length. */
   readonly isFull: boolean;
 }
 
-/** The most lines that are shown of each list, and of what is refused or marked. */
+/** The highest number of lines that is shown of each list, of the refusals, and of the marks. */
 const MAX_LINES = 20;
 const MAX_LINE_CHARACTERS = 200;
 
@@ -31,7 +31,7 @@ export function describePlan(plan: Plan, extent: Extent): string[] {
   ];
 }
 
-/** What callers would see, as `down` shows it, too. */
+/** Returns what callers would see. `down` shows it, too. */
 export function describeEffects(plan: Plan, extent: Extent): string[] {
   const { changes, refusals, marks } = plan;
   const lines = ['', countChanges(plan)];
@@ -58,12 +58,12 @@ function countChanges({ changes, refusals }: Plan): string {
   return `Callers see ${count}: ${totals}${danger}.`;
 }
 
-/** What can break clients comes first, so that it is not among the lines that are left out. */
+/** Puts changes that can break clients first, because the last lines of a long list are left out. */
 function sortByDanger(changes: readonly Change[]): Change[] {
   return changes.toSorted((one, other) => Number(one.breaks === undefined) - Number(other.breaks === undefined));
 }
 
-/** The new order comes last: it may be long, and be cut. */
+/** Returns the line of a change. A new order is at its end, because a long line is cut. */
 function describeChange(change: Change): string {
   const { kind, withdrawn = false, breaks, at, order } = change;
   const words: string[] = [SIGNS[kind]];
@@ -77,7 +77,7 @@ function describeChange(change: Change): string {
   return showInvisible(`${mark}${words.join(' ')}${end}`);
 }
 
-/** The name of what changed; of a record that changed, also the fields that differ. */
+/** Returns the name, with the fields of an added or removed record, or those that differ. */
 function describeSubject({ name = '', fields = {}, former }: Change): string {
   const parts = [name];
   for (const field of Object.keys({ ...former, ...fields })) {
@@ -94,7 +94,7 @@ function formatField(text: string | undefined): string {
   return text === undefined ? 'nothing' : JSON.stringify(text);
 }
 
-/** The first of many lines, and how many more there are. */
+/** Returns the first lines, and a line with the number of the others. */
 function selectFirst(lines: readonly string[], extent: Extent, indent: string): string[] {
   if (extent.isFull) return [...lines];
   const shown = lines.slice(0, MAX_LINES).map((line) => shorten(line, extent));

@@ -21,7 +21,7 @@ it.each([
   `-- why\n${UP}\na;\n${DOWN}  \nc`,
   `\ufeff${UP}\r\na\r\n${DOWN}\r\n-- what the migration does`,
   `${UP}\n-- =======\nselect '<<<<<<<';`,
-])('a file is taken: %j', async (text) => {
+])('accepts the file %j', async (text) => {
   expect(await faultsOf(text)).toEqual([]);
 });
 
@@ -29,22 +29,22 @@ it.each([
   ...['-- up migration', '--Up Migration', '-- Up Migration:', '  -- Up Migration'],
   ...['-- Up  Migration', '-- Up Migrations', '-- Up Migraton', '-- Dwon Migration'],
   ...['--- Down Migration', '/* Down Migration */', 'Down Migration'],
-])('a file may not hold %j on its third line', async (line) => {
+])('reports the misspelt marker %j with its line', async (line) => {
   expect(await faultsOf(`${UP}\nselect 1;\n${line}\n${DOWN}`)).toEqual([
     `${NAME}.sql, line 3: a marker is misspelt. Write "${UP}" or "${DOWN}".`,
   ]);
 });
 
 it.each(['<<<<<<< HEAD', '=======', '>>>>>>> theirs', '||||||| 1a2b3c4'])(
-  'a file may not hold the conflict marker %j',
+  'reports the conflict marker %j with its line',
   async (line) => {
     expect(await faultsOf(`${UP}\n${line}\r\nselect 1;`)).toEqual([
-      `${NAME}.sql, line 2: a conflict of git is not resolved. Choose the lines that count.`,
+      `${NAME}.sql, line 2: a conflict of git is not resolved. Keep the right lines only.`,
     ]);
   },
 );
 
-it('all faults of all files are told at once', async () => {
+it('reports all faults of all files together', async () => {
   for (const name of ['0001_a', '0001_b', '20261399000000_c', 'readme'])
     writeFileSync(join(severalFiles, `${name}.sql`), 'x');
   const needed = 'a name such as 20261127120000_add_order_type.sql is needed.';
@@ -56,13 +56,13 @@ it('all faults of all files are told at once', async () => {
   ]);
 });
 
-it.each(['latin1', 'utf16le'] as const)('a file in %s is refused', async (encoding) => {
+it.each(['latin1', 'utf16le'] as const)('refuses a file in %s', async (encoding) => {
   expect(await faultsOf(Buffer.from(`${UP}\nÿ`, encoding))).toEqual([
     `${NAME}.sql is not in UTF-8. Save it in that encoding.`,
   ]);
 });
 
-it('a folder with the name of a migration is named', async () => {
+it('reports a folder that has the name of a migration', async () => {
   mkdirSync(join(withFolder, '0001_a.sql'));
   expect(await findFaults(withFolder)).toEqual([
     '0001_a.sql cannot be read (EISDIR). Make it a file that this user may read.',
@@ -73,15 +73,15 @@ it.each([
   { text: `${DOWN}\na\n${UP}\nb`, message: `1: "${DOWN}" is in the wrong place. One line "${UP}" comes first` },
   { text: `${UP}\na\n${UP}\nb`, message: `3: "${UP}" is in the wrong place.` },
   { text: `${UP}\na\n${DOWN}\nb\n${DOWN}`, message: `5: "${DOWN}" is in the wrong place.` },
-])('a file is refused where it is wrong: $text', async ({ text, message }) => {
+])('reports the line of a marker in the wrong place: $text', async ({ text, message }) => {
   const [fault] = await faultsOf(text);
   expect(fault).toContain(`${NAME}.sql, line ${message}`);
 });
 
 it.each([
-  { newline: '\n', mark: '' },
-  { newline: '\r\n', mark: '\ufeff' },
-])('each part has its lines where the file has them: $newline', async ({ newline, mark }) => {
+  { lineEnds: 'LF', newline: '\n', mark: '' },
+  { lineEnds: 'CR LF, with a byte order mark', newline: '\r\n', mark: '\ufeff' },
+])('keeps the line numbers of the file in both parts: $lineEnds', async ({ newline, mark }) => {
   const lines = ['-- why', UP, 'up;', '', DOWN, 'down'];
   writeFileSync(join(folder, `${NAME}.sql`), mark + lines.join(newline));
   expect(await readMigration(NAME, folder)).toEqual({
@@ -96,6 +96,6 @@ it.each([
   { sql: '\n;\n  ; -- select 1;\n\t-- x', has: false },
   { sql: '-- x\nselect 1', has: true },
   { sql: '-- x\n; select 1;', has: true },
-])('whether a statement stands in $sql: $has', ({ sql, has }) => {
+])('says whether there is a statement in "$sql": $has', ({ sql, has }) => {
   expect(hasStatement(sql)).toBe(has);
 });

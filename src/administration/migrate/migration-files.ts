@@ -1,9 +1,8 @@
-// The migrations: one SQL file of `migrations/` each, from its name to its text.
+// Reads, checks and writes the migrations. Each is one SQL file in `migrations/`.
 //
-// A name, without `.sql`, begins with the UTC time at which the migration was written, so those of two branches differ.
-// The first five have numbers of four digits, and keep them. A text has one line "-- Up Migration" with the
-// SQL below it, and perhaps one line "-- Down Migration". Line ends of Windows, a byte order mark and a missing last line
-// end do not count.
+// Its name begins with the UTC time at which it was written, so that the names of two branches differ. The first five
+// have numbers of four digits, and keep them. Its text has one line "-- Up Migration", the SQL, and perhaps one line
+// "-- Down Migration". Line ends of Windows, a byte order mark and a missing last line end make no difference.
 import { isUtf8 } from 'node:buffer';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -21,22 +20,22 @@ const DOWN = '-- Down Migration';
 const EMPTY = `${UP}\n\n\n${DOWN}\n\n`;
 
 /**
- * A misspelt marker would be a comment to PostgreSQL, and the down migration would run with the one up. It is any line
- * whose first word is like up or down (pu, dwon) and whose second begins with migr, behind any signs but ' and (, with
- * which values begin. A wider one may refuse migrations that are released.
+ * A line that was probably meant as a marker: a word like up or down (pu, dwon), and a word that begins with migr. For
+ * PostgreSQL it is a comment, so the down migration would run together with the up migration. Signs may precede it,
+ * except ' and (, which begin values. If you widen it, try all released migrations, or `up` may refuse one.
  */
 const LIKE_A_MARKER = /^[^\w'(]*(?:u?pu?|d[own]{1,4})[\s_-]*migr/i;
-/** What git leaves where two branches changed the same lines. */
+/** A line that git writes if two branches changed the same lines. */
 const CONFLICT_MARKER = /^(?:<{7}|>{7}|\|{7}) |^={7}$/;
 /**
- * A line that is more than white space, semicolons and a comment behind them. A block comment counts as a statement.
- * `[^\S\n]`, since `\s` would go on over line ends: quadratic for an empty section behind many lines.
+ * A line with more than white space, semicolons and a `--` comment. A block comment is taken for a statement. With `\s`
+ * instead of `[^\S\n]` a match would go on over line ends, and take quadratic time in many empty lines.
  */
 const STATEMENT = /^(?:[^\S\n]|;)*(?!--)[^\s;]/m;
 
 export type Direction = 'up' | 'down';
 
-/** The SQL of both directions. In front of each stand empty lines, so that line 7 of it is line 7 of the file. */
+/** The SQL of both directions. Empty lines precede it, so that its line numbers are those of the file. */
 export interface Migration {
   readonly name: string;
   readonly up: string;
@@ -46,7 +45,7 @@ export interface Migration {
 interface Names {
   /** In the order in which they are applied. */
   readonly names: readonly string[];
-  /** A sentence for each file that has another form of name. */
+  /** A sentence for each file with a wrong name. */
   readonly faults: readonly string[];
 }
 
@@ -54,7 +53,7 @@ export async function readNames(folder = MIGRATIONS): Promise<Names> {
   const names: string[] = [];
   const faults: string[] = [];
   for (const file of await readdir(folder)) {
-    if (file.startsWith('.')) continue; // of editors; node-pg-migrate passes them over, too
+    if (file.startsWith('.')) continue; // editors write such files; node-pg-migrate ignores them, too
     const name = basename(file, '.sql');
     if (file.endsWith('.sql') && isName(name)) names.push(name);
     else faults.push(`${file}: a name such as 20261127120000_add_order_type.sql is needed.`);
@@ -68,12 +67,12 @@ function isName(name: string): boolean {
   return time !== undefined && !Number.isNaN(parseNameTime(time));
 }
 
-/** Compares two names like node-pg-migrate: by the number in front. */
+/** Compares two names by the number at their beginning, as node-pg-migrate does. */
 export function compareNames(one: string, other: string): number {
   return one.localeCompare(other, 'en', { numeric: true });
 }
 
-/** Writes a new migration, whose name comes after all others. Returns its path. */
+/** Writes a new migration whose name comes after all others, and returns its path. */
 export async function createMigration(subject: string, text = EMPTY): Promise<string> {
   assertSubject(subject);
   const { names } = await readNames();
@@ -82,7 +81,7 @@ export async function createMigration(subject: string, text = EMPTY): Promise<st
   return path;
 }
 
-/** Returns a name that comes after all others, even if the clock of somebody who wrote one is ahead. */
+/** Returns a name that comes after all others, also if somebody wrote one of them with a clock that is ahead. */
 export function chooseName(subject: string, names: readonly string[]): string {
   const lastName = names.toSorted(compareNames).at(-1) ?? '';
   const lastTime = TIMED.exec(lastName)?.groups?.['time'];
@@ -99,14 +98,14 @@ function formatNameTime(timeMs: number): string {
   return new Date(timeMs).toISOString().replaceAll(/\D/g, '').slice(0, 'YYYYMMDDHHMMSS'.length);
 }
 
-/** In milliseconds since the epoch; NaN where the digits are no time, such as 20261399000000. */
+/** Returns milliseconds since the epoch, or NaN if the digits are no time, such as 20261399000000. */
 function parseNameTime(digits: string): number {
   const date = `${digits.slice(0, 4)}-${digits.slice(4, 6)}-${digits.slice(6, 8)}`;
   const clock = `${digits.slice(8, 10)}:${digits.slice(10, 12)}:${digits.slice(12, 14)}`;
   return Date.parse(`${date}T${clock}Z`);
 }
 
-/** The text of a migration with these statements. */
+/** Returns the text of a migration with these statements. */
 export function formatMigration(title: string, up: readonly string[], down: readonly string[]): string {
   return `${[`-- ${title}`, UP, ...up, DOWN, ...down].join('\n\n')}\n`;
 }
@@ -115,7 +114,7 @@ export async function readMigration(name: string, folder = MIGRATIONS): Promise<
   return parseMigration(name, await readFile(toPath(name, folder)));
 }
 
-/** Of a text in which findFault finds nothing: without a line up all of it would be up. */
+/** Expects a text without faults (`findFault`). Without the line "-- Up Migration" all of the text would be `up`. */
 export function parseMigration(name: string, bytes: Uint8Array): Migration {
   const lines = splitLines(bytes);
   const upAt = lines.findIndex((line) => line.trimEnd() === UP);
@@ -138,7 +137,7 @@ export async function assertMigrations(): Promise<void> {
   if (faults.length > 0) throw new OperatorError(faults.join('\n'));
 }
 
-/** A sentence for each fault of names and texts, without a database. */
+/** Returns a sentence for each fault of names and texts. It needs no database. */
 export async function findFaults(folder = MIGRATIONS): Promise<string[]> {
   const { names, faults } = await readNames(folder);
   const found = [...faults];
@@ -154,17 +153,17 @@ function describeUnreadable({ code }: NodeJS.ErrnoException): string {
 }
 
 function findFault(bytes: Uint8Array): string | undefined {
-  // PostgreSQL refuses U+0000, which UTF-16 has without a byte order mark
+  // UTF-16 without a byte order mark may be valid UTF-8 with U+0000, which PostgreSQL refuses
   if (!isUtf8(bytes) || bytes.includes(0)) return ' is not in UTF-8. Save it in that encoding.';
   const lines = splitLines(bytes);
   const conflictAt = lines.findIndex((line) => CONFLICT_MARKER.test(line));
   if (conflictAt >= 0) {
-    return `, line ${conflictAt + 1}: a conflict of git is not resolved. Choose the lines that count.`;
+    return `, line ${conflictAt + 1}: a conflict of git is not resolved. Keep the right lines only.`;
   }
   return findWrongMarker(lines);
 }
 
-/** The first marker has to be that of up, the second that of down, and there is no third. */
+/** Finds a marker that is misspelt or missing. The first must be up, the second down, and there is no third. */
 function findWrongMarker(lines: readonly string[]): string | undefined {
   const expected = [UP, DOWN];
   for (const [index, line] of lines.entries()) {
@@ -186,7 +185,7 @@ function toPath(name: string, folder = MIGRATIONS): string {
   return join(folder, `${name}.sql`);
 }
 
-/** TextDecoder takes the byte order mark away. */
+/** Splits a text at its line ends. TextDecoder removes the byte order mark. */
 function splitLines(bytes: Uint8Array): string[] {
   return new TextDecoder().decode(bytes).replaceAll('\r\n', '\n').split('\n');
 }

@@ -8,15 +8,15 @@ export interface MigrationState {
   readonly applied: readonly string[];
   /** In the order in which they will be applied. */
   readonly pending: readonly string[];
-  /** Those of `applied` that the tree lacks. */
+  /** Applied migrations that have no file in `migrations/`. */
   readonly missing: readonly string[];
-  /** `applied` in the order of the server's clock, by which node-pg-migrate undoes them. */
+  /** The applied migrations by the server's clock. node-pg-migrate undoes the last one first. */
   readonly appliedByTime: readonly string[];
 }
 
 const TABLE = `select where to_regclass('public.pgmigrations') is not null`;
 const APPLIED = 'select name from public.pgmigrations order by id';
-/** node-pg-migrate undoes the last of this order. It is another one if the server's clock was set back. */
+/** node-pg-migrate undoes the last of this order. It differs from APPLIED if the server's clock was set back. */
 const APPLIED_BY_TIME = 'select name from public.pgmigrations order by run_on, id';
 
 export async function readState(session: Session): Promise<MigrationState> {
@@ -31,7 +31,7 @@ export async function readState(session: Session): Promise<MigrationState> {
   };
 }
 
-/** Returns one line, or none. The database does not say which of the reasons applies. */
+/** Returns one line, or none. It names several reasons, because the database does not show which applies. */
 export function describeMissing({ missing }: Pick<MigrationState, 'missing'>): string[] {
   if (missing.length === 0) return [];
   const paths = missing.map((name) => `migrations/${name}.sql`).join(' ');

@@ -3,7 +3,7 @@ import { testCopy } from '../../../test/support/project-copy.js';
 
 const { copy } = await testCopy();
 
-it('says that a file is not there, also where migrations are pending', async () => {
+it('says that the file of `new --from` is missing, also while migrations are pending', async () => {
   copy.add('0100_pending', 'select 1;');
   expect(await copy.run('migrate', 'new', 'add_codes', '--from', 'typo.csv')).toEqual({
     status: 1,

@@ -45,20 +45,20 @@ interface Composed {
 }
 
 /**
- * Compares the file with the table as it will be after the pending migrations. Otherwise the same command would write the
- * same rows twice. Then the new migration is tried in the same transaction, so that PostgreSQL's constraints judge it. The
- * transaction is rolled back.
+ * Compares the file with the table as the pending migrations will leave it. Without them a second run of this command
+ * would write the same rows again. Then it tries the new migration, so that PostgreSQL's constraints check it, and rolls
+ * back.
  * @returns undefined if the table has the content already
  */
 async function composeFrom(path: string, subject: string, isComplete: boolean): Promise<Composed | undefined> {
-  assertSubject(subject); // `createMigration` would do this only after the dry run, which may take long
+  assertSubject(subject); // before the dry run, which may take long
   await assertMigrations();
   const file = await readCsvFile(path);
   return dryRunPending(async (session) => {
     const { up, down, lackingCount } = await compareWithTable(session, file, isComplete);
     if (up.length === 0) return undefined;
     await tryStatements(session, path, up);
-    // Quoted: a line break in the name would end the comment
+    // Quoted, because a line break in the name would end the comment, and the rest would run as SQL
     return { text: formatMigration(`Written from ${JSON.stringify(basename(path))}`, up, down), lackingCount };
   });
 }

@@ -1,5 +1,5 @@
-// Texts that nobody has typed: a spreadsheet or a script has probably made them, or their characters are damaged. All
-// forms are those of programs, whatever the language of the spreadsheet is.
+// Finds texts that nobody typed: a spreadsheet or a script probably made them, or their characters are damaged. The forms
+// know no language, because spreadsheets write months and errors in many.
 
 /** The name of a month as spreadsheets shorten it: Mar, mars, maalis. Capitals alone, as in 10-LTL, are a code. */
 const MONTH = String.raw`\p{L}\p{Ll}{2,5}\.?`;
@@ -13,7 +13,7 @@ const DAY = [
   String.raw`\d{4}([-./])\d{1,2}\2\d{1,2}(?: \d{1,2}:\d{2}(?::\d{2})?)?`,
 ];
 
-/** The characters that Windows-1252 reads in the bytes 80 to BF, which continue a character in UTF-8. */
+/** The characters that Windows-1252 shows for the bytes 80 to BF. In UTF-8 these bytes continue a character. */
 const CONTINUATION =
   '[\\u0080-\\u00bf\\u0152\\u0153\\u0160\\u0161\\u0178\\u017d\\u017e\\u0192\\u02c6\\u02dc\\u2013\\u2014\\u2018-\\u201a' +
   '\\u201c-\\u201e\\u2020-\\u2022\\u2026\\u2030\\u2039\\u203a\\u20ac\\u2122]';
@@ -57,11 +57,11 @@ const LOOKS: readonly { readonly mark: string; readonly form: RegExp }[] = [
   { mark: 'has U+FFFD, the sign of a character that a program could not read', form: /\ufffd/ },
 ];
 
-/** Alphabets with letters that look like those of another alphabet. */
+/** The alphabets with letters that look like those of another alphabet. */
 const ALPHABETS = ['Latin', 'Cyrillic', 'Greek', 'Armenian', 'Georgian', 'Cherokee', 'Coptic', 'Hebrew', 'Arabic'];
 const LETTERS = ALPHABETS.map((alphabet) => ({ alphabet, form: new RegExp(`\\p{Script=${alphabet}}`, 'u') }));
 
-/** Returns what each form says of the text, such as "looks like a day that a spreadsheet made". */
+/** Returns a mark for each form that the text has, such as "looks like a day that a spreadsheet made". */
 export function findLooks(text: string): string[] {
   const composed = text.normalize('NFC');
   const marks = LOOKS.filter(({ form }) => form.test(composed)).map(({ mark }) => mark);

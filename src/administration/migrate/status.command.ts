@@ -5,9 +5,9 @@ import { assertMigrations } from './migration-files.js';
 import { type MigrationState, describeMissing, readState } from './migration-state.js';
 
 export const status = new Command('status')
-  .description('lists what is applied and pending; status 1 where an applied file is not here')
+  .description('lists applied and pending migrations; status 1 if the file of an applied one is missing')
   .action(async () => {
-    await assertMigrations(); // one with a faulty name would be listed as missing, with advice that is wrong
+    await assertMigrations(); // else a migration with a wrong name would be listed as missing, with wrong advice
     const state = await withReading(readState);
     print([...describeState(state), ...describeMissing(state)].join('\n'));
     if (state.missing.length > 0) process.exitCode = 1;

@@ -23,7 +23,7 @@ function mark(former: readonly Code[], added: readonly Code[]): string[] {
 describe('a code that resembles another code of its type is marked if only this differs:', () => {
   it.each([
     { what: 'case', former: 'standard', added: 'STANDARD' },
-    { what: 'case, where a capital has two letters', former: 'Straße', added: 'STRASSE' },
+    { what: 'case, if a letter has two capitals', former: 'Straße', added: 'STRASSE' },
     { what: 'white space', former: 'Left Message', added: 'LeftMessage' },
     { what: 'a dash', former: 'NO-ANSWER', added: 'NO–ANSWER' },
     { what: 'a minus sign', former: 'NO-ANSWER', added: 'NO\u2212ANSWER' },
@@ -49,17 +49,17 @@ describe('a code that resembles another code of its type is marked if only this 
     { what: 'another decimal number', former: '1.05', added: '1.5' },
     { what: 'another letter', former: 'A', added: 'B' },
     { what: 'letters whose small forms look alike', former: 'BALL', added: 'BAIL' },
-    { what: 'a zero that is no leading one', former: '100', added: '10' },
-  ])('and not $what', ({ former, added }) => {
+    { what: 'a zero at the end of a whole number', former: '100', added: '10' },
+  ])('not $what', ({ former, added }) => {
     expect(mark(inType('Typ', former), inType('Typ', added))).toEqual([]);
   });
 
-  it('and not where the other one is of another type, or both were there before', () => {
+  it('not if the other code is of another type, or if both codes were there before', () => {
     expect(mark(inType('One', 'A'), inType('Other', 'a'))).toEqual([]);
     expect(mark(inType('One', 'A', 'a'), inType('One', 'B'))).toEqual([]);
   });
 
-  it('and the other one is a code that the same plan removes', () => {
+  it('also if the same plan removes the other code', () => {
     const before = toRows(inType('Typ', '007', 'B'));
     const after = toRows(inType('Typ', '7', 'B'));
     expect(markUnusual(before, after)).toEqual(['code type "Typ": "7" resembles "007", which goes']);
@@ -75,7 +75,7 @@ it.each([
   ]);
 });
 
-describe('what a spreadsheet or a script has probably made is marked:', () => {
+describe('marks of texts that a spreadsheet or a script has probably made:', () => {
   it.each([
     {
       mark: 'looks like a day that a spreadsheet made',
@@ -180,11 +180,11 @@ describe('what a spreadsheet or a script has probably made is marked:', () => {
       'Доставка DHL',
     ],
     ...['СССР', '日本語OK', '東京', 'R&D', 'Sørensen', 'ÅÄÖ', '10.5', '1.2.3', 'A:12', 'Fare:12'],
-  ])('and not %s', (text) => {
+  ])('no mark for %s', (text) => {
     expect(mark([], inType('Typ', text))).toEqual([]);
   });
 
-  it('in a code type and a description as well, each once', () => {
+  it('a code type and a description are marked, too, each once', () => {
     const codes = [
       { codeType: '2-Mar', code: 'A', description: '#REF!' },
       { codeType: '2-Mar', code: 'B', description: 'the driver’s note' },

@@ -1,4 +1,4 @@
-// Marks of a plan: what a migration adds and probably nobody meant. Only people know whether it is right.
+// Marks texts that a migration adds and that are probably mistakes. They stay allowed, because only people know.
 import { groupBy } from '../../lookups/group-by.js';
 import type { CodeRows } from '../../lookups/code-rows.js';
 import { showInvisible } from '../cli/invisible-characters.js';
@@ -11,7 +11,7 @@ interface Text {
   /** The name of the list or the type. */
   readonly place: string;
   readonly text: string;
-  /** False for a description: people do not confuse one with another. */
+  /** False for a description: people do not confuse two descriptions. */
   readonly isName: boolean;
 }
 

@@ -1,17 +1,16 @@
-// Marks of a plan about the migrations themselves: names in an order that a new database would not have, and times without
-// a zone.
+// Marks migrations whose name is earlier than an applied one, and times without a zone in their SQL.
 import type { CodeRows } from '../../lookups/code-rows.js';
 import { showInvisible } from '../cli/invisible-characters.js';
 import { type Migration, chooseName, compareNames } from './migration-files.js';
 
-/** A text in SQL with a digit, unless `at time zone` follows, perhaps after a cast. */
+/** A text in SQL that has a digit. It must not be followed by `at time zone`, also not after a cast. */
 const TEXT = /'(?<text>[^'\n]*\d[^'\n]*)'(?!(?:::[a-z ]+)?\)*\s*at\s+time\s+zone)/gi;
 /** The zone at the end of a time: Z, UTC, +01, +01:00, CET or Europe/Berlin. */
 const ZONE = /(?:\d ?Z|\s[A-Z]{3,5}|\s[A-Z]\w+\/\w+|:\S*\s?[+-]\d{1,2}(?::?\d{2})?)$/i;
 
 /**
- * Returns a sentence for each pending migration whose name is earlier than that of an applied one. A new database applies
- * both in the order of their names, so it may get another content.
+ * Returns a sentence for each pending migration whose name is earlier than that of an applied one. A new database would
+ * apply them in the other order, and may get another content.
  */
 export function markEarlyNames(pending: readonly string[], applied: readonly string[]): string[] {
   const last = applied.toSorted(compareNames).at(-1);
@@ -21,7 +20,7 @@ export function markEarlyNames(pending: readonly string[], applied: readonly str
   for (const name of pending) {
     if (compareNames(name, last) > 0) continue;
     const laterName = chooseName(name.slice(name.indexOf('_') + 1), names);
-    names.push(laterName); // so that the next one comes after it
+    names.push(laterName); // so that the next new name comes after this one
     marks.push(
       `${name}: if it is applied nowhere yet, rename it to ${laterName}.sql. ` +
         `Its name is earlier than ${last}, which is applied: a new database would apply them in the other order`,
@@ -30,7 +29,7 @@ export function markEarlyNames(pending: readonly string[], applied: readonly str
   return marks;
 }
 
-/** Returns a sentence for each time in the SQL that has no zone and became the beginning or the end of a code. */
+/** Returns a sentence for each time without a zone in the SQL at which a code now begins or ends. */
 export function markTimesWithoutZone(migrations: readonly Migration[], before: CodeRows, after: CodeRows): string[] {
   const former = findTimes(before);
   const added = new Set([...findTimes(after)].filter((timeMs) => !former.has(timeMs)));

@@ -256,7 +256,7 @@ describe('migrate new --from', () => {
     {
       what: 'the character U+0000',
       text: `${CODES}\nA,"B\n",c,,\nA,C\0,c,,`,
-      fault: /^line 4: the character U\+0000 is in it, as in a file in UTF-16\./,
+      fault: /^line 4: the file contains U\+0000, as a file in UTF-16 does\./,
     },
   ])('refuses $what', async ({ text, fault }) => {
     expect(await faultsOf(text)).toEqual([expect.stringMatching(fault)]);
