@@ -17,6 +17,7 @@ beforeAll(async () => {
     OAUTH_ISSUER: 'http://127.0.0.1:1',
     OAUTH_AUDIENCE: 'orders',
     LOG_LEVEL: 'silent',
+    KEEP_ALIVE_SECONDS: '33',
   });
   app = await createApplication(configuration);
   await app.listen(0, '127.0.0.1');
@@ -36,7 +37,15 @@ function open(): Socket {
   return client;
 }
 
-it('a connection on which nothing passes for a minute is closed, also behind an answer that is not read', async () => {
+it('the server ends slow headers after 10 s, slow requests after 12 s, and idle connections by KEEP_ALIVE_SECONDS', () => {
+  expect(app.getHttpServer()).toMatchObject({
+    headersTimeout: 10_000,
+    requestTimeout: 12_000,
+    keepAliveTimeout: 33_000,
+  });
+});
+
+it('a connection on which nothing passes for a minute is closed, even if an answer is not read', async () => {
   const server = app.getHttpServer();
   const asking = once(server, 'request');
   const accepting = once(server, 'connection') as Promise<[Socket]>;

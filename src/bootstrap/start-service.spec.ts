@@ -1,10 +1,31 @@
-// A port that is not available. No database is needed.
+// The ports of the service. No database is needed.
 import 'reflect-metadata';
 import { once } from 'node:events';
-import { type AddressInfo, Server, createServer } from 'node:net';
-import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
+import { type AddressInfo, type Server, createServer } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
+import type { OnApplicationBootstrap } from '@nestjs/common';
+import { IssuersService } from '../auth/issuers/issuers.service.js';
+import type { Configuration } from '../configuration/configuration.js';
 import { readConfiguration } from '../configuration/read-configuration.js';
-import { startService } from './start-service.js';
+import { ManagementServer } from '../management/management.server.js';
+import { createApplication } from './create-application.js';
+
+type Application = Awaited<ReturnType<typeof createApplication>>;
+
+/** Prepares each application before it is initialized. */
+let prepare: (app: Application) => void = () => undefined;
+afterEach(() => {
+  prepare = () => undefined;
+});
+jest.unstable_mockModule('./create-application.js', () => ({
+  async createApplication(configuration: Configuration): Promise<Application> {
+    const app = await createApplication(configuration);
+    prepare(app);
+    return app;
+  },
+}));
+const { startService } = await import('./start-service.js');
 
 let otherProgram: Server;
 let taken: number;
@@ -31,34 +52,53 @@ function start(environment: Record<string, string>) {
   return startService(configuration);
 }
 
-it.each(['PORT', 'MANAGEMENT_PORT'])('%s of another program is a sentence', async (variable) => {
+it.each(['PORT', 'MANAGEMENT_PORT'])('a start names %s if another program has the port', async (variable) => {
   await expect(start({ [variable]: String(taken) })).rejects.toThrow(
     `${variable}=${taken}: the port is taken by another program on 127.0.0.1. ` +
       `Stop that program or set ${variable} to another port.`,
   );
 });
 
-it('health and metrics listen at HOST where MANAGEMENT_HOST is not set', async () => {
+it('health and metrics listen at HOST if MANAGEMENT_HOST is not set', async () => {
   const { managementUrl, stop } = await start({ HOST: '127.0.0.2' });
   expect(new URL(managementUrl).hostname).toBe('127.0.0.2');
   expect((await fetch(`${managementUrl}/health/live`)).status).toBe(200);
   await stop();
 });
 
-it('a host that this machine does not have is a sentence', async () => {
+it('a start names a host that this machine does not have', async () => {
   await expect(start({ HOST: '192.0.2.1' })).rejects.toThrow(
     'MANAGEMENT_PORT=0: the port cannot be had (EADDRNOTAVAIL) on 192.0.2.1. ' +
       'Correct HOST, or MANAGEMENT_HOST, to an address of this machine.',
   );
 });
 
-it('a port that the user may not open is a sentence', async () => {
-  // Root may open every port
-  jest.spyOn(Server.prototype, 'listen').mockImplementation(function (this: Server) {
-    process.nextTick(() => this.emit('error', Object.assign(new Error('listen EACCES'), { code: 'EACCES' })));
-    return this;
-  });
+it('a start names a port that the user may not open', async () => {
+  prepare = (app) => {
+    const { server } = app.get(ManagementServer);
+    jest.spyOn(server, 'listen').mockImplementation(() => {
+      const error = Object.assign(new Error('listen EACCES'), { code: 'EACCES' }); // root may open every port
+      process.nextTick(() => server.emit('error', error));
+      return server;
+    });
+  };
   await expect(start({ MANAGEMENT_PORT: '80' })).rejects.toThrow(
     'MANAGEMENT_PORT=80: the port cannot be had (EACCES) on 127.0.0.1. Set MANAGEMENT_PORT to a port above 1023.',
   );
+});
+
+it('the ports open after everything is initialized, and the management port first', async () => {
+  const events: string[] = [];
+  prepare = (app) => {
+    const service: OnApplicationBootstrap = app.get(IssuersService);
+    jest.spyOn(service, 'onApplicationBootstrap').mockImplementation(async () => {
+      for (let turns = 0; turns < 10; turns++) await turn(); // in this time a server would begin to listen
+      events.push('initialized');
+    });
+    app.get(ManagementServer).server.once('listening', () => events.push('management port'));
+    app.getHttpServer().once('listening', () => events.push('port'));
+  };
+  const { stop } = await start({});
+  expect(events).toEqual(['initialized', 'management port', 'port']);
+  await stop();
 });

@@ -38,6 +38,22 @@ it('reads exactly the variables of .env.example, but for those of the commands',
   expect(names.filter((name) => name !== 'ORDER_LOOKUP_PERSON')).toEqual(variableNames);
 });
 
+it('has the defaults that are promised', () => {
+  expect(readConfiguration(complete)).toMatchObject({
+    HOST: '',
+    PORT: 3000,
+    MANAGEMENT_PORT: 3001,
+    BASE_PATH: '',
+    API_KEY_MAX_AGE_SECONDS: 86_400,
+    DRAIN_SECONDS: 4,
+    KEEP_ALIVE_SECONDS: 75,
+    RATE_LIMIT_PER_MINUTE: 0,
+    TRUSTED_PROXY_HOPS: 0,
+    OAUTH_ALLOW_HTTP: false,
+    LOG_LEVEL: 'info',
+  });
+});
+
 it('names everything that is missing or wrong at once', () => {
   expect(faults({ PORT: '70000' })).toEqual([
     expect.stringMatching(/^DATABASE_URL is not set: a connection string such as /),

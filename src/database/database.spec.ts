@@ -66,6 +66,20 @@ describe('the sessions of one process', () => {
     expect(opened).toBe(3);
   });
 
+  it('are replaced by others when they have reached their age', async () => {
+    const { proxy, end } = await start();
+    const fields = parseDatabaseAddress({ DATABASE_URL: proxy.url });
+    const options = sourceOptions(fields, SERVICE);
+    const source = new DataSource({ ...options, extra: { ...options.extra, maxLifetimeSeconds: 1 } });
+    const database = new Database(source, fields, SERVICE);
+    const readPid = () =>
+      database.within('poll', async (session) => (await session.query('select pg_backend_pid() as pid')).rows);
+    const first = JSON.stringify(await readPid());
+    await until(async () => JSON.stringify(await readPid()) !== first);
+    await database.close();
+    await end();
+  });
+
   it('are none after the end of an application that was about to open the first one', async () => {
     const { proxy, count, end } = await start();
     const configuration = Object.assign(new Configuration(), { DATABASE_URL: proxy.url });

@@ -23,11 +23,12 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-it('is logged when it begins, once a minute, and when it has ended', () => {
+it('a failure is logged when it begins, once a minute, and when it has ended', () => {
   const error = new Error('refused');
   failure.noteFailure(error, NONE);
+  jest.advanceTimersByTime(MINUTE_MS - 1);
   failure.noteFailure(error, NONE);
-  jest.advanceTimersByTime(MINUTE_MS);
+  jest.advanceTimersByTime(1);
   failure.noteFailure(error, NONE);
   expect(failure.failuresInARow).toBe(3);
   failure.noteSuccess();
@@ -42,7 +43,7 @@ it('is logged when it begins, once a minute, and when it has ended', () => {
   ]);
 });
 
-it('is logged at once when its reason changes, and when callers begin to be refused', () => {
+it('a failure is logged immediately when its reason changes, and when callers begin to be refused', () => {
   const callersRefusedAt = new Date(Date.now() + 1_000);
   failure.noteFailure(new Error('refused'), toCallerImpact(1));
   failure.noteFailure(new Error('timed out'), toCallerImpact(1));
@@ -55,17 +56,17 @@ it('is logged at once when its reason changes, and when callers begin to be refu
   ]);
 });
 
-it('is an error from the first one on where callers are refused already', () => {
+it('the first failure is an error if callers are refused already', () => {
   failure.noteFailure(new Error('refused'), { name: 'refused' });
   expect(lines).toEqual([{ level: 'error', message: REFUSING, reason: 'refused', failures: 1 }]);
 });
 
-it.each([Infinity, -Infinity, -1e300])('has no date where callers are refused in %d s', (seconds) => {
+it.each([Infinity, -Infinity, -1e300])('a line has no date if callers are refused in %d s', (seconds) => {
   failure.noteFailure(new Error('refused'), toCallerImpact(seconds));
   expect(lines).toEqual([expect.objectContaining({ callersRefusedAt: undefined })]);
 });
 
-it('is logged once a minute also where the clock of the machine is set back', () => {
+it('a failure is logged once a minute even if the clock of the machine is set back', () => {
   failure.noteFailure(new Error('refused'), NONE);
   jest.setSystemTime(Date.now() - 60 * MINUTE_MS);
   jest.advanceTimersByTime(MINUTE_MS);

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { AREAS } from '../../src/lookups/code-rows.js';
 import { queryAt } from '../support/database.js';
 import { issueKey } from '../support/api-keys.js';
-import { changeTimers, letPass } from '../support/local-clock.js';
+import { letPass } from '../support/local-clock.js';
 import { runLine } from '../support/local-program.js';
 import { localWorld } from '../support/local-world.js';
 import { ALL_PATHS, PATHS } from '../support/paths.js';
@@ -12,8 +12,6 @@ import { until } from '../support/until.js';
 const { orderUpdate: UPDATE, communicationCodes: CODES } = PATHS;
 /** Everything is read at least once in this time. */
 const TEN_MINUTES_MS = 10 * 60_000;
-/** How long a session lives. */
-const SESSION_MS = 290_000;
 const world = localWorld();
 /** What a test has to undo, whether it passes or not. */
 const ends: (() => Promise<unknown>)[] = [];
@@ -160,16 +158,6 @@ describe('triggers that are switched off', () => {
     letPass(TEN_MINUTES_MS);
     await expectServed();
   });
-});
-
-it('a session lives five minutes at most', async () => {
-  changeTimers([SESSION_MS], 100);
-  // Another role than that of the other replica
-  const service = await world.replica({ DATABASE_URL: world.database.urlOf('order_lookup_owner') });
-  const began = `select coalesce(min(backend_start), '-infinity')::text ${OURS} and usename = 'order_lookup_owner'`;
-  const first = JSON.stringify(await sql(began));
-  await until(async () => JSON.stringify(await sql(began)) > first);
-  await service.kill();
 });
 
 it.each([

@@ -1,0 +1,113 @@
+// The local issuer as docker-compose starts it: `node dist/demo/issuer-main.js`, in a process of its own.
+import type { ChildProcess } from 'node:child_process';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type JSONWebKeySet, createLocalJWKSet, jwtVerify } from 'jose';
+import { freePort } from '../support/ports.js';
+import { PROJECT, type Running, begin, run } from '../support/program.js';
+import { until } from '../support/until.js';
+
+const AUDIENCE = 'https://orders.development.example';
+const PAGE = 'http://127.0.0.1:3000/docs/oauth2-redirect.html';
+/** The example of RFC 7636, appendix B. */
+const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
+const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
+
+let environment: Record<string, string>;
+let url: string;
+let issuer: Running;
+beforeAll(async () => {
+  const port = await freePort();
+  url = `http://127.0.0.1:${port}`;
+  environment = {
+    ISSUER_URL: url,
+    ISSUER_PORT: String(port),
+    ISSUER_AUDIENCE: AUDIENCE,
+    ISSUER_REDIRECT_URIS: PAGE,
+    ISSUER_CLIENT_ID: 'program',
+    ISSUER_CLIENT_SECRET: 'tests-only',
+  };
+  issuer = begin([process.execPath, 'dist/demo/issuer-main.js'], PROJECT, environment);
+  await until(async () => issuer.output.stdout === `the issuer listens on port ${port}\n` || hasEnded(issuer.child));
+});
+afterAll(() => void issuer.child.kill('SIGKILL'));
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+async function postForm(form: Record<string, string>, headers: Record<string, string> = {}): Promise<unknown> {
+  const response = await fetch(`${url}/token`, { method: 'POST', headers, body: new URLSearchParams(form) });
+  return response.json();
+}
+
+/** Returns the claims of the access token in this answer, after its signature was verified. */
+async function readToken(answer: unknown): Promise<Record<string, unknown>> {
+  const { access_token: token = JSON.stringify(answer) } = answer as { access_token?: string };
+  const keySet = (await (await fetch(`${url}/jwks`)).json()) as JSONWebKeySet;
+  const { payload } = await jwtVerify(token, createLocalJWKSet(keySet), { issuer: url, audience: AUDIENCE });
+  return payload;
+}
+
+/** Follows redirects as a browser does, with cookies, until an address begins with `end`. Returns that address. */
+async function followRedirects(start: string, end: string): Promise<URL> {
+  const cookies = new Map<string, string>();
+  let address = start;
+  while (!address.startsWith(end)) {
+    const cookie = Array.from(cookies, ([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(address, { redirect: 'manual', headers: { cookie } });
+    for (const line of response.headers.getSetCookie()) {
+      const [name = '', value = ''] = (line.split(';')[0] ?? '').split(/=(.*)/);
+      cookies.set(name, value);
+    }
+    const location = response.headers.get('location');
+    if (location === null) throw new Error(`${address}: ${response.status} ${await response.text()}`);
+    address = new URL(location, address).href;
+  }
+  return new URL(address);
+}
+
+it('gives a program an access token for our audience', async () => {
+  const Authorization = `Basic ${Buffer.from('program:tests-only').toString('base64')}`;
+  const answer = await postForm({ grant_type: 'client_credentials' }, { Authorization });
+  expect(await readToken(answer)).toMatchObject({ client_id: 'program', aud: AUDIENCE });
+});
+
+it('signs a person in, and gives the page an access token for our audience', async () => {
+  const query = new URLSearchParams({
+    client_id: 'order-lookup-docs',
+    redirect_uri: PAGE,
+    response_type: 'code',
+    scope: 'openid',
+    state: 'of the page',
+    code_challenge: CHALLENGE,
+    code_challenge_method: 'S256',
+  });
+  const { searchParams } = await followRedirects(`${url}/auth?${query.toString()}`, PAGE);
+  expect(Object.fromEntries(searchParams)).toEqual({ code: expect.any(String), state: 'of the page', iss: url });
+  const answer = await postForm({
+    grant_type: 'authorization_code',
+    client_id: 'order-lookup-docs',
+    redirect_uri: PAGE,
+    code: String(searchParams.get('code')),
+    code_verifier: VERIFIER,
+  });
+  expect(await readToken(answer)).toMatchObject({ sub: 'demo-user', client_id: 'order-lookup-docs' });
+});
+
+it('says in a page that a sign-in is over', async () => {
+  const response = await fetch(`${url}/interaction/unknown`);
+  expect([response.status, await response.text()]).toEqual([400, 'This sign-in is over. Sign in again.']);
+});
+
+it('names a variable that is not set, and ends with status 1', async () => {
+  const { ISSUER_AUDIENCE: _, ...rest } = environment;
+  expect(await run('demo/issuer-main.js', [], rest)).toMatchObject({
+    status: 1,
+    stderr: 'ISSUER_AUDIENCE of the local issuer is not set: see docker-compose.yml.\n',
+  });
+});
+
+it('ends with status 0 after SIGTERM', async () => {
+  issuer.child.kill('SIGTERM');
+  expect((await issuer.ended).status).toBe(0);
+});
