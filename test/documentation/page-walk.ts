@@ -1,6 +1,5 @@
-// Pages of the documentation as their readers use them: their commands are run as they stand there, in order, in a copy
-// of the project, and have to print what the page shows. A command of ours that stands alone runs in the process of the
-// test, in a tenth of the time; all others, with their pipes and files, are a shell's.
+// Follows a page as its reader does: runs its commands in their order in a copy of the project, and compares their output
+// with the page. A single command of ours runs in the test's process, which takes a tenth of the time. A shell runs others.
 import { readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
@@ -13,13 +12,13 @@ import { localWorld } from '../support/local-world.js';
 import { type Outcome, PROJECT, shell } from '../support/program.js';
 import type { World } from '../support/world.js';
 
-/** As the demo loads them. */
+/** The sample codes that the demo loads. */
 const SAMPLES = `
   insert into communication_code (code_type, code, description) values
     ('SAMPLE-DELIVERY', 'CONFIRMED', 'Sample: the delivery window was confirmed'),
     ('SAMPLE-DELIVERY', 'RESCHEDULED', 'Sample: the delivery was moved to another day')`;
 
-/** Nothing in it is for the shell but words, some of them in double quotes. */
+/** A command of ours without pipes, files or variables: its words need no shell. */
 const OWN_COMMAND = /^npm run (?:--silent )?(?<program>\w+) -- (?<words>[^$&;<>\\`|]+)$/;
 const WORD = /"(?<quoted>[^"]*)"|(?<plain>\S+)/g;
 
@@ -27,14 +26,14 @@ export class PageWalk {
   readonly copy = new ProgramCopy(copyProject());
   readonly folder = this.copy.folder;
   readonly world: World<LocalService>;
-  /** Variables that a reader has set. */
+  /** The variables that the reader has set. */
   private readonly variables: Record<string, string> = {};
-  /** Ids that a page shows, with the real ones. */
+  /** The ids that a page shows, each with the real id. */
   private readonly realIds = new Map<string, string>();
-  /** A migration that `migrate new` created, and that the next block of SQL fills. */
+  /** The migration that `migrate new` created. The next block of SQL is written into it. */
   private created: string | undefined;
 
-  /** @param options.replicas how many services the page needs: none where all commands use the database */
+  /** @param options.replicas the number of services that the page needs: 0 if its commands only use the database */
   constructor({ replicas = 1 } = {}) {
     this.world = localWorld({ replicas, prepare: (database) => database.query(SAMPLES) });
     afterAll(() => this.copy.remove());
@@ -97,7 +96,7 @@ export class PageWalk {
     return { ...outcome, stdout: '' };
   }
 
-  /** With the real addresses and ids. */
+  /** Returns the command with the real addresses and ids. */
   private adapt(command: string): string {
     const [service] = this.world.replicas;
     let adapted = command.replaceAll('http://127.0.0.1:3001', service?.managementUrl ?? '');
@@ -108,7 +107,7 @@ export class PageWalk {
   private async runOwn(program: string, text: string, role: string): Promise<Outcome> {
     const words = [...text.matchAll(WORD)].map(({ groups }) => groups?.['quoted'] ?? groups?.['plain'] ?? '');
     this.copy.environment = this.environment(role);
-    process.chdir(this.folder); // files that are named stand in the reader's folder
+    process.chdir(this.folder); // the paths in commands are relative to the reader's folder
     try {
       return await this.copy.run(program, ...words);
     } finally {
@@ -131,7 +130,7 @@ export class PageWalk {
   }
 }
 
-/** Commands of a console block, each with what it prints; a line that ends with a backslash goes on in the next. */
+/** Returns the commands of a console block with their output. A backslash at the end of a line continues the command. */
 function readDialogue(text: string): { command: string; printed: string }[] {
   const parts = text.split(/^\$ /m).slice(1);
   return parts.map((part) => {
@@ -143,19 +142,18 @@ function readDialogue(text: string): { command: string; printed: string }[] {
 const ID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 
 /**
- * Finds what a page shows in what was really printed: `…` stands for anything, ids, times and numbers of migrations
- * differ, white space does not count. Each id of the page is a group of its own, so that later commands can name the
- * real one.
+ * Returns a pattern that finds the output of the page in the real output without white space. `…` matches anything. Ids,
+ * times and numbers of migrations may differ. Each id of the page is a group, so that later commands can use the real id.
  */
 function toPattern(shown: string): { readonly pattern: RegExp; readonly ids: string[] } {
   const ids: string[] = [];
   const source = shown
     .replaceAll(/\s/g, '')
-    // Before all patterns, which it would spoil: those of times look for the dot as it is then, behind a backslash
+    // First, because it would escape the patterns below. The pattern of times expects an escaped dot.
     .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
     .replaceAll(new RegExp(ID, 'g'), (id) => {
       const index = ids.indexOf(id);
-      if (index >= 0) return `\\${index + 1}`; // the same as that group found
+      if (index >= 0) return `\\${index + 1}`; // the text that this group found
       ids.push(id);
       return `(${ID})`;
     })

@@ -1,5 +1,4 @@
-// What holds for all pages of the documentation, whatever they say. Their commands are run by the other files of this
-// folder.
+// These tests check every page: links, names and blocks. The other files of this folder run the commands of the pages.
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, it } from '@jest/globals';
@@ -18,7 +17,7 @@ const exists = (path: string): boolean => existsSync(join(PROJECT, path));
 const withoutBlocks = (page: string): string => readText(page).replaceAll(/^( *)```[^]*?^\1```$/gm, '');
 const allOf = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, group = '']) => group);
 
-/** As GitHub names the anchors of headings. */
+/** Returns the anchors that GitHub makes of the headings, and our own. */
 const anchorsOf = (page: string): string[] => [
   ...allOf(withoutBlocks(page), /^#+ (.*)$/gm).map((heading) =>
     heading
@@ -63,7 +62,7 @@ describe.each(PAGES)('%s', (page) => {
 });
 
 describe('README.md and docs/', () => {
-  const pages = PAGES.filter((page) => !/^C|decisions/.test(page)); // the others grow with the code
+  const pages = PAGES.filter((page) => !/^C|decisions/.test(page)); // other pages grow with the code
 
   it('are short enough to be read by one person', () => {
     const lines = pages.map((page) => readText(page).split('\n').length - 1);
@@ -90,7 +89,7 @@ describe('docs/at-night.md', () => {
     for (const { alert, annotations } of rules) expect(annotations.runbook_url).toBe(`docs/at-night.md#${alert}`);
   });
 
-  it('quotes lines of the log as the service writes them', () => {
+  it('quotes only log lines that a file of src contains', () => {
     const quoted = allOf(page, /`([A-Za-z_]+(?: \(\w+\))?: [a-z ]+)`/g);
     const sources = readdirSync(join(PROJECT, 'src'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
@@ -107,7 +106,7 @@ describe('docs/operators.md', () => {
   const [line = '{}'] = allOf(page, /^(\{"level".*\})$/gm);
   const ofRequest = [...Object.keys(JSON.parse(line) as object), 'credential', 'reason', 'err', 'trace_id', 'span_id'];
   const [, table = ''] = page.split('| Collector | Map |\n|---|---|\n');
-  /** A row whose first cell is empty goes on with the collector above it. */
+  /** The rows of each collector. If the first cell of a row is empty, the row belongs to the collector above it. */
   const collectors = table.split('\n\n')[0]?.split(/^\| (?=\w)/m) ?? [];
 
   it.each(collectors.filter(Boolean).map((rows) => [rows.split(' |')[0] ?? '', rows] as const))(

@@ -10,12 +10,12 @@ import { until } from '../support/until.js';
 const walk = new PageWalk();
 
 /**
- * In an order in which no page leaves behind what the next one does not expect: at-night.md comes last, since it revokes
- * all keys. In a page each block needs those before it, so none can be run alone.
+ * The order matters, because a page changes the database for the pages after it. at-night.md comes last, because it
+ * revokes all keys. Each block of a page needs the blocks before it, so no block can run alone.
  */
 const PAGES: Readonly<Record<string, () => void>> = {
   'docs/administrators.md': () => {
-    it('leaves the lists as they were after everything is undone, and who deleted a value on record', async () => {
+    it('restores the lists when its migrations are undone, and the history still names who deleted a value', async () => {
       expect(await walk.run('npm run migrate -- down 2 --yes')).toMatchObject({ status: 0 });
       const [lists] = await walk.world.database.query(
         `select string_agg(value, ' ' order by code_list, position) as values from code_list_value
@@ -33,12 +33,12 @@ const PAGES: Readonly<Record<string, () => void>> = {
   },
   'docs/spreadsheets.md': () => undefined,
   'docs/operators.md': () => {
-    it('shows the line of the log that belongs to a problem document', async () => {
+    it('shows the members that the log line of a refused query has', async () => {
       const { service, key } = walk.world;
       const { text } = await walk.world.get(`${PATHS.communicationCodes}?codetype=X`);
       const line = await service.waitForLog(({ requestId }) => text.includes(String(requestId)));
       const shown = readBlocks('docs/operators.md').find(({ language }) => language === 'json');
-      const written = JSON.parse(JSON.stringify(line)) as object; // without what is undefined
+      const written = JSON.parse(JSON.stringify(line)) as object; // JSON leaves out undefined members
       expect(Object.keys(written).toSorted()).toEqual(Object.keys(JSON.parse(shown?.text ?? '') as object).toSorted());
       expect(line).toMatchObject({ problem: 'invalid-query', statusCode: 400, keyId: key.id });
     });
@@ -47,7 +47,7 @@ const PAGES: Readonly<Record<string, () => void>> = {
   'docs/integrators.md': () => undefined,
   'README.md': () => undefined,
   'docs/at-night.md': () => {
-    it('finds why a call was refused, and whose key it was, by the id that the caller sends', async () => {
+    it('finds the reason and the client of a refused call by the id in its answer', async () => {
       const { database, service, key } = walk.world;
       await database.query('update api_key set revoked_at = now()');
       const ask = () => walk.world.get(PATHS.orderUpdate);
@@ -70,7 +70,7 @@ const PAGES: Readonly<Record<string, () => void>> = {
 };
 
 describe.each(Object.entries(PAGES))('%s', (page, more) => {
-  beforeAll(() => walk.copy.reset()); // without what the page before left and nobody applied
+  beforeAll(() => walk.copy.reset()); // removes migrations that the page before left unapplied
   const blocks = readBlocks(page).filter(isWalked);
   it.each(blocks)('line $line, $heading', (block) => walk.follow(block));
   more();

@@ -3,24 +3,24 @@ import { join } from 'node:path';
 import { PROJECT, readText } from './program.js';
 
 /**
- * A code block of a page. A comment `<!-- test: … -->` before it makes an exception:
+ * A code block of a page. A comment `<!-- test: … -->` before the block makes an exception:
  * - `not run: REASON`: no test can run this block
  * - `run by FILE`: this file runs it
  * - `write to FILE`: the block is the content of this file in the reader's folder
- * - `as ROLE`: DATABASE_URL is that of this role, SQL is run as this role, such as `superuser`
+ * - `as ROLE`: DATABASE_URL is that of this role, and SQL runs as this role, such as `superuser`
  * - `ends with STATUS`: the exit status of the last command, if it is not 0
  */
 export interface Block {
   readonly heading: string;
-  /** Of its first line of text, from 1. */
+  /** The number of the block's first line of text, from 1. */
   readonly line: number;
   readonly language: string;
   readonly text: string;
-  /** What the comment `<!-- test: … -->` before it says. */
+  /** The text of the comment `<!-- test: … -->` before the block, or an empty text. */
   readonly remark: string;
 }
 
-/** All pages for people, as paths from the project's folder. */
+/** The pages for people, as paths from the project's folder. */
 export const PAGES = [
   'README.md',
   'CONTRIBUTING.md',
@@ -28,7 +28,7 @@ export const PAGES = [
   ...readdirSync(join(PROJECT, 'docs')).map((name) => `docs/${name}`),
 ];
 
-/** The code blocks of a page, in their order. */
+/** Returns the code blocks of a page, in their order. */
 export const readBlocks = (page: string): Block[] =>
   [...readText(page).matchAll(/^( *)```(\w+)\n([^]*?)^\1```$/gm)].map((match) => {
     const [, indent = '', language = '', body = ''] = match;
@@ -42,10 +42,10 @@ export const readBlocks = (page: string): Block[] =>
     };
   });
 
-/** The rest of a remark that begins with these words; undefined where it does not. */
+/** Returns the rest of a remark that begins with these words, or undefined if it begins with others. */
 export const findRemark = ({ remark }: Block, beginning: string): string | undefined =>
   remark.startsWith(`${beginning} `) ? remark.slice(beginning.length).trim() : undefined;
 
-/** Whether the walk through a page runs a block: prose, diagrams and what a remark excepts are not among them. */
+/** Returns whether the walk through a page runs this block. It leaves out diagrams, and blocks that a remark excepts. */
 export const isWalked = (block: Block): boolean =>
   ['console', 'sh', 'sql', 'csv'].includes(block.language) && !/^(not run:|run by) /.test(block.remark);
