@@ -1,8 +1,8 @@
-// Judges whether dist/ was made from src/, by content: a clock that is wrong, or a checkout, does not matter.
+// Finds out whether dist/ was made from this src/. It compares contents, because a checkout changes times.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Returns whether dist/ has each source of src/. A source map has the text of its source (inlineSources). */
+/** Returns whether dist/ was made from this src/. Each source map contains the text of its source (inlineSources). */
 export function isBuilt() {
   const { assets } = readJson('nest-cli.json').compilerOptions;
   const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(isCompiled);
@@ -15,7 +15,7 @@ export function isBuilt() {
   );
 }
 
-/** The compiler leaves out what begins with a dot, as an editor's files do. Tests are left out by tsconfig.build.json. */
+/** Returns whether `nest build` compiles the file. It leaves out tests and names that begin with a dot. */
 function isCompiled(file) {
   return /(?:^|[\\/])[^.\\/][^\\/]*\.ts$/.test(file) && !/\.(?:spec|d)\.ts$/.test(file);
 }

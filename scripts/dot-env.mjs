@@ -1,4 +1,4 @@
-// Reads .env and names each line that cannot be read. Node.js itself passes over such a line without a word.
+// Reads .env, and names each line that cannot be read. Node.js itself ignores such a line silently.
 import { isUtf8 } from 'node:buffer';
 import { parseEnv } from 'node:util';
 
@@ -35,7 +35,7 @@ function match(form, text, at) {
   return form.exec(text);
 }
 
-/** The line itself may have a password, and is not shown. */
+/** Returns a fault that does not show the line, because the line may contain a password. */
 function describeLine(line) {
   return (
     `.env, line ${line} cannot be read. Needed is NAME=value, with straight quotes around a value that has a #, ` +

@@ -1,17 +1,17 @@
-// Judges whether node_modules holds the packages of package-lock.json for this platform, and has npm install them.
+// Finds out whether node_modules contains the packages of package-lock.json for this platform, and installs them by npm.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { end, run } from './run.mjs';
 
-/** npm writes this file last. An installation that was interrupted lacks it. */
+/** The file that npm writes last. An interrupted installation lacks it. */
 const LAST_FILE = 'node_modules/.package-lock.json';
-/** The codes with which registries answer that have no ping, such as Nexus, Azure Artifacts and GitLab. */
+/** The error codes of registries without a ping, such as Nexus, Azure Artifacts and GitLab. */
 const HAS_NO_PING = ['E400', 'E404', 'E405'];
 
 /**
- * Returns whether the packages are there, also if somebody installed them by hand.
- * @param withDevelopment if it is false, an installation without development dependencies is enough
+ * Returns whether all needed packages are installed, in the right versions.
+ * @param withDevelopment if it is false, development dependencies may be missing
  */
 export function isInstalled(withDevelopment) {
   if (!existsSync(LAST_FILE)) return false;
@@ -23,7 +23,7 @@ export function isInstalled(withDevelopment) {
   });
 }
 
-/** Returns whether a package is for every platform, or for this one. */
+/** Returns whether this platform needs the package. */
 function isNeeded({ optional, os, cpu, libc }) {
   if (!optional) return true;
   if (!os?.includes(process.platform) || !cpu?.includes(process.arch)) return false;
@@ -43,7 +43,7 @@ function readVersion(folder) {
   }
 }
 
-/** Installs the packages anew. If the registry does not answer, what is installed stays. */
+/** Installs the packages anew. If the registry does not answer, the installed packages stay. */
 export async function install() {
   await assertRegistryAnswers(); // npm ci first removes node_modules
   const words = [
@@ -79,7 +79,7 @@ function readError(output) {
   }
 }
 
-/** Runs the npm that runs this script, or the one of PATH if another package manager runs this script. */
+/** Runs the npm that runs this script, or the npm in PATH if another package manager runs it. */
 function runNpm(words, output) {
   const { npm_execpath: file = '' } = process.env;
   const command = /npm-cli\.c?js$/.test(file) ? [process.execPath, file] : ['npm'];

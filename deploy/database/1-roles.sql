@@ -1,12 +1,11 @@
--- Run this before the first migration, connected to the service's own, empty database: as a superuser, or as a role with CREATEROLE that owns
--- the database. It can be run again, also in a further database. The roles get no password here: give them one by \password, or leave it to your
--- certificates.
+-- Run this before the first migration, in the service's own empty database. Run it as a superuser, or as a role with CREATEROLE that owns the
+-- database. You can run it again, also in another database. The roles get no password here: set one with \password, or use certificates.
 do $$ begin
   if not exists (select from pg_roles where rolname = 'order_lookup_owner') then
     create role order_lookup_owner login; -- owns the tables; runs `migrate` and `keys`
   end if;
   if not exists (select from pg_roles where rolname = 'order_lookup_service') then
-    create role order_lookup_service login; -- the service: reads, and nothing else
+    create role order_lookup_service login; -- the role of the service, which may only read
   end if;
 end $$;
 grant order_lookup_service to order_lookup_owner; -- `migrate plan` reads as the service does
@@ -20,7 +19,7 @@ revoke all on schema public from public;
 grant usage, create on schema public to order_lookup_owner;
 grant usage on schema public to order_lookup_service;
 do $$ begin
-  -- In PostgreSQL 14 the schema belongs to a superuser, whoever owns the database
+  -- In PostgreSQL 14 the schema public belongs to a superuser, also if another role owns the database
   if has_schema_privilege('public', 'public', 'create') then
     raise warning 'every role may create objects in the schema public, which belongs to %. As that role, run: revoke all on schema public from public; grant usage, create on schema public to order_lookup_owner; grant usage on schema public to order_lookup_service;',
       (select nspowner::regrole from pg_namespace where nspname = 'public');

@@ -1,4 +1,4 @@
-// The issuer of test-kubernetes.mjs, in a pod of the service's image: metadata, key set, and a token for whoever asks.
+// The issuer of test-kubernetes.mjs, in a pod with the service's image. It gives everybody a token.
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { createServer } from 'node:http';
 import process from 'node:process';
@@ -23,4 +23,4 @@ const answers = {
 };
 const answer = ({ url }, response) => response.end(JSON.stringify(answers[url]?.() ?? {}));
 createServer(answer).listen(Number(new URL(iss).port));
-createServer(answer).listen(9999); // no policy of the service allows it
+createServer(answer).listen(9999); // no network policy lets the service reach this port

@@ -1,6 +1,6 @@
-// The callers of test-kubernetes.mjs, in a pod of the service's image: 50 requests a second through the Service until
-// standard input ends, half on kept connections, half on new ones. An attempt that fails is repeated, as gateways do,
-// and counted. With a code and addresses of pods: waits until each of these serves it.
+// The callers of test-kubernetes.mjs, in a pod with the service's image. They send 50 requests a second through the
+// Service until standard input ends, half on kept connections and half on new ones. A failed attempt is repeated, as
+// gateways do, and counted. With a code and addresses of pods, this program waits until each pod serves the code.
 import { once } from 'node:events';
 import http from 'node:http';
 import process from 'node:process';
@@ -11,7 +11,7 @@ const PATHS = ['/orders-update-api/supported-values', '/orders-api-v2/v2/support
 const { access_token: token } = await (await fetch(`${issuer}/token`)).json();
 const headers = { 'Api-Key': key, Authorization: `Bearer ${token}` };
 const fresh = new http.Agent();
-const kept = new http.Agent({ keepAlive: true, maxSockets: 8, scheduling: 'fifo' }); // none is idle for long
+const kept = new http.Agent({ keepAlive: true, maxSockets: 8, scheduling: 'fifo' }); // in turn, so that no connection is idle for long
 
 const ask = (url, agent) =>
   new Promise((resolve, reject) => {
